@@ -1,0 +1,15 @@
+//! The device ELF of NVIDIA GPUs ("cubin"): typed records, reader, validator,
+//! writer and metadata. No I/O and no linking policy.
+#![forbid(unsafe_code)]
+
+pub mod arch;
+pub mod consts;
+pub mod info;
+pub mod raw;
+pub mod read;
+
+pub use arch::{Arch, Variant};
+pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};
+pub use read::{
+    Class, Cubin, Header, ReadError, Reloc, SectionIndex, SectionRef, SymbolIndex, SymbolRef,
+};

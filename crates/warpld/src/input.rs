@@ -1,0 +1,39 @@
+//! What `load` and `select` hand to the link: device images in link order and
+//! what the host code says it uses.
+
+use std::borrow::Cow;
+
+/// One relocatable device image chosen for the target.
+#[derive(Clone, Debug)]
+pub struct LinkInput<'a> {
+    /// Name in messages: `a.o`, `libx.a:member.o`.
+    pub name: String,
+    /// The cubin.
+    pub image: Cow<'a, [u8]>,
+    /// It came from libcudadevrt.a (its absence of host info does not count).
+    pub system_library: bool,
+}
+
+/// Names of the kernels and variables that host code refers to, pooled over
+/// all inputs. `None` in [`Inputs::host_references`] means: not every input
+/// says, so nothing may be pruned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostReferences {
+    /// `.nvHRKE`: patterns for kernels with external linkage.
+    pub kernels_external: Vec<Vec<u8>>,
+    /// `.nvHRKI`: patterns for static kernels.
+    pub kernels_internal: Vec<Vec<u8>>,
+    /// `.nvHRDE`, `.nvHRDI`: device variables.
+    pub variables: Vec<Vec<u8>>,
+    /// `.nvHRCE`, `.nvHRCI`: constants.
+    pub constants: Vec<Vec<u8>>,
+}
+
+/// Everything a link reads.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs<'a> {
+    /// Images in link order.
+    pub images: Vec<LinkInput<'a>>,
+    /// Active host references, see [`HostReferences`].
+    pub host_references: Option<HostReferences>,
+}

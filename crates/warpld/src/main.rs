@@ -1,0 +1,3 @@
+//! The `warpld` command.
+#![forbid(unsafe_code)]
+fn main() {}
