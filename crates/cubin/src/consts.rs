@@ -28,6 +28,8 @@ macro_rules! open_enum {
     };
 }
 
+pub(crate) use open_enum;
+
 /// `e_machine` of device code.
 pub const EM_CUDA: u16 = 190;
 

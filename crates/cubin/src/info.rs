@@ -1,6 +1,9 @@
 //! The record stream of `.nv.info*` and `.nv.compat`: format byte, code byte,
 //! then either a 16-bit value or a 16-bit length and that many bytes.
 
+use crate::attr::{Attr, Format};
+use zerocopy::FromBytes;
+
 /// One attribute record, borrowed from its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
@@ -12,6 +15,44 @@ pub struct Record<'a> {
     pub value: u16,
     /// Payload of format 4, empty otherwise.
     pub payload: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// A record with an 8- or 16-bit value, or none.
+    pub fn scalar(format: Format, code: u8, value: u16) -> Self {
+        Self { format: format.0, code, value, payload: &[] }
+    }
+    /// A record with a payload; `None` if it is longer than 65535 bytes.
+    pub fn sized(code: u8, payload: &'a [u8]) -> Option<Self> {
+        let value = u16::try_from(payload.len()).ok()?;
+        Some(Self { format: Format::SVAL.0, code, value, payload })
+    }
+    /// The code as an attribute of `.nv.info`.
+    pub fn attr(&self) -> Attr {
+        Attr(self.code)
+    }
+    /// The whole words of the payload.
+    pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + 'a {
+        self.payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+    }
+    /// One word of the payload.
+    pub fn word(&self, index: usize) -> Option<u32> {
+        self.words().nth(index)
+    }
+    /// The payload as a fixed record such as [`crate::attr::KernelParam`].
+    pub fn payload_as<T: FromBytes>(&self) -> Option<T> {
+        T::read_from_bytes(self.payload).ok()
+    }
+    /// Bytes the record takes in its section.
+    pub fn size(&self) -> usize {
+        4 + self.payload.len()
+    }
+    /// Appends the record to a section.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&[self.format, self.code]);
+        out.extend_from_slice(&self.value.to_le_bytes());
+        out.extend_from_slice(self.payload);
+    }
 }
 
 /// Why a record stream could not be read.

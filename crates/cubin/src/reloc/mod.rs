@@ -1,0 +1,253 @@
+//! Relocation types: names, who resolves them, and the bit fields they patch.
+
+mod table;
+
+/// First number of the Mercury types.
+pub const MERCURY_BASE: u32 = 0x10000;
+
+/// Bits 0-8 of the NOP of sm_70 and later (opcode 0x918), which the YIELD
+/// types write over an opcode.
+const NOP_OPCODE9: u64 = 0x118;
+
+/// Who resolves a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Handler {
+    /// Nothing to resolve.
+    Nobody,
+    /// Always the linker.
+    Linker,
+    /// Always the driver, at load.
+    Driver,
+    /// The linker where it knows the value, otherwise the driver.
+    Either,
+    /// The finalizer of Mercury code.
+    Finalizer,
+}
+
+/// What is inserted into a field, before the shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    /// Symbol plus addend.
+    Address,
+    /// Its generic (window-based) address.
+    Generic,
+    /// Index of a texture, sampler or surface header.
+    Header,
+    /// Hardware surface descriptor.
+    HardwareDescriptor,
+    /// Hardware and software surface descriptor.
+    HardwareSoftwareDescriptor,
+    /// Texture, sampler or surface slot.
+    Slot,
+    /// Number of the constant bank the symbol lives in.
+    Bank,
+    /// Function descriptor.
+    Function,
+    /// Address of the function descriptor.
+    FunctionAddress,
+    /// Symbol plus addend minus place.
+    PcRelative,
+    /// A whole instruction.
+    Instruction,
+    /// The opcode of a NOP.
+    Opcode,
+    /// Zero.
+    Zero,
+    /// Address through the unified tables.
+    Unified,
+}
+
+/// `width` bits from bit `start` of the patched place receive the value
+/// shifted right by `shift`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub struct Field {
+    pub start: u8,
+    pub width: u8,
+    pub value: Value,
+    pub shift: u8,
+}
+
+/// One relocation type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RelocType {
+    /// Full name, `R_CUDA_ABS32_LO_32`.
+    pub name: &'static str,
+    /// Who resolves it.
+    pub handler: Handler,
+    /// The fields it patches, counted from bit 0 of the byte at `r_offset`.
+    pub fields: &'static [Field],
+}
+
+impl RelocType {
+    /// Bytes from the place that the fields reach into.
+    pub fn span(&self) -> usize {
+        span(self.fields)
+    }
+}
+
+/// The `R_CUDA` type with this number.
+pub fn cuda(kind: u32) -> Option<&'static RelocType> {
+    table::CUDA.get(kind as usize)
+}
+
+/// The `R_MERCURY` type with this number (`MERCURY_BASE` included).
+pub fn mercury(kind: u32) -> Option<&'static RelocType> {
+    table::MERCURY.get(kind.checked_sub(MERCURY_BASE)? as usize)
+}
+
+/// The type with this number, of either table.
+pub fn by_number(kind: u32) -> Option<&'static RelocType> {
+    cuda(kind).or_else(|| mercury(kind))
+}
+
+/// The number of the type with this full name.
+pub fn by_name(name: &str) -> Option<u32> {
+    let position = |table: &[RelocType]| table.iter().position(|t| t.name == name);
+    if let Some(n) = position(&table::CUDA) {
+        return Some(n as u32);
+    }
+    position(&table::MERCURY).map(|n| MERCURY_BASE + n as u32)
+}
+
+/// Why a place was not patched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatchError {
+    /// The fields reach past the end of the section.
+    #[error("relocation reaches {needed} bytes into a place of {available}")]
+    PastEnd {
+        /// Bytes the fields span.
+        needed: usize,
+        /// Bytes there are.
+        available: usize,
+    },
+    /// Only the driver can know what to insert.
+    #[error("relocation replaces a whole instruction")]
+    Instruction,
+}
+
+/// Bytes that `fields` reach into.
+pub fn span(fields: &[Field]) -> usize {
+    fields
+        .iter()
+        .map(|f| (usize::from(f.start) + usize::from(f.width)).div_ceil(8))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Inserts `value` (and `bank`) into the bit fields of `bytes`, which start at
+/// the relocation's place. Bits outside the fields stay; nothing changes on
+/// error. High bits that do not fit are cut off, as nvlink does.
+pub fn patch(fields: &[Field], bytes: &mut [u8], value: u64, bank: u32) -> Result<(), PatchError> {
+    let mut word = load(fields, bytes)?;
+    if fields.iter().any(|f| f.value == Value::Instruction) {
+        return Err(PatchError::Instruction);
+    }
+    for f in fields {
+        let number = match f.value {
+            Value::Bank => bank.into(),
+            Value::Zero => 0,
+            Value::Opcode => NOP_OPCODE9,
+            _ => value,
+        };
+        let mask = mask(f.width) << f.start;
+        let bits = u128::from(number.checked_shr(f.shift.into()).unwrap_or(0)) << f.start;
+        word = (word & !mask) | (bits & mask);
+    }
+    let size = span(fields);
+    bytes[..size].copy_from_slice(&word.to_le_bytes()[..size]);
+    Ok(())
+}
+
+/// The value that lies in the fields now (the implicit addend of a REL
+/// entry): every field shifted back to where it came from. Bank and constant
+/// fields carry no address and are left out.
+pub fn extract(fields: &[Field], bytes: &[u8]) -> Result<u64, PatchError> {
+    let word = load(fields, bytes)?;
+    let mut value = 0;
+    for f in fields {
+        if !matches!(f.value, Value::Bank | Value::Zero | Value::Opcode | Value::Instruction) {
+            let bits = ((word >> f.start) & mask(f.width)) as u64;
+            value |= bits.checked_shl(f.shift.into()).unwrap_or(0);
+        }
+    }
+    Ok(value)
+}
+
+/// The up to 16 bytes under the fields, as a little-endian number.
+fn load(fields: &[Field], bytes: &[u8]) -> Result<u128, PatchError> {
+    let needed = span(fields);
+    let mut buffer = [0; 16];
+    match (bytes.get(..needed), buffer.get_mut(..needed)) {
+        (Some(from), Some(to)) => to.copy_from_slice(from),
+        _ => return Err(PatchError::PastEnd { needed, available: bytes.len().min(16) }),
+    }
+    Ok(u128::from_le_bytes(buffer))
+}
+
+fn mask(width: u8) -> u128 {
+    1_u128.checked_shl(width.into()).map_or(u128::MAX, |bit| bit - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_fits_an_instruction_and_has_its_name() {
+        for n in (0..117).chain(MERCURY_BASE..MERCURY_BASE + 64) {
+            let t = by_number(n).unwrap();
+            assert!(t.span() <= 16, "{}", t.name);
+            assert_eq!(by_name(t.name), Some(n));
+            for (i, a) in t.fields.iter().enumerate() {
+                for b in &t.fields[i + 1..] {
+                    assert!(a.start + a.width <= b.start || b.start + b.width <= a.start);
+                }
+            }
+        }
+        assert_eq!(cuda(117), None);
+        assert_eq!(mercury(116), None);
+    }
+
+    #[test]
+    fn names_of_the_tools() {
+        assert_eq!(cuda(56).unwrap().name, "R_CUDA_ABS32_LO_32");
+        assert_eq!(cuda(75).unwrap().name, "R_CUDA_ABS55_16_34");
+        assert_eq!(cuda(107).unwrap().name, "R_CUDA_UNIFIED_8_24");
+        assert_eq!(cuda(115).unwrap().name, "R_CUDA_CONST_FIELD22_37");
+        assert_eq!(mercury(0x1003d).unwrap().name, "R_MERCURY_ABS_PROG_REL64");
+    }
+
+    #[test]
+    fn constant_field_holds_offset_and_bank() {
+        let mut bytes = [0xff; 16];
+        patch(cuda(64).unwrap().fields, &mut bytes, 0x128, 3).unwrap();
+        let word = u128::from_le_bytes(bytes);
+        assert_eq!((word >> 40) & 0x7ffff, (0x128 >> 2) | (3 << 14));
+        assert_eq!(word | (0x7ffff << 40), u128::MAX);
+        assert_eq!(extract(cuda(64).unwrap().fields, &bytes), Ok(0x128));
+    }
+
+    #[test]
+    fn split_call_target() {
+        let target = 0x0123_4567_89ab_cdec_u64 & ((1 << 57) - 1) & !3;
+        let mut bytes = [0; 16];
+        patch(cuda(75).unwrap().fields, &mut bytes, target, 0).unwrap();
+        assert_eq!(extract(cuda(75).unwrap().fields, &bytes), Ok(target));
+        let word = u128::from_le_bytes(bytes);
+        assert_eq!((word >> 16) & 0xff, u128::from((target >> 2) & 0xff));
+    }
+
+    #[test]
+    fn short_places_are_refused_and_left_alone() {
+        let mut bytes = [7; 7];
+        let error = patch(cuda(2).unwrap().fields, &mut bytes, 1, 0).unwrap_err();
+        assert_eq!(error, PatchError::PastEnd { needed: 8, available: 7 });
+        assert_eq!(bytes, [7; 7]);
+        assert_eq!(
+            patch(cuda(67).unwrap().fields, &mut [0; 16], 1, 0),
+            Err(PatchError::Instruction)
+        );
+    }
+}
