@@ -1,0 +1,138 @@
+//! Payload compression. The size an entry declares bounds what decompressing
+//! it may produce: more is an error, less too.
+
+use crate::raw::Flags;
+
+/// Largest image that is decompressed unless the caller says otherwise.
+pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
+
+/// A zstd block of a few bytes may stand for 128 KiB.
+const ZSTD_MAX_RATIO: u64 = 128 << 10;
+/// One LZ4 length byte stands for at most 255 bytes.
+const LZ4_MAX_RATIO: u64 = 255;
+/// Slack for the ratios on tiny payloads.
+const RATIO_SLACK: u64 = 64 << 10;
+
+/// How a payload is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// As it is.
+    None,
+    /// One LZ4 block, without a frame.
+    Lz4,
+    /// zstd frames.
+    Zstd,
+    /// Compression flags we have no decoder for.
+    Unknown(u64),
+}
+
+impl Compression {
+    /// What the flags of an entry say.
+    pub fn of(flags: Flags) -> Self {
+        match flags.0 & Flags::COMPRESSION.0 {
+            0 => Self::None,
+            x if x == Flags::LZ4.0 => Self::Lz4,
+            x if x == Flags::ZSTD.0 => Self::Zstd,
+            x => Self::Unknown(x),
+        }
+    }
+    /// The flags that say so.
+    pub fn flags(self) -> Flags {
+        match self {
+            Self::None => Flags(0),
+            Self::Lz4 => Flags::LZ4,
+            Self::Zstd => Flags::ZSTD,
+            Self::Unknown(bits) => Flags(bits),
+        }
+    }
+}
+
+/// Why a payload could not be decompressed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// Compressed in a way we do not know.
+    #[error("unknown compression {0:#x}")]
+    UnknownCompression(u64),
+    /// LTO-IR that is scrambled.
+    #[error("the payload is scrambled")]
+    Scrambled,
+    /// The stream is damaged.
+    #[error("damaged {kind} stream: {reason}")]
+    Damaged {
+        /// `LZ4` or `zstd`.
+        kind: &'static str,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// The stream does not yield what the entry declares.
+    #[error("the payload unpacks to {actual} bytes, the entry declares {declared}")]
+    WrongSize {
+        /// What came out.
+        actual: u64,
+        /// What the header says.
+        declared: u64,
+    },
+    /// More than the stream can hold, or than the caller allows.
+    #[error("the entry declares {declared} bytes, more than the {limit} that are possible")]
+    TooLarge {
+        /// What the header says.
+        declared: u64,
+        /// What would have been accepted.
+        limit: u64,
+    },
+    /// The memory is not there.
+    #[error("no memory for {0} bytes")]
+    OutOfMemory(u64),
+}
+
+/// Decompresses `stored` into exactly `declared` bytes.
+pub fn decompress(
+    compression: Compression,
+    stored: &[u8],
+    declared: u64,
+    limit: u64,
+) -> Result<Vec<u8>, DecodeError> {
+    let ratio = match compression {
+        Compression::None => return Ok(stored.to_vec()),
+        Compression::Unknown(bits) => return Err(DecodeError::UnknownCompression(bits)),
+        Compression::Lz4 => LZ4_MAX_RATIO,
+        Compression::Zstd => ZSTD_MAX_RATIO,
+    };
+    let possible = (stored.len() as u64).saturating_mul(ratio).saturating_add(RATIO_SLACK);
+    let limit = limit.min(possible);
+    if declared > limit {
+        return Err(DecodeError::TooLarge { declared, limit });
+    }
+    let mut image = zeroed(declared)?;
+    let actual = match compression {
+        Compression::Lz4 => unpack_lz4(stored, &mut image)?,
+        _ => unpack_zstd(stored, &mut image)?,
+    };
+    if actual != image.len() {
+        return Err(DecodeError::WrongSize { actual: actual as u64, declared });
+    }
+    Ok(image)
+}
+
+/// Zeroed memory that the system hands out page by page as it is written, so
+/// a wrong `declared` size costs address space only.
+fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
+    let out_of_memory = || DecodeError::OutOfMemory(size);
+    let size = usize::try_from(size).map_err(|_| out_of_memory())?;
+    Vec::<u8>::new().try_reserve_exact(size).map_err(|_| out_of_memory())?;
+    Ok(vec![0; size])
+}
+
+fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
+    lz4_flex::block::decompress_into(stored, image)
+        .map_err(|e| DecodeError::Damaged { kind: "LZ4", reason: e.to_string() })
+}
+
+fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
+    let mut decoder = ruzstd::decoding::FrameDecoder::new();
+    decoder.set_max_window_size((image.len() as u64).max(8 << 20));
+    decoder
+        .decode_all(stored, image)
+        .map_err(|e| DecodeError::Damaged { kind: "zstd", reason: e.to_string() })
+}

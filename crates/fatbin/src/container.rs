@@ -1,0 +1,309 @@
+//! Walking fatbin containers.
+
+use crate::compress::{self, Compression, DecodeError};
+use crate::raw::{
+    CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader, EntryHeader, Flags, Kind, OptionsBlock,
+};
+use cubin::{Arch, Variant};
+use std::borrow::Cow;
+use zerocopy::FromBytes;
+
+/// Containers inside containers are followed this deep.
+const MAX_DEPTH: usize = 4;
+
+/// Why bytes are not a readable fatbin. Offsets count from the start of the
+/// bytes given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FatbinError {
+    /// The magic is missing.
+    #[error("no fatbin container at offset {offset:#x}")]
+    NotAContainer {
+        /// Where one was expected.
+        offset: usize,
+    },
+    /// A version that is not 1.
+    #[error("fatbin container at offset {offset:#x} has version {version}, expected 1")]
+    Version {
+        /// Where the container starts.
+        offset: usize,
+        /// Its version.
+        version: u16,
+    },
+    /// The bytes end before the record does.
+    #[error("{what} at offset {offset:#x} needs {needed} bytes but {available} are left")]
+    Truncated {
+        /// Which record.
+        what: &'static str,
+        /// Where it starts.
+        offset: usize,
+        /// Its size.
+        needed: u64,
+        /// What there is.
+        available: usize,
+    },
+    /// A header size too small to hold the header.
+    #[error("{what} at offset {offset:#x} has the header size {size}")]
+    HeaderSize {
+        /// Which record.
+        what: &'static str,
+        /// Where it starts.
+        offset: usize,
+        /// The size it claims.
+        size: u64,
+    },
+}
+
+/// Containers that lie one after the other, as a host linker leaves them,
+/// with zeros between. After an error the iterator ends.
+#[derive(Clone, Debug)]
+pub struct Containers<'a> {
+    data: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Containers<'a> {
+    /// Walks all of `data`.
+    pub fn new(data: &'a [u8]) -> Self {
+        Self { data, offset: 0 }
+    }
+}
+
+impl<'a> Iterator for Containers<'a> {
+    type Item = Result<Container<'a>, FatbinError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.data.get(self.offset..)?;
+        let padding = rest.iter().take_while(|&&b| b == 0).count();
+        if padding == rest.len() {
+            self.offset = self.data.len();
+            return None;
+        }
+        self.offset += padding;
+        let result = Container::read_at(self.data, self.offset);
+        self.offset = result.as_ref().map_or(self.data.len(), Container::end);
+        Some(result)
+    }
+}
+
+/// One container: images of the same code for several architectures.
+#[derive(Clone, Copy, Debug)]
+pub struct Container<'a> {
+    data: &'a [u8],
+    offset: usize,
+    entries_at: usize,
+    end: usize,
+}
+
+impl<'a> Container<'a> {
+    /// The container at the start of `data`.
+    pub fn parse(data: &'a [u8]) -> Result<Self, FatbinError> {
+        Self::read_at(data, 0)
+    }
+
+    fn read_at(data: &'a [u8], offset: usize) -> Result<Self, FatbinError> {
+        let rest = data.get(offset..).unwrap_or_default();
+        if !rest.starts_with(&CONTAINER_MAGIC.to_le_bytes()) {
+            return Err(FatbinError::NotAContainer { offset });
+        }
+        let what = "fatbin container";
+        let truncated =
+            |needed| FatbinError::Truncated { what, offset, needed, available: rest.len() };
+        let (header, _) = ContainerHeader::ref_from_prefix(rest)
+            .map_err(|_| truncated(size_of::<ContainerHeader>() as u64))?;
+        if header.version != CONTAINER_VERSION {
+            return Err(FatbinError::Version { offset, version: header.version.get() });
+        }
+        let header_size = usize::from(header.header_size.get());
+        if header_size < size_of::<ContainerHeader>() {
+            return Err(FatbinError::HeaderSize { what, offset, size: header_size as u64 });
+        }
+        let needed = header.size.get().saturating_add(header_size as u64);
+        if needed > rest.len() as u64 {
+            return Err(truncated(needed));
+        }
+        let end = offset + needed as usize;
+        Ok(Self { data, offset, entries_at: offset + header_size, end })
+    }
+
+    /// Where it starts in the bytes it was found in.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+    /// Where it ends in the bytes it was found in.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+    /// All its bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.data.get(self.offset..self.end).unwrap_or_default()
+    }
+    /// Its entries. After an error the iterator ends.
+    pub fn entries(&self) -> Entries<'a> {
+        let data = self.data.get(..self.end).unwrap_or_default();
+        Entries { data, offset: self.entries_at }
+    }
+    /// All its entries, those of containers inside it included. Their payload
+    /// counts only where it is stored plain.
+    pub fn flat_entries(&self) -> Result<Vec<Entry<'a>>, FatbinError> {
+        let mut list = Vec::new();
+        self.flatten(MAX_DEPTH, &mut list)?;
+        Ok(list)
+    }
+
+    fn flatten(&self, depth: usize, list: &mut Vec<Entry<'a>>) -> Result<(), FatbinError> {
+        for entry in self.entries() {
+            let entry = entry?;
+            let inner = entry.stored();
+            let nested = depth > 0
+                && entry.compression() == Compression::None
+                && inner.starts_with(&CONTAINER_MAGIC.to_le_bytes());
+            if !nested {
+                list.push(entry);
+                continue;
+            }
+            for container in Containers::new(inner) {
+                container?.flatten(depth - 1, list)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Iterator of [`Container::entries`].
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    data: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>, FatbinError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.data.get(self.offset..)?;
+        if rest.is_empty() {
+            return None;
+        }
+        let result = Entry::read_at(rest, self.offset);
+        self.offset = match &result {
+            Ok(entry) => self.offset + entry.bytes.len(),
+            Err(_) => self.data.len(),
+        };
+        Some(result)
+    }
+}
+
+/// One image.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    header: &'a EntryHeader,
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn read_at(rest: &'a [u8], offset: usize) -> Result<Self, FatbinError> {
+        let what = "fatbin entry";
+        let truncated =
+            |needed| FatbinError::Truncated { what, offset, needed, available: rest.len() };
+        let (header, _) = EntryHeader::ref_from_prefix(rest)
+            .map_err(|_| truncated(size_of::<EntryHeader>() as u64))?;
+        let header_size = u64::from(header.header_size.get());
+        if header_size < size_of::<EntryHeader>() as u64 {
+            return Err(FatbinError::HeaderSize { what, offset, size: header_size });
+        }
+        let needed = header_size.saturating_add(header.payload_size.get());
+        let bytes = usize::try_from(needed).ok().and_then(|n| rest.get(..n));
+        Ok(Self { header, bytes: bytes.ok_or_else(|| truncated(needed))?, offset })
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &'a EntryHeader {
+        self.header
+    }
+    /// Where it starts in the bytes its container was found in.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+    /// Header, strings and payload.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+    /// What it holds.
+    pub fn kind(&self) -> Kind {
+        Kind(self.header.kind.get())
+    }
+    /// Its flags.
+    pub fn flags(&self) -> Flags {
+        Flags(self.header.flags.get())
+    }
+    /// What it was compiled for; numbers no architecture can have become
+    /// `u16::MAX`.
+    pub fn arch(&self) -> Arch {
+        let flags = self.flags();
+        let variant = if flags.contains(Flags::ACCELERATED) {
+            Variant::Accelerated
+        } else if flags.contains(Flags::FAMILY) {
+            Variant::Family
+        } else {
+            Variant::Plain
+        };
+        let number = u16::try_from(self.header.sm.get()).unwrap_or(u16::MAX);
+        Arch { number, variant }
+    }
+    /// How the payload is stored.
+    pub fn compression(&self) -> Compression {
+        Compression::of(self.flags())
+    }
+    /// The string given with `fatbinary --ident`.
+    pub fn ident(&self) -> Option<&'a [u8]> {
+        let size = self.header.ident_size.get();
+        if size == 0 {
+            return None;
+        }
+        self.head_range(self.header.ident_offset.get(), size)
+    }
+    /// The compile options (PTX, LTO-IR), or what newer tools note there.
+    pub fn options(&self) -> Option<&'a [u8]> {
+        let offset = self.header.options_offset.get();
+        if offset == 0 {
+            return None;
+        }
+        let block = self.head_range(offset, size_of::<OptionsBlock>() as u32)?;
+        let block = OptionsBlock::ref_from_bytes(block).ok()?;
+        self.head_range(block.text_offset.get(), block.text_size.get())
+    }
+
+    fn head_range(&self, offset: u32, size: u32) -> Option<&'a [u8]> {
+        let start = offset as usize;
+        let end = start.checked_add(size as usize)?;
+        self.bytes.get(..self.header.header_size.get() as usize)?.get(start..end)
+    }
+
+    /// The payload as stored: without padding if compressed, else with it
+    /// (the format does not say where a plain payload ends).
+    pub fn stored(&self) -> &'a [u8] {
+        let payload = self.bytes.get(self.header.header_size.get() as usize..).unwrap_or_default();
+        match self.compression() {
+            Compression::None => payload,
+            _ => payload.get(..self.header.compressed_size.get() as usize).unwrap_or(payload),
+        }
+    }
+    /// The payload, decompressed if need be.
+    pub fn payload(&self) -> Result<Cow<'a, [u8]>, DecodeError> {
+        self.payload_up_to(compress::MAX_IMAGE_SIZE)
+    }
+    /// Like [`Entry::payload`], but refuses to produce more than `limit` bytes.
+    pub fn payload_up_to(&self, limit: u64) -> Result<Cow<'a, [u8]>, DecodeError> {
+        if self.flags().contains(Flags::SCRAMBLED) {
+            return Err(DecodeError::Scrambled);
+        }
+        let compression = self.compression();
+        if compression == Compression::None {
+            return Ok(Cow::Borrowed(self.stored()));
+        }
+        let size = self.header.uncompressed_size.get();
+        compress::decompress(compression, self.stored(), size, limit).map(Cow::Owned)
+    }
+}
