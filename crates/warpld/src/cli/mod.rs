@@ -1,0 +1,168 @@
+//! The front door: from a command line to an exit status.
+
+mod host_script;
+mod link;
+mod output;
+mod timing;
+mod version;
+
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
+use crate::render::{Format, REDEFINED_OPTION, Renderer};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// What a shell reports for a program that SIGPIPE ended.
+const BROKEN_PIPE_STATUS: i32 = 141;
+
+/// Exit status of a link that found errors in its inputs.
+const ERRORS_STATUS: i32 = 255;
+
+/// Exit status of a link that could not be carried out.
+const FATAL_STATUS: i32 = 1;
+
+/// Prints messages and remembers the worst.
+pub struct Console {
+    renderer: Renderer,
+    worst: Option<Severity>,
+}
+
+impl Console {
+    /// Prints one message to standard error.
+    pub fn print(&mut self, diagnostic: &Diagnostic) {
+        self.worst = self.worst.max(Some(self.renderer.severity(diagnostic)));
+        if let Some(text) = self.renderer.render(diagnostic) {
+            self.raw(&text);
+        }
+    }
+    /// Prints all messages in `diagnostics` from number `from` on; returns how
+    /// many there are.
+    pub fn print_from(&mut self, diagnostics: &Diagnostics, from: usize) -> usize {
+        let list = diagnostics.as_slice();
+        list.iter().skip(from).for_each(|diagnostic| self.print(diagnostic));
+        list.len()
+    }
+    /// Prints text that is no message. A standard error that nobody reads is
+    /// no reason to fail a link.
+    pub fn raw(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+    /// Whether the link has failed.
+    pub fn failed(&self) -> bool {
+        self.worst >= Some(Severity::Error)
+    }
+    /// The exit status: nvlink's.
+    pub fn status(&self) -> i32 {
+        match self.worst {
+            Some(Severity::Fatal) => FATAL_STATUS,
+            Some(Severity::Error) => ERRORS_STATUS,
+            _ => 0,
+        }
+    }
+}
+
+/// Runs link mode: `program` is how the command was called, `args` what
+/// followed. Returns the exit status.
+pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
+    let name = tool_name(program);
+    match CommandLine::parse(args, &|path| std::fs::read(path)) {
+        Ok(line) => obey(&name, &line),
+        Err(rejected) => reject(&name, &rejected),
+    }
+}
+
+/// The name a program goes by in messages: `nvlink` if it stands in for it.
+pub fn tool_name(program: &OsStr) -> String {
+    match Path::new(program).file_stem() {
+        Some(stem) if stem == "nvlink" => "nvlink".into(),
+        _ => "warpld".into(),
+    }
+}
+
+fn reject(name: &str, rejected: &Rejected) -> i32 {
+    let mut console = early_console(name, &rejected.line);
+    print_redefined(&mut console, &rejected.line);
+    console.print(&Diagnostic::fatal(rejected.error.code(), &rejected.error));
+    console.status()
+}
+
+fn obey(name: &str, line: &CommandLine) -> i32 {
+    print_redefined(&mut early_console(name, line), line);
+    let mut console = Console { renderer: renderer(name, line), worst: None };
+    match Request::new(line) {
+        Err(error) => {
+            console.print(&error.into());
+            console.status()
+        }
+        Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
+        Ok(Request::Version) => print_out(&mut console, version::TEXT.as_bytes()),
+        Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
+        Ok(Request::Link(settings)) => link::link(&settings, &mut console),
+    }
+}
+
+/// For messages about the command line itself: `--tool-name` and
+/// `-report-arch` do not change them.
+fn early_console(name: &str, line: &CommandLine) -> Console {
+    let renderer = Renderer {
+        tool: name.to_owned(),
+        format: format(line),
+        show_codes: name != "nvlink",
+        ..Renderer::default()
+    };
+    Console { renderer, worst: None }
+}
+
+fn print_redefined(console: &mut Console, line: &CommandLine) {
+    for opt in &line.redefined {
+        console.print(&Diagnostic::warning(
+            REDEFINED_OPTION,
+            format_args!(
+                "incompatible redefinition for option '{}', the last value of this option was used",
+                opt.row().name()
+            ),
+        ));
+    }
+}
+
+fn renderer(name: &str, line: &CommandLine) -> Renderer {
+    Renderer {
+        tool: line.text(Opt::ToolName).unwrap_or_else(|| name.to_owned()),
+        target: line.text(Opt::Arch).filter(|_| line.has(Opt::ReportArch)),
+        format: format(line),
+        show_codes: name != "nvlink",
+        hide_warnings: line.has(Opt::DisableWarnings),
+        hide_infos: line.has(Opt::DisableInfos),
+        warnings_are_errors: line.has(Opt::WarningAsError),
+    }
+}
+
+fn format(line: &CommandLine) -> Format {
+    let colored = match line.bytes(Opt::Color) {
+        Some(b"always") => true,
+        Some(b"never") => false,
+        _ => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+    };
+    match (line.bytes(Opt::ErrorFormat), colored) {
+        (Some(b"json"), _) => Format::Json,
+        (_, true) => Format::ColoredText,
+        _ => Format::Text,
+    }
+}
+
+/// Prints to standard output; returns the exit status.
+fn print_out(console: &mut Console, text: &[u8]) -> i32 {
+    let mut out = io::stdout().lock();
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Ok(()) => 0,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => BROKEN_PIPE_STATUS,
+        Err(error) => {
+            console.print(&Diagnostic::fatal(
+                "write-failed",
+                format_args!("cannot write to standard output: {error}"),
+            ));
+            console.status()
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What `--version` says.
+
+/// Names warpld first, then the nvlink it stands in for: build tools look for
+/// `V` and three numbers (XLA refuses a linker without), and for nothing else.
+pub const TEXT: &str = concat!(
+    "warpld ",
+    env!("CARGO_PKG_VERSION"),
+    ": the open CUDA device linker\n",
+    "Stands in for nvlink of Cuda compilation tools, release 13.0, V13.0.88\n",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// XLA's probe: the regular expression `\bV(\d+)\.(\d+)\.(\d+)\b`.
+    fn xla_version(text: &str) -> Option<(u32, u32, u32)> {
+        text.split(|c: char| !(c.is_alphanumeric() || c == '.')).find_map(|word| {
+            let mut numbers = word.strip_prefix('V')?.split('.').map(|n| n.parse().ok());
+            let version = (numbers.next()??, numbers.next()??, numbers.next()??);
+            numbers.next().is_none().then_some(version)
+        })
+    }
+
+    #[test]
+    fn xla_accepts_the_version() {
+        assert_eq!(xla_version(TEXT), Some((13, 0, 88)));
+        assert_eq!(xla_version("warpld 0.1.0"), None);
+    }
+
+    #[test]
+    fn the_first_line_says_who_this_is() {
+        assert!(TEXT.starts_with("warpld "));
+    }
+}

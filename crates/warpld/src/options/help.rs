@@ -1,0 +1,162 @@
+//! The option table as text: `--help`, the man page, the guide's reference.
+
+use super::row::{Audience, Group, Kind, Row};
+use super::table::{TABLE, TARGET_PREFIXES, TARGETS};
+use std::fmt::Write;
+
+const SUMMARY: &str = "Links relocatable CUDA device code (cubins, fatbins, host objects and \
+                       archives made by nvcc or clang) into one executable cubin.";
+
+const COMMANDS: &[(&str, &str)] = &[
+    ("dump FILE...", "show what cubins, fatbins, objects and archives hold"),
+    ("extract FILE...", "take device images out of their containers"),
+    ("diff A B", "compare two cubins by meaning"),
+    ("shim CUDA_DIR DEST", "make a copy of a toolkit, by links, whose nvlink is warpld"),
+];
+
+const WIDTH: usize = 80;
+
+fn rows(group: Group) -> Vec<&'static Row> {
+    let mut rows: Vec<_> =
+        TABLE.iter().map(|(_, row)| row).filter(|row| row.group == group).collect();
+    rows.sort_by_key(|row| row.name());
+    rows
+}
+
+fn spellings(row: &Row) -> String {
+    let value = if row.metavar.is_empty() { String::new() } else { format!("={}", row.metavar) };
+    let long = format!("--{}{value}", row.long);
+    let short = match (row.glued, row.metavar) {
+        (true, metavar) => format!("-{}{metavar}", row.short),
+        (false, "") => format!("-{}", row.short),
+        (false, metavar) => format!("-{} {metavar}", row.short),
+    };
+    match (row.long, row.short) {
+        ("", _) => short,
+        (_, "") => long,
+        _ => format!("{short}, {long}"),
+    }
+}
+
+/// The values an option is limited to, as a sentence.
+fn allowed(row: &Row) -> Option<String> {
+    match row.kind {
+        Kind::Choice(values) => Some(format!("Values: {}.", values.join(", "))),
+        Kind::Target => {
+            let prefixes = TARGET_PREFIXES.join(", ");
+            Some(format!("Values: one of {prefixes} followed by one of {}.", TARGETS.join(", ")))
+        }
+        _ => None,
+    }
+}
+
+fn explained(row: &Row) -> String {
+    match allowed(row) {
+        Some(allowed) => format!("{} {allowed}", row.help),
+        None => row.help.to_owned(),
+    }
+}
+
+fn wrap(out: &mut String, text: &str, indent: usize) {
+    let mut column = 0;
+    for word in text.split(' ') {
+        if column > indent && column + 1 + word.len() > WIDTH {
+            out.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += word.len();
+    }
+    out.push('\n');
+}
+
+/// The text of `--help`.
+pub fn help_text(program: &str) -> String {
+    let mut out = format!("Usage: {program} [options] -arch=TARGET -o OUTPUT INPUT...\n");
+    let _ = writeln!(out, "       {program} COMMAND ...\n");
+    wrap(&mut out, SUMMARY, 0);
+    out.push_str("\nCommands:\n");
+    for (command, what) in COMMANDS {
+        let _ = writeln!(out, "  {command:<20} {what}");
+    }
+    for group in Group::ALL {
+        let _ = writeln!(out, "\n{}:", group.title());
+        for row in rows(group).into_iter().filter(|row| row.audience != Audience::Hidden) {
+            let _ = writeln!(out, "  {}", spellings(row));
+            wrap(&mut out, &explained(row), 8);
+        }
+    }
+    out.push('\n');
+    wrap(
+        &mut out,
+        "@FILE reads further arguments from FILE. Any value may follow its option as the next \
+         argument or after '='.",
+        0,
+    );
+    out
+}
+
+fn roff(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
+    match escaped.starts_with(['.', '\'']) {
+        true => format!("\\&{escaped}"),
+        false => escaped,
+    }
+}
+
+/// The man page in roff.
+pub fn man_page() -> String {
+    let mut out = format!(
+        ".TH WARPLD 1 \"\" \"warpld {}\"\n.SH NAME\nwarpld \\- CUDA device linker\n.SH SYNOPSIS\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    out.push_str(".B warpld\n[options] \\-arch=TARGET \\-o OUTPUT INPUT...\n.SH DESCRIPTION\n");
+    let _ = writeln!(out, "{}", roff(SUMMARY));
+    for (command, what) in COMMANDS {
+        let _ = writeln!(out, ".TP\n.B warpld {}\n{}", roff(command), roff(what));
+    }
+    for group in Group::ALL {
+        let _ = writeln!(out, ".SH {}", group.title().to_uppercase());
+        for row in rows(group) {
+            let _ = writeln!(out, ".TP\n.B {}\n{}", roff(&spellings(row)), roff(&explained(row)));
+        }
+    }
+    out.push_str(
+        ".SH EXIT STATUS\n0 after a link that succeeded, 255 if the inputs do not link, 1 if the \
+         link could not be carried out.\n",
+    );
+    out
+}
+
+/// The reference page of the guide in Markdown.
+pub fn guide_page() -> String {
+    let mut out = String::from(
+        "# Options\n\nThis page comes from the option table; a test keeps it current.\n\n",
+    );
+    out.push_str(
+        "Every value may follow its option as the next argument or after `=`. Long names take two \
+         dashes, short names one. `-l`, `-L` and `-m` also take their value without a blank. Lists \
+         are separated by commas; double quotes protect commas; repeats add up. `@FILE` reads \
+         further arguments from FILE.\n",
+    );
+    for group in Group::ALL {
+        let _ = writeln!(out, "\n## {}\n\n| option | meaning |\n|---|---|", group.title());
+        for row in rows(group) {
+            let mark = match row.audience {
+                Audience::Documented => "",
+                Audience::Hidden => " *(nvlink accepts it without documenting it)*",
+                Audience::Own => " *(warpld only)*",
+            };
+            let spelled = spellings(row).replace('|', "\\|");
+            let _ = writeln!(out, "| `{spelled}` | {}{mark} |", explained(row).replace('|', "\\|"));
+        }
+    }
+    out
+}

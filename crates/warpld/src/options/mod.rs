@@ -1,0 +1,19 @@
+//! The command line: one table from which the parser, the help text, the man
+//! page, the guide's reference and the tool note's command line come.
+
+mod help;
+mod note;
+mod parse;
+mod row;
+mod settings;
+mod table;
+mod words;
+
+pub use help::{guide_page, help_text, man_page};
+pub use note::NoteText;
+pub use parse::{CommandLine, ParseError, Rejected, Value};
+pub use row::{Audience, Group, Kind, Note, Row};
+pub use settings::{
+    CallgraphNames, HostScript, LinkSettings, Request, SettingsError, SideOutputs, Target,
+};
+pub use table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};

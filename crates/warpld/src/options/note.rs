@@ -1,0 +1,61 @@
+//! The command line as the tool note (`.note.nv.tkinfo`) records it.
+
+use super::parse::{CommandLine, Value, lossy};
+use super::row::{Note, Row};
+use super::table::{Opt, TABLE};
+
+/// What the tool note says about a command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NoteText {
+    /// Base name of the output, in a verbose note.
+    pub object_name: String,
+    /// The options in the order of the table.
+    pub command_line: String,
+}
+
+impl NoteText {
+    /// Each option shows as its short name, a blank, its value and a blank; a
+    /// flag has an empty value. A verbose note (`-g` or `--verbose-tkinfo`)
+    /// begins with the inputs and also names files, cut to their base names.
+    pub fn new(line: &CommandLine) -> Self {
+        let verbose = line.boolean(Opt::VerboseTkinfo).unwrap_or_else(|| line.has(Opt::Debug));
+        let mut text = String::new();
+        let mut object_name = String::new();
+        if verbose {
+            let inputs: Vec<_> = line.inputs.iter().map(|name| base_name(name)).collect();
+            text.push_str(&inputs.join(","));
+            text.push(' ');
+            object_name = line.bytes(Opt::Output).map(base_name).unwrap_or_default();
+        }
+        for (opt, row) in TABLE {
+            let shown = line.value(*opt).and_then(|value| shown_value(row, value, verbose));
+            if let Some(shown) = shown {
+                text.push_str(&format!("-{} {shown} ", row.short));
+            }
+        }
+        Self { object_name, command_line: text }
+    }
+}
+
+fn shown_value(row: &Row, value: &Value, verbose: bool) -> Option<String> {
+    match (row.note, verbose) {
+        (Note::Always, _) => Some(match value {
+            Value::Flag => String::new(),
+            Value::Bool(value) => value.to_string(),
+            Value::Number(value) => value.to_string(),
+            Value::Text(value) => lossy(value),
+            Value::List(items) => items.iter().map(|i| lossy(i)).collect::<Vec<_>>().join(","),
+        }),
+        (Note::VerboseFile, true) => match value {
+            Value::Text(value) => Some(base_name(value)),
+            _ => None,
+        },
+        (Note::VerboseName, true) => Some(String::new()),
+        _ => None,
+    }
+}
+
+fn base_name(path: &[u8]) -> String {
+    let start = path.iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
+    lossy(&path[start..])
+}

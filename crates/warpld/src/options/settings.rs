@@ -1,0 +1,368 @@
+//! What a command line asks for, checked and typed.
+
+use super::note::NoteText;
+use super::parse::{CommandLine, lossy, to_path};
+use super::table::Opt;
+use crate::config::{Config, HostInfo, Identity};
+use crate::diag::Diagnostic;
+use cubin::Arch;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Options that do not go together. The texts are nvlink's, and so is the
+/// order in which the conditions are tested.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SettingsError {
+    /// Inputs beside `-ghls`.
+    #[error("Input files are not allowed with -ghls option; use --help for more information")]
+    InputsWithHostScript,
+    /// No `-arch`.
+    #[error("Unknown arch name '(null)'")]
+    NoArch,
+    /// No `-o`.
+    #[error("Must specify output file with -o option")]
+    NoOutput,
+    /// Nothing to link.
+    #[error("No input files specified; use option --help for more information")]
+    NoInputs,
+    /// `-arch=lto_NN`.
+    #[error(
+        "Link target of '{0}' is virtual target that is not JIT-able; use 'sm_' target instead"
+    )]
+    LtoTarget(String),
+    /// Two options, or an option and the lack of another.
+    #[error("Conflicting options '{0}' and '{1}'")]
+    Conflict(&'static str, &'static str),
+    /// `-lto` without `-nvvmpath`.
+    #[error("-nvvmpath should be specified with -lto")]
+    NoNvvmPath,
+    /// A bad level.
+    #[error("Invalid argument for option '--Ofast-compile'")]
+    FastCompileLevel,
+}
+
+impl SettingsError {
+    /// The stable code of the message.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoArch => "no-arch",
+            Self::NoOutput => "no-output-name",
+            Self::NoInputs => "no-inputs",
+            Self::LtoTarget(_) => "virtual-target",
+            Self::InputsWithHostScript | Self::Conflict(..) | Self::NoNvvmPath => {
+                "conflicting-options"
+            }
+            Self::FastCompileLevel => "bad-option-value",
+        }
+    }
+
+    /// What the user can do about it, where the message does not say.
+    fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::NoArch => Some("name the target, for example -arch=sm_90"),
+            Self::NoNvvmPath => Some("nvcc -dlto passes it: the nvvm folder of the CUDA toolkit"),
+            _ => None,
+        }
+    }
+}
+
+impl From<SettingsError> for Diagnostic {
+    fn from(error: SettingsError) -> Self {
+        let diagnostic = Diagnostic::fatal(error.code(), &error);
+        match error.advice() {
+            Some(advice) => diagnostic.note(advice),
+            None => diagnostic,
+        }
+    }
+}
+
+/// What to link for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `sm_NN`.
+    Real(Arch),
+    /// `compute_NN`: inputs are read and registered, nothing is linked.
+    Virtual(Arch),
+}
+
+impl Target {
+    /// The architecture behind either kind.
+    pub fn arch(self) -> Arch {
+        match self {
+            Self::Real(arch) | Self::Virtual(arch) => arch,
+        }
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Real(arch) => arch.fmt(f),
+            Self::Virtual(arch) => f.write_str(&arch.to_string().replacen("sm_", "compute_", 1)),
+        }
+    }
+}
+
+/// A host linker script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostScript {
+    /// `lcs-abs`: begin with the host linker's own script.
+    pub absolute: bool,
+    /// `-o`, else standard output.
+    pub output: Option<PathBuf>,
+    /// `--host-ccbin`.
+    pub compiler: String,
+}
+
+/// How the call graph dump names functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallgraphNames {
+    /// As in C++ source.
+    Demangled,
+    /// As in the object.
+    Mangled,
+}
+
+/// What a link writes beside the cubin.
+#[derive(Clone, Debug, Default)]
+pub struct SideOutputs {
+    /// `--register-link-binaries`.
+    pub register: Option<PathBuf>,
+    /// `-dot`.
+    pub dot: Option<PathBuf>,
+    /// `--time`.
+    pub time: Option<PathBuf>,
+    /// `--dump-callgraph`.
+    pub callgraph: Option<CallgraphNames>,
+    /// `-v`.
+    pub verbose: bool,
+    /// `--map`.
+    pub map: Option<PathBuf>,
+    /// `--why-live`.
+    pub why_live: Vec<String>,
+    /// `--why-dead`.
+    pub why_dead: Vec<String>,
+    /// `--trace`.
+    pub trace: bool,
+    /// `--print-resources`.
+    pub print_resources: bool,
+}
+
+/// A link that was asked for.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    /// `-arch`.
+    pub target: Target,
+    /// Positional inputs.
+    pub inputs: Vec<PathBuf>,
+    /// `-l`.
+    pub libraries: Vec<PathBuf>,
+    /// `-L`.
+    pub library_paths: Vec<PathBuf>,
+    /// `--cpu-arch`.
+    pub cpu_arch: Option<String>,
+    /// `--keep-system-libraries`.
+    pub keep_system_libraries: bool,
+    /// `--lazy-archives`.
+    pub lazy_archives: bool,
+    /// `--suppress-arch-warning`.
+    pub suppress_arch_warning: bool,
+    /// `-o`; a virtual target does without.
+    pub output: Option<PathBuf>,
+    /// `-lto` or `-dlto`: where libnvvm is.
+    pub lto: Option<PathBuf>,
+    /// `--nv-host`: must be readable.
+    pub nv_host: Option<PathBuf>,
+    /// `--uidx-file`.
+    pub uidx: Option<PathBuf>,
+    /// `--threads`; 0 is one per processor.
+    pub threads: usize,
+    /// `--verify`.
+    pub verify: bool,
+    /// Settings of the link proper.
+    pub config: Config,
+    /// What else is written.
+    pub side: SideOutputs,
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// `--help`.
+    Help,
+    /// `--version`.
+    Version,
+    /// `--gen-host-linker-script`.
+    HostScript(HostScript),
+    /// A link.
+    Link(Box<LinkSettings>),
+}
+
+impl Request {
+    /// Checks and types a command line.
+    pub fn new(line: &CommandLine) -> Result<Self, SettingsError> {
+        if line.has(Opt::Help) {
+            return Ok(Self::Help);
+        }
+        if line.has(Opt::Version) {
+            return Ok(Self::Version);
+        }
+        if let Some(kind) = line.bytes(Opt::GenHostLinkerScript) {
+            if !line.inputs.is_empty() {
+                return Err(SettingsError::InputsWithHostScript);
+            }
+            return Ok(Self::HostScript(HostScript {
+                absolute: kind == b"lcs-abs",
+                output: line.path(Opt::Output),
+                compiler: line.text(Opt::HostCcbin).unwrap_or_else(|| "gcc".into()),
+            }));
+        }
+        LinkSettings::new(line).map(|settings| Self::Link(Box::new(settings)))
+    }
+}
+
+/// What an `-arch` value names, before it is known to be linkable.
+fn target(name: &str) -> Result<Target, SettingsError> {
+    let lto = || SettingsError::LtoTarget(name.to_owned());
+    let (prefix, rest) = name.split_once('_').ok_or(SettingsError::NoArch)?;
+    let arch: Arch = format!("sm_{rest}").parse().map_err(|_| SettingsError::NoArch)?;
+    match prefix {
+        "sm" => Ok(Target::Real(arch)),
+        "compute" => Ok(Target::Virtual(arch)),
+        _ => Err(lto()),
+    }
+}
+
+fn check_conflicts(line: &CommandLine) -> Result<(), SettingsError> {
+    let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
+    let conflict = |a, b| Err(SettingsError::Conflict(a, b));
+    if line.has(Opt::SuppressDebugInfo) && !line.has(Opt::Debug) {
+        return conflict("-suppress-debug-info", "no -g");
+    }
+    if line.has(Opt::DumpCallgraph) && line.has(Opt::DumpCallgraphNoDemangle) {
+        return conflict("-dump-callgraph", "-dump-callgraph-no-demangle");
+    }
+    if line.has(Opt::UseHostInfo) && line.has(Opt::IgnoreHostInfo) {
+        return conflict("-use-host-info", "-ignore-host-info");
+    }
+    if lto && line.value(Opt::NvvmPath).is_none() {
+        return Err(SettingsError::NoNvvmPath);
+    }
+    if line.has(Opt::ForcePartialLto) && !lto {
+        return conflict("-force-partial-lto", "no -dlto");
+    }
+    if line.has(Opt::ForceWholeLto) && !lto {
+        return conflict("-force-whole-lto", "no -dlto");
+    }
+    if line.has(Opt::ForcePartialLto) && line.has(Opt::ForceWholeLto) {
+        return conflict("-force-partial-lto", "-force-whole-lto");
+    }
+    if line.has(Opt::EmitPtx) && !lto {
+        return conflict("-emit-ptx", "no -dlto");
+    }
+    match line.bytes(Opt::OfastCompile) {
+        Some(_) if !lto => conflict("--Ofast-compile", "no -dlto"),
+        Some(b"0" | b"min" | b"mid" | b"max") | None => Ok(()),
+        Some(_) => Err(SettingsError::FastCompileLevel),
+    }
+}
+
+impl LinkSettings {
+    fn new(line: &CommandLine) -> Result<Self, SettingsError> {
+        let name = line.text(Opt::Arch).ok_or(SettingsError::NoArch)?;
+        if name.starts_with("sm_") && line.value(Opt::Output).is_none() {
+            return Err(SettingsError::NoOutput);
+        }
+        if line.inputs.is_empty() {
+            return Err(SettingsError::NoInputs);
+        }
+        let target = target(&name)?;
+        check_conflicts(line)?;
+        let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
+        Ok(Self {
+            target,
+            inputs: line.inputs.iter().map(|name| to_path(name)).collect(),
+            libraries: paths(line, Opt::Library),
+            library_paths: paths(line, Opt::LibraryPath),
+            cpu_arch: line.text(Opt::CpuArch).filter(|cpu| cpu != "unknown"),
+            keep_system_libraries: line.has(Opt::KeepSystemLibraries),
+            lazy_archives: line.has(Opt::LazyArchives),
+            suppress_arch_warning: line.has(Opt::SuppressArchWarning),
+            output: line.path(Opt::Output),
+            lto: line.path(Opt::NvvmPath).filter(|_| lto),
+            nv_host: line.path(Opt::NvHost),
+            uidx: line.path(Opt::UidxFile),
+            threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
+            verify: line.has(Opt::Verify),
+            config: config(line, target.arch()),
+            side: side_outputs(line),
+        })
+    }
+}
+
+fn config(line: &CommandLine, arch: Arch) -> Config {
+    let note = NoteText::new(line);
+    let mut identity = match line.bytes(Opt::Identity) {
+        Some(b"nvlink") => Identity::nvlink(),
+        _ => Identity::warpld(),
+    };
+    if let Some(tool) = line.text(Opt::ToolName) {
+        identity.tool = tool;
+    }
+    Config {
+        relocatable: line.has(Opt::RelocatableLink),
+        debug: line.has(Opt::Debug),
+        suppress_debug_info: line.has(Opt::SuppressDebugInfo),
+        preserve_relocs: line.has(Opt::PreserveRelocs),
+        force_rela: line.has(Opt::ForceRela),
+        kernels_used: patterns(line, Opt::KernelsUsed),
+        variables_used: patterns(line, Opt::VariablesUsed),
+        host_info: match line.has(Opt::IgnoreHostInfo) {
+            true => HostInfo::Ignore,
+            false => HostInfo::Use,
+        },
+        reserve_null_pointer: line.has(Opt::ReserveNullPointer),
+        disable_smem_reservation: line.has(Opt::DisableSmemReservation),
+        extended_smem: line.has(Opt::EnableExtendedSmem),
+        allow_undefined_globals: line.has(Opt::AllowUndefinedGlobals),
+        extra_warnings: line.has(Opt::ExtraWarnings),
+        suppress_stack_size_warning: line.has(Opt::SuppressStackSizeWarning),
+        identity,
+        note_object_name: note.object_name,
+        note_command_line: note.command_line,
+        ..Config::new(arch)
+    }
+}
+
+/// An empty list counts as not given.
+fn patterns(line: &CommandLine, opt: Opt) -> Option<Vec<String>> {
+    Some(texts(line, opt)).filter(|list| !list.is_empty())
+}
+
+fn texts(line: &CommandLine, opt: Opt) -> Vec<String> {
+    line.list(opt).iter().map(|item| lossy(item)).collect()
+}
+
+fn paths(line: &CommandLine, opt: Opt) -> Vec<PathBuf> {
+    line.list(opt).iter().map(|item| to_path(item)).collect()
+}
+
+fn side_outputs(line: &CommandLine) -> SideOutputs {
+    let callgraph = if line.has(Opt::DumpCallgraph) {
+        Some(CallgraphNames::Demangled)
+    } else {
+        line.has(Opt::DumpCallgraphNoDemangle).then_some(CallgraphNames::Mangled)
+    };
+    SideOutputs {
+        register: line.path(Opt::RegisterLinkBinaries),
+        dot: line.path(Opt::Dot),
+        time: line.path(Opt::Time),
+        callgraph,
+        verbose: line.has(Opt::Verbose),
+        map: line.path(Opt::Map),
+        why_live: texts(line, Opt::WhyLive),
+        why_dead: texts(line, Opt::WhyDead),
+        trace: line.has(Opt::Trace),
+        print_resources: line.has(Opt::PrintResources),
+    }
+}

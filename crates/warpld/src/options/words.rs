@@ -1,0 +1,206 @@
+//! How text falls into words: lists, options files, response files, numbers.
+
+use thiserror::Error;
+
+/// Text that cannot be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum WordError {
+    /// A `"` without its partner.
+    #[error("Stray '\"' character")]
+    StrayQuote,
+    /// Not an integer.
+    #[error("'{0}': expected a number")]
+    NotANumber(String),
+    /// Does not fit 32 bits.
+    #[error("32-bit integer value ({0}) out of range")]
+    OutOfRange(String),
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// Splits a list value at commas. `"` protects commas and is removed; blanks
+/// around an item are trimmed; empty items vanish.
+pub fn list_items(value: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
+    let mut items = Vec::new();
+    let mut item = Vec::new();
+    let mut quoted = false;
+    for &byte in value {
+        match byte {
+            b'"' => quoted = !quoted,
+            b',' if !quoted => items.push(std::mem::take(&mut item)),
+            _ => item.push(byte),
+        }
+    }
+    if quoted {
+        return Err(WordError::StrayQuote);
+    }
+    items.push(item);
+    Ok(items.iter().map(|item| item.trim_ascii().to_vec()).filter(|i| !i.is_empty()).collect())
+}
+
+/// The words of an options file: `"` groups, `\` takes the next character as
+/// it is, except that `\"` vanishes; nothing else is special.
+pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quoted = false;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            b'\\' => match bytes.next() {
+                Some(b'"') | None => {}
+                Some(next) if quoted => word.get_or_insert_default().extend([b'\\', next]),
+                Some(next) => word.get_or_insert_default().push(next),
+            },
+            _ if is_blank(byte) && !quoted => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    if quoted {
+        return Err(WordError::StrayQuote);
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// The words of a response file (`@file`) by the rules compilers share: both
+/// kinds of quotes group, a backslash takes the next character as it is.
+pub fn response_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote: Option<u8> = None;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (byte, quote) {
+            (b'\\', _) => word.get_or_insert_default().extend(bytes.next()),
+            (b'"' | b'\'', None) => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (_, Some(open)) if byte == open => quote = None,
+            (_, None) if is_blank(byte) => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    if quote.is_some() {
+        return Err(WordError::StrayQuote);
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+/// Reads an integer as C's `strtol` with base 0 does: leading blanks, a sign,
+/// `0x` for hexadecimal, `0` for octal. Nothing at all is 0.
+pub fn number(text: &[u8]) -> Result<i32, WordError> {
+    let shown = || String::from_utf8_lossy(text).into_owned();
+    if text.is_empty() {
+        return Ok(0);
+    }
+    let (negative, digits) = match text.trim_ascii_start() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let (radix, digits) = match digits {
+        [b'0', b'x' | b'X', rest @ ..] => (16, rest),
+        [b'0', rest @ ..] if !rest.is_empty() => (8, rest),
+        rest => (10, rest),
+    };
+    let valid = !digits.is_empty() && digits.iter().all(|&b| char::from(b).is_digit(radix));
+    if !valid {
+        return Err(WordError::NotANumber(shown()));
+    }
+    digits
+        .iter()
+        .filter_map(|&b| char::from(b).to_digit(radix))
+        .try_fold(0i64, |sum, digit| sum.checked_mul(radix.into())?.checked_add(digit.into()))
+        .map(|magnitude| if negative { -magnitude } else { magnitude })
+        .and_then(|value| i32::try_from(value).ok())
+        .ok_or_else(|| WordError::OutOfRange(shown()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(words: Result<Vec<Vec<u8>>, WordError>) -> Vec<String> {
+        words.unwrap().into_iter().map(|w| String::from_utf8(w).unwrap()).collect()
+    }
+
+    #[test]
+    fn lists() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("", &[]),
+            ("a", &["a"]),
+            ("a,b", &["a", "b"]),
+            (" a , b ,,", &["a", "b"]),
+            ("\"q,r\",s", &["q,r", "s"]),
+            ("a\"b,c\"d", &["ab,cd"]),
+            ("a'b\\c", &["a'b\\c"]),
+            ("a b", &["a b"]),
+        ];
+        for (text, items) in cases {
+            assert_eq!(strings(list_items(text.as_bytes())), items, "{text}");
+        }
+        assert_eq!(list_items(b"a\"b"), Err(WordError::StrayQuote));
+    }
+
+    #[test]
+    fn options_files() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("", &[]),
+            (" -v\t-w\r\n-g ", &["-v", "-w", "-g"]),
+            ("a\"b c\"d", &["ab cd"]),
+            ("a\\ b", &["a b"]),
+            ("\"a\\\"b\"", &["ab"]),
+            ("# // 'x y'", &["#", "//", "'x", "y'"]),
+            ("a\\\nb", &["a\nb"]),
+            ("\"\"", &[""]),
+        ];
+        for (text, words) in cases {
+            assert_eq!(strings(options_file_words(text.as_bytes())), words, "{text}");
+        }
+        assert_eq!(options_file_words(b"a \"b"), Err(WordError::StrayQuote));
+    }
+
+    #[test]
+    fn response_files() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("-v 'a b' \"c d\"", &["-v", "a b", "c d"]),
+            ("a\\ b \\\"", &["a b", "\""]),
+            ("'a\"b'", &["a\"b"]),
+            ("''", &[""]),
+        ];
+        for (text, words) in cases {
+            assert_eq!(strings(response_file_words(text.as_bytes())), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        for (text, value) in [
+            ("", 0),
+            ("0", 0),
+            ("32", 32),
+            ("010", 8),
+            ("0x20", 32),
+            ("-3", -3),
+            ("+3", 3),
+            (" 3", 3),
+        ] {
+            assert_eq!(number(text.as_bytes()), Ok(value), "{text}");
+        }
+        for text in ["3 ", "3x", "-", "0x", "08", "abc", " "] {
+            assert_eq!(number(text.as_bytes()), Err(WordError::NotANumber(text.into())));
+        }
+        for text in ["4294967295", "2147483648", "-2147483649", "99999999999999999999999"] {
+            assert_eq!(number(text.as_bytes()), Err(WordError::OutOfRange(text.into())));
+        }
+    }
+}

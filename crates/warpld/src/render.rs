@@ -1,0 +1,244 @@
+//! Messages as text for people and scripts, or as JSON for programs.
+
+use crate::diag::{Diagnostic, Severity};
+use std::fmt::Write;
+
+/// The shape of a printed message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Format {
+    /// nvlink's line, then notes.
+    #[default]
+    Text,
+    /// The same in colour.
+    ColoredText,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Which messages are printed, and how.
+///
+/// `-w` and `--disable-infos` hide what nvlink's help says they hide. What
+/// decides the exit status is what nvlink does: `-Werror` turns warnings into
+/// errors even beside `-w`, but not beside `--disable-infos`.
+#[derive(Clone, Debug, Default)]
+pub struct Renderer {
+    /// The program's name in front of every message.
+    pub tool: String,
+    /// The target to name after every message (`-report-arch`).
+    pub target: Option<String>,
+    /// The shape.
+    pub format: Format,
+    /// Whether text shows the message's code; not under nvlink's name, where
+    /// scripts expect nvlink's lines.
+    pub show_codes: bool,
+    /// `-w`.
+    pub hide_warnings: bool,
+    /// `--disable-infos`.
+    pub hide_infos: bool,
+    /// `-Werror`.
+    pub warnings_are_errors: bool,
+}
+
+impl Renderer {
+    /// The severity a message has under these settings.
+    pub fn severity(&self, diagnostic: &Diagnostic) -> Severity {
+        let promoted = self.warnings_are_errors
+            && !self.hide_infos
+            && diagnostic.severity == Severity::Warning
+            && diagnostic.code != REDEFINED_OPTION;
+        if promoted { Severity::Error } else { diagnostic.severity }
+    }
+
+    /// The message ready to print, with its final newline; `None` if it is to
+    /// be kept quiet.
+    pub fn render(&self, diagnostic: &Diagnostic) -> Option<String> {
+        let severity = self.severity(diagnostic);
+        let hidden = match severity {
+            Severity::Info => self.hide_infos,
+            Severity::Warning => self.hide_warnings,
+            Severity::Error | Severity::Fatal => false,
+        };
+        if hidden {
+            return None;
+        }
+        Some(match self.format {
+            Format::Json => self.json(severity, diagnostic),
+            Format::Text => self.text(severity, diagnostic, &Palette::PLAIN),
+            Format::ColoredText => self.text(severity, diagnostic, &Palette::ANSI),
+        })
+    }
+
+    fn text(&self, severity: Severity, diagnostic: &Diagnostic, palette: &Palette) -> String {
+        let mut out = String::new();
+        let color = palette.severity(severity);
+        let _ = write!(
+            out,
+            "{}{} {color}{:<8}{}: {}{}",
+            palette.bold,
+            self.tool,
+            label(severity),
+            palette.reset,
+            diagnostic.message,
+            self.target_suffix(),
+        );
+        if self.show_codes && severity > Severity::Info {
+            let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
+        }
+        out.push('\n');
+        for note in &diagnostic.notes {
+            let mut lines = note.lines();
+            let _ = writeln!(
+                out,
+                "    {}={} {}",
+                palette.note,
+                palette.reset,
+                lines.next().unwrap_or("")
+            );
+            for line in lines {
+                let _ = writeln!(out, "      {line}");
+            }
+        }
+        out
+    }
+
+    fn target_suffix(&self) -> String {
+        self.target.as_ref().map(|target| format!(" (target: {target})")).unwrap_or_default()
+    }
+
+    fn json(&self, severity: Severity, diagnostic: &Diagnostic) -> String {
+        let mut out = String::from("{");
+        let _ = write!(out, "\"tool\":{}", json_string(&self.tool));
+        let _ = write!(out, ",\"severity\":\"{}\"", label(severity));
+        let _ = write!(out, ",\"code\":{}", json_string(diagnostic.code));
+        if let Some(target) = &self.target {
+            let _ = write!(out, ",\"target\":{}", json_string(target));
+        }
+        let _ = write!(out, ",\"message\":{}", json_string(&diagnostic.message));
+        let notes: Vec<_> = diagnostic.notes.iter().map(|note| json_string(note)).collect();
+        let _ = writeln!(out, ",\"notes\":[{}]}}", notes.join(","));
+        out
+    }
+}
+
+/// The one warning that nothing silences or promotes in nvlink: it is printed
+/// while options are still being read.
+pub const REDEFINED_OPTION: &str = "redefined-option";
+
+fn label(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+        Severity::Fatal => "fatal",
+    }
+}
+
+/// A JSON string literal.
+pub fn json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if u32::from(c) < 0x20 || c == '\u{7f}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+struct Palette {
+    bold: &'static str,
+    faint: &'static str,
+    note: &'static str,
+    reset: &'static str,
+    colors: [&'static str; 4],
+}
+
+impl Palette {
+    const PLAIN: Self = Self { bold: "", faint: "", note: "", reset: "", colors: [""; 4] };
+    const ANSI: Self = Self {
+        bold: "\x1b[1m",
+        faint: "\x1b[2m",
+        note: "\x1b[1;34m",
+        reset: "\x1b[0m",
+        colors: ["\x1b[36m", "\x1b[35m", "\x1b[31m", "\x1b[31m"],
+    };
+
+    fn severity(&self, severity: Severity) -> &'static str {
+        match severity {
+            Severity::Info => self.colors[0],
+            Severity::Warning => self.colors[1],
+            Severity::Error => self.colors[2],
+            Severity::Fatal => self.colors[3],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nvlink() -> Renderer {
+        Renderer { tool: "nvlink".into(), ..Renderer::default() }
+    }
+
+    #[test]
+    fn lines_look_like_nvlinks() {
+        for (severity, line) in [
+            (Severity::Info, "nvlink info    : m\n"),
+            (Severity::Warning, "nvlink warning : m\n"),
+            (Severity::Error, "nvlink error   : m\n"),
+            (Severity::Fatal, "nvlink fatal   : m\n"),
+        ] {
+            let diagnostic = Diagnostic::new(severity, "c", "m");
+            assert_eq!(nvlink().render(&diagnostic).as_deref(), Some(line));
+        }
+    }
+
+    #[test]
+    fn targets_codes_and_notes() {
+        let diagnostic = Diagnostic::error("undefined-symbol", "m").note("a\nb");
+        let renderer = Renderer { target: Some("sm_90a".into()), show_codes: true, ..nvlink() };
+        assert_eq!(
+            renderer.render(&diagnostic).as_deref(),
+            Some("nvlink error   : m (target: sm_90a) [undefined-symbol]\n    = a\n      b\n")
+        );
+    }
+
+    #[test]
+    fn json_is_one_line() {
+        let renderer = Renderer { format: Format::Json, ..nvlink() };
+        let diagnostic = Diagnostic::warning("x", "say \"hi\"\n\u{1}").note("n");
+        assert_eq!(
+            renderer.render(&diagnostic).as_deref(),
+            Some(concat!(
+                r#"{"tool":"nvlink","severity":"warning","code":"x","#,
+                r#""message":"say \"hi\"\n\u0001","notes":["n"]}"#,
+                "\n"
+            ))
+        );
+    }
+
+    #[test]
+    fn what_is_hidden_and_what_is_promoted() {
+        let warning = Diagnostic::warning("w", "m");
+        let info = Diagnostic::info("i", "m");
+        let quiet = Renderer { hide_warnings: true, ..nvlink() };
+        assert_eq!(quiet.render(&warning), None);
+        assert!(quiet.render(&info).is_some());
+        let no_infos = Renderer { hide_infos: true, warnings_are_errors: true, ..nvlink() };
+        assert_eq!(no_infos.render(&info), None);
+        assert_eq!(no_infos.severity(&warning), Severity::Warning);
+        let strict = Renderer { warnings_are_errors: true, hide_warnings: true, ..nvlink() };
+        assert_eq!(strict.severity(&warning), Severity::Error);
+        assert_eq!(strict.render(&warning).as_deref(), Some("nvlink error   : m\n"));
+        assert_eq!(strict.severity(&Diagnostic::warning(REDEFINED_OPTION, "m")), Severity::Warning);
+    }
+}
