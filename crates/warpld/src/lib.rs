@@ -1,12 +1,15 @@
 //! The open CUDA device linker.
 #![deny(unsafe_code)]
 
+pub mod builtins;
 pub mod cli;
 pub mod config;
 pub mod diag;
 pub mod input;
+pub mod load;
 pub mod options;
 pub mod render;
+pub mod select;
 
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};

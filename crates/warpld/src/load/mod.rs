@@ -1,0 +1,86 @@
+//! From names on the command line to the device code behind them: files are
+//! mapped, recognised by content, archives opened, libraries searched.
+//!
+//! Three steps, each borrowing the one before: [`Files::open`] maps,
+//! [`Files::scan`] looks into the maps, [`Loaded::select`] picks images for a
+//! target. Nothing is decompressed before the last one, and a scan serves any
+//! number of targets.
+
+mod map;
+mod recognise;
+mod scan;
+mod search;
+
+pub use scan::{Body, Ignored, Loaded, Source, Step};
+pub use search::CpuArch;
+
+use map::{FileKey, Mapped};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to load.
+#[derive(Clone, Debug, Default)]
+pub struct LoadRequest {
+    /// Files as typed, in order.
+    pub files: Vec<PathBuf>,
+    /// `-l`: names of libraries, in order. They follow all `files`.
+    pub libraries: Vec<String>,
+    /// `-L`: where to look for them.
+    pub library_paths: Vec<PathBuf>,
+    /// The environment's `LIBRARY_PATH`, searched after `library_paths`.
+    pub library_path_env: Option<OsString>,
+    /// `-cpu-arch`: the host the libraries must be for.
+    pub cpu_arch: CpuArch,
+    /// The folder that relative names are registered under
+    /// (`--register-link-binaries`).
+    pub working_directory: PathBuf,
+}
+
+/// An input that was found, or the reason why not.
+#[derive(Debug)]
+struct Opened {
+    /// As typed, or as the search found it.
+    name: String,
+    suffix: String,
+    data: Result<Mapped, map::OpenError>,
+    /// Files of a thin archive, in the order of its members.
+    members: Vec<Opened>,
+    /// It was found by `-l`.
+    library: bool,
+}
+
+/// All files of a link, mapped.
+#[derive(Debug, Default)]
+pub struct Files {
+    opened: Vec<search::Found>,
+    working_directory: PathBuf,
+}
+
+impl Files {
+    /// Opens what `request` names. What cannot be opened is reported by
+    /// [`Loaded::select`] in its turn, as nvlink does.
+    pub fn open(request: &LoadRequest) -> Self {
+        use rayon::prelude::*;
+        let mut opened: Vec<_> = request
+            .files
+            .par_iter()
+            .map(|path| search::Found::File(Opened::file(path, false)))
+            .collect();
+        opened.extend(search::libraries(request));
+        take_archives_once(&mut opened);
+        Self { opened, working_directory: request.working_directory.clone() }
+    }
+}
+
+/// An archive given twice, under whatever names, is linked once: builds name
+/// libraries repeatedly. Objects given twice are linked twice (and clash).
+fn take_archives_once(opened: &mut Vec<search::Found>) {
+    let mut seen: HashSet<FileKey> = HashSet::new();
+    opened.retain(|found| match found {
+        search::Found::File(Opened { data: Ok(mapped), .. }) if recognise::is_archive(mapped) => {
+            seen.insert(mapped.key().clone())
+        }
+        _ => true,
+    });
+}

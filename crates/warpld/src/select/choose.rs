@@ -1,0 +1,51 @@
+//! Choosing one image of a container.
+
+use super::compat::{machine_code_fits, ptx_fits};
+use cubin::Arch;
+use fatbin::{Entry, Kind};
+
+/// What a container has for a target.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice<'e, 'f> {
+    /// Machine code.
+    MachineCode(&'e Entry<'f>),
+    /// Machine code that fits, though nvlink would rather compile this newer
+    /// PTX.
+    MachineCodeOverPtx {
+        /// The machine code.
+        code: &'e Entry<'f>,
+        /// The PTX.
+        ptx: &'e Entry<'f>,
+    },
+    /// PTX only.
+    Ptx(&'e Entry<'f>),
+    /// LTO-IR only.
+    LtoIr(&'e Entry<'f>),
+    /// Nothing that fits.
+    Nothing,
+}
+
+/// Picks the image for `target`: the highest number wins, machine code before
+/// PTX at the same number, then `a` before `f` before no letter. Of equals
+/// the first is taken.
+pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Choice<'e, 'f> {
+    let best = |kind: Kind, fits: fn(Arch, Arch) -> bool| {
+        let mut best: Option<&'e Entry<'f>> = None;
+        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e.arch(), target)) {
+            if best.is_none_or(|b| entry.arch() > b.arch()) {
+                best = Some(entry);
+            }
+        }
+        best
+    };
+    let code = best(Kind::ELF, machine_code_fits);
+    let ptx = best(Kind::PTX, ptx_fits);
+    match (code, ptx) {
+        (Some(code), Some(ptx)) if ptx.arch().number > code.arch().number => {
+            Choice::MachineCodeOverPtx { code, ptx }
+        }
+        (Some(code), _) => Choice::MachineCode(code),
+        (None, Some(ptx)) => Choice::Ptx(ptx),
+        (None, None) => best(Kind::LTO_IR, ptx_fits).map_or(Choice::Nothing, Choice::LtoIr),
+    }
+}
