@@ -5,17 +5,24 @@
 pub mod arch;
 pub mod attr;
 pub mod callgraph;
+pub mod capsule;
+pub mod classify;
 pub mod compat;
 pub mod consts;
+pub mod flags;
+pub mod header;
 pub mod info;
 pub mod note;
 pub mod raw;
 pub mod read;
 pub mod relaction;
 pub mod reloc;
+pub mod tables;
 
 pub use arch::{Arch, Variant};
 pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};
+pub use header::{Class, FileKind, Header, identify};
 pub use read::{
-    Class, Cubin, Header, ReadError, Reloc, SectionIndex, SectionRef, SymbolIndex, SymbolRef,
+    Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,
 };
+pub use tables::SymbolTable;

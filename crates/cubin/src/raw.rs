@@ -1,6 +1,6 @@
 //! The ELF records exactly as they lie in a file: little-endian, unaligned.
 
-use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::little_endian::{I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 macro_rules! record {
@@ -130,6 +130,23 @@ record!(
 );
 
 record!(
+    /// ELF32 relocation with addend; `r_info` is symbol << 8 | type.
+    Rela32 {
+        r_offset: U32,
+        r_info: U32,
+        r_addend: I32,
+    }
+);
+
+record!(
+    /// ELF32 relocation without addend.
+    Rel32 {
+        r_offset: U32,
+        r_info: U32,
+    }
+);
+
+record!(
     /// ELF64 program header.
     Phdr64 {
         p_type: U32,
@@ -164,3 +181,24 @@ record!(
         second: U32,
     }
 );
+
+/// A field that is 32 bits wide in ELF32 and 64 in ELF64.
+pub(crate) trait Word: Sized {
+    /// The field holding `value`, if that fits.
+    fn from_u64(value: u64) -> Option<Self>;
+}
+impl Word for U32 {
+    fn from_u64(value: u64) -> Option<Self> {
+        Some(u32::try_from(value).ok()?.into())
+    }
+}
+impl Word for U64 {
+    fn from_u64(value: u64) -> Option<Self> {
+        Some(value.into())
+    }
+}
+
+/// The field of either width holding `value`, if that fits.
+pub(crate) fn word<W: Word>(value: u64) -> Option<W> {
+    W::from_u64(value)
+}

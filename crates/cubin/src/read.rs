@@ -1,8 +1,10 @@
 //! Reading a device ELF: a validated view that borrows the file's bytes.
 
-use crate::consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType, shn};
+use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn};
+use crate::header::{Class, Header};
 use crate::raw;
-use zerocopy::FromBytes;
+use crate::tables::{NameBudget, SymbolTable, read_relocs, read_segments, string_at};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Index of a section in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -55,6 +57,15 @@ pub enum ReadError {
         /// Its value.
         value: u64,
     },
+    /// So many entries share so long a name that reading them all would take
+    /// time out of proportion to the file.
+    #[error("names in section {section} add up to more than {limit} bytes")]
+    Names {
+        /// The section whose entries have the names.
+        section: u32,
+        /// The most a file of this size may have.
+        limit: u64,
+    },
 }
 
 struct Section(Option<u32>);
@@ -65,36 +76,6 @@ impl std::fmt::Display for Section {
             None => Ok(()),
         }
     }
-}
-
-/// ELF class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// 32-bit records.
-    Elf32,
-    /// 64-bit records.
-    Elf64,
-}
-
-/// The file header, widened to 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Header {
-    pub class: Class,
-    pub ident: [u8; 16],
-    pub file_type: FileType,
-    pub machine: u16,
-    pub version: u32,
-    pub entry: u64,
-    pub phoff: u64,
-    pub shoff: u64,
-    pub flags: u32,
-    pub ehsize: u16,
-    pub phentsize: u16,
-    pub phnum: u16,
-    pub shentsize: u16,
-    pub shnum: u16,
-    pub shstrndx: u16,
 }
 
 /// A section header, widened to 64 bits, with its name and bytes.
@@ -166,6 +147,20 @@ pub struct Reloc {
     pub addend: Option<i64>,
 }
 
+/// A program header, widened to 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Segment {
+    pub kind: u32,
+    pub flags: u32,
+    pub offset: u64,
+    pub vaddr: u64,
+    pub paddr: u64,
+    pub filesz: u64,
+    pub memsz: u64,
+    pub align: u64,
+}
+
 /// A device ELF file whose header, section table, names, symbol table and
 /// section extents have been checked.
 #[derive(Clone, Debug)]
@@ -176,23 +171,18 @@ pub struct Cubin<'a> {
     symtab: Option<SymbolTable<'a>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct SymbolTable<'a> {
-    section: SectionIndex,
-    entries: &'a [raw::Sym64],
-    strings: &'a [u8],
-    shndx: &'a [zerocopy::little_endian::U32],
-}
-
 impl<'a> Cubin<'a> {
-    /// Reads and checks `data` as an ELF64 device file.
+    /// Reads and checks `data` as a device file of either class.
     pub fn parse(data: &'a [u8]) -> Result<Self, ReadError> {
         let header = Header::parse(data)?;
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });
         }
         let sections = read_sections(data, &header)?;
-        let symtab = read_symtab(&sections)?;
+        let symtab = match sections.iter().find(|s| s.kind == SectionType::SYMTAB) {
+            Some(s) => Some(SymbolTable::read(header.class, data.len(), &sections, s)?),
+            None => None,
+        };
         Ok(Self { data, header, sections, symtab })
     }
 
@@ -218,11 +208,11 @@ impl<'a> Cubin<'a> {
     }
     /// Index of the symbol table's section.
     pub fn symtab_section(&self) -> Option<SectionIndex> {
-        self.symtab.map(|t| t.section)
+        self.symtab.as_ref().map(SymbolTable::section)
     }
     /// Number of symbols, the null symbol included.
     pub fn symbol_count(&self) -> usize {
-        self.symtab.map_or(0, |t| t.entries.len())
+        self.symtab.as_ref().map_or(0, SymbolTable::len)
     }
     /// The symbol with this index.
     pub fn symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
@@ -234,54 +224,23 @@ impl<'a> Cubin<'a> {
     }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {
-        string_at(self.symtab?.strings, offset)
+        self.symtab?.string(offset)
     }
     /// The relocations of a REL or RELA section.
     pub fn relocs(&self, section: &SectionRef<'a>) -> Result<Vec<Reloc>, ReadError> {
-        read_relocs(section)
+        read_relocs(self.header.class, section)
+    }
+    /// Reads another symbol table than `.symtab`: that of the Mercury half.
+    pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {
+        SymbolTable::read(self.header.class, self.data.len(), &self.sections, section)
+    }
+    /// The program headers.
+    pub fn segments(&self) -> Result<Vec<Segment>, ReadError> {
+        read_segments(self.data, &self.header)
     }
 }
 
-impl Header {
-    /// Reads the header of any ELF file; `NotElf` if it is none.
-    pub fn parse(data: &[u8]) -> Result<Self, ReadError> {
-        if data.len() < 52 || data[..4] != *b"\x7fELF" {
-            return Err(ReadError::NotElf);
-        }
-        if data[5] != 1 {
-            return Err(ReadError::Unsupported { field: "EI_DATA", value: data[5].into() });
-        }
-        macro_rules! widen {
-            ($raw:ty, $class:expr) => {{
-                let (h, _) = <$raw>::read_from_prefix(data).map_err(|_| ReadError::NotElf)?;
-                Self {
-                    class: $class,
-                    ident: h.e_ident,
-                    file_type: FileType(h.e_type.get()),
-                    machine: h.e_machine.get(),
-                    version: h.e_version.get(),
-                    entry: h.e_entry.get().into(),
-                    phoff: h.e_phoff.get().into(),
-                    shoff: h.e_shoff.get().into(),
-                    flags: h.e_flags.get(),
-                    ehsize: h.e_ehsize.get(),
-                    phentsize: h.e_phentsize.get(),
-                    phnum: h.e_phnum.get(),
-                    shentsize: h.e_shentsize.get(),
-                    shnum: h.e_shnum.get(),
-                    shstrndx: h.e_shstrndx.get(),
-                }
-            }};
-        }
-        match data[4] {
-            1 => Ok(widen!(raw::Ehdr32, Class::Elf32)),
-            2 => Ok(widen!(raw::Ehdr64, Class::Elf64)),
-            class => Err(ReadError::Unsupported { field: "EI_CLASS", value: class.into() }),
-        }
-    }
-}
-
-fn slice<'a>(
+pub(crate) fn slice<'a>(
     data: &'a [u8],
     what: &'static str,
     section: Option<u32>,
@@ -295,46 +254,84 @@ fn slice<'a>(
     }
 }
 
-fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
-    let rest = table.get(offset as usize..)?;
-    let end = rest.iter().position(|&b| b == 0)?;
-    Some(&rest[..end])
-}
-
 fn read_sections<'a>(data: &'a [u8], header: &Header) -> Result<Vec<SectionRef<'a>>, ReadError> {
-    if header.class != Class::Elf64 {
-        return Err(ReadError::Unsupported { field: "EI_CLASS", value: 1 });
-    }
     if header.shoff == 0 {
         return Ok(Vec::new());
     }
-    if header.shentsize != 64 {
+    if header.shentsize != header.class.section_header_size() {
         return Err(ReadError::BadField {
             field: "e_shentsize",
             section: None,
             value: header.shentsize.into(),
         });
     }
-    let first = slice(data, "section header table", None, header.shoff, 64)?;
-    let first = raw::Shdr64::ref_from_bytes(first).map_err(|_| ReadError::NotElf)?;
+    match header.class {
+        Class::Elf32 => name_sections(data, header, headers::<raw::Shdr32>(data, header)?),
+        Class::Elf64 => name_sections(data, header, headers::<raw::Shdr64>(data, header)?),
+    }
+}
+
+/// A section header of either class.
+trait SectionHeader: FromBytes + Immutable + KnownLayout + Unaligned {
+    /// The header without name and bytes.
+    fn widen(&self, index: u32) -> SectionRef<'static>;
+}
+
+macro_rules! section_header {
+    ($raw:ty) => {
+        impl SectionHeader for $raw {
+            fn widen(&self, index: u32) -> SectionRef<'static> {
+                SectionRef {
+                    index: SectionIndex(index),
+                    name: &[],
+                    name_offset: self.sh_name.get(),
+                    kind: SectionType(self.sh_type.get()),
+                    flags: self.sh_flags.get().into(),
+                    addr: self.sh_addr.get().into(),
+                    offset: self.sh_offset.get().into(),
+                    size: self.sh_size.get().into(),
+                    link: self.sh_link.get(),
+                    info: self.sh_info.get(),
+                    align: self.sh_addralign.get().into(),
+                    entsize: self.sh_entsize.get().into(),
+                    data: &[],
+                }
+            }
+        }
+    };
+}
+section_header!(raw::Shdr32);
+section_header!(raw::Shdr64);
+
+/// The section header table, whose length section 0 gives when there are too
+/// many sections for `e_shnum`.
+fn headers<'a, H: SectionHeader>(data: &'a [u8], header: &Header) -> Result<&'a [H], ReadError> {
+    let what = "section header table";
+    let entry = u64::from(header.shentsize);
+    let first = slice(data, what, None, header.shoff, entry)?;
+    let first = H::ref_from_bytes(first).map_err(|_| ReadError::NotElf)?.widen(0);
     let count = match header.shnum {
-        0 => first.sh_size.get(),
+        0 => first.size,
         n => n.into(),
     };
-    let size = count.checked_mul(64).ok_or(ReadError::BadField {
-        field: "section count",
-        section: None,
-        value: count,
-    })?;
-    let table = slice(data, "section header table", None, header.shoff, size)?;
-    let headers = <[raw::Shdr64]>::ref_from_bytes(table).map_err(|_| ReadError::NotElf)?;
-    let shstrndx = match u32::from(header.shstrndx) {
-        shn::XINDEX => first.sh_link.get(),
-        n => n,
+    let too_many = ReadError::BadField { field: "section count", section: None, value: count };
+    let size = count.checked_mul(entry).filter(|_| count <= u32::MAX.into()).ok_or(too_many)?;
+    let table = slice(data, what, None, header.shoff, size)?;
+    <[H]>::ref_from_bytes(table).map_err(|_| ReadError::NotElf)
+}
+
+fn name_sections<'a, H: SectionHeader>(
+    data: &'a [u8],
+    header: &Header,
+    headers: &[H],
+) -> Result<Vec<SectionRef<'a>>, ReadError> {
+    let shstrndx = match (u32::from(header.shstrndx), headers.first()) {
+        (shn::XINDEX, Some(first)) => first.widen(0).link,
+        (n, _) => n,
     };
-    let names = match headers.get(shstrndx as usize) {
-        Some(h) if h.sh_type.get() == SectionType::STRTAB.0 => {
-            slice(data, "section name table", Some(shstrndx), h.sh_offset.get(), h.sh_size.get())?
+    let names = match headers.get(shstrndx as usize).map(|h| h.widen(shstrndx)) {
+        Some(s) if s.kind == SectionType::STRTAB => {
+            slice(data, "section name table", Some(shstrndx), s.offset, s.size)?
         }
         _ => {
             return Err(ReadError::BadField {
@@ -344,118 +341,22 @@ fn read_sections<'a>(data: &'a [u8], header: &Header) -> Result<Vec<SectionRef<'
             });
         }
     };
-    headers.iter().enumerate().map(|(i, h)| read_section(data, names, i as u32, h)).collect()
-}
-
-fn read_section<'a>(
-    data: &'a [u8],
-    names: &'a [u8],
-    index: u32,
-    h: &raw::Shdr64,
-) -> Result<SectionRef<'a>, ReadError> {
-    let kind = SectionType(h.sh_type.get());
-    let bytes = if kind.is_nobits() || kind == SectionType::NULL {
-        &[][..]
-    } else {
-        slice(data, "data", Some(index), h.sh_offset.get(), h.sh_size.get())?
-    };
-    let name = string_at(names, h.sh_name.get()).ok_or(ReadError::BadField {
-        field: "sh_name",
-        section: Some(index),
-        value: h.sh_name.get().into(),
-    })?;
-    Ok(SectionRef {
-        index: SectionIndex(index),
-        name,
-        name_offset: h.sh_name.get(),
-        kind,
-        flags: h.sh_flags.get(),
-        addr: h.sh_addr.get(),
-        offset: h.sh_offset.get(),
-        size: h.sh_size.get(),
-        link: h.sh_link.get(),
-        info: h.sh_info.get(),
-        align: h.sh_addralign.get(),
-        entsize: h.sh_entsize.get(),
-        data: bytes,
-    })
-}
-
-fn read_symtab<'a>(sections: &[SectionRef<'a>]) -> Result<Option<SymbolTable<'a>>, ReadError> {
-    let Some(s) = sections.iter().find(|s| s.kind == SectionType::SYMTAB) else {
-        return Ok(None);
-    };
-    let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
-    if s.entsize != 24 {
-        return Err(bad("sh_entsize", s.entsize));
-    }
-    let entries = <[raw::Sym64]>::ref_from_bytes(s.data).map_err(|_| bad("sh_size", s.size))?;
-    let strings = match sections.get(s.link as usize) {
-        Some(t) if t.kind == SectionType::STRTAB => t.data,
-        _ => return Err(bad("sh_link", s.link.into())),
-    };
-    let shndx = match sections.iter().find(|x| x.kind == SectionType::SYMTAB_SHNDX) {
-        Some(x) => <[zerocopy::little_endian::U32]>::ref_from_bytes(x.data).map_err(|_| {
-            ReadError::BadField { field: "sh_size", section: Some(x.index.0), value: x.size }
-        })?,
-        None => &[],
-    };
-    let table = SymbolTable { section: s.index, entries, strings, shndx };
-    for i in 0..entries.len() as u32 {
-        let symbol =
-            table.get(i).ok_or(bad("st_name", entries[i as usize].st_name.get().into()))?;
-        if !symbol.reserved && symbol.shndx as usize >= sections.len() {
-            return Err(bad("st_shndx", symbol.shndx.into()));
+    let mut budget = NameBudget::new(data.len(), headers.len());
+    let mut sections = Vec::with_capacity(headers.len());
+    for (index, h) in headers.iter().enumerate() {
+        let mut section = h.widen(index as u32);
+        section.name =
+            string_at(names, section.name_offset).ok_or_else(|| ReadError::BadField {
+                field: "sh_name",
+                section: Some(section.index.0),
+                value: section.name_offset.into(),
+            })?;
+        budget.take(section.name, shstrndx)?;
+        if !section.kind.is_nobits() && section.kind != SectionType::NULL {
+            let index = Some(section.index.0);
+            section.data = slice(data, "data", index, section.offset, section.size)?;
         }
+        sections.push(section);
     }
-    Ok(Some(table))
-}
-
-impl<'a> SymbolTable<'a> {
-    fn get(&self, index: u32) -> Option<SymbolRef<'a>> {
-        let s = self.entries.get(index as usize)?;
-        let raw = u32::from(s.st_shndx.get());
-        let (shndx, reserved) = match raw {
-            shn::XINDEX => (self.shndx.get(index as usize)?.get(), false),
-            n => (n, n >= shn::LORESERVE),
-        };
-        Some(SymbolRef {
-            index: SymbolIndex(index),
-            name: string_at(self.strings, s.st_name.get())?,
-            name_offset: s.st_name.get(),
-            info: s.st_info,
-            other: s.st_other,
-            shndx,
-            reserved,
-            value: s.st_value.get(),
-            size: s.st_size.get(),
-        })
-    }
-}
-
-fn read_relocs(section: &SectionRef<'_>) -> Result<Vec<Reloc>, ReadError> {
-    let bad = |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
-    match section.entsize {
-        24 => Ok(<[raw::Rela64]>::ref_from_bytes(section.data)
-            .map_err(|_| bad("sh_size", section.size))?
-            .iter()
-            .map(|r| Reloc {
-                offset: r.r_offset.get(),
-                kind: r.r_type.get(),
-                symbol: SymbolIndex(r.r_sym.get()),
-                addend: Some(r.r_addend.get()),
-            })
-            .collect()),
-        16 => Ok(<[raw::Rel64]>::ref_from_bytes(section.data)
-            .map_err(|_| bad("sh_size", section.size))?
-            .iter()
-            .map(|r| Reloc {
-                offset: r.r_offset.get(),
-                kind: r.r_type.get(),
-                symbol: SymbolIndex(r.r_sym.get()),
-                addend: None,
-            })
-            .collect()),
-        other => Err(bad("sh_entsize", other)),
-    }
+    Ok(sections)
 }

@@ -1,0 +1,251 @@
+//! The container of `.nv.capmerc.text.*`: which instructions of a function's
+//! machine code Mercury keeps in a form of its own, and those forms.
+//!
+//! ```text
+//! u32  section index of .text.F
+//! u32  0xC0000001 then u32 count   (ptxas 12.9 and later)
+//!   |  0x40000000 | count          (ptxas 12.8)
+//! u32  mask[ceil(count / 32)]      bit set: the instruction is in .text only
+//! items, one for every clear bit
+//! ```
+
+/// A capsule taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capsule<'a> {
+    /// Index of the section with the function's machine code.
+    pub text_section: u32,
+    /// Which of the two headers it has.
+    pub header: CapsuleHeader,
+    /// Number of Mercury instructions, the final filler included.
+    pub count: u32,
+    /// One bit per instruction, as 32-bit little-endian words.
+    pub mask: &'a [u8],
+    /// The items, in order.
+    pub items: Vec<Item<'a>>,
+    /// What follows the last item.
+    pub tail: &'a [u8],
+}
+
+/// The two headers a capsule can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapsuleHeader {
+    /// A word of flags, then the count. Holds the word.
+    Long(u32),
+    /// The count in the low 30 bits of the word of flags.
+    Short,
+}
+
+/// One item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// How many machine instructions it expands to, where a prefix says so.
+    pub expands_to: Option<u16>,
+    /// Its form.
+    pub form: ItemForm<'a>,
+}
+
+/// The forms of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemForm<'a> {
+    /// A whole Mercury instruction of 16 or 32 bytes.
+    Full(&'a [u8]),
+    /// Four bytes that stand for an instruction of 16 or 32 bytes.
+    Short(&'a [u8]),
+    /// This many filler instructions (the branch to itself and the NOPs after
+    /// a function's end).
+    Filler(u16),
+}
+
+/// Why a capsule could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CapsuleError {
+    /// It ends too early.
+    #[error("capsule ends at offset {offset:#x}, inside {what}")]
+    Truncated {
+        /// What it ends in.
+        what: &'static str,
+        /// Where that starts.
+        offset: usize,
+    },
+    /// The second word is none we know.
+    #[error("capsule has unknown header word {word:#x}")]
+    Header {
+        /// The word.
+        word: u32,
+    },
+    /// An item starts with a byte we do not know.
+    #[error("capsule item at offset {offset:#x} has unknown form {form:#x}")]
+    Item {
+        /// Its offset.
+        offset: usize,
+        /// The byte.
+        form: u8,
+    },
+}
+
+const LONG_HEADER: u32 = 0xc000_0001;
+const SHORT_HEADER: u32 = 0x4000_0000;
+const PREFIX_FILLER: u16 = 0x50;
+const PREFIX_EXPANDS: u16 = 0x51;
+const PREFIX_MASK: u16 = 0x7f;
+const PREFIX_SHIFT: u32 = 7;
+
+struct Reader<'a> {
+    data: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, size: usize, what: &'static str) -> Result<&'a [u8], CapsuleError> {
+        let truncated = CapsuleError::Truncated { what, offset: self.offset };
+        let end = self.offset.checked_add(size).ok_or(truncated.clone())?;
+        let bytes = self.data.get(self.offset..end).ok_or(truncated)?;
+        self.offset = end;
+        Ok(bytes)
+    }
+    fn word(&mut self, what: &'static str) -> Result<u32, CapsuleError> {
+        let b = self.bytes(4, what)?;
+        Ok(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+    fn prefix(&self) -> Option<u16> {
+        let b = self.data.get(self.offset..self.offset.checked_add(2)?)?;
+        Some(u16::from_le_bytes([b[0], b[1]]))
+    }
+}
+
+impl<'a> Capsule<'a> {
+    /// Takes a capsule apart.
+    pub fn parse(data: &'a [u8]) -> Result<Self, CapsuleError> {
+        let mut reader = Reader { data, offset: 0 };
+        let text_section = reader.word("the section index")?;
+        let (header, count) = match reader.word("the header")? {
+            word @ LONG_HEADER => (CapsuleHeader::Long(word), reader.word("the count")?),
+            word if word & 0xc000_0000 == SHORT_HEADER => {
+                (CapsuleHeader::Short, word & !SHORT_HEADER)
+            }
+            word => return Err(CapsuleError::Header { word }),
+        };
+        let mask = reader.bytes(count.div_ceil(32) as usize * 4, "the mask")?;
+        let stored = count - (0..count).filter(|&i| bit(mask, i)).count() as u32;
+        let mut items = Vec::new();
+        for _ in 0..stored {
+            items.push(read_item(&mut reader)?);
+        }
+        let tail = data.get(reader.offset..).unwrap_or_default();
+        Ok(Self { text_section, header, count, mask, items, tail })
+    }
+
+    /// The capsule's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = self.text_section.to_le_bytes().to_vec();
+        match self.header {
+            CapsuleHeader::Long(word) => {
+                out.extend_from_slice(&word.to_le_bytes());
+                out.extend_from_slice(&self.count.to_le_bytes());
+            }
+            CapsuleHeader::Short => {
+                out.extend_from_slice(&(SHORT_HEADER | self.count).to_le_bytes());
+            }
+        }
+        out.extend_from_slice(self.mask);
+        let prefix = |kind: u16, n: u16| ((n << PREFIX_SHIFT) | kind).to_le_bytes();
+        for item in &self.items {
+            if let Some(n) = item.expands_to {
+                out.extend_from_slice(&prefix(PREFIX_EXPANDS, n));
+            }
+            match item.form {
+                ItemForm::Full(bytes) | ItemForm::Short(bytes) => out.extend_from_slice(bytes),
+                ItemForm::Filler(n) => out.extend_from_slice(&prefix(PREFIX_FILLER, n)),
+            }
+        }
+        out.extend_from_slice(self.tail);
+        out
+    }
+
+    /// Whether instruction `index` is in the machine code only.
+    pub fn is_sass_only(&self, index: u32) -> bool {
+        bit(self.mask, index)
+    }
+
+    /// How many machine instructions the function has; its text section has
+    /// 16 bytes for each.
+    pub fn sass_instructions(&self) -> i64 {
+        self.items.iter().fold(i64::from(self.count), |sum, item| {
+            let filler = match item.form {
+                ItemForm::Filler(n) => i64::from(n) - 1,
+                _ => 0,
+            };
+            sum + filler + item.expands_to.map_or(0, |n| i64::from(n) - 1)
+        })
+    }
+}
+
+fn bit(mask: &[u8], index: u32) -> bool {
+    mask.get(index as usize / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
+}
+
+fn read_item<'a>(reader: &mut Reader<'a>) -> Result<Item<'a>, CapsuleError> {
+    let mut expands_to = None;
+    if let Some(prefix) = reader.prefix().filter(|p| p & PREFIX_MASK == PREFIX_EXPANDS) {
+        expands_to = Some(prefix >> PREFIX_SHIFT);
+        reader.bytes(2, "a prefix")?;
+    }
+    let offset = reader.offset;
+    if let Some(prefix) = reader.prefix().filter(|p| p & PREFIX_MASK == PREFIX_FILLER) {
+        reader.bytes(2, "a filler")?;
+        return Ok(Item { expands_to, form: ItemForm::Filler(prefix >> PREFIX_SHIFT) });
+    }
+    let form = match reader.data.get(offset) {
+        Some(0x01) => ItemForm::Full(reader.bytes(16, "an item")?),
+        Some(0x02) => ItemForm::Full(reader.bytes(32, "an item")?),
+        Some(0x41 | 0x42) => ItemForm::Short(reader.bytes(4, "an item")?),
+        Some(&form) => return Err(CapsuleError::Item { offset, form }),
+        None => return Err(CapsuleError::Truncated { what: "the items", offset }),
+    };
+    Ok(Item { expands_to, form })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for word in [17, LONG_HEADER, 34, 0xffff_fffe, 0b10_u32] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        // Instruction 0 expands to four; instruction 32 fills seven places.
+        bytes.extend_from_slice(&((4 << 7) | PREFIX_EXPANDS).to_le_bytes());
+        bytes.push(1);
+        bytes.extend_from_slice(&[9; 15]);
+        bytes.extend_from_slice(&((7 << 7) | PREFIX_FILLER).to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn takes_a_capsule_apart_and_puts_it_together() {
+        let bytes = sample();
+        let capsule = Capsule::parse(&bytes).unwrap();
+        assert_eq!(capsule.text_section, 17);
+        assert_eq!(capsule.items.len(), 2);
+        assert!(!capsule.is_sass_only(0) && capsule.is_sass_only(1) && capsule.is_sass_only(33));
+        assert_eq!(capsule.sass_instructions(), 34 + 3 + 6);
+        assert_eq!(capsule.to_bytes(), bytes);
+    }
+
+    #[test]
+    fn a_cut_capsule_is_an_error() {
+        let bytes = sample();
+        for end in 0..bytes.len() {
+            assert!(Capsule::parse(&bytes[..end]).is_err(), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_huge_count_does_not_allocate() {
+        let mut bytes = sample();
+        bytes[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(matches!(Capsule::parse(&bytes), Err(CapsuleError::Truncated { .. })));
+    }
+}

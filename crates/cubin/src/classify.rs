@@ -1,0 +1,363 @@
+//! What sections and symbols are for, by name and type.
+
+use crate::consts::{SectionType, SymbolType, shf, sto};
+use crate::read::{Cubin, SectionRef, SymbolRef};
+
+/// The purpose of a section. Names that belong to a function come along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SectionClass<'a> {
+    /// Index 0.
+    Null,
+    /// `.shstrtab` or `.strtab`.
+    Strings,
+    /// `.symtab`.
+    Symbols,
+    /// `.symtab_shndx`.
+    SymbolIndices,
+    /// `.text.<function>`.
+    Text(&'a [u8]),
+    /// `.nv.constant<N>[.<function>]`.
+    Constant {
+        /// The bank, 0-17.
+        bank: u8,
+        /// Owning function; `None` for the module.
+        function: Option<&'a [u8]>,
+    },
+    /// `.nv.constant.<bank name>[.<function>]`: Mercury's banks.
+    NamedConstant {
+        /// The bank.
+        bank: NamedBank,
+        /// Owning function; `None` for the module.
+        function: Option<&'a [u8]>,
+    },
+    /// `.nv.global`.
+    Global,
+    /// `.nv.global.init`.
+    GlobalInit,
+    /// `.nv.local.<function>`.
+    Local(&'a [u8]),
+    /// `.nv.shared.<function>`, or `.nv_debug.shared` (empty name).
+    Shared(&'a [u8]),
+    /// `.nv.shared.reserved.<id>`.
+    ReservedShared,
+    /// `.nv.info[.<function>]`.
+    Info(Option<&'a [u8]>),
+    /// `.nv.callgraph`.
+    CallGraph,
+    /// `.nv.prototype`.
+    Prototype,
+    /// `.nv.rel.action`.
+    RelAction,
+    /// `.nv.resolvedrela*`.
+    ResolvedRela,
+    /// Relocations, with the target section's index.
+    Relocations {
+        /// `sh_info`.
+        target: u32,
+    },
+    /// `.nv.uft`, `.nv.uft.rel*`.
+    FunctionTable,
+    /// `.nv.uft.entry`.
+    FunctionTableEntries,
+    /// `.nv.udt`.
+    DataTable,
+    /// `.nv.udt.entry`.
+    DataTableEntries,
+    /// `.nv.uidx`.
+    TableIndex,
+    /// `.nv.metadata`.
+    Metadata,
+    /// `.nv.host`.
+    Host,
+    /// `.nv.compat`.
+    Compat,
+    /// Notes.
+    Note(NoteClass),
+    /// `.debug_*`, `.nv_debug_*`.
+    Debug,
+    /// `.nv.capmerc.text.<function>`.
+    Capsule(&'a [u8]),
+    /// None of these.
+    Other,
+}
+
+/// The notes by section name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum NoteClass {
+    ToolInfo,
+    CudaInfo,
+    CudaVersion,
+    Other,
+}
+
+/// The banks that Mercury code calls by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum NamedBank {
+    EntryParams,
+    EntryImageHeaderIndices,
+    Driver,
+    Optimizer,
+    User,
+    Pic,
+    ToolsData,
+}
+
+const NAMED_BANKS: [(&[u8], NamedBank); 7] = [
+    (b"entry_params", NamedBank::EntryParams),
+    (b"entry_image_header_indices", NamedBank::EntryImageHeaderIndices),
+    (b"driver", NamedBank::Driver),
+    (b"optimizer", NamedBank::Optimizer),
+    (b"user", NamedBank::User),
+    (b"pic", NamedBank::Pic),
+    (b"tools_data", NamedBank::ToolsData),
+];
+
+/// Prefix of the Mercury twin of a section.
+const MERCURY_PREFIX: &[u8] = b".nv.merc";
+
+/// A section's class, and whether it belongs to the Mercury half of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Classified<'a> {
+    /// What it is for.
+    pub class: SectionClass<'a>,
+    /// It is the twin for Mercury code.
+    pub mercury: bool,
+}
+
+/// Classifies a section.
+pub fn section<'a>(s: &SectionRef<'a>) -> Classified<'a> {
+    let mercury = s.flags & shf::MERCURY != 0 || s.kind == SectionType::CUDA_CAPMERC;
+    let twin = s.name.strip_prefix(MERCURY_PREFIX);
+    let name = match twin {
+        Some(rest) if rest.starts_with(b".") => rest,
+        _ => s.name,
+    };
+    let class = by_type(s, name).unwrap_or_else(|| by_name(name));
+    Classified { class, mercury: mercury || twin.is_some() }
+}
+
+/// Types that leave no doubt.
+fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
+    Some(match s.kind {
+        SectionType::NULL => SectionClass::Null,
+        SectionType::STRTAB => SectionClass::Strings,
+        SectionType::SYMTAB | SectionType::CUDA_MERCURY_SYMTAB => SectionClass::Symbols,
+        SectionType::SYMTAB_SHNDX => SectionClass::SymbolIndices,
+        SectionType::RELA | SectionType::REL | SectionType::CUDA_MERCURY_RELA => {
+            SectionClass::Relocations { target: s.info }
+        }
+        SectionType::CUDA_RESOLVED_RELA => SectionClass::ResolvedRela,
+        SectionType::CUDA_INFO | SectionType::CUDA_MERCURY_INFO => {
+            SectionClass::Info(name.strip_prefix(b".nv.info."))
+        }
+        SectionType::CUDA_CALLGRAPH | SectionType::CUDA_MERCURY_CALLGRAPH => {
+            SectionClass::CallGraph
+        }
+        SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
+        SectionType::CUDA_METADATA => SectionClass::Metadata,
+        SectionType::CUDA_GLOBAL => SectionClass::Global,
+        SectionType::CUDA_GLOBAL_INIT => SectionClass::GlobalInit,
+        SectionType::CUDA_RELOCINFO => SectionClass::RelAction,
+        SectionType::CUDA_UFT => SectionClass::FunctionTable,
+        SectionType::CUDA_UFT_INDEX => SectionClass::TableIndex,
+        SectionType::CUDA_UFT_ENTRY => SectionClass::FunctionTableEntries,
+        SectionType::CUDA_UDT => SectionClass::DataTable,
+        SectionType::CUDA_UDT_ENTRY => SectionClass::DataTableEntries,
+        SectionType::CUDA_RESERVED_SHARED => SectionClass::ReservedShared,
+        SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
+        SectionType::CUDA_HOST => SectionClass::Host,
+        SectionType::NOTE => SectionClass::Note(match name {
+            b".note.nv.tkinfo" => NoteClass::ToolInfo,
+            b".note.nv.cuinfo" => NoteClass::CudaInfo,
+            b".note.nv.cuver" => NoteClass::CudaVersion,
+            _ => NoteClass::Other,
+        }),
+        _ => return None,
+    })
+}
+
+/// Executables carry plain PROGBITS and NOBITS: there the name decides.
+fn by_name(name: &[u8]) -> SectionClass<'_> {
+    let after = |prefix: &[u8]| name.strip_prefix(prefix);
+    if let Some(function) = after(b".text.") {
+        return SectionClass::Text(function);
+    }
+    if let Some(function) = after(b".nv.capmerc.text.") {
+        return SectionClass::Capsule(function);
+    }
+    if let Some(rest) = after(b".nv.constant") {
+        return constant(rest).unwrap_or(SectionClass::Other);
+    }
+    if after(b".nv.shared.reserved.").is_some() {
+        return SectionClass::ReservedShared;
+    }
+    if let Some(function) = after(b".nv.shared.") {
+        return SectionClass::Shared(function);
+    }
+    if let Some(function) = after(b".nv.local.") {
+        return SectionClass::Local(function);
+    }
+    match name {
+        b".nv.global" => SectionClass::Global,
+        b".nv.global.init" => SectionClass::GlobalInit,
+        b".nv_debug.shared" => SectionClass::Shared(b""),
+        b".nv.uft.entry" => SectionClass::FunctionTableEntries,
+        b".nv.udt.entry" => SectionClass::DataTableEntries,
+        b".nv.uft" => SectionClass::FunctionTable,
+        b".nv.udt" => SectionClass::DataTable,
+        b".nv.uidx" => SectionClass::TableIndex,
+        _ if after(b".nv.uft.rel").is_some() => SectionClass::FunctionTable,
+        _ if after(b".debug_").is_some() || after(b".nv_debug_").is_some() => SectionClass::Debug,
+        _ => SectionClass::Other,
+    }
+}
+
+/// `<N>[.<function>]` or `.<bank name>[.<function>]`.
+fn constant(rest: &[u8]) -> Option<SectionClass<'_>> {
+    if let Some(named) = rest.strip_prefix(b".") {
+        return NAMED_BANKS.iter().find_map(|&(name, bank)| {
+            let function = owner(named.strip_prefix(name)?)?;
+            Some(SectionClass::NamedConstant { bank, function })
+        });
+    }
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let bank = match &rest[..digits] {
+        [a] => a - b'0',
+        [b'1', b @ b'0'..=b'7'] => 10 + (b - b'0'),
+        _ => return None,
+    };
+    Some(SectionClass::Constant { bank, function: owner(&rest[digits..])? })
+}
+
+/// `Some(None)` for nothing, `Some(Some(name))` for `.name`.
+fn owner(rest: &[u8]) -> Option<Option<&[u8]>> {
+    if rest.is_empty() {
+        return Some(None);
+    }
+    rest.strip_prefix(b".").map(Some)
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Space {
+    Global,
+    Shared,
+    Local,
+    Constant(u8),
+    ReservedShared,
+    /// Its section tells no space.
+    Unknown,
+}
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolClass {
+    /// Index 0, or a nameless symbol without a type.
+    Null,
+    /// A section.
+    Section,
+    /// A kernel defined here.
+    Kernel,
+    /// A device function defined here.
+    Function,
+    /// A variable defined here.
+    Data(Space),
+    /// A managed variable defined here.
+    Managed,
+    /// A variable for the linker to allocate.
+    Common,
+    /// A texture reference.
+    Texture,
+    /// A sampler reference.
+    Sampler,
+    /// A surface reference.
+    Surface,
+    /// A function defined elsewhere.
+    UndefinedFunction,
+    /// Something else defined elsewhere.
+    Undefined,
+    /// None of these: labels, file names.
+    Other,
+}
+
+/// Classifies a symbol of `cubin`.
+pub fn symbol(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> SymbolClass {
+    let data = || match s.other & sto::MANAGED {
+        0 => SymbolClass::Data(space(cubin, s)),
+        _ => SymbolClass::Managed,
+    };
+    match s.kind() {
+        SymbolType::SECTION => SymbolClass::Section,
+        SymbolType::CUDA_TEXTURE => SymbolClass::Texture,
+        SymbolType::CUDA_SAMPLER => SymbolClass::Sampler,
+        SymbolType::CUDA_SURFACE => SymbolClass::Surface,
+        _ if s.is_common() => SymbolClass::Common,
+        SymbolType::FUNC if s.is_undefined() => SymbolClass::UndefinedFunction,
+        SymbolType::FUNC if s.other & sto::ENTRY != 0 => SymbolClass::Kernel,
+        SymbolType::FUNC => SymbolClass::Function,
+        SymbolType::NOTYPE if s.name.is_empty() => SymbolClass::Null,
+        _ if s.is_undefined() => SymbolClass::Undefined,
+        SymbolType::OBJECT | SymbolType::CUDA_OBJECT => data(),
+        SymbolType::NOTYPE if s.other & sto::SPACE != 0 => data(),
+        _ => SymbolClass::Other,
+    }
+}
+
+/// Objects say their space in `st_other`, executables only by the section.
+fn space(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> Space {
+    let class = match s.reserved {
+        true => None,
+        false => cubin.section(s.shndx).map(|section| self::section(section).class),
+    };
+    let bank = match class {
+        Some(SectionClass::Constant { bank, .. }) => bank,
+        Some(SectionClass::NamedConstant { bank: NamedBank::User, .. }) => 3,
+        _ => 0,
+    };
+    match (s.other & sto::SPACE, class) {
+        (sto::CONSTANT, _) => Space::Constant(bank),
+        (sto::SHARED, _) => Space::Shared,
+        (sto::LOCAL, _) => Space::Local,
+        (sto::GLOBAL, _) => Space::Global,
+        (sto::RESERVED_SHARED, _) => Space::ReservedShared,
+        (_, Some(SectionClass::Constant { .. } | SectionClass::NamedConstant { .. })) => {
+            Space::Constant(bank)
+        }
+        (_, Some(SectionClass::Global | SectionClass::GlobalInit)) => Space::Global,
+        (_, Some(SectionClass::Shared(_))) => Space::Shared,
+        (_, Some(SectionClass::ReservedShared)) => Space::ReservedShared,
+        (_, Some(SectionClass::Local(_))) => Space::Local,
+        _ => Space::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_banks() {
+        let bank = |bank, function| SectionClass::Constant { bank, function };
+        assert_eq!(by_name(b".nv.constant3"), bank(3, None));
+        assert_eq!(by_name(b".nv.constant17.f"), bank(17, Some(b"f".as_slice())));
+        assert_eq!(by_name(b".nv.constant18"), SectionClass::Other);
+        assert_eq!(by_name(b".nv.constantX"), SectionClass::Other);
+        assert_eq!(
+            by_name(b".nv.constant.user"),
+            SectionClass::NamedConstant { bank: NamedBank::User, function: None }
+        );
+        assert_eq!(by_name(b".nv.constant.userX"), SectionClass::Other);
+    }
+
+    #[test]
+    fn names_with_functions() {
+        assert_eq!(by_name(b".text.k.v2"), SectionClass::Text(b"k.v2"));
+        assert_eq!(by_name(b".nv.shared.reserved.0"), SectionClass::ReservedShared);
+        assert_eq!(by_name(b".nv.shared.k"), SectionClass::Shared(b"k"));
+        assert_eq!(by_name(b".nv_debug_ptx_txt"), SectionClass::Debug);
+        assert_eq!(by_name(b".nv_debug.shared"), SectionClass::Shared(b""));
+    }
+}

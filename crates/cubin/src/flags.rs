@@ -1,0 +1,249 @@
+//! `e_flags` in its two layouts, and what a file says it is.
+//!
+//! The OS/ABI byte decides the layout: 0x33 (ABI version 7, CUDA 12 and
+//! before for targets up to sm_90) or 0x41 (ABI version 8).
+
+use crate::arch::{Arch, Variant};
+use crate::compat::{self, Compat};
+use crate::consts::FileType;
+use crate::header::{Class, Header};
+use crate::info::InfoError;
+use crate::note::{self, CudaInfo, NoteType};
+use crate::read::{Cubin, SectionRef};
+
+/// `EI_OSABI` of the old layout.
+pub const OSABI_V7: u8 = 0x33;
+/// `EI_OSABI` of the new layout.
+pub const OSABI_V8: u8 = 0x41;
+
+/// What the code sections of a file hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CodeState {
+    /// Machine code only.
+    Sass,
+    /// Machine code, and the capsules to finalize it again for other targets.
+    CapsuleMercury,
+    /// Mercury code only; public tools never write it.
+    Mercury,
+}
+
+/// `e_flags` taken apart. Encoding gives back the word that was decoded,
+/// whatever its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Flags {
+    /// OS/ABI 0x33.
+    V7(FlagsV7),
+    /// OS/ABI 0x41.
+    V8(FlagsV8),
+}
+
+/// The old layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct FlagsV7 {
+    /// Bits 0-7: number of the real architecture.
+    pub sm: u8,
+    /// Bits 8-15, see [`v7`].
+    pub modes: u8,
+    /// Bits 16-23: number of the virtual architecture.
+    pub virtual_sm: u8,
+    /// Bits 24-31.
+    pub high: u8,
+}
+
+/// The new layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct FlagsV8 {
+    /// Bits 0-7, see [`v8`].
+    pub kind: u8,
+    /// Bits 8-23: number of the real architecture.
+    pub sm: u16,
+    /// Bits 24-31: index of the section `.note.nv.cuinfo`.
+    pub cuinfo: u8,
+}
+
+/// Bits of [`FlagsV7::modes`] and [`FlagsV7::high`].
+#[allow(missing_docs)]
+pub mod v7 {
+    pub const TEXMODE_UNIFIED: u8 = 0x01;
+    pub const TEXMODE_INDEPENDENT: u8 = 0x02;
+    pub const ADDRESS_64: u8 = 0x04;
+    pub const ACCELERATED: u8 = 0x08;
+    pub const CAPSULE_MERCURY: u8 = 0x40;
+    /// In [`super::FlagsV7::high`].
+    pub const MERCURY: u8 = 0x80;
+}
+
+/// Bits of [`FlagsV8::kind`].
+#[allow(missing_docs)]
+pub mod v8 {
+    pub const MERCURY: u8 = 0x01;
+    pub const CAPSULE_MERCURY: u8 = 0x02;
+    pub const SASS: u8 = 0x04;
+    /// Written by ptxas 12.9 for `sm_100a` and its like, no longer by 13.0.
+    pub const ACCELERATED: u8 = 0x08;
+}
+
+impl Flags {
+    /// Takes the flags of a header apart.
+    pub fn decode(header: &Header) -> Self {
+        let [a, b, c, d] = header.flags.to_le_bytes();
+        match header.ident[7] {
+            OSABI_V8 => Self::V8(FlagsV8 { kind: a, sm: u16::from_le_bytes([b, c]), cuinfo: d }),
+            _ => Self::V7(FlagsV7 { sm: a, modes: b, virtual_sm: c, high: d }),
+        }
+    }
+
+    /// The word.
+    pub fn encode(self) -> u32 {
+        u32::from_le_bytes(match self {
+            Self::V7(f) => [f.sm, f.modes, f.virtual_sm, f.high],
+            Self::V8(f) => {
+                let [low, high] = f.sm.to_le_bytes();
+                [f.kind, low, high, f.cuinfo]
+            }
+        })
+    }
+
+    /// Number of the real architecture.
+    pub fn sm(self) -> u16 {
+        match self {
+            Self::V7(f) => f.sm.into(),
+            Self::V8(f) => f.sm,
+        }
+    }
+
+    /// What the code sections hold. nvlink takes any word with bit 1 for
+    /// capsules, also 0x03, and one with neither bit 0 nor bit 1 for SASS.
+    pub fn state(self) -> CodeState {
+        let (capsule, mercury) = match self {
+            Self::V7(f) => (f.modes & v7::CAPSULE_MERCURY, f.high & v7::MERCURY),
+            Self::V8(f) => (f.kind & v8::CAPSULE_MERCURY, f.kind & v8::MERCURY),
+        };
+        match (capsule != 0, mercury != 0) {
+            (true, _) => CodeState::CapsuleMercury,
+            (false, true) => CodeState::Mercury,
+            (false, false) => CodeState::Sass,
+        }
+    }
+
+    /// Whether the flags mark an architecture with the letter `a`. CUDA 13
+    /// leaves that to `.nv.compat`.
+    pub fn accelerated(self) -> bool {
+        match self {
+            Self::V7(f) => f.modes & v7::ACCELERATED != 0,
+            Self::V8(f) => f.kind & v8::ACCELERATED != 0,
+        }
+    }
+
+    /// Whether addresses have 64 bits. The new layout has no other kind.
+    pub fn address_64(self) -> bool {
+        match self {
+            Self::V7(f) => f.modes & v7::ADDRESS_64 != 0,
+            Self::V8(_) => true,
+        }
+    }
+}
+
+/// What a file says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// ELF class.
+    pub class: Class,
+    /// Relocatable, executable …
+    pub file_type: FileType,
+    /// ABI version byte, 7 or 8.
+    pub abi: u8,
+    /// The flags.
+    pub flags: Flags,
+    /// What the code sections hold.
+    pub state: CodeState,
+    /// Real architecture. The letter `f` leaves no mark in a file.
+    pub arch: Arch,
+    /// Number of the virtual architecture.
+    pub virtual_sm: Option<u16>,
+    /// Toolkit, 130 for CUDA 13.0.
+    pub toolkit: Option<u32>,
+    /// Address size in bits.
+    pub address_bits: u8,
+}
+
+impl Identity {
+    /// Reads it from header, `.nv.compat` and `.note.nv.cuinfo`.
+    pub fn of(cubin: &Cubin<'_>) -> Result<Self, InfoError> {
+        let header = cubin.header();
+        let flags = Flags::decode(header);
+        let marked = compat::value(cubin, Compat::CUDA_ACCELERATOR_TARGET)?;
+        let accelerated = flags.accelerated() || marked.is_some_and(|v| v != 0);
+        let variant = if accelerated { Variant::Accelerated } else { Variant::Plain };
+        let cuinfo = cuda_info(cubin);
+        let (virtual_sm, toolkit) = match (flags, cuinfo) {
+            (_, Some(i)) => (Some(i.virtual_sm.get()), Some(i.toolkit.get())),
+            // The old layout keeps the toolkit in e_version.
+            (Flags::V7(f), None) => (Some(f.virtual_sm.into()), Some(header.version)),
+            (Flags::V8(_), None) => (None, None),
+        };
+        Ok(Self {
+            class: header.class,
+            file_type: header.file_type,
+            abi: header.ident[8],
+            flags,
+            state: flags.state(),
+            arch: Arch { number: flags.sm(), variant },
+            virtual_sm,
+            toolkit,
+            address_bits: if flags.address_64() { 64 } else { 32 },
+        })
+    }
+}
+
+/// The CUINFO note that the header's flags point to, or the one of that name
+/// where they do not.
+pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
+    let pointed = match Flags::decode(cubin.header()) {
+        Flags::V8(f) => cubin.section(f.cuinfo.into()).and_then(cuda_info_in),
+        Flags::V7(_) => None,
+    };
+    pointed.or_else(|| cubin.section_by_name(b".note.nv.cuinfo").and_then(cuda_info_in))
+}
+
+fn cuda_info_in(section: &SectionRef<'_>) -> Option<CudaInfo> {
+    if section.kind != crate::SectionType::NOTE {
+        return None;
+    }
+    let mut notes = note::notes(section.data).filter_map(Result::ok);
+    CudaInfo::parse(notes.find(|n| n.kind == NoteType::CUINFO)?.desc).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(osabi: u8, flags: u32) -> Header {
+        let mut file = [0; 64];
+        file[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, osabi, 8]);
+        file[48..52].copy_from_slice(&flags.to_le_bytes());
+        Header::parse(&file).unwrap()
+    }
+
+    #[test]
+    fn words_written_by_the_tools() {
+        let old = Flags::decode(&header(OSABI_V7, 0x005a_0d5a));
+        assert_eq!((old.sm(), old.state(), old.accelerated()), (90, CodeState::Sass, true));
+        assert!(old.address_64());
+        let new = Flags::decode(&header(OSABI_V8, 0x0600_5a04));
+        assert_eq!((new.sm(), new.state(), new.accelerated()), (90, CodeState::Sass, false));
+        let capsule = Flags::decode(&header(OSABI_V8, 0x0600_640a));
+        assert_eq!(capsule.state(), CodeState::CapsuleMercury);
+        assert!(capsule.accelerated());
+        assert_eq!(Flags::decode(&header(OSABI_V8, 0x6401)).state(), CodeState::Mercury);
+    }
+
+    #[test]
+    fn every_bit_survives() {
+        for osabi in [OSABI_V7, OSABI_V8] {
+            for bit in 0..32 {
+                assert_eq!(Flags::decode(&header(osabi, 1 << bit)).encode(), 1 << bit);
+            }
+        }
+    }
+}

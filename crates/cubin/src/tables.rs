@@ -1,0 +1,252 @@
+//! Symbol tables, relocation tables and program headers of either class.
+
+use crate::consts::{SectionType, shn};
+use crate::header::{Class, Header};
+use crate::raw;
+use crate::read::{
+    ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
+};
+use zerocopy::FromBytes;
+use zerocopy::little_endian::U32;
+
+/// The string that starts at `offset`; `None` if it has no end in the table.
+pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
+    let rest = table.get(offset as usize..)?;
+    let end = rest.iter().position(|&b| b == 0)?;
+    Some(&rest[..end])
+}
+
+/// Bounds the time that names cost: without it, a file can make every symbol
+/// scan one string as long as the file.
+pub(crate) struct NameBudget {
+    limit: u64,
+    left: u64,
+}
+
+impl NameBudget {
+    /// Long mangled names shared by all entries of a large file still pass.
+    pub(crate) fn new(file_size: usize, entries: usize) -> Self {
+        let limit = 16 * file_size as u64 + 4096 * entries as u64;
+        Self { limit, left: limit }
+    }
+    pub(crate) fn take(&mut self, name: &[u8], section: u32) -> Result<(), ReadError> {
+        match self.left.checked_sub(name.len() as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(ReadError::Names { section, limit: self.limit }),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Entries<'a> {
+    Elf32(&'a [raw::Sym32]),
+    Elf64(&'a [raw::Sym64]),
+}
+
+/// A checked symbol table: every name and section index is good.
+#[derive(Clone, Copy, Debug)]
+pub struct SymbolTable<'a> {
+    section: SectionIndex,
+    entries: Entries<'a>,
+    strings: &'a [u8],
+    shndx: &'a [U32],
+}
+
+impl<'a> SymbolTable<'a> {
+    pub(crate) fn read(
+        class: Class,
+        file_size: usize,
+        sections: &[SectionRef<'a>],
+        s: &SectionRef<'a>,
+    ) -> Result<Self, ReadError> {
+        let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
+        if s.entsize != class.symbol_size() {
+            return Err(bad("sh_entsize", s.entsize));
+        }
+        let entries = match class {
+            Class::Elf32 => Entries::Elf32(
+                <[raw::Sym32]>::ref_from_bytes(s.data).map_err(|_| bad("sh_size", s.size))?,
+            ),
+            Class::Elf64 => Entries::Elf64(
+                <[raw::Sym64]>::ref_from_bytes(s.data).map_err(|_| bad("sh_size", s.size))?,
+            ),
+        };
+        let strings = match sections.get(s.link as usize) {
+            Some(t) if t.kind == SectionType::STRTAB => t.data,
+            _ => return Err(bad("sh_link", s.link.into())),
+        };
+        let table =
+            Self { section: s.index, entries, strings, shndx: extended_indices(sections, s)? };
+        table.check(file_size, sections.len())?;
+        Ok(table)
+    }
+
+    fn check(&self, file_size: usize, sections: usize) -> Result<(), ReadError> {
+        let section = self.section.0;
+        let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
+        let mut budget = NameBudget::new(file_size, self.len());
+        for i in 0..self.len() as u32 {
+            let Some(symbol) = self.get(i) else {
+                return Err(bad("symbol", i.into()));
+            };
+            budget.take(symbol.name, section)?;
+            if !symbol.reserved && symbol.shndx as usize >= sections {
+                return Err(bad("st_shndx", symbol.shndx.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The section it lies in.
+    pub fn section(&self) -> SectionIndex {
+        self.section
+    }
+    /// Number of symbols, the null symbol included.
+    pub fn len(&self) -> usize {
+        match self.entries {
+            Entries::Elf32(e) => e.len(),
+            Entries::Elf64(e) => e.len(),
+        }
+    }
+    /// Whether there is not even the null symbol.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// A string of its string table.
+    pub fn string(&self, offset: u32) -> Option<&'a [u8]> {
+        string_at(self.strings, offset)
+    }
+    /// All symbols in order.
+    pub fn iter(&self) -> impl Iterator<Item = SymbolRef<'a>> + use<'a> {
+        let table = *self;
+        (0..self.len() as u32).filter_map(move |i| table.get(i))
+    }
+
+    /// The symbol with this index.
+    pub fn get(&self, index: u32) -> Option<SymbolRef<'a>> {
+        macro_rules! widen {
+            ($s:expr) => {{
+                let s = $s;
+                let (shndx, reserved) = self.resolve(s.st_shndx.get(), index)?;
+                SymbolRef {
+                    index: SymbolIndex(index),
+                    name: string_at(self.strings, s.st_name.get())?,
+                    name_offset: s.st_name.get(),
+                    info: s.st_info,
+                    other: s.st_other,
+                    shndx,
+                    reserved,
+                    value: s.st_value.get().into(),
+                    size: s.st_size.get().into(),
+                }
+            }};
+        }
+        Some(match self.entries {
+            Entries::Elf32(e) => widen!(e.get(index as usize)?),
+            Entries::Elf64(e) => widen!(e.get(index as usize)?),
+        })
+    }
+
+    fn resolve(&self, shndx: u16, symbol: u32) -> Option<(u32, bool)> {
+        match u32::from(shndx) {
+            shn::XINDEX => Some((self.shndx.get(symbol as usize)?.get(), false)),
+            n => Some((n, n >= shn::LORESERVE)),
+        }
+    }
+}
+
+/// The `.symtab_shndx` that belongs to a symbol table.
+fn extended_indices<'a>(
+    sections: &[SectionRef<'a>],
+    symtab: &SectionRef<'a>,
+) -> Result<&'a [U32], ReadError> {
+    let of = |link| sections.iter().find(|x| x.kind == SectionType::SYMTAB_SHNDX && x.link == link);
+    match of(symtab.index.0).or_else(|| of(0)) {
+        None => Ok(&[]),
+        Some(x) => <[U32]>::ref_from_bytes(x.data).map_err(|_| ReadError::BadField {
+            field: "sh_size",
+            section: Some(x.index.0),
+            value: x.size,
+        }),
+    }
+}
+
+pub(crate) fn read_relocs(class: Class, section: &SectionRef<'_>) -> Result<Vec<Reloc>, ReadError> {
+    let bad = |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
+    macro_rules! entries {
+        ($raw:ty, $convert:expr) => {
+            Ok(<[$raw]>::ref_from_bytes(section.data)
+                .map_err(|_| bad("sh_size", section.size))?
+                .iter()
+                .map($convert)
+                .collect())
+        };
+    }
+    let wide = |offset: u64, kind, symbol, addend| Reloc {
+        offset,
+        kind,
+        symbol: SymbolIndex(symbol),
+        addend,
+    };
+    let narrow = |offset: u32, info: u32, addend: Option<i32>| {
+        wide(offset.into(), info & 0xff, info >> 8, addend.map(i64::from))
+    };
+    match (class, section.entsize) {
+        (Class::Elf64, 24) => entries!(raw::Rela64, |r| wide(
+            r.r_offset.get(),
+            r.r_type.get(),
+            r.r_sym.get(),
+            Some(r.r_addend.get())
+        )),
+        (Class::Elf64, 16) => {
+            entries!(raw::Rel64, |r| wide(r.r_offset.get(), r.r_type.get(), r.r_sym.get(), None))
+        }
+        (Class::Elf32, 12) => entries!(raw::Rela32, |r| narrow(
+            r.r_offset.get(),
+            r.r_info.get(),
+            Some(r.r_addend.get())
+        )),
+        (Class::Elf32, 8) => {
+            entries!(raw::Rel32, |r| narrow(r.r_offset.get(), r.r_info.get(), None))
+        }
+        (_, other) => Err(bad("sh_entsize", other)),
+    }
+}
+
+pub(crate) fn read_segments(data: &[u8], header: &Header) -> Result<Vec<Segment>, ReadError> {
+    if header.phnum == 0 {
+        return Ok(Vec::new());
+    }
+    let entry = header.class.program_header_size();
+    if header.phentsize != entry {
+        let value = header.phentsize.into();
+        return Err(ReadError::BadField { field: "e_phentsize", section: None, value });
+    }
+    let size = u64::from(header.phnum) * u64::from(entry);
+    let table = slice(data, "program header table", None, header.phoff, size)?;
+    macro_rules! widen {
+        ($raw:ty) => {
+            <[$raw]>::ref_from_bytes(table)
+                .map_err(|_| ReadError::NotElf)?
+                .iter()
+                .map(|p| Segment {
+                    kind: p.p_type.get(),
+                    flags: p.p_flags.get(),
+                    offset: p.p_offset.get().into(),
+                    vaddr: p.p_vaddr.get().into(),
+                    paddr: p.p_paddr.get().into(),
+                    filesz: p.p_filesz.get().into(),
+                    memsz: p.p_memsz.get().into(),
+                    align: p.p_align.get().into(),
+                })
+                .collect()
+        };
+    }
+    Ok(match header.class {
+        Class::Elf32 => widen!(raw::Phdr32),
+        Class::Elf64 => widen!(raw::Phdr64),
+    })
+}
