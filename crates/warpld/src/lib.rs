@@ -4,11 +4,13 @@
 pub mod builtins;
 pub mod cli;
 pub mod config;
+pub mod demangle;
 pub mod diag;
 pub mod input;
 pub mod load;
 pub mod options;
 pub mod render;
+pub mod report;
 pub mod select;
 
 pub use config::{Config, HostInfo, Identity};

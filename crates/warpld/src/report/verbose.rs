@@ -1,0 +1,118 @@
+//! `-v`: what the image and each kernel take.
+
+use super::LinkReport;
+use crate::diag::Diagnostic;
+use std::fmt::Write;
+
+/// Memory the whole image takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// `.nv.global` and `.nv.global.init`.
+    pub global: u64,
+    /// `.nv.constant3`; `None` if there is none.
+    pub constant: Option<u64>,
+}
+
+/// What one kernel takes, callees included.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelUse {
+    /// The symbol.
+    pub name: String,
+    /// Registers of the kernel and all it calls, the most.
+    pub registers: u32,
+    /// Barriers, the most.
+    pub barriers: u32,
+    /// Stack; 0 if it is not known.
+    pub stack: u64,
+    /// Shared memory, with what the target reserves.
+    pub shared: u64,
+    /// Constant banks (number and size) that this target reports.
+    pub constants: Vec<(u8, u64)>,
+    /// Local memory.
+    pub local: u64,
+    /// Textures.
+    pub textures: u32,
+    /// Surfaces.
+    pub surfaces: u32,
+    /// Samplers.
+    pub samplers: u32,
+}
+
+const CODE: &str = "resource-usage";
+
+impl LinkReport {
+    /// The lines of `-v`.
+    pub fn verbose(&self) -> Vec<Diagnostic> {
+        let mut first = format!("{} bytes gmem", self.memory.global);
+        if let Some(constant) = self.memory.constant {
+            let _ = write!(first, ", {constant} bytes cmem[3]");
+        }
+        let mut lines = vec![Diagnostic::info(CODE, first)];
+        for kernel in &self.kernels {
+            let head = format!("Function properties for '{}':", kernel.name);
+            lines.push(Diagnostic::info(CODE, head));
+            lines.push(Diagnostic::info(CODE, kernel.line()));
+        }
+        lines
+    }
+}
+
+impl KernelUse {
+    fn line(&self) -> String {
+        let mut line = format!(
+            "used {} registers, used {} barriers, {} stack, {} bytes smem",
+            self.registers, self.barriers, self.stack, self.shared
+        );
+        for (bank, size) in &self.constants {
+            let _ = write!(line, ", {size} bytes cmem[{bank}]");
+        }
+        let _ = write!(line, ", {} bytes lmem", self.local);
+        for (count, what) in
+            [(self.textures, "textures"), (self.surfaces, "surfaces"), (self.samplers, "samplers")]
+        {
+            if count != 0 {
+                let _ = write!(line, ", {count} {what}");
+            }
+        }
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_nvlinks() {
+        let report = LinkReport {
+            memory: MemoryUse { global: 1004, constant: Some(100) },
+            kernels: vec![
+                KernelUse {
+                    name: "kb".into(),
+                    registers: 16,
+                    barriers: 6,
+                    stack: 64,
+                    constants: vec![(0, 636)],
+                    textures: 2,
+                    surfaces: 1,
+                    samplers: 1,
+                    ..KernelUse::default()
+                },
+                KernelUse { name: "k".into(), ..KernelUse::default() },
+            ],
+            callgraph: Vec::new(),
+        };
+        let lines: Vec<_> = report.verbose().into_iter().map(|d| d.message).collect();
+        assert_eq!(
+            lines,
+            [
+                "1004 bytes gmem, 100 bytes cmem[3]",
+                "Function properties for 'kb':",
+                "used 16 registers, used 6 barriers, 64 stack, 0 bytes smem, 636 bytes cmem[0], \
+                 0 bytes lmem, 2 textures, 1 surfaces, 1 samplers",
+                "Function properties for 'k':",
+                "used 0 registers, used 0 barriers, 0 stack, 0 bytes smem, 0 bytes lmem",
+            ]
+        );
+    }
+}
