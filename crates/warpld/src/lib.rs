@@ -6,6 +6,7 @@ pub mod cli;
 pub mod config;
 pub mod demangle;
 pub mod diag;
+pub mod extract;
 pub mod input;
 pub mod load;
 pub mod options;

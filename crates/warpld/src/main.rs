@@ -13,5 +13,8 @@ fn main() {
 
 /// Under the name `nvlink` there are no subcommands: `dump` is an input then.
 fn dispatch(program: &OsString, args: Vec<OsString>) -> i32 {
+    if warpld::cli::tool_name(program) != "nvlink" && args.first().is_some_and(|a| a == "extract") {
+        return warpld::extract::main(args.into_iter().skip(1));
+    }
     warpld::cli::run(program, args)
 }

@@ -2,7 +2,9 @@
 
 mod host_script;
 mod link;
-mod output;
+pub(crate) mod output;
+mod progress;
+mod register;
 mod timing;
 mod version;
 
@@ -47,6 +49,10 @@ impl Console {
     /// no reason to fail a link.
     pub fn raw(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+    /// Whether messages are text.
+    pub fn for_people(&self) -> bool {
+        self.renderer.format != Format::Json
     }
     /// Whether the link has failed.
     pub fn failed(&self) -> bool {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// A file's bytes.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(crate) struct Mapped {
     bytes: Bytes,
     key: FileKey,
 }
@@ -20,7 +20,7 @@ enum Bytes {
 
 /// What tells whether two names are one file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum FileKey {
+pub(crate) enum FileKey {
     #[cfg(unix)]
     Inode { device: u64, inode: u64 },
     #[cfg(not(unix))]
@@ -30,10 +30,10 @@ pub(super) enum FileKey {
 /// Why a file could not be mapped.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct OpenError(#[from] pub(super) io::Error);
+pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 
 impl Mapped {
-    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
@@ -44,7 +44,7 @@ impl Mapped {
         let bytes = if metadata.len() == 0 { Bytes::Empty } else { Bytes::Map(map(&file)?) };
         Ok(Self { bytes, key })
     }
-    pub(super) fn key(&self) -> &FileKey {
+    pub(crate) fn key(&self) -> &FileKey {
         &self.key
     }
 }

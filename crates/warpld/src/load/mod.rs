@@ -6,7 +6,7 @@
 //! target. Nothing is decompressed before the last one, and a scan serves any
 //! number of targets.
 
-mod map;
+pub(crate) mod map;
 mod recognise;
 mod scan;
 mod search;
@@ -39,13 +39,13 @@ pub struct LoadRequest {
 
 /// An input that was found, or the reason why not.
 #[derive(Debug)]
-struct Opened {
+pub(crate) struct Opened {
     /// As typed, or as the search found it.
-    name: String,
+    pub(crate) name: String,
     suffix: String,
-    data: Result<Mapped, map::OpenError>,
+    pub(crate) data: Result<Mapped, map::OpenError>,
     /// Files of a thin archive, in the order of its members.
-    members: Vec<Opened>,
+    pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
     library: bool,
 }

@@ -375,7 +375,8 @@ fn path_as_module_id(working_directory: &Path, name: &str) -> String {
 }
 
 fn could_not_open(name: &str, reason: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::fatal("open-input", format_args!("Could not open input file '{name}'")).note(reason)
+    Diagnostic::fatal("cannot-open-input", format_args!("Could not open input file '{name}'"))
+        .note(reason)
 }
 
 fn bad_archive(name: &str, reason: impl std::fmt::Display) -> Diagnostic {

@@ -47,7 +47,7 @@ pub(super) enum Found {
 
 impl Opened {
     /// Opens `path`, and what a thin archive points to.
-    pub(super) fn file(path: &Path, library: bool) -> Self {
+    pub(crate) fn file(path: &Path, library: bool) -> Self {
         let data = Mapped::open(path);
         let members = match &data {
             Ok(mapped) => open_thin_members(path, mapped),

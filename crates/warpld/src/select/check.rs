@@ -48,7 +48,7 @@ pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
     let Some(abi) = Abi::of(header) else {
         return Err(Diagnostic::fatal("abi-mismatch", file("abi does not match".into())));
     };
-    let arch = Arch { number: abi.sm(header), variant: variant(&cubin) };
+    let arch = arch_in(&cubin, abi);
     if arch.number == 0 {
         return Err(Diagnostic::fatal("unknown-arch", "Unknown arch name 'sm_0'")
             .note(format_args!("in '{name}'")));
@@ -69,6 +69,16 @@ pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
             Err(Diagnostic::fatal("older-toolkit", message))
         }
     }
+}
+
+/// The architecture of a device ELF, if it can be read.
+pub fn arch_of(image: &[u8]) -> Option<Arch> {
+    let cubin = Cubin::parse(image).ok()?;
+    Some(arch_in(&cubin, Abi::of(cubin.header())?))
+}
+
+fn arch_in(cubin: &Cubin<'_>, abi: Abi) -> Arch {
+    Arch { number: abi.sm(cubin.header()), variant: variant(cubin) }
 }
 
 /// nvlink drops such files without a word; losing code that way is no
