@@ -18,6 +18,7 @@ pub mod read;
 pub mod relaction;
 pub mod reloc;
 pub mod tables;
+pub mod validate;
 
 pub use arch::{Arch, Variant};
 pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};

@@ -57,6 +57,15 @@ pub enum ReadError {
         /// Its value.
         value: u64,
     },
+    /// Sections lie on top of each other so often that reading them all would
+    /// take time out of proportion to the file.
+    #[error("sections add up to {total:#x} bytes in a file of {size:#x}")]
+    Overlap {
+        /// Sum of the section sizes.
+        total: u64,
+        /// The file's size.
+        size: u64,
+    },
     /// So many entries share so long a name that reading them all would take
     /// time out of proportion to the file.
     #[error("names in section {section} add up to more than {limit} bytes")]
@@ -271,6 +280,23 @@ fn read_sections<'a>(data: &'a [u8], header: &Header) -> Result<Vec<SectionRef<'
     }
 }
 
+/// The section headers alone, without names and bytes.
+pub(crate) fn bare_sections(
+    data: &[u8],
+    header: &Header,
+) -> Result<Vec<SectionRef<'static>>, ReadError> {
+    fn widen<H: SectionHeader>(headers: &[H]) -> Vec<SectionRef<'static>> {
+        headers.iter().enumerate().map(|(i, h)| h.widen(i as u32)).collect()
+    }
+    if header.shoff == 0 {
+        return Ok(Vec::new());
+    }
+    Ok(match header.class {
+        Class::Elf32 => widen(headers::<raw::Shdr32>(data, header)?),
+        Class::Elf64 => widen(headers::<raw::Shdr64>(data, header)?),
+    })
+}
+
 /// A section header of either class.
 trait SectionHeader: FromBytes + Immutable + KnownLayout + Unaligned {
     /// The header without name and bytes.
@@ -342,6 +368,8 @@ fn name_sections<'a, H: SectionHeader>(
         }
     };
     let mut budget = NameBudget::new(data.len(), headers.len());
+    // The Mercury twins of data sections share their bytes, hence the factor.
+    let (mut total, most) = (0_u64, 4 * data.len() as u64);
     let mut sections = Vec::with_capacity(headers.len());
     for (index, h) in headers.iter().enumerate() {
         let mut section = h.widen(index as u32);
@@ -355,6 +383,10 @@ fn name_sections<'a, H: SectionHeader>(
         if !section.kind.is_nobits() && section.kind != SectionType::NULL {
             let index = Some(section.index.0);
             section.data = slice(data, "data", index, section.offset, section.size)?;
+            total = total.saturating_add(section.size);
+            if total > most {
+                return Err(ReadError::Overlap { total, size: data.len() as u64 });
+            }
         }
         sections.push(section);
     }

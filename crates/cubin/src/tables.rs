@@ -16,6 +16,12 @@ pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     Some(&rest[..end])
 }
 
+/// A string table up to its last zero: every offset inside has a string.
+fn terminated(table: &[u8]) -> &[u8] {
+    let end = table.iter().rposition(|&b| b == 0).map_or(0, |last| last + 1);
+    &table[..end]
+}
+
 /// Bounds the time that names cost: without it, a file can make every symbol
 /// scan one string as long as the file.
 pub(crate) struct NameBudget {
@@ -51,6 +57,7 @@ enum Entries<'a> {
 pub struct SymbolTable<'a> {
     section: SectionIndex,
     entries: Entries<'a>,
+    /// Up to the last terminating zero.
     strings: &'a [u8],
     shndx: &'a [U32],
 }
@@ -75,7 +82,7 @@ impl<'a> SymbolTable<'a> {
             ),
         };
         let strings = match sections.get(s.link as usize) {
-            Some(t) if t.kind == SectionType::STRTAB => t.data,
+            Some(t) if t.kind == SectionType::STRTAB => terminated(t.data),
             _ => return Err(bad("sh_link", s.link.into())),
         };
         let table =
@@ -118,6 +125,10 @@ impl<'a> SymbolTable<'a> {
     /// A string of its string table.
     pub fn string(&self, offset: u32) -> Option<&'a [u8]> {
         string_at(self.strings, offset)
+    }
+    /// Whether a string starts at `offset`, without looking for its end.
+    pub fn has_string(&self, offset: u32) -> bool {
+        (offset as usize) < self.strings.len()
     }
     /// All symbols in order.
     pub fn iter(&self) -> impl Iterator<Item = SymbolRef<'a>> + use<'a> {
