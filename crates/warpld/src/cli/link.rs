@@ -1,41 +1,99 @@
 //! The link command: load, select, link, write.
 
-use super::{Console, output, timing};
+use super::progress::Progress;
+use super::{Console, output, register, timing};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::options::LinkSettings;
+use crate::load::{CpuArch, Files, LoadRequest};
+use crate::options::{CallgraphNames, LinkSettings, Target};
+use crate::report::{LinkReport, dot_text, dump_text};
+use crate::select::{Registration, SelectOptions, Selected};
 use std::path::Path;
+
+/// What a link left behind.
+struct Outcome {
+    /// The image; `None` after errors and for a virtual target.
+    image: Option<Vec<u8>>,
+    /// What there is to report; `None` for a virtual target.
+    report: Option<LinkReport>,
+}
 
 /// Carries out a link; returns the exit status.
 pub fn link(settings: &LinkSettings, console: &mut Console) -> i32 {
-    if let Err(stop) = run(settings, console) {
-        console.print(&stop);
+    let progress =
+        Progress::start(&console.renderer.tool, settings.inputs.len(), console.for_people());
+    let mut diagnostics = Diagnostics::default();
+    let result = carry_out(settings, &mut diagnostics);
+    drop(progress);
+    console.print_from(&diagnostics, 0);
+    let finished = match result {
+        Ok((outcome, registration)) => finish(settings, &outcome, &registration, console),
+        Err(Stop::Reported) => Ok(()),
+        Err(Stop::Because(diagnostic)) => Err(diagnostic),
+    };
+    if let Err(diagnostic) = finished {
+        console.print(&diagnostic);
     }
     console.status()
 }
 
-fn run(settings: &LinkSettings, console: &mut Console) -> Result<(), Diagnostic> {
+/// Why a link went no further.
+enum Stop {
+    /// The diagnostics say so already.
+    Reported,
+    /// For this reason.
+    Because(Diagnostic),
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self::Because(diagnostic)
+    }
+}
+
+fn carry_out(
+    settings: &LinkSettings,
+    diagnostics: &mut Diagnostics,
+) -> Result<(Outcome, Registration), Stop> {
     prepare(settings)?;
-    let _diagnostics = Diagnostics::default();
-    let _ = (console, write_file as fn(&Path, &[u8]) -> _);
-    Err(Diagnostic::fatal("internal", "the linker core is not connected yet"))
+    remark_on_options(settings, diagnostics);
+    if settings.threads != 0 {
+        // A second link in one process keeps the threads it has.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(settings.threads).build_global();
+    }
+    let files = Files::open(&load_request(settings));
+    let loaded = files.scan();
+    let selected =
+        loaded.select(&select_options(settings), diagnostics).map_err(|_| Stop::Reported)?;
+    let registration = selected.registration.clone();
+    let outcome = match settings.target {
+        Target::Virtual(_) => Outcome { image: None, report: None },
+        Target::Real(_) => link_images(settings, &selected, diagnostics)?,
+    };
+    Ok((outcome, registration))
+}
+
+fn link_images(
+    _settings: &LinkSettings,
+    _selected: &Selected<'_>,
+    _diagnostics: &mut Diagnostics,
+) -> Result<Outcome, Stop> {
+    Err(Diagnostic::fatal("internal", "the linker core is not connected yet").into())
 }
 
 /// What nvlink checks before it looks at the inputs.
 fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     if let Some(path) = &settings.side.time {
         timing::begin(path).map_err(|error| {
-            Diagnostic::fatal(
-                "cannot-open-output",
-                format_args!("Cannot open file '{}'", path.display()),
-            )
-            .note(error)
+            let message = format!("Cannot open file '{}'", path.display());
+            Diagnostic::fatal("cannot-open-output", message).note(error)
         })?;
     }
-    if let Some(nvvm) = &settings.lto
-        && !nvvm.join("lib64/libnvvm.so").exists()
-    {
-        return Err(Diagnostic::fatal("no-libnvvm", "elfLink linker library load error")
-            .note(format_args!("'{}' does not exist", nvvm.join("lib64/libnvvm.so").display())));
+    if let Some(nvvm) = &settings.lto {
+        let library = nvvm.join("lib64/libnvvm.so");
+        if !library.exists() {
+            return Err(Diagnostic::fatal("no-libnvvm", "elfLink linker library load error")
+                .note(format_args!("'{}' does not exist", library.display())));
+        }
     }
     for path in settings.nv_host.iter().chain(&settings.uidx) {
         if let Err(error) = std::fs::metadata(path) {
@@ -47,6 +105,98 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
         return Err(Diagnostic::fatal("bad-uidx", "Internal error: not uidx input"));
     }
     Ok(())
+}
+
+fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
+    let config = &settings.config;
+    if settings.use_host_info && (config.kernels_used.is_some() || config.variables_used.is_some())
+    {
+        diagnostics.push(Diagnostic::info(
+            "option-ignored",
+            "ignore -use-host-info because -kernels-used or -variables-used is specified",
+        ));
+    }
+    if config.preserve_relocs && config.arch.number >= 90 {
+        diagnostics.push(Diagnostic::warning(
+            "preserve-relocs",
+            // The spelling is nvlink's.
+            format_args!(
+                "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{}' \
+                 and may not work as expected",
+                settings.target
+            ),
+        ));
+    }
+}
+
+fn load_request(settings: &LinkSettings) -> LoadRequest {
+    LoadRequest {
+        files: settings.inputs.clone(),
+        libraries: settings
+            .libraries
+            .iter()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect(),
+        library_paths: settings.library_paths.clone(),
+        library_path_env: std::env::var_os("LIBRARY_PATH"),
+        cpu_arch: match settings.cpu_arch.as_deref() {
+            Some("AARCH64") => CpuArch::Aarch64,
+            Some("ARMv7") => CpuArch::ArmV7,
+            Some("PPC64LE") => CpuArch::Ppc64Le,
+            Some("X86") => CpuArch::X86,
+            Some("X86_64") => CpuArch::X86_64,
+            _ => CpuArch::Native,
+        },
+        working_directory: std::env::current_dir().unwrap_or_default(),
+    }
+}
+
+fn select_options(settings: &LinkSettings) -> SelectOptions {
+    SelectOptions {
+        suppress_arch_warning: settings.suppress_arch_warning,
+        // Nothing is resolved for a virtual target, so nothing is known to be
+        // superfluous: nvlink registers the device runtime unasked.
+        keep_system_libraries: settings.keep_system_libraries
+            || matches!(settings.target, Target::Virtual(_)),
+        lazy_archives: settings.lazy_archives,
+        ..SelectOptions::new(settings.target.arch())
+    }
+}
+
+/// Prints and writes what was asked for, in nvlink's order: reports, output,
+/// registration, graph. After errors the output is missing, the rest is not.
+fn finish(
+    settings: &LinkSettings,
+    outcome: &Outcome,
+    registration: &Registration,
+    console: &mut Console,
+) -> Result<(), Diagnostic> {
+    if let Some(report) = &outcome.report {
+        print_reports(settings, report, console);
+    }
+    if let (Some(image), Some(path), false) = (&outcome.image, &settings.output, console.failed()) {
+        write_file(path, image)?;
+    }
+    if let Some(path) = &settings.side.register {
+        let kept = std::fs::read(path).is_ok_and(|old| register::keeps(&old, registration));
+        if !kept {
+            write_file(path, register::text(registration).as_bytes())?;
+        }
+    }
+    if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {
+        write_file(path, dot_text(&report.callgraph).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn print_reports(settings: &LinkSettings, report: &LinkReport, console: &mut Console) {
+    if let (Some(names), false) = (settings.side.callgraph, settings.config.relocatable) {
+        let demangled = names == CallgraphNames::Demangled;
+        console.raw(&dump_text(settings.config.arch.number, &report.callgraph, demangled));
+    }
+    if settings.side.verbose {
+        report.verbose().iter().for_each(|line| console.print(line));
+    }
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {

@@ -175,6 +175,8 @@ pub struct LinkSettings {
     pub nv_host: Option<PathBuf>,
     /// `--uidx-file`.
     pub uidx: Option<PathBuf>,
+    /// `--use-host-info` was given.
+    pub use_host_info: bool,
     /// `--threads`; 0 is one per processor.
     pub threads: usize,
     /// `--verify`.
@@ -292,6 +294,7 @@ impl LinkSettings {
             lto: line.path(Opt::NvvmPath).filter(|_| lto),
             nv_host: line.path(Opt::NvHost),
             uidx: line.path(Opt::UidxFile),
+            use_host_info: line.has(Opt::UseHostInfo),
             threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
             verify: line.has(Opt::Verify),
             config: config(line, target.arch()),
