@@ -13,6 +13,7 @@ pub mod options;
 pub mod render;
 pub mod report;
 pub mod select;
+pub mod shim;
 
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};

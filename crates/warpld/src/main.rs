@@ -13,8 +13,12 @@ fn main() {
 
 /// Under the name `nvlink` there are no subcommands: `dump` is an input then.
 fn dispatch(program: &OsString, args: Vec<OsString>) -> i32 {
-    if warpld::cli::tool_name(program) != "nvlink" && args.first().is_some_and(|a| a == "extract") {
-        return warpld::extract::main(args.into_iter().skip(1));
+    let command = args.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let rest = || args.clone().into_iter().skip(1);
+    match command {
+        _ if warpld::cli::tool_name(program) == "nvlink" => warpld::cli::run(program, args),
+        "extract" => warpld::extract::main(rest()),
+        "shim" => warpld::shim::main(rest()),
+        _ => warpld::cli::run(program, args),
     }
-    warpld::cli::run(program, args)
 }

@@ -1,0 +1,167 @@
+//! `warpld shim CUDA_DIR DEST`: a toolkit whose linker is warpld.
+//!
+//! nvcc looks for nvlink beside itself before it looks at `PATH`, so the way
+//! to swap the linker is a second toolkit folder. It takes no space: all its
+//! entries are links to the first one, except `bin/nvlink`.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const USAGE: &str = "Usage: warpld shim CUDA_DIR DEST\n\n\
+    Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program.\n\
+    Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc.\n";
+
+/// A toolkit copy that could not be made.
+#[derive(Debug, Error)]
+enum ShimError {
+    #[error("'{}' is no CUDA toolkit: it has no bin/nvcc", .0.display())]
+    NoToolkit(PathBuf),
+    #[error("'{}' exists and was not made by 'warpld shim'", .0.display())]
+    Exists(PathBuf),
+    #[error("'{}': {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Runs the command; returns the exit status.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let [toolkit, dest] = args.as_slice() else {
+        let help = args.iter().any(|a| a == "-h" || a == "--help");
+        let _ = if help {
+            io::stdout().write_all(USAGE.as_bytes())
+        } else {
+            io::stderr().write_all(USAGE.as_bytes())
+        };
+        return i32::from(!help);
+    };
+    let made = std::env::current_exe()
+        .map_err(|source| ShimError::Io { path: "warpld".into(), source })
+        .and_then(|linker| make(Path::new(toolkit), Path::new(dest), &linker));
+    match made {
+        Ok(()) => {
+            let nvcc = Path::new(dest).join("bin/nvcc");
+            let _ = writeln!(io::stdout(), "{} now links with warpld", nvcc.display());
+            0
+        }
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "warpld fatal   : {error}");
+            1
+        }
+    }
+}
+
+fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<(), ShimError> {
+    if !toolkit.join("bin/nvcc").exists() {
+        return Err(ShimError::NoToolkit(toolkit.to_owned()));
+    }
+    let toolkit = fs::canonicalize(toolkit).map_err(|e| io_error(toolkit, e))?;
+    let bin = dest.join("bin");
+    if dest.exists() && !is_replaceable(dest) {
+        return Err(ShimError::Exists(dest.to_owned()));
+    }
+    fs::create_dir_all(&bin).map_err(|e| io_error(&bin, e))?;
+    link_entries(&toolkit, dest, "bin")?;
+    link_entries(&toolkit.join("bin"), &bin, "nvlink")?;
+    link(linker, &bin.join("nvlink"))
+}
+
+/// An empty folder, or an earlier shim: its `bin/nvlink` is a link.
+fn is_replaceable(dest: &Path) -> bool {
+    let empty = fs::read_dir(dest).is_ok_and(|mut entries| entries.next().is_none());
+    empty || fs::symlink_metadata(dest.join("bin/nvlink")).is_ok_and(|meta| meta.is_symlink())
+}
+
+/// Links everything in `from` except `but` into `into`.
+fn link_entries(from: &Path, into: &Path, but: &str) -> Result<(), ShimError> {
+    for entry in fs::read_dir(from).map_err(|e| io_error(from, e))? {
+        let name = entry.map_err(|e| io_error(from, e))?.file_name();
+        if name != OsStr::new(but) {
+            link(&from.join(&name), &into.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes `at` a link to `target`, in the place of an older link.
+fn link(target: &Path, at: &Path) -> Result<(), ShimError> {
+    if fs::symlink_metadata(at).is_ok_and(|meta| meta.is_symlink()) {
+        fs::remove_file(at).map_err(|e| io_error(at, e))?;
+    }
+    symlink(target, at).map_err(|e| io_error(at, e))
+}
+
+#[cfg(unix)]
+fn symlink(target: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, at)
+}
+
+#[cfg(not(unix))]
+fn symlink(target: &Path, at: &Path) -> io::Result<()> {
+    // Links need privileges elsewhere; copies do not.
+    if target.is_dir() {
+        fs::create_dir_all(at)?;
+        for entry in fs::read_dir(target)? {
+            let name = entry?.file_name();
+            symlink(&target.join(&name), &at.join(&name))?;
+        }
+        return Ok(());
+    }
+    fs::copy(target, at).map(|_| ())
+}
+
+fn io_error(path: &Path, source: io::Error) -> ShimError {
+    ShimError::Io { path: path.to_owned(), source }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("warpld-shim-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    fn toolkit(dir: &Path) -> PathBuf {
+        let root = dir.join("cuda");
+        fs::create_dir_all(root.join("bin/crt")).unwrap();
+        fs::create_dir_all(root.join("include")).unwrap();
+        for file in ["bin/nvcc", "bin/nvlink", "bin/ptxas", "include/cuda.h"] {
+            fs::write(root.join(file), file).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn everything_but_the_linker_is_the_toolkits() {
+        let dir = folder("make");
+        let (cuda, dest, linker) = (toolkit(&dir), dir.join("shim"), dir.join("warpld"));
+        fs::write(&linker, "linker").unwrap();
+        for _ in 0..2 {
+            make(&cuda, &dest, &linker).unwrap();
+            assert_eq!(fs::read(dest.join("bin/nvlink")).unwrap(), b"linker");
+            assert_eq!(fs::read(dest.join("bin/ptxas")).unwrap(), b"bin/ptxas");
+            assert_eq!(fs::read(dest.join("include/cuda.h")).unwrap(), b"include/cuda.h");
+        }
+        assert_eq!(fs::read(cuda.join("bin/nvlink")).unwrap(), b"bin/nvlink");
+    }
+
+    #[test]
+    fn nothing_of_the_users_is_touched() {
+        let dir = folder("refuse");
+        let cuda = toolkit(&dir);
+        let linker = dir.join("warpld");
+        let refused = make(&dir, &dir.join("new"), &linker);
+        assert!(matches!(refused, Err(ShimError::NoToolkit(_))));
+        let other = dir.join("other");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join("file"), "mine").unwrap();
+        assert!(matches!(make(&cuda, &other, &linker), Err(ShimError::Exists(_))));
+        assert!(matches!(make(&cuda, &cuda, &linker), Err(ShimError::Exists(_))));
+    }
+}
