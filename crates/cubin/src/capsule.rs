@@ -163,6 +163,22 @@ impl<'a> Capsule<'a> {
         out
     }
 
+    /// Bytes the capsule takes.
+    pub fn size(&self) -> usize {
+        let header = match self.header {
+            CapsuleHeader::Long(_) => 12,
+            CapsuleHeader::Short => 8,
+        };
+        let item = |item: &Item<'_>| {
+            let form = match item.form {
+                ItemForm::Full(bytes) | ItemForm::Short(bytes) => bytes.len(),
+                ItemForm::Filler(_) => 2,
+            };
+            form + if item.expands_to.is_some() { 2 } else { 0 }
+        };
+        header + self.mask.len() + self.items.iter().map(item).sum::<usize>() + self.tail.len()
+    }
+
     /// Whether instruction `index` is in the machine code only.
     pub fn is_sass_only(&self, index: u32) -> bool {
         bit(self.mask, index)

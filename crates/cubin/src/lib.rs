@@ -12,13 +12,17 @@ pub mod consts;
 pub mod flags;
 pub mod header;
 pub mod info;
+pub mod layout;
+pub mod model;
 pub mod note;
 pub mod raw;
 pub mod read;
 pub mod relaction;
 pub mod reloc;
+pub mod sink;
 pub mod tables;
 pub mod validate;
+pub mod write;
 
 pub use arch::{Arch, Variant};
 pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};

@@ -30,6 +30,13 @@ pub struct Note<'a> {
     pub desc: &'a [u8],
 }
 
+impl Note<'_> {
+    /// Bytes the note takes in its section, padding included.
+    pub fn size(&self) -> usize {
+        12 + self.owner.len().next_multiple_of(4) + self.desc.len().next_multiple_of(4)
+    }
+}
+
 /// Why a note section could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

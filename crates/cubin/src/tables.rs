@@ -161,6 +161,14 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// `st_shndx` as stored.
+    pub fn raw_shndx(&self, index: u32) -> Option<u16> {
+        Some(match self.entries {
+            Entries::Elf32(e) => e.get(index as usize)?.st_shndx.get(),
+            Entries::Elf64(e) => e.get(index as usize)?.st_shndx.get(),
+        })
+    }
+
     fn resolve(&self, shndx: u16, symbol: u32) -> Option<(u32, bool)> {
         match u32::from(shndx) {
             shn::XINDEX => Some((self.shndx.get(symbol as usize)?.get(), false)),

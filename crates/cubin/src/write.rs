@@ -1,0 +1,325 @@
+//! Writing the model: one serializer for every kind of sink.
+
+use crate::consts::shn;
+use crate::header::Class;
+use crate::layout::{Extent, Layout, Part};
+use crate::model::{Content, Image, Section, Symbol};
+use crate::note;
+use crate::raw;
+use crate::read::{Reloc, Segment};
+use crate::sink::Sink;
+use std::borrow::Cow;
+use zerocopy::IntoBytes;
+
+/// Why a model was not written. A sink may have received the start of the
+/// file when writing itself failed, and nothing in the other cases.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// A value does not fit its field.
+    #[error("value too large for {field}")]
+    TooLarge {
+        /// The field.
+        field: &'static str,
+    },
+    /// Two parts claim the same bytes.
+    #[error("parts of the file overlap at offset {offset:#x}")]
+    Overlap {
+        /// Where.
+        offset: u64,
+    },
+    /// Two sections share bytes but not their content.
+    #[error("section {section} shares its place with different data")]
+    SharedData {
+        /// The later section.
+        section: u32,
+    },
+    /// A section is placed on one that does not precede it, or too far out.
+    #[error("section {section} cannot be placed")]
+    Placement {
+        /// The section.
+        section: u32,
+    },
+    /// Encoded content has another size than announced, or the count of
+    /// sections contradicts the null section.
+    #[error("size mismatch in section {section}: {actual:#x} instead of {expected:#x}")]
+    SizeMismatch {
+        /// The section.
+        section: u32,
+        /// Announced size.
+        expected: u64,
+        /// Real size.
+        actual: u64,
+    },
+    /// The sink failed.
+    #[error("writing failed: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl Image<'_> {
+    /// The size of the file, without writing it.
+    pub fn serialized_size(&self) -> Result<u64, WriteError> {
+        Ok(self.layout()?.size)
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, WriteError> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Writes the file.
+    pub fn write(&self, sink: &mut impl Sink) -> Result<(), WriteError> {
+        let layout = self.layout()?;
+        let extents = self.extents(&layout)?;
+        self.check_shared(&extents)?;
+        let header = self.encode_header(&layout)?;
+        let section_headers = self.encode_section_headers(&layout)?;
+        let program_headers = self.encode_program_headers()?;
+        let mut position = 0;
+        for extent in extents {
+            // Only a twin of what has just been written starts before it.
+            let Some(gap) = extent.start.checked_sub(position) else { continue };
+            let bytes = match extent.part {
+                Part::Header => Cow::Borrowed(&header[..]),
+                Part::SectionHeaders => Cow::Borrowed(&section_headers[..]),
+                Part::ProgramHeaders => Cow::Borrowed(&program_headers[..]),
+                Part::Filler(i) => Cow::Borrowed(&*self.fillers[i].bytes),
+                Part::Section(i) => self.encode_section(i)?,
+            };
+            sink.write_zeros(gap)?;
+            sink.write(&bytes)?;
+            position = extent.end;
+        }
+        Ok(())
+    }
+
+    fn encode_section(&self, index: usize) -> Result<Cow<'_, [u8]>, WriteError> {
+        let class = self.header.class;
+        let content = &self.sections[index].content;
+        let bytes = content.encode(class).ok_or(WriteError::TooLarge { field: "entry" })?;
+        let (expected, actual) = (content.size(class), bytes.len() as u64);
+        if expected != actual {
+            return Err(WriteError::SizeMismatch { section: index as u32, expected, actual });
+        }
+        Ok(bytes)
+    }
+
+    /// Parts with one place must have the same bytes.
+    fn check_shared(&self, extents: &[Extent]) -> Result<(), WriteError> {
+        for pair in extents.windows(2).filter(|p| p[0].start == p[1].start) {
+            match (pair[0].part, pair[1].part) {
+                (Part::Section(a), Part::Section(b)) => {
+                    if self.encode_section(a)? != self.encode_section(b)? {
+                        return Err(WriteError::SharedData { section: b as u32 });
+                    }
+                }
+                _ => return Err(WriteError::Overlap { offset: pair[1].start }),
+            }
+        }
+        Ok(())
+    }
+
+    /// `e_shnum`: 0 when there are too many sections or the null section
+    /// has their number anyway.
+    fn section_count(&self) -> Result<u16, WriteError> {
+        let count = self.sections.len() as u64;
+        let Some(null) = self.sections.first() else {
+            return Ok(self.header.shnum);
+        };
+        let recorded = null.content.size(self.header.class);
+        match u16::try_from(count) {
+            Ok(n) if u32::from(n) < shn::LORESERVE && (self.header.shnum != 0 || recorded == 0) => {
+                Ok(n)
+            }
+            _ if recorded == count => Ok(0),
+            _ => Err(WriteError::SizeMismatch { section: 0, expected: count, actual: recorded }),
+        }
+    }
+
+    fn encode_header(&self, layout: &Layout) -> Result<Vec<u8>, WriteError> {
+        let mut header = self.header;
+        header.shoff = layout.section_headers;
+        header.phoff = layout.program_headers;
+        header.shnum = self.section_count()?;
+        header.phnum = u16::try_from(self.segments.len())
+            .map_err(|_| WriteError::TooLarge { field: "e_phnum" })?;
+        header.to_bytes().ok_or(WriteError::TooLarge { field: "file header" })
+    }
+
+    fn encode_section_headers(&self, layout: &Layout) -> Result<Vec<u8>, WriteError> {
+        let class = self.header.class;
+        let mut out =
+            Vec::with_capacity(self.sections.len() * usize::from(class.section_header_size()));
+        for (section, &offset) in self.sections.iter().zip(&layout.sections) {
+            encode_section_header(section, class, offset, &mut out)
+                .ok_or(WriteError::TooLarge { field: "section header" })?;
+        }
+        Ok(out)
+    }
+
+    fn encode_program_headers(&self) -> Result<Vec<u8>, WriteError> {
+        let mut out = Vec::new();
+        for segment in &self.segments {
+            encode_program_header(segment, self.header.class, &mut out)
+                .ok_or(WriteError::TooLarge { field: "program header" })?;
+        }
+        Ok(out)
+    }
+}
+
+fn encode_section_header(
+    s: &Section<'_>,
+    class: Class,
+    offset: u64,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    macro_rules! narrow {
+        ($raw:ident) => {
+            out.extend_from_slice(
+                raw::$raw {
+                    sh_name: s.name.into(),
+                    sh_type: s.kind.0.into(),
+                    sh_flags: raw::word(s.flags)?,
+                    sh_addr: raw::word(s.addr)?,
+                    sh_offset: raw::word(offset)?,
+                    sh_size: raw::word(s.content.size(class))?,
+                    sh_link: s.link.into(),
+                    sh_info: s.info.into(),
+                    sh_addralign: raw::word(s.align)?,
+                    sh_entsize: raw::word(s.entsize)?,
+                }
+                .as_bytes(),
+            )
+        };
+    }
+    match class {
+        Class::Elf32 => narrow!(Shdr32),
+        Class::Elf64 => narrow!(Shdr64),
+    }
+    Some(())
+}
+
+fn encode_program_header(p: &Segment, class: Class, out: &mut Vec<u8>) -> Option<()> {
+    macro_rules! narrow {
+        ($raw:ident) => {
+            out.extend_from_slice(
+                raw::$raw {
+                    p_type: p.kind.into(),
+                    p_flags: p.flags.into(),
+                    p_offset: raw::word(p.offset)?,
+                    p_vaddr: raw::word(p.vaddr)?,
+                    p_paddr: raw::word(p.paddr)?,
+                    p_filesz: raw::word(p.filesz)?,
+                    p_memsz: raw::word(p.memsz)?,
+                    p_align: raw::word(p.align)?,
+                }
+                .as_bytes(),
+            )
+        };
+    }
+    match class {
+        Class::Elf32 => narrow!(Phdr32),
+        Class::Elf64 => narrow!(Phdr64),
+    }
+    Some(())
+}
+
+impl Content<'_> {
+    /// The section's bytes; `None` if an entry does not fit the class, or if
+    /// only some relocations have addends.
+    pub fn encode(&self, class: Class) -> Option<Cow<'_, [u8]>> {
+        Some(match self {
+            Self::NoBits(_) => Cow::Borrowed(&[]),
+            Self::Bytes(bytes) => Cow::Borrowed(bytes),
+            Self::Strings(table) => Cow::Borrowed(table.as_bytes()),
+            Self::Pairs(pairs) => Cow::Borrowed(pairs.as_bytes()),
+            Self::RelActions(actions) => actions.to_bytes().into(),
+            Self::Capsule(capsule) => capsule.to_bytes().into(),
+            Self::Symbols(symbols) => {
+                let mut out = Vec::new();
+                symbols.iter().try_for_each(|s| encode_symbol(s, class, &mut out))?;
+                out.into()
+            }
+            Self::Relocations(relocs) => {
+                let addends = relocs.first().is_some_and(|r| r.addend.is_some());
+                let mut out = Vec::new();
+                for r in relocs {
+                    if r.addend.is_some() != addends {
+                        return None;
+                    }
+                    encode_reloc(r, class, &mut out)?;
+                }
+                out.into()
+            }
+            Self::Records(records) => {
+                let mut out = Vec::new();
+                records.iter().for_each(|r| r.write(&mut out));
+                out.into()
+            }
+            Self::Notes(notes) => {
+                let mut out = Vec::new();
+                for n in notes {
+                    if n.owner != note::OWNER {
+                        return None;
+                    }
+                    note::write_note(n.kind, n.desc, &mut out);
+                }
+                out.into()
+            }
+        })
+    }
+}
+
+fn encode_symbol(s: &Symbol, class: Class, out: &mut Vec<u8>) -> Option<()> {
+    macro_rules! narrow {
+        ($raw:ident) => {
+            out.extend_from_slice(
+                raw::$raw {
+                    st_name: s.name.into(),
+                    st_info: s.info,
+                    st_other: s.other,
+                    st_shndx: s.shndx.into(),
+                    st_value: raw::word(s.value)?,
+                    st_size: raw::word(s.size)?,
+                }
+                .as_bytes(),
+            )
+        };
+    }
+    match class {
+        Class::Elf32 => narrow!(Sym32),
+        Class::Elf64 => narrow!(Sym64),
+    }
+    Some(())
+}
+
+fn encode_reloc(r: &Reloc, class: Class, out: &mut Vec<u8>) -> Option<()> {
+    let (r_type, r_sym) = (r.kind.into(), r.symbol.0.into());
+    let r_info = || {
+        let fits = r.kind <= 0xff && r.symbol.0 <= 0xff_ffff;
+        fits.then_some(((r.symbol.0 << 8) | r.kind).into())
+    };
+    match (class, r.addend) {
+        (Class::Elf64, Some(addend)) => {
+            let r_offset = r.offset.into();
+            let rela = raw::Rela64 { r_offset, r_type, r_sym, r_addend: addend.into() };
+            out.extend_from_slice(rela.as_bytes());
+        }
+        (Class::Elf64, None) => {
+            let rel = raw::Rel64 { r_offset: r.offset.into(), r_type, r_sym };
+            out.extend_from_slice(rel.as_bytes());
+        }
+        (Class::Elf32, Some(addend)) => {
+            let r_addend = i32::try_from(addend).ok()?.into();
+            let rela = raw::Rela32 { r_offset: raw::word(r.offset)?, r_info: r_info()?, r_addend };
+            out.extend_from_slice(rela.as_bytes());
+        }
+        (Class::Elf32, None) => {
+            let rel = raw::Rel32 { r_offset: raw::word(r.offset)?, r_info: r_info()? };
+            out.extend_from_slice(rel.as_bytes());
+        }
+    }
+    Some(())
+}
