@@ -1,0 +1,173 @@
+//! The command line.
+
+use crate::generate;
+use crate::judge;
+use crate::program::Sm;
+use crate::runner::{self, Job, Settings};
+use crate::tools::Tools;
+use std::fs;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+differential run [options]        random programs (and what --with names)
+differential soak [options]       the same for many seeds: --seeds 1000000..1005000 by default
+differential gen SEED --out DIR   writes a program's PTX files and command lines
+
+options
+  --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: $TOOLKIT_ROOT)
+  --warpld PATH     the linker under test; without it nvlink runs alone
+  --work DIR        objects, running and failed cases (default: target/differential)
+  --seeds A..B      seeds of random programs
+  --sm LIST         classic, mercury, all or names with commas (default: classic)
+  --every-sm        each seed on every target, not on one of them in turn
+  --links N         links per program (default 3)
+  --jobs N          threads (default 2)
+  --reduce          reduce failing cases
+  --keep            keep the folders of all cases
+  --statistics      print features, options and refusals
+  --messages        differing messages are failures, too
+  --shown N         failures printed in full (default 20)
+";
+
+/// Options common to all commands.
+pub struct Options {
+    pub tools: Tools,
+    pub seeds: std::ops::Range<u64>,
+    pub sms: Vec<Sm>,
+    pub every_sm: bool,
+    pub links: usize,
+    pub settings: Settings,
+    pub out: Option<PathBuf>,
+    pub names: Vec<String>,
+}
+
+fn parse(args: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        tools: Tools {
+            toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
+            warpld: None,
+            work: PathBuf::from("target/differential"),
+        },
+        seeds: 0..0,
+        sms: Sm::CLASSIC.to_vec(),
+        every_sm: false,
+        links: 3,
+        settings: Settings {
+            jobs: 2,
+            reduce: false,
+            keep: false,
+            statistics: false,
+            shown: 20,
+            messages: false,
+        },
+        out: None,
+        names: Vec::new(),
+    };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        let number = |text: &String| text.parse().map_err(|_| format!("{text} is no number"));
+        match arg.as_str() {
+            "--toolkit" => options.tools.toolkit = value()?.into(),
+            "--warpld" => options.tools.warpld = Some(value()?.into()),
+            "--work" => options.tools.work = value()?.into(),
+            "--seeds" => options.seeds = seeds(value()?)?,
+            "--sm" => {
+                let list = value()?;
+                options.sms = Sm::parse_list(list).ok_or(format!("unknown targets {list}"))?;
+            }
+            "--every-sm" => options.every_sm = true,
+            "--links" => options.links = number(value()?)?,
+            "--jobs" => options.settings.jobs = number(value()?)?.max(1),
+            "--reduce" => options.settings.reduce = true,
+            "--keep" => options.settings.keep = true,
+            "--statistics" => options.settings.statistics = true,
+            "--messages" => options.settings.messages = true,
+            "--shown" => options.settings.shown = number(value()?)?,
+            "--out" => options.out = Some(value()?.into()),
+            _ if arg.starts_with('-') => return Err(format!("unknown option {arg}\n{HELP}")),
+            _ => options.names.push(arg.clone()),
+        }
+    }
+    absolute(&mut options.tools)?;
+    Ok(options)
+}
+
+/// Programs run in the case's folder, so relative paths would not be found.
+fn absolute(tools: &mut Tools) -> Result<(), String> {
+    let full = |path: &PathBuf| std::path::absolute(path).map_err(|e| e.to_string());
+    if !tools.toolkit.join("bin/nvlink").exists() {
+        return Err(format!("no nvlink in {}/bin; use --toolkit", tools.toolkit.display()));
+    }
+    tools.toolkit = full(&tools.toolkit)?;
+    tools.work = full(&tools.work)?;
+    if let Some(warpld) = &mut tools.warpld {
+        if !warpld.exists() {
+            return Err(format!("no {}", warpld.display()));
+        }
+        *warpld = full(warpld)?;
+    }
+    Ok(())
+}
+
+fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let wrong = || format!("seeds are A..B, not {text}");
+    match text.split_once("..") {
+        Some((a, b)) => Ok(a.parse().map_err(|_| wrong())?..b.parse().map_err(|_| wrong())?),
+        None => text.parse().map(|a| a..a + 1).map_err(|_| wrong()),
+    }
+}
+
+/// Jobs for the random programs of `options`.
+fn random_jobs(options: &Options) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for seed in options.seeds.clone() {
+        let turn = [options.sms[seed as usize % options.sms.len()]];
+        let sms: &[Sm] = if options.every_sm { &options.sms } else { &turn };
+        jobs.extend(sms.iter().map(|&sm| Job::Random { seed, sm, links: options.links }));
+    }
+    jobs
+}
+
+/// Runs the command; true if everything agreed.
+pub fn main(args: &[String]) -> Result<bool, String> {
+    let Some((command, rest)) = args.split_first() else { return Err(HELP.into()) };
+    let mut options = parse(rest)?;
+    match command.as_str() {
+        "run" => run(&options),
+        "soak" => {
+            if options.seeds.is_empty() {
+                options.seeds = 1_000_000..1_005_000;
+            }
+            run(&options)
+        }
+        "gen" => write_program(&options),
+        _ => Err(HELP.into()),
+    }
+}
+
+fn run(options: &Options) -> Result<bool, String> {
+    let jobs = random_jobs(options);
+    let report =
+        runner::run(&options.tools, &jobs, &options.settings).map_err(|e| e.to_string())?;
+    report.print(&options.settings);
+    let messages = options.settings.messages && report.messages_differ() > 0;
+    Ok(report.links() > 0 && report.disagreements() == 0 && !messages)
+}
+
+fn write_program(options: &Options) -> Result<bool, String> {
+    let [seed] = &options.names[..] else { return Err("gen needs one seed".into()) };
+    let seed: u64 = seed.parse().map_err(|_| "the seed is a number")?;
+    let out = options.out.clone().ok_or("gen needs --out")?;
+    let sm = options.sms[seed as usize % options.sms.len()];
+    let case = generate::program(seed, sm, options.links);
+    let io = |e: std::io::Error| e.to_string();
+    fs::create_dir_all(out.join("n")).map_err(io)?;
+    fs::create_dir_all(out.join("w")).map_err(io)?;
+    for module in &case.modules {
+        fs::write(out.join(format!("{}.ptx", module.name)), &module.ptx).map_err(io)?;
+    }
+    options.tools.prepare(&case, &out)?;
+    fs::write(out.join("cmd"), judge::command_lines(&options.tools, &case)).map_err(io)?;
+    Ok(true)
+}

@@ -1,0 +1,179 @@
+//! What a case is made of: modules to compile and links to make of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A GPU target such as `sm_90a`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Sm {
+    /// 75, 80, …
+    pub number: u16,
+    /// `a`, `f` or nothing.
+    pub suffix: Option<char>,
+}
+
+impl Sm {
+    /// The targets whose executables hold plain SASS.
+    pub const CLASSIC: [Sm; 8] = [
+        Sm::plain(75),
+        Sm::plain(80),
+        Sm::plain(86),
+        Sm::plain(87),
+        Sm::plain(88),
+        Sm::plain(89),
+        Sm::plain(90),
+        Sm::accelerated(90),
+    ];
+    /// The targets whose executables also hold Mercury code.
+    pub const MERCURY: [Sm; 6] = [
+        Sm::plain(100),
+        Sm::accelerated(100),
+        Sm::plain(103),
+        Sm::plain(110),
+        Sm::plain(120),
+        Sm::plain(121),
+    ];
+
+    /// `sm_NN`.
+    pub const fn plain(number: u16) -> Self {
+        Self { number, suffix: None }
+    }
+
+    /// `sm_NNa`.
+    pub const fn accelerated(number: u16) -> Self {
+        Self { number, suffix: Some('a') }
+    }
+
+    /// Reads `sm_90a` or `90a`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_prefix("sm_").unwrap_or(text);
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let suffix = match &text[digits.len()..] {
+            "" => None,
+            "a" => Some('a'),
+            "f" => Some('f'),
+            _ => return None,
+        };
+        Some(Self { number: digits.parse().ok()?, suffix })
+    }
+
+    /// Reads `all`, `classic`, `mercury` or a list with commas.
+    pub fn parse_list(text: &str) -> Option<Vec<Self>> {
+        match text {
+            "classic" => Some(Self::CLASSIC.to_vec()),
+            "mercury" => Some(Self::MERCURY.to_vec()),
+            "all" => Some([&Self::CLASSIC[..], &Self::MERCURY[..]].concat()),
+            list => list.split(',').map(Self::parse).collect(),
+        }
+    }
+
+    /// Whether code for an older target also links here.
+    pub fn older_compatible(self) -> Option<Self> {
+        match (self.number, self.suffix) {
+            (86, None) => Some(Self::plain(80)),
+            (89, None) => Some(Self::plain(86)),
+            (90, None) => Some(Self::accelerated(90)),
+            (90, Some('a')) => Some(Self::plain(90)),
+            (103, None) => Some(Self::plain(100)),
+            (121, None) => Some(Self::plain(120)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Sm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.number)?;
+        self.suffix.map_or(Ok(()), |suffix| write!(f, "{suffix}"))
+    }
+}
+
+/// What host code is said to refer to: the six lists of a host object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostRefs {
+    /// Patterns of kernels with external linkage.
+    pub kernels: Vec<String>,
+    /// Patterns of kernels with internal linkage.
+    pub static_kernels: Vec<String>,
+    /// Device variables.
+    pub variables: Vec<String>,
+    /// Constant variables.
+    pub constants: Vec<String>,
+}
+
+/// How a compiled module is handed to the linker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pack {
+    /// As a bare `.cubin`.
+    Cubin,
+    /// Inside a host object like those of `nvcc -dc`.
+    Object(HostRefs),
+    /// Inside a host object in the archive of that name.
+    Archive(HostRefs, String),
+    /// As a `.fatbin` container.
+    Fatbin,
+}
+
+/// A source to compile.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Base name of its files.
+    pub name: String,
+    /// PTX text.
+    pub ptx: String,
+    /// Further options for ptxas.
+    pub flags: Vec<String>,
+    /// Target it is compiled for.
+    pub sm: Sm,
+    /// How the linker gets it.
+    pub pack: Pack,
+}
+
+impl Module {
+    /// File name on the linker's command line.
+    pub fn file(&self) -> String {
+        match &self.pack {
+            Pack::Cubin => format!("{}.cubin", self.name),
+            Pack::Object(_) => format!("{}.o", self.name),
+            Pack::Archive(_, archive) => archive.clone(),
+            Pack::Fatbin => format!("{}.fatbin", self.name),
+        }
+    }
+}
+
+/// One run of the linker. All names are relative to the case's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Short name for reports.
+    pub label: String,
+    /// Target.
+    pub sm: Sm,
+    /// Input files, in order.
+    pub inputs: Vec<String>,
+    /// Options other than the target, inputs and output.
+    pub args: Vec<String>,
+    /// Output file name.
+    pub output: String,
+    /// Side file the linker is asked for, compared as well.
+    pub side_file: Option<String>,
+}
+
+/// A program and the links to compare.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Name, unique within a run.
+    pub name: String,
+    /// Target.
+    pub sm: Sm,
+    /// Sources.
+    pub modules: Vec<Module>,
+    /// Inputs that exist already: name in the case's folder, and path.
+    pub files: Vec<(String, PathBuf)>,
+    /// Links in order; a later one may use the output of an earlier one.
+    pub links: Vec<Link>,
+    /// How often each feature occurs.
+    pub features: BTreeMap<&'static str, usize>,
+    /// What refusal the program was built to provoke, if any.
+    pub conflict: Option<&'static str>,
+}

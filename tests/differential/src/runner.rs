@@ -1,0 +1,297 @@
+//! Many cases on a few threads, and the table of verdicts.
+
+use crate::generate;
+use crate::judge::{self, Judged, Verdict};
+use crate::program::{Case, Sm};
+use crate::reduce;
+use crate::tools::Tools;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A case to run, made only when its turn comes.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// The program of a seed.
+    Random {
+        /// Seed.
+        seed: u64,
+        /// Target.
+        sm: Sm,
+        /// Number of links.
+        links: usize,
+    },
+    /// A case that is known already.
+    Fixed(Box<Case>),
+}
+
+impl Job {
+    /// The case itself.
+    pub fn case(&self) -> Case {
+        match self {
+            Self::Random { seed, sm, links } => generate::program(*seed, *sm, *links),
+            Self::Fixed(case) => (**case).clone(),
+        }
+    }
+}
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Threads.
+    pub jobs: usize,
+    /// Reduce failing cases to fewer modules.
+    pub reduce: bool,
+    /// Keep the folders of all cases.
+    pub keep: bool,
+    /// Print features and refusals.
+    pub statistics: bool,
+    /// How many failures to print in full.
+    pub shown: usize,
+    /// Count differing messages as failures, too.
+    pub messages: bool,
+}
+
+type Row = BTreeMap<Verdict, usize>;
+
+/// What came of a run.
+#[derive(Default)]
+pub struct Report {
+    by_sm: BTreeMap<Sm, Row>,
+    by_label: BTreeMap<String, Row>,
+    by_kind: BTreeMap<String, Row>,
+    features: BTreeMap<&'static str, (usize, usize)>,
+    conflicts: BTreeMap<&'static str, BTreeMap<String, usize>>,
+    refusals: BTreeMap<String, usize>,
+    messages_differ: usize,
+    failures: Vec<String>,
+    nvlink_time: Duration,
+    warpld_time: Duration,
+    cases: usize,
+}
+
+impl Report {
+    /// Number of links judged.
+    pub fn links(&self) -> usize {
+        self.by_sm.values().flat_map(BTreeMap::values).sum()
+    }
+
+    /// Number of links on which the linkers do not agree.
+    pub fn disagreements(&self) -> usize {
+        let disagree = |row: &Row| -> usize {
+            row.iter().filter(|(verdict, _)| !verdict.agrees()).map(|(_, count)| count).sum()
+        };
+        self.by_sm.values().map(disagree).sum()
+    }
+
+    /// Number of links whose messages differ.
+    pub fn messages_differ(&self) -> usize {
+        self.messages_differ
+    }
+
+    fn add(&mut self, case: &Case, label: &str, judged: &Judged) {
+        let kind = case.name.split(['-', '/']).next().unwrap_or_default();
+        let kind =
+            if kind.starts_with('s') && kind[1..].parse::<u64>().is_ok() { "random" } else { kind };
+        for row in [
+            self.by_sm.entry(case.sm).or_default(),
+            self.by_label.entry(label.to_owned()).or_default(),
+            self.by_kind.entry(kind.to_owned()).or_default(),
+        ] {
+            *row.entry(judged.verdict).or_default() += 1;
+        }
+        self.nvlink_time += judged.nvlink.time;
+        self.warpld_time += judged.warpld.as_ref().map_or(Duration::ZERO, |w| w.time);
+        if !judged.same_messages {
+            self.messages_differ += 1;
+        }
+        if judged.nvlink.status != Some(0) {
+            let message = judged.nvlink.text.lines().next().unwrap_or("(no message)");
+            *self.refusals.entry(general(message)).or_default() += 1;
+        }
+    }
+
+    /// Prints the tables.
+    pub fn print(&self, settings: &Settings) {
+        table("target", &self.by_sm);
+        if settings.statistics {
+            table("link", &self.by_label);
+            println!("\nfeature: programs with it, occurrences");
+            for (feature, (programs, count)) in &self.features {
+                println!("  {feature:<28} {programs:>6} {count:>8}");
+            }
+            println!("\ndeliberate mistakes: nvlink's exit status on the plain link");
+            for (conflict, statuses) in &self.conflicts {
+                println!("  {conflict:<32} {statuses:?}");
+            }
+            println!("\nfirst messages of refused links");
+            for (message, count) in &self.refusals {
+                println!("  {count:>6} {message}");
+            }
+        }
+        if self.by_kind.len() > 1 {
+            table("kind", &self.by_kind);
+        }
+        println!(
+            "\n{} cases, {} links, {} disagree, {} with other messages; nvlink {:.1?}, warpld {:.1?}",
+            self.cases,
+            self.links(),
+            self.disagreements(),
+            self.messages_differ,
+            self.nvlink_time,
+            self.warpld_time
+        );
+    }
+}
+
+/// A message without the names in quotes and the numbers.
+fn general(message: &str) -> String {
+    let mut out = String::new();
+    for (i, part) in message.split('\'').enumerate() {
+        out += if i % 2 == 0 { part } else { "'…'" };
+    }
+    out
+}
+
+fn table<K: ToString + Ord>(title: &str, rows: &BTreeMap<K, Row>) {
+    let used: Vec<Verdict> =
+        Verdict::ALL.into_iter().filter(|v| rows.values().any(|row| row.contains_key(v))).collect();
+    print!("\n{title:<22}");
+    for verdict in &used {
+        print!("{:>13}", verdict.title());
+    }
+    println!("{:>9}", "links");
+    let line = |name: &str, row: &Row| {
+        print!("{name:<22}");
+        for verdict in &used {
+            print!("{:>13}", row.get(verdict).copied().unwrap_or(0));
+        }
+        println!("{:>9}", row.values().sum::<usize>());
+    };
+    let mut total = Row::new();
+    for (key, row) in rows {
+        line(&key.to_string(), row);
+        for (&verdict, count) in row {
+            *total.entry(verdict).or_default() += count;
+        }
+    }
+    line("all", &total);
+}
+
+/// Runs all `jobs`.
+pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<Report> {
+    fs::create_dir_all(tools.work.join("run"))?;
+    fs::create_dir_all(tools.cache())?;
+    let next = AtomicUsize::new(0);
+    let report = Mutex::new(Report::default());
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let work = || -> std::io::Result<()> {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(job) = jobs.get(at) else { return Ok(()) };
+                one(tools, &job.case(), settings, &report)?;
+                if (at + 1) % 500 == 0 {
+                    let report = lock(&report);
+                    eprintln!(
+                        "{} of {} cases, {} links, {} disagree, {:.0?}",
+                        at + 1,
+                        jobs.len(),
+                        report.links(),
+                        report.disagreements(),
+                        start.elapsed()
+                    );
+                }
+            }
+        };
+        let threads: Vec<_> = (0..settings.jobs).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            thread.join().map_err(|_| std::io::Error::other("a worker panicked"))??;
+        }
+        Ok::<(), std::io::Error>(())
+    })?;
+    Ok(report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+fn lock(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {
+    report.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Runs one case in its own folder, which stays if something disagrees.
+fn one(
+    tools: &Tools,
+    case: &Case,
+    settings: &Settings,
+    report: &Mutex<Report>,
+) -> std::io::Result<()> {
+    let folder = tools.work.join("run").join(case.name.replace('/', "-"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder)?;
+    let mut bad = Vec::new();
+    if let Err(problem) = tools.prepare(case, &folder) {
+        let mut report = lock(report);
+        report.cases += 1;
+        *report.by_sm.entry(case.sm).or_default().entry(Verdict::Unbuilt).or_default() += 1;
+        bad.push(format!("  not built: {problem}"));
+    } else {
+        for link in &case.links {
+            let judged = judge::judge(tools, link, &folder)?;
+            if !judged.verdict.agrees() || (settings.messages && !judged.same_messages) {
+                bad.push(describe(&link.label, &judged, settings));
+            }
+            lock(report).add(case, &link.label, &judged);
+            if link.label == "plain"
+                && let Some(conflict) = case.conflict
+            {
+                let status = judged.nvlink.status.map_or("timeout".into(), |s| s.to_string());
+                *lock(report).conflicts.entry(conflict).or_default().entry(status).or_default() +=
+                    1;
+            }
+        }
+        let mut report = lock(report);
+        report.cases += 1;
+        for (&feature, &count) in &case.features {
+            let entry = report.features.entry(feature).or_default();
+            *entry = (entry.0 + 1, entry.1 + count);
+        }
+    }
+    if bad.is_empty() {
+        return if settings.keep { Ok(()) } else { fs::remove_dir_all(&folder) };
+    }
+    let kept = tools.work.join("failed").join(case.name.replace('/', "-"));
+    let _ = fs::remove_dir_all(&kept);
+    fs::create_dir_all(tools.work.join("failed"))?;
+    fs::write(folder.join("cmd"), judge::command_lines(tools, case))?;
+    for module in &case.modules {
+        fs::write(folder.join(format!("{}.ptx", module.name)), &module.ptx)?;
+    }
+    fs::rename(&folder, &kept)?;
+    let mut text = format!("{}: {}\n{}", case.name, kept.display(), bad.join("\n"));
+    if settings.reduce {
+        text += &reduce::reduce(tools, case)?;
+    }
+    let mut report = lock(report);
+    if report.failures.len() < settings.shown {
+        println!("{text}");
+    }
+    report.failures.push(case.name.clone());
+    Ok(())
+}
+
+fn describe(label: &str, judged: &Judged, settings: &Settings) -> String {
+    let mut text = format!("  {label}: {}", judged.verdict.title());
+    for line in &judged.detail {
+        text += &format!("\n    {line}");
+    }
+    if settings.messages && !judged.same_messages {
+        let empty = String::new();
+        let other = judged.warpld.as_ref().map_or(&empty, |w| &w.text);
+        let (a, b) = (judge::messages(&judged.nvlink.text), judge::messages(other));
+        let at = a.iter().zip(&b).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
+        let get = |lines: &[String]| lines.get(at).cloned().unwrap_or("-".into());
+        text += &format!("\n    message {at}: n: {}\n               w: {}", get(&a), get(&b));
+    }
+    text
+}

@@ -1,0 +1,168 @@
+//! The toolkit's programs, run with a time limit, and a cache of objects.
+
+use crate::hostobj;
+use crate::program::{Case, Module, Pack};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest time any single program may take.
+pub const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Exit status; 128 + signal; none if it ran out of time.
+    pub status: Option<i32>,
+    /// Standard output and standard error.
+    pub text: String,
+    /// Wall-clock time.
+    pub time: Duration,
+}
+
+impl Outcome {
+    /// Whether the program was ended by a signal.
+    pub fn crashed(&self) -> bool {
+        self.status.is_some_and(|status| status > 128 && status != 255)
+    }
+}
+
+/// Runs `command` in `folder`, for at most [`TIME_LIMIT`].
+pub fn run(command: &mut Command, folder: &Path, log: &str) -> io::Result<Outcome> {
+    let log = folder.join(log);
+    let sink = File::create(&log)?;
+    let start = Instant::now();
+    let mut child = command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(sink.try_clone()?)
+        .stderr(sink)
+        .spawn()?;
+    let mut pause = Duration::from_micros(300);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status.code().or(status.signal().map(|signal| 128 + signal));
+        }
+        if start.elapsed() > TIME_LIMIT {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 5 / 4).min(Duration::from_millis(20));
+    };
+    let time = start.elapsed();
+    Ok(Outcome { status, text: String::from_utf8_lossy(&fs::read(&log)?).into_owned(), time })
+}
+
+/// Where the tools are and where work files go.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// Folder with `bin`, `lib64` and `include`.
+    pub toolkit: PathBuf,
+    /// The linker under test; none to look at nvlink alone.
+    pub warpld: Option<PathBuf>,
+    /// Folder for objects, running cases and failed cases.
+    pub work: PathBuf,
+}
+
+impl Tools {
+    /// A program of the toolkit.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.toolkit.join("bin").join(name)
+    }
+
+    /// Folder of compiled objects.
+    pub fn cache(&self) -> PathBuf {
+        self.work.join("objects")
+    }
+
+    /// Puts all inputs of `case` into `folder`.
+    pub fn prepare(&self, case: &Case, folder: &Path) -> Result<(), String> {
+        let io = |e: io::Error| format!("{}: {e}", folder.display());
+        let mut archives: Vec<(String, Vec<(String, Vec<u8>)>)> = Vec::new();
+        for (name, path) in &case.files {
+            fs::hard_link(path, folder.join(name))
+                .or_else(|_| fs::copy(path, folder.join(name)).map(drop))
+                .map_err(io)?;
+        }
+        for module in &case.modules {
+            let image = self.compile(module, folder)?;
+            let file = folder.join(module.file());
+            let id = format!("_diff_{}", module.name);
+            let container = || hostobj::fatbin(&image, module.sm);
+            let bytes = match &module.pack {
+                Pack::Cubin => image,
+                Pack::Fatbin => container(),
+                Pack::Object(refs) => hostobj::object(&container(), &id, refs),
+                Pack::Archive(refs, archive) => {
+                    let member = format!("{}.o", module.name);
+                    let object = hostobj::object(&container(), &id, refs);
+                    match archives.iter_mut().find(|(name, _)| name == archive) {
+                        Some((_, members)) => members.push((member, object)),
+                        None => archives.push((archive.clone(), vec![(member, object)])),
+                    }
+                    continue;
+                }
+            };
+            fs::write(file, bytes).map_err(io)?;
+        }
+        for (name, members) in archives {
+            fs::write(folder.join(name), hostobj::archive(&members)).map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// Compiles `module` for separate linking, or takes it from the cache.
+    fn compile(&self, module: &Module, folder: &Path) -> Result<Vec<u8>, String> {
+        let key = content_key(&[
+            module.ptx.as_bytes(),
+            module.flags.join(" ").as_bytes(),
+            module.sm.to_string().as_bytes(),
+        ]);
+        let cached = self.cache().join(format!("{key}.cubin"));
+        if let Ok(bytes) = fs::read(&cached) {
+            return Ok(bytes);
+        }
+        let source = folder.join(format!("{}.ptx", module.name));
+        let output = folder.join(format!("{}.compiling", module.name));
+        fs::write(&source, &module.ptx).map_err(|e| e.to_string())?;
+        let mut command = Command::new(self.program("ptxas"));
+        command
+            .arg("-c")
+            .arg(format!("-arch={}", module.sm))
+            .args(&module.flags)
+            .arg(source.file_name().unwrap_or_default())
+            .arg("-o")
+            .arg(output.file_name().unwrap_or_default());
+        let outcome = run(&mut command, folder, "ptxas.log").map_err(|e| e.to_string())?;
+        if outcome.status != Some(0) {
+            return Err(format!("ptxas {} failed: {}", module.name, outcome.text.trim()));
+        }
+        let bytes = fs::read(&output).map_err(|e| e.to_string())?;
+        publish(&output, &cached).map_err(|e| e.to_string())?;
+        Ok(bytes)
+    }
+}
+
+/// Moves a finished file into the cache; a reader never sees half of it.
+pub fn publish(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(parent) = to.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::rename(from, to)
+}
+
+/// A name for content: 128-bit FNV-1a over the parts.
+pub fn content_key(parts: &[&[u8]]) -> String {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for part in parts {
+        for &byte in part.iter().chain(&[0]) {
+            hash = (hash ^ u128::from(byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        }
+    }
+    format!("{hash:032x}")
+}
