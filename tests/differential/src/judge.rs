@@ -16,8 +16,8 @@ pub enum Verdict {
     NoteOnly,
     /// Both refuse, with the same exit status.
     BothRefuse,
-    /// nvlink crashed; warpld did not.
-    NvlinkCrash,
+    /// nvlink crashed or stopped with an internal error; warpld did not crash.
+    NvlinkFails,
     /// Different bytes.
     Different,
     /// One refuses, the other does not, or the exit status differs.
@@ -36,7 +36,7 @@ impl Verdict {
         Self::Identical,
         Self::NoteOnly,
         Self::BothRefuse,
-        Self::NvlinkCrash,
+        Self::NvlinkFails,
         Self::Different,
         Self::RefusalMismatch,
         Self::Crash,
@@ -50,7 +50,7 @@ impl Verdict {
             Self::Identical => "identical",
             Self::NoteOnly => "note-only",
             Self::BothRefuse => "both-refuse",
-            Self::NvlinkCrash => "nvlink-crash",
+            Self::NvlinkFails => "nvlink-fails",
             Self::Different => "DIFFERENT",
             Self::RefusalMismatch => "REFUSAL",
             Self::Crash => "CRASH",
@@ -61,7 +61,7 @@ impl Verdict {
 
     /// Whether the two linkers agree.
     pub fn agrees(self) -> bool {
-        matches!(self, Self::Identical | Self::NoteOnly | Self::BothRefuse | Self::NvlinkCrash)
+        matches!(self, Self::Identical | Self::NoteOnly | Self::BothRefuse | Self::NvlinkFails)
     }
 }
 
@@ -149,7 +149,7 @@ fn verdict(
         return match nvlink.status {
             Some(0) => Verdict::Identical,
             None => Verdict::Timeout,
-            _ if nvlink.crashed() => Verdict::NvlinkCrash,
+            _ if fails(nvlink) => Verdict::NvlinkFails,
             _ => Verdict::BothRefuse,
         };
     };
@@ -157,7 +157,7 @@ fn verdict(
         (_, None) | (None, _) => return Verdict::Timeout,
         _ if warpld.crashed() => return Verdict::Crash,
         (Some(101), _) | (_, Some(101)) => return Verdict::Crash,
-        _ if nvlink.crashed() => return Verdict::NvlinkCrash,
+        _ if fails(nvlink) => return Verdict::NvlinkFails,
         (Some(a), Some(b)) if a != b => {
             detail.push(format!("exit status: nvlink {a}, warpld {b}"));
             detail.extend(nvlink.text.lines().take(4).map(|l| format!("  n: {l}")));
@@ -172,6 +172,11 @@ fn verdict(
         worst = worst.max(same_file(folder, side, false, detail));
     }
     worst
+}
+
+/// Whether nvlink ran into a mistake of its own: nothing to imitate.
+fn fails(nvlink: &Outcome) -> bool {
+    nvlink.crashed() || (nvlink.status == Some(1) && nvlink.text.contains("Internal error"))
 }
 
 /// Compares a file both linkers wrote; neither writing it is equal, too.

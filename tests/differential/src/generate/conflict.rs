@@ -82,7 +82,7 @@ const MISTAKES: &[Mistake] = &[
     ),
     (
         "missing-constant",
-        ".extern .const .u32 nowhere;\n.visible .entry lost ()\n{\n\t.reg .b32 %r;\n\tld.const.u32 %r, [nowhere];\n\tst.u32 [0], %r;\n\tret;\n}\n",
+        ".extern .const .u32 nowhere;\n.visible .entry lost ()\n{\n\t.reg .b32 %r;\n\tld.const.u32 %r, [nowhere];\n\tst.volatile.shared.u32 [%r], %r;\n\tret;\n}\n",
         "",
     ),
     (
@@ -161,7 +161,7 @@ const MISTAKES: &[Mistake] = &[
 
 /// In some programs, adds one mistake and returns its name.
 pub fn inject(rng: &mut Rng, plan: &mut Plan) -> Option<&'static str> {
-    if !rng.chance(11) {
+    if !rng.chance(8) {
         return None;
     }
     let &(name, first, second) = rng.pick(MISTAKES);

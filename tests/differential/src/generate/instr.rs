@@ -287,8 +287,8 @@ impl Body<'_> {
         if self.plan.modules[self.m].sm.suffix != Some('a') || self.sm() != 90 {
             return;
         }
-        let op = *self.rng.pick(&["inc", "dec"]);
-        self.emit(&format!("setmaxnreg.{op}.sync.aligned.u32 96;"));
+        let op = *self.rng.pick(&["inc.sync.aligned.u32 96", "dec.sync.aligned.u32 24"]);
+        self.emit(&format!("setmaxnreg.{op};"));
         self.note("set-max-registers");
     }
 

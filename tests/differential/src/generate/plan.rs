@@ -204,7 +204,7 @@ impl Plan {
             else {
                 continue;
             };
-            if !mix.likes(rng, "alias", 40) {
+            if !mix.likes(rng, "alias", 12) {
                 continue;
             }
             let linkage = match linkage {
@@ -301,15 +301,16 @@ pub fn some_modules(rng: &mut Rng, modules: usize, linkage: Linkage) -> Vec<(usi
 fn module_plan(rng: &mut Rng, mix: &mut Mix, sm: Sm) -> ModulePlan {
     let mut flags = Vec::new();
     let mut add = |text: &str| flags.extend(text.split(' ').map(str::to_owned));
-    if mix.likes(rng, "flag-opt-level", 50) {
+    let debug = mix.likes(rng, "flag-debug", 25);
+    if !debug && mix.likes(rng, "flag-opt-level", 50) {
         add(rng.pick::<&str>(&["-O0", "-O1", "-O2"]));
     }
     if mix.likes(rng, "flag-maxrregcount", 40) {
         add(rng.pick::<&str>(&["-maxrregcount 32", "-maxrregcount 40", "-maxrregcount 64"]));
     }
-    let lines = mix.likes(rng, "line-info", 60);
+    let lines = debug || mix.likes(rng, "line-info", 60);
     if lines {
-        add(rng.pick::<&str>(&["-lineinfo", "-lineinfo", "-g"]));
+        add(if debug { "-g" } else { "-lineinfo" });
     }
     if mix.likes(rng, "flag-stack-protector", 20) {
         add("--device-stack-protector true");

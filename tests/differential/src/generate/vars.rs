@@ -199,7 +199,10 @@ fn address_table(rng: &mut Rng, mix: &mut Mix, plan: &Plan, vars: &[Var], i: usi
     let m = rng.below(plan.modules.len());
     let funcs = plan.callable(m);
     let data: Vec<usize> = (0..vars.len())
-        .filter(|&v| vars[v].space == Space::Global && reachable(vars, v, m))
+        .filter(|&v| {
+            let plain = matches!(vars[v].init, Init::Zero | Init::Bytes(_));
+            plain && vars[v].space == Space::Global && reachable(vars, v, m)
+        })
         .collect();
     let entry = |rng: &mut Rng| {
         let func = rng.choose(&funcs).map(Address::Func);
