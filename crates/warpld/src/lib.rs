@@ -2,19 +2,34 @@
 #![deny(unsafe_code)]
 
 pub mod builtins;
+pub mod callgraph;
 pub mod cli;
+pub mod compat;
 pub mod config;
 pub mod demangle;
 pub mod diag;
 pub mod extract;
+pub mod finalize;
+pub mod flavour;
 pub mod input;
+pub mod layout;
+pub mod link;
 pub mod load;
+pub mod merge;
+pub mod object;
 pub mod options;
+pub mod properties;
+pub mod reach;
+pub mod relocate;
 pub mod render;
 pub mod report;
+pub mod resolve;
 pub mod select;
+pub mod serialize;
 pub mod shim;
+pub mod undefined;
 
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};
 pub use input::{HostReferences, Inputs, LinkInput};
+pub use link::{Failed, LinkOutput, link};

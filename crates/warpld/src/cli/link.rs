@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::{Console, output, register, timing};
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::link::Failed;
 use crate::load::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::report::{LinkReport, dot_text, dump_text};
@@ -73,11 +74,14 @@ fn carry_out(
 }
 
 fn link_images(
-    _settings: &LinkSettings,
-    _selected: &Selected<'_>,
-    _diagnostics: &mut Diagnostics,
+    settings: &LinkSettings,
+    selected: &Selected<'_>,
+    diagnostics: &mut Diagnostics,
 ) -> Result<Outcome, Stop> {
-    Err(Diagnostic::fatal("internal", "the linker core is not connected yet").into())
+    match crate::link(&selected.inputs, &settings.config, diagnostics) {
+        Ok(output) => Ok(Outcome { image: output.image, report: Some(output.report) }),
+        Err(Failed) => Err(Stop::Reported),
+    }
 }
 
 /// What nvlink checks before it looks at the inputs.

@@ -80,11 +80,17 @@ fn wrap(out: &mut String, text: &str, indent: usize) {
 /// The text of `--help`.
 pub fn help_text(program: &str) -> String {
     let mut out = format!("Usage: {program} [options] -arch=TARGET -o OUTPUT INPUT...\n");
-    let _ = writeln!(out, "       {program} COMMAND ...\n");
+    // Under nvlink's name there are no commands.
+    if program == "warpld" {
+        let _ = writeln!(out, "       {program} COMMAND ...");
+    }
+    out.push('\n');
     wrap(&mut out, SUMMARY, 0);
-    out.push_str("\nCommands:\n");
-    for (command, what) in COMMANDS {
-        let _ = writeln!(out, "  {command:<20} {what}");
+    if program == "warpld" {
+        out.push_str("\nCommands:\n");
+        for (command, what) in COMMANDS {
+            let _ = writeln!(out, "  {command:<20} {what}");
+        }
     }
     for group in Group::ALL {
         let _ = writeln!(out, "\n{}:", group.title());

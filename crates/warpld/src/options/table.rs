@@ -47,7 +47,7 @@ options! {
     Arch: Row::both("arch", Basic)
         .takes(Kind::Target, "TARGET")
         .note(Note::Always)
-        .help("Link for TARGET, such as sm_90a. Of each input the image that suits it best is taken. compute_NN checks the link and writes no output.");
+        .help("Link for TARGET, such as sm_90a. Of each input the image that suits it best is taken. compute_NN reads and registers the inputs and links nothing.");
     Machine: Row::new("machine", "m", Output)
         .takes(Kind::NumberChoice(&[64]), "BITS")
         .glued()

@@ -1,0 +1,279 @@
+//! The call graph of the whole link, over functions and prototypes.
+//!
+//! An indirect call may reach every address-taken function with the same
+//! prototype; a node per prototype stands between them, so the graph has as
+//! many edges as the inputs have entries.
+
+use crate::object::{Object, ObjectId};
+use crate::resolve::{Resolution, Sighting, SymbolId};
+use hashbrown::HashMap;
+
+/// Index of a function among all functions of the link, in order of first
+/// mention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(pub u32);
+
+/// Index of a distinct prototype string, in order of first mention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PrototypeId(pub u32);
+
+/// The call graph.
+#[derive(Debug)]
+pub struct CallGraph<'a> {
+    /// Symbol of each function.
+    pub functions: Vec<SymbolId>,
+    of_symbol: Vec<u32>,
+    /// Prototype strings in the order in which the string table holds them.
+    pub prototypes: Vec<&'a [u8]>,
+    /// Direct calls in input order.
+    pub calls: Vec<(FunctionId, FunctionId)>,
+    /// Indirect calls in input order.
+    pub indirect: Vec<(FunctionId, PrototypeId)>,
+    /// Functions whose address a function takes, in input order.
+    pub takes_address: Vec<(FunctionId, FunctionId)>,
+    /// Prototype under which a function's address is taken.
+    pub address_taken: Vec<Option<PrototypeId>>,
+    /// Prototype of a function by `.nv.prototype`.
+    pub prototype_of: Vec<Option<PrototypeId>>,
+    /// Successors of functions, then of prototypes.
+    successors: Adjacency,
+}
+
+/// Compressed adjacency lists.
+#[derive(Debug, Default)]
+pub struct Adjacency {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Adjacency {
+    /// From edges in any order; the order of one node's targets is kept.
+    pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut starts = vec![0u32; nodes + 1];
+        for (from, _) in edges.clone() {
+            starts[from as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0; starts[nodes] as usize];
+        for (from, to) in edges {
+            targets[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
+        }
+        Self { starts, targets }
+    }
+
+    /// Targets of one node.
+    pub fn of(&self, node: u32) -> &[u32] {
+        let node = node as usize;
+        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same edges turned around.
+    pub fn reversed(&self) -> Self {
+        let edges =
+            (0..self.len() as u32).flat_map(|from| self.of(from).iter().map(move |&to| (to, from)));
+        Self::new(self.len(), edges)
+    }
+}
+
+impl<'a> CallGraph<'a> {
+    /// Collects the call graphs of all inputs. Edges come only from definitions
+    /// that were ever in force.
+    pub fn build(objects: &[Object<'a>], resolution: &Resolution<'a>) -> Self {
+        let mut graph = Self::with_functions(resolution);
+        let mut interned = HashMap::with_hasher(foldhash::fast::FixedState::with_seed(0));
+        for (i, object) in objects.iter().enumerate() {
+            graph.add(ObjectId(i as u32), object, resolution, &mut interned);
+        }
+        graph.connect(resolution);
+        graph
+    }
+
+    /// The function of a symbol.
+    pub fn function(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.of_symbol[symbol.0 as usize] {
+            u32::MAX => None,
+            f => Some(FunctionId(f)),
+        }
+    }
+
+    /// The symbol of a function.
+    pub fn symbol(&self, function: FunctionId) -> SymbolId {
+        self.functions[function.0 as usize]
+    }
+
+    /// Edges between nodes: functions are nodes 0…, prototypes follow.
+    pub fn successors(&self) -> &Adjacency {
+        &self.successors
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Whether there are no functions.
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    fn with_functions(resolution: &Resolution<'a>) -> Self {
+        let mut functions = Vec::new();
+        let mut of_symbol = vec![u32::MAX; resolution.symbols.len()];
+        for (i, symbol) in resolution.symbols.iter().enumerate() {
+            if symbol.function {
+                of_symbol[i] = functions.len() as u32;
+                functions.push(SymbolId(i as u32));
+            }
+        }
+        let count = functions.len();
+        Self {
+            functions,
+            of_symbol,
+            prototypes: Vec::new(),
+            calls: Vec::new(),
+            indirect: Vec::new(),
+            takes_address: Vec::new(),
+            address_taken: vec![None; count],
+            prototype_of: vec![None; count],
+            successors: Adjacency::default(),
+        }
+    }
+
+    fn add(
+        &mut self,
+        id: ObjectId,
+        object: &Object<'a>,
+        resolution: &Resolution<'a>,
+        interned: &mut HashMap<&'a [u8], PrototypeId, foldhash::fast::FixedState>,
+    ) {
+        let mut intern = |strings: &mut Vec<&'a [u8]>, text: &'a [u8]| {
+            *interned.entry(text).or_insert_with(|| {
+                strings.push(text);
+                PrototypeId(strings.len() as u32 - 1)
+            })
+        };
+        let of_symbol = &self.of_symbol;
+        let function = |symbol: u32| {
+            let id = resolution.id(id, symbol)?;
+            let index = of_symbol[id.0 as usize];
+            (index != u32::MAX).then_some(FunctionId(index))
+        };
+        let caller = |symbol: u32| {
+            let at = Sighting { object: id, symbol };
+            let name = resolution.id(id, symbol)?;
+            resolution.ever_selected(name, at).then(|| function(symbol)).flatten()
+        };
+        for &(symbol, text) in &object.callgraph.address_taken {
+            let proto = intern(&mut self.prototypes, text);
+            if let Some(f) = function(symbol) {
+                self.address_taken[f.0 as usize].get_or_insert(proto);
+            }
+        }
+        for &(symbol, text) in &object.callgraph.indirect {
+            let proto = intern(&mut self.prototypes, text);
+            if let Some(f) = caller(symbol) {
+                self.indirect.push((f, proto));
+            }
+        }
+        for &(symbol, text) in &object.prototypes {
+            let proto = intern(&mut self.prototypes, text);
+            if let Some(f) = function(symbol) {
+                self.prototype_of[f.0 as usize].get_or_insert(proto);
+            }
+        }
+        for &(from, to) in &object.callgraph.calls {
+            if let (Some(from), Some(to)) = (caller(from), function(to)) {
+                self.calls.push((from, to));
+            }
+        }
+        for &(from, to) in &object.callgraph.takes_address {
+            if let (Some(from), Some(to)) = (caller(from), function(to)) {
+                self.takes_address.push((from, to));
+            }
+        }
+    }
+
+    fn connect(&mut self, resolution: &Resolution<'_>) {
+        let base = self.functions.len() as u32;
+        let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
+        let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
+        let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
+            let entry = resolution.get(self.functions[f]).entry;
+            proto.filter(|_| !entry).map(|p| (base + p.0, f as u32))
+        });
+        let nodes = self.functions.len() + self.prototypes.len();
+        self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
+    }
+}
+
+/// Answers "which kernels reach this function" by walking calls backwards.
+pub struct Callers<'g> {
+    predecessors: Adjacency,
+    entry: Vec<bool>,
+    seen: Vec<u32>,
+    stamp: u32,
+    graph: std::marker::PhantomData<&'g ()>,
+}
+
+impl<'g> Callers<'g> {
+    /// Prepares for the live part of the graph.
+    pub fn new(
+        graph: &'g CallGraph<'_>,
+        resolution: &Resolution<'_>,
+        reach: &crate::reach::Reach,
+    ) -> Self {
+        let entry = graph
+            .functions
+            .iter()
+            .enumerate()
+            .map(|(f, &s)| resolution.get(s).entry && reach.is_live(FunctionId(f as u32)))
+            .collect();
+        Self {
+            predecessors: graph.successors().reversed(),
+            entry,
+            seen: vec![0; graph.successors().len()],
+            stamp: 0,
+            graph: std::marker::PhantomData,
+        }
+    }
+
+    /// The kernels that reach any of `functions` (kernels among them count), in
+    /// creation order.
+    pub fn entries_reaching(&mut self, functions: &[FunctionId]) -> Vec<FunctionId> {
+        self.stamp += 1;
+        let mut found = Vec::new();
+        let mut work: Vec<u32> = Vec::new();
+        let visit = |node: u32, seen: &mut [u32], work: &mut Vec<u32>| {
+            if std::mem::replace(&mut seen[node as usize], self.stamp) != self.stamp {
+                work.push(node);
+            }
+        };
+        for f in functions {
+            visit(f.0, &mut self.seen, &mut work);
+        }
+        while let Some(node) = work.pop() {
+            if self.entry.get(node as usize) == Some(&true) {
+                found.push(FunctionId(node));
+            }
+            for &caller in self.predecessors.of(node) {
+                visit(caller, &mut self.seen, &mut work);
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

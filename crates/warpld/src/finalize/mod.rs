@@ -1,0 +1,256 @@
+//! The final shape: which sections and symbols remain, their order and
+//! numbers, and the bytes of everything the linker itself writes.
+
+mod records;
+mod symbols;
+mod tables;
+
+use crate::layout::Layout;
+use crate::merge::{Content, Context, Merged, SectionId, Synthetic, align_up};
+use crate::properties::Properties;
+use crate::relocate::Relocated;
+use cubin::SectionType;
+use cubin::consts::shf;
+use cubin::raw::{Phdr64, Shdr64};
+pub use symbols::Numbering;
+
+/// Everything `finalize` consults.
+#[derive(Clone, Copy)]
+pub struct Parts<'a, 'o> {
+    /// Earlier decisions.
+    pub cx: Context<'a, 'o>,
+    /// Sections and symbols.
+    pub merged: &'o Merged,
+    /// Offsets.
+    pub layout: &'o Layout,
+    /// Relocations.
+    pub relocated: &'o Relocated,
+    /// Kernel properties.
+    pub properties: &'o Properties,
+}
+
+/// A section of the file.
+#[derive(Debug)]
+pub struct FinalSection {
+    /// The section it came from.
+    pub id: SectionId,
+    /// Its header.
+    pub header: Shdr64,
+    /// Bytes written by the linker; chunks are copied from the inputs.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// The file, planned to the last byte.
+#[derive(Debug)]
+pub struct Plan {
+    /// Sections in file order; index 0, the null section, is not among them.
+    pub sections: Vec<FinalSection>,
+    /// Program headers.
+    pub segments: Vec<Phdr64>,
+    /// Offset of the section headers.
+    pub section_headers: u64,
+    /// Size of the file.
+    pub size: u64,
+    /// `e_flags`.
+    pub flags: u32,
+    /// Symbol numbers.
+    pub numbering: Numbering,
+}
+
+/// Plans the file.
+pub fn finalize(parts: Parts<'_, '_>) -> Plan {
+    let merged = parts.merged;
+    let exists: Vec<bool> =
+        (0..merged.sections.len()).map(|i| exists(parts, SectionId(i as u32))).collect();
+    let numbering = symbols::number(parts, &exists);
+    let mut contents = tables::contents(parts, &numbering, &exists);
+    let order = order(parts, &contents, &exists);
+    let mut index_of = vec![0u32; merged.sections.len()];
+    for (i, id) in order.iter().enumerate() {
+        index_of[id.0 as usize] = i as u32 + 1;
+    }
+    tables::symbol_table(parts, &numbering, &index_of, &mut contents);
+    let sections: Vec<FinalSection> = order
+        .iter()
+        .map(|&id| final_section(parts, id, &numbering, &index_of, &mut contents))
+        .collect();
+    place(parts, sections, &index_of, numbering)
+}
+
+/// Whether a section that is not made of attribute records remains.
+fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match &section.content {
+        Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
+        Content::Synthetic(_) | Content::Attributes(_) => true,
+        Content::Relocs(..) => !parts.relocated.sections[id.0 as usize].kept.is_empty(),
+        Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
+        Content::Chunks(_) if parts.cx.config.relocatable => true,
+        Content::Chunks(_) => {
+            let is_kernel_shared = section
+                .function
+                .and_then(|f| parts.cx.graph.function(f))
+                .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == Some(id));
+            if is_kernel_shared {
+                parts.layout.shared.kernels.contains_key(&id)
+            } else if parts.merged.common_shared == Some(id) {
+                parts.layout.shared.common.is_some()
+            } else {
+                true
+            }
+        }
+    }
+}
+
+/// Size and alignment in the file.
+pub(super) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
+    let shared = &parts.layout.shared;
+    if let Some(&extent) = shared.kernels.get(&id) {
+        return extent;
+    }
+    if parts.merged.common_shared == Some(id)
+        && let Some(extent) = shared.common
+    {
+        return extent;
+    }
+    parts.layout.extent(parts.merged, id)
+}
+
+/// nvlink sorts sections into buckets and keeps creation order within each.
+fn order(parts: Parts<'_, '_>, contents: &[Option<Vec<u8>>], exists: &[bool]) -> Vec<SectionId> {
+    let merged = parts.merged;
+    let empty_info = |i: usize| {
+        matches!(merged.sections[i].content, Content::Attributes(_))
+            && contents[i].as_ref().is_none_or(|b| b.is_empty())
+    };
+    let mut order: Vec<SectionId> = (0..merged.sections.len())
+        .filter(|&i| exists[i] && !empty_info(i))
+        .map(|i| SectionId(i as u32))
+        .collect();
+    order.sort_by_key(|&id| bucket(merged, id));
+    order
+}
+
+fn bucket(merged: &Merged, id: SectionId) -> u32 {
+    let s = merged.section(id);
+    match s.kind {
+        SectionType::STRTAB | SectionType::SYMTAB => 0,
+        SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
+        _ if s.is_nobits() => 7,
+        SectionType::PROGBITS if s.flags & shf::ALLOC == 0 => 1,
+        _ if s.flags & shf::ALLOC == 0 => 2,
+        _ if s.flags & shf::EXECINSTR != 0 => 5,
+        _ if s.flags & shf::WRITE != 0 => 6,
+        _ => 4,
+    }
+}
+
+fn final_section(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+    index_of: &[u32],
+    contents: &mut [Option<Vec<u8>>],
+) -> FinalSection {
+    let section = parts.merged.section(id);
+    let bytes = contents[id.0 as usize].take();
+    let (size, align) = match &bytes {
+        Some(bytes) => (bytes.len() as u64, section.align),
+        None => extent(parts, id),
+    };
+    let (link, info) = tables::link_and_info(parts, id, numbering, index_of);
+    FinalSection {
+        id,
+        header: Shdr64 {
+            sh_name: section.name.into(),
+            sh_type: section.kind.0.into(),
+            sh_flags: section.flags.into(),
+            sh_addr: 0.into(),
+            sh_offset: 0.into(),
+            sh_size: size.into(),
+            sh_link: link.into(),
+            sh_info: info.into(),
+            sh_addralign: align.into(),
+            sh_entsize: section.entsize.into(),
+        },
+        bytes,
+    }
+}
+
+/// Assigns file offsets and makes the program headers.
+fn place(
+    parts: Parts<'_, '_>,
+    mut sections: Vec<FinalSection>,
+    index_of: &[u32],
+    numbering: Numbering,
+) -> Plan {
+    let mut position = size_of::<cubin::raw::Ehdr64>() as u64;
+    for section in &mut sections {
+        position = align_up(position, section.header.sh_addralign.get());
+        section.header.sh_offset = position.into();
+        if !is_nobits(&section.header) {
+            position += section.header.sh_size.get();
+        }
+    }
+    let section_headers = align_up(position, 8);
+    let count = sections.len() as u64 + 1;
+    let after = section_headers + count * size_of::<Shdr64>() as u64;
+    let segments =
+        if parts.cx.config.relocatable { Vec::new() } else { segments(&sections, after) };
+    let size = after + (segments.len() * size_of::<Phdr64>()) as u64;
+    let note = parts
+        .merged
+        .sections
+        .iter()
+        .position(|s| s.content == Content::Synthetic(Synthetic::VersionNote));
+    let note = note.map_or(0, |i| index_of[i]).min(0xff);
+    let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
+    Plan { sections, segments, section_headers, size, flags, numbering }
+}
+
+fn is_nobits(header: &Shdr64) -> bool {
+    SectionType(header.sh_type.get()).is_nobits()
+}
+
+/// PT_PHDR, read-only segment, writable segment, and the table once more.
+fn segments(sections: &[FinalSection], at: u64) -> Vec<Phdr64> {
+    const PT_LOAD: u32 = 1;
+    const PT_PHDR: u32 = 6;
+    let segment = |kind: u32, flags: u32, offset: u64, filesz: u64, memsz: u64| Phdr64 {
+        p_type: kind.into(),
+        p_flags: flags.into(),
+        p_offset: offset.into(),
+        p_vaddr: 0.into(),
+        p_paddr: 0.into(),
+        p_filesz: filesz.into(),
+        p_memsz: memsz.into(),
+        p_align: 8.into(),
+    };
+    let mut middle = Vec::new();
+    let alloc = |s: &&FinalSection| s.header.sh_flags.get() & shf::ALLOC != 0;
+    let writable = |s: &&FinalSection| s.header.sh_flags.get() & shf::WRITE != 0;
+    let mut readable = sections.iter().filter(alloc).filter(|s| !writable(s));
+    if let Some(first) = readable.next() {
+        let last = readable.next_back().unwrap_or(first);
+        let start = first.header.sh_offset.get();
+        let size = last.header.sh_offset.get() + last.header.sh_size.get() - start;
+        middle.push(segment(PT_LOAD, 5, start, size, size));
+    }
+    let data: Vec<&FinalSection> = sections.iter().filter(alloc).filter(writable).collect();
+    if let (Some(first), Some(last)) = (data.first(), data.last()) {
+        let start = first.header.sh_offset.get();
+        let bits = if is_nobits(&last.header) { 0 } else { last.header.sh_size.get() };
+        let file = last.header.sh_offset.get() + bits - start;
+        let mut memory = 0;
+        for section in data.iter().filter(|s| is_nobits(&s.header)) {
+            memory = align_up(memory, section.header.sh_addralign.get());
+            memory += section.header.sh_size.get();
+        }
+        middle.push(segment(PT_LOAD, 6, start, file, file + memory));
+    }
+    let size = (middle.len() as u64 + 2) * size_of::<Phdr64>() as u64;
+    let mut out = vec![segment(PT_PHDR, 5, at, size, size)];
+    out.append(&mut middle);
+    out.push(segment(PT_LOAD, 5, at, size, size));
+    out
+}

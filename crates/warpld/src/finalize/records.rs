@@ -1,0 +1,183 @@
+//! The bytes of `.nv.info` and `.nv.info.F`: input records in reverse order,
+//! symbols renumbered, then what the linker adds.
+
+use super::{Numbering, Parts};
+use crate::merge::{InputSection, SectionId};
+use crate::object::{eiattr, words};
+use crate::properties::{EntryAttributes, Record};
+use crate::resolve::{Role, Sighting, SymbolId};
+use cubin::info;
+
+/// Record formats.
+const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
+const SVAL: u8 = 4;
+
+/// The bytes of an attribute section.
+pub fn build(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    id: SectionId,
+    sources: &[InputSection],
+) -> Vec<u8> {
+    let function = parts.merged.section(id).function;
+    let function = function.and_then(|f| parts.cx.graph.function(f));
+    let changes = function.and_then(|f| parts.properties.attributes.get(&f));
+    let writer = Writer { parts, numbering, changes, module: function.is_none() };
+    let mut out = Vec::new();
+    for &from in sources.iter().rev() {
+        let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
+        let data = section.map_or(&[][..], |s| s.data);
+        let records: Vec<info::Record<'_>> = info::records(data).map_while(Result::ok).collect();
+        for record in records.iter().rev() {
+            writer.input_record(from, record, &mut out);
+        }
+    }
+    for record in changes.map_or(&[][..], |c| &c.tail) {
+        writer.record(record, &mut out);
+    }
+    if writer.module && !parts.cx.config.relocatable {
+        writer.minimum_stacks(&mut out);
+    }
+    out
+}
+
+struct Writer<'a, 'o> {
+    parts: Parts<'a, 'o>,
+    numbering: &'o Numbering,
+    changes: Option<&'o EntryAttributes>,
+    module: bool,
+}
+
+impl Writer<'_, '_> {
+    fn input_record(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+        if let Some(changes) = self.changes {
+            if let Some(replacement) = changes.replacement(record.code) {
+                return self.record(replacement, out);
+            }
+            if changes.removed.contains(&record.code) {
+                return;
+            }
+        }
+        match record.code {
+            _ if record.format != SVAL => {
+                out.extend_from_slice(&[record.format, record.code]);
+                out.extend_from_slice(&record.value.to_le_bytes());
+            }
+            eiattr::EXTERNS => {
+                let ids = words(record.payload)
+                    .filter_map(|s| self.parts.cx.resolution.id(from.object, s))
+                    .collect();
+                self.record(&Record::Externs(ids), out);
+            }
+            eiattr::MAX_STACK_SIZE if !self.parts.cx.config.relocatable => {}
+            eiattr::REGCOUNT
+            | eiattr::FRAME_SIZE
+            | eiattr::MIN_STACK_SIZE
+            | eiattr::MAX_STACK_SIZE
+            | eiattr::SAM_REGION_STACK_SIZE => self.function_record(from, record, out),
+            eiattr::PARAM_CBANK => self.parameter_bank(from, record, out),
+            code if names_a_symbol(code) => {
+                let id = words(record.payload)
+                    .next()
+                    .and_then(|s| self.parts.cx.resolution.id(from.object, s));
+                if let Some(id) = id {
+                    let rest = record.payload.get(4..).unwrap_or_default();
+                    sval(code, &[&self.number(id).to_le_bytes(), rest], out);
+                }
+            }
+            code => sval(code, &[record.payload], out),
+        }
+    }
+
+    /// A number that belongs to a function: gone with it or with a losing copy.
+    fn function_record(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+        let cx = self.parts.cx;
+        let mut fields = words(record.payload);
+        let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
+        let Some(id) = cx.resolution.id(from.object, symbol) else { return };
+        let at = Sighting { object: from.object, symbol };
+        if !cx.keeps(id) || cx.resolution.role(id, at, true) != Role::Selected {
+            return;
+        }
+        if record.code == eiattr::REGCOUNT
+            && cx.resolution.get(id).entry
+            && !cx.config.relocatable
+            && let Some(function) = cx.graph.function(id)
+        {
+            value = self.parts.properties.depth[function.0 as usize].registers;
+        }
+        sval(record.code, &[&self.number(id).to_le_bytes(), &value.to_le_bytes()], out);
+    }
+
+    /// Word 0 becomes the section symbol of the kernel's parameter bank.
+    fn parameter_bank(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+        let owner = self.parts.cx.owner(from.object, from.section);
+        let bank = owner
+            .and_then(|(id, _)| self.parts.cx.graph.function(id))
+            .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0)
+            .and_then(|s| self.parts.merged.section(s).symbol);
+        let number = bank.map_or(0, |s| self.numbering.index[s.0 as usize]);
+        let rest = record.payload.get(4..).unwrap_or_default();
+        sval(record.code, &[&number.to_le_bytes(), rest], out);
+    }
+
+    fn record(&self, record: &Record, out: &mut Vec<u8>) {
+        match record {
+            Record::Value { format, code, value } => {
+                debug_assert!(NVAL_TO_HVAL.contains(format));
+                out.extend_from_slice(&[*format, *code]);
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+            Record::Word(code, value) => sval(*code, &[&value.to_le_bytes()], out),
+            Record::Externs(list) => self.externs(list, out),
+        }
+    }
+
+    /// Only functions that are still external, or kernels, are named; an empty
+    /// list is no record.
+    fn externs(&self, list: &[SymbolId], out: &mut Vec<u8>) {
+        let cx = self.parts.cx;
+        let numbers: Vec<u8> = list
+            .iter()
+            .filter(|&&id| {
+                let symbol = cx.resolution.get(id);
+                cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
+            })
+            .flat_map(|&id| self.number(id).to_le_bytes())
+            .collect();
+        if !numbers.is_empty() {
+            sval(eiattr::EXTERNS, &[&numbers], out);
+        }
+    }
+
+    fn minimum_stacks(&self, out: &mut Vec<u8>) {
+        let properties = self.parts.properties;
+        let mut entries: Vec<(u32, u32)> = properties
+            .entries
+            .iter()
+            .map(|&f| (self.number(self.parts.cx.graph.symbol(f)), properties.min_stack(f)))
+            .collect();
+        entries.sort_unstable();
+        for (number, stack) in entries {
+            sval(eiattr::MIN_STACK_SIZE, &[&number.to_le_bytes(), &stack.to_le_bytes()], out);
+        }
+    }
+
+    fn number(&self, id: SymbolId) -> u32 {
+        self.parts.merged.symbol_of[id.0 as usize].map_or(0, |s| self.numbering.index[s.0 as usize])
+    }
+}
+
+/// Other codes whose first word is a symbol: image slots and sampler settings.
+fn names_a_symbol(code: u8) -> bool {
+    matches!(code, 0x02 | 0x06..=0x09 | 0x13 | 0x14 | 0x26)
+}
+
+fn sval(code: u8, payload: &[&[u8]], out: &mut Vec<u8>) {
+    let length: usize = payload.iter().map(|p| p.len()).sum();
+    out.extend_from_slice(&[SVAL, code]);
+    out.extend_from_slice(&(length as u16).to_le_bytes());
+    for part in payload {
+        out.extend_from_slice(part);
+    }
+}

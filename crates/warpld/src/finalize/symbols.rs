@@ -1,0 +1,142 @@
+//! Symbol numbers and the symbol table's entries.
+
+use super::Parts;
+use crate::merge::{List, Meaning, OutSymbolId};
+use crate::object::is_shared;
+use crate::resolve::SymbolId;
+use cubin::consts::{shn, sto};
+use cubin::raw::Sym64;
+use cubin::{Binding, SymbolType};
+
+/// Numbers of the output symbols.
+#[derive(Debug)]
+pub struct Numbering {
+    /// By output symbol; 0 if it was removed.
+    pub index: Vec<u32>,
+    /// Symbols in table order, the null symbol left out.
+    pub order: Vec<OutSymbolId>,
+    /// Null symbol plus the local list.
+    pub local_count: u32,
+}
+
+/// Squeezes out removed symbols and numbers the rest: local list, then global.
+pub fn number(parts: Parts<'_, '_>, exists: &[bool]) -> Numbering {
+    let merged = parts.merged;
+    let mut index = vec![0; merged.symbols.len()];
+    let mut order = Vec::with_capacity(merged.symbols.len());
+    let mut local_count = 0;
+    for list in [List::Local, List::Global] {
+        for (i, symbol) in merged.symbols.iter().enumerate() {
+            let id = OutSymbolId(i as u32);
+            if symbol.list == list && remains(parts, id, exists) {
+                order.push(id);
+                index[i] = order.len() as u32;
+            }
+        }
+        if list == List::Local {
+            local_count = order.len() as u32 + 1;
+        }
+    }
+    Numbering { index, order, local_count }
+}
+
+fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
+    let merged = parts.merged;
+    match merged.symbols[id.0 as usize].meaning {
+        Meaning::Section(section) => {
+            let chunks =
+                matches!(merged.section(section).content, crate::merge::Content::Chunks(_));
+            exists[section.0 as usize] && !(chunks && super::extent(parts, section).0 == 0)
+        }
+        Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
+    }
+}
+
+fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
+    let symbol = parts.cx.resolution.get(id);
+    let first = parts.cx.input_symbol(symbol.first);
+    if symbol.function || parts.cx.config.relocatable {
+        return true;
+    }
+    if first.is_some_and(|s| is_shared(&s)) {
+        return parts.layout.shared.mentioned.contains(&id);
+    }
+    if symbol.definition.is_some() || symbol.common.is_some() {
+        return true;
+    }
+    // Undefined data nobody refers to any more.
+    let image = first.is_some_and(|s| {
+        matches!(
+            s.kind(),
+            SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
+        )
+    });
+    image || symbol.name == b".nv.reservedSmem.offset0" || parts.relocated.used[out.0 as usize]
+}
+
+/// The table entry of an output symbol.
+pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> Sym64 {
+    let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning {
+        Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
+        Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
+    };
+    Sym64 {
+        st_name: name.into(),
+        st_info: info,
+        st_other: other,
+        st_shndx: u16::try_from(section).unwrap_or(shn::XINDEX as u16).into(),
+        st_value: value.into(),
+        st_size: size.into(),
+    }
+}
+
+fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u8, u32, u64, u64) {
+    let cx = parts.cx;
+    let symbol = cx.resolution.get(id);
+    let at = symbol.definition.unwrap_or(symbol.first);
+    let Some(input) = cx.input_symbol(at) else { return (0, 0, 0, 0, 0) };
+    let address = parts.layout.address(cx, parts.merged, id);
+    let section = address.map_or(0, |a| index_of[a.section.0 as usize]);
+    let mut value = address.map_or(0, |a| a.value);
+    let relocatable = cx.config.relocatable;
+    let mut kind = input.kind();
+    let mut other = input.other;
+    if !relocatable {
+        if kind == SymbolType::CUDA_OBJECT {
+            kind = SymbolType::OBJECT;
+        }
+        other &= !sto::SPACE;
+    }
+    let mut section = section;
+    if is_shared(&input) {
+        if relocatable {
+            value = input.value;
+        } else if address.is_some() {
+            value += reserved(parts);
+        } else {
+            (section, value) = dynamic_array(parts, id, index_of);
+        }
+        if cx.config.preserve_relocs {
+            other |= sto::INTERNAL;
+        }
+    }
+    let size = symbol.common.map_or(input.size, |c| c.size);
+    let binding = match symbol.binding {
+        Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
+        binding => binding,
+    };
+    (binding.0 << 4 | kind.0, other, section, value, size)
+}
+
+fn reserved(parts: Parts<'_, '_>) -> u64 {
+    if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() }
+}
+
+/// Dynamic arrays are shown at the end of the static part.
+fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, u64) {
+    let shared = &parts.layout.shared;
+    let section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
+    let start = shared.dynamic_symbols.get(&id).copied().unwrap_or(0);
+    let grouped = shared.common.is_some_and(|(size, _)| size > 0);
+    (section, if grouped { start + reserved(parts) } else { start })
+}

@@ -1,0 +1,344 @@
+//! The bytes of the tables the linker writes: strings, symbols, notes, compat,
+//! call graph, relocations; and what their headers link to.
+
+use super::{Numbering, Parts, records, symbols};
+use crate::callgraph::FunctionId;
+use crate::compat;
+use crate::merge::{Content, List, SectionId, Synthetic};
+use crate::object::SectionClass;
+use crate::relocate::OutReloc;
+use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
+use cubin::raw::{Pair, Rel64, Rela64, Sym64};
+use cubin::{SectionType, relaction};
+use rayon::prelude::*;
+use zerocopy::IntoBytes;
+
+/// Index of `.symtab` and `.strtab` in every output.
+const STRTAB: u32 = 2;
+const SYMTAB: u32 = 3;
+
+/// The toolkit whose format we write: CUDA 13.0.
+const TOOLKIT: u32 = 130;
+
+/// Bytes of all sections the linker writes, except the symbol table.
+pub fn contents(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    exists: &[bool],
+) -> Vec<Option<Vec<u8>>> {
+    (0..parts.merged.sections.len())
+        .into_par_iter()
+        .map(|i| {
+            let id = SectionId(i as u32);
+            if !exists[i] {
+                return None;
+            }
+            match &parts.merged.section(id).content {
+                Content::Chunks(_) => None,
+                Content::Attributes(sources) => Some(records::build(parts, numbering, id, sources)),
+                Content::Relocs(..) => {
+                    let relocs = &parts.relocated.sections[i].kept;
+                    let rela = parts.merged.section(id).kind == SectionType::RELA;
+                    Some(relocations(relocs, rela, numbering))
+                }
+                Content::ResolvedRelocs(_) => {
+                    Some(relocations(&resolved(parts, id), true, numbering))
+                }
+                Content::Synthetic(what) => Some(synthetic(parts, numbering, *what)),
+            }
+        })
+        .collect()
+}
+
+fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Vec<u8> {
+    let merged = parts.merged;
+    match what {
+        Synthetic::SectionNames => [&[0][..], merged.section_names.bytes()].concat(),
+        Synthetic::SymbolNames => [
+            &[0][..],
+            merged.prototype_names.bytes(),
+            merged.local_names.bytes(),
+            merged.global_names.bytes(),
+        ]
+        .concat(),
+        Synthetic::Symbols => Vec::new(),
+        Synthetic::ToolNote => tool_note(parts),
+        Synthetic::VersionNote => version_note(parts),
+        Synthetic::Compat => compat::merge(parts.cx.objects, parts.cx.config.arch),
+        Synthetic::CallGraph => callgraph(parts, numbering),
+        Synthetic::Prototype => prototypes(parts, numbering),
+        Synthetic::RelAction => relaction::linker_section(),
+    }
+}
+
+fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering) -> Vec<u8> {
+    let number = |r: &OutReloc| numbering.index[r.symbol.0 as usize].into();
+    let mut out = Vec::with_capacity(relocs.len() * 24);
+    for r in relocs {
+        if rela {
+            let record = Rela64 {
+                r_offset: r.offset.into(),
+                r_type: r.kind.into(),
+                r_sym: number(r),
+                r_addend: r.addend.into(),
+            };
+            out.extend_from_slice(record.as_bytes());
+        } else {
+            let record =
+                Rel64 { r_offset: r.offset.into(), r_type: r.kind.into(), r_sym: number(r) };
+            out.extend_from_slice(record.as_bytes());
+        }
+    }
+    out
+}
+
+/// Applied relocations of a `.nv.resolvedrela` section's target.
+pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<OutReloc> {
+    let Content::ResolvedRelocs(target) = parts.merged.section(id).content else {
+        return Vec::new();
+    };
+    let target = parts.merged.section(target);
+    [target.rel, target.rela]
+        .into_iter()
+        .flatten()
+        .flat_map(|r| parts.relocated.sections[r.0 as usize].resolved.iter().copied())
+        .collect()
+}
+
+/// Fills in `.symtab` once section numbers are known.
+pub fn symbol_table(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    index_of: &[u32],
+    contents: &mut [Option<Vec<u8>>],
+) {
+    let merged = parts.merged;
+    let local_base = 1 + merged.prototype_names.bytes().len() as u32;
+    let global_base = local_base + merged.local_names.bytes().len() as u32;
+    let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
+    let mut table = Vec::with_capacity((numbering.order.len() + 1) * size_of::<Sym64>());
+    table.extend_from_slice(null.as_bytes());
+    for &id in &numbering.order {
+        let symbol = &merged.symbols[id.0 as usize];
+        let base = match symbol.list {
+            List::Local => local_base,
+            List::Global => global_base,
+        };
+        let entry = symbols::entry(parts, id, base + symbol.name, index_of);
+        table.extend_from_slice(entry.as_bytes());
+    }
+    let symtab = Content::Synthetic(Synthetic::Symbols);
+    if let Some(i) = merged.sections.iter().position(|s| s.content == symtab) {
+        contents[i] = Some(table);
+    }
+}
+
+/// The linker's note, then the inputs' in order (not in a relocatable file).
+fn tool_note(parts: Parts<'_, '_>) -> Vec<u8> {
+    let config = parts.cx.config;
+    let own = ToolInfo {
+        version: 2,
+        object: config.note_object_name.as_bytes(),
+        tool: config.identity.tool.as_bytes(),
+        release: config.identity.version.as_bytes(),
+        build: config.identity.build.as_bytes(),
+        options: config.note_command_line.as_bytes(),
+    };
+    let mut out = Vec::new();
+    write_note(NoteType::TKINFO, &own.to_desc(), &mut out);
+    if !config.relocatable {
+        for object in parts.cx.objects {
+            for (section, class) in object.classified() {
+                if class == SectionClass::ToolNote {
+                    out.extend_from_slice(section.data);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The lowest virtual architecture of the inputs.
+fn version_note(parts: Parts<'_, '_>) -> Vec<u8> {
+    let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
+    let info = CudaInfo {
+        version: 2.into(),
+        virtual_sm: lowest.unwrap_or(parts.cx.config.arch.number).into(),
+        toolkit: TOOLKIT.into(),
+    };
+    let mut out = Vec::new();
+    write_note(NoteType::CUINFO, info.as_bytes(), &mut out);
+    out
+}
+
+fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
+    let symbol = parts.cx.graph.symbol(function);
+    parts.merged.symbol_of[symbol.0 as usize].map_or(0, |s| numbering.index[s.0 as usize])
+}
+
+/// Offset of a prototype in `.strtab`; kernels have the empty one.
+fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
+    let mut offset = 1;
+    parts
+        .cx
+        .graph
+        .prototypes
+        .iter()
+        .map(|text| {
+            if text.is_empty() {
+                return 0;
+            }
+            let at = offset;
+            offset += text.len() as u32 + 1;
+            at
+        })
+        .collect()
+}
+
+fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
+    let graph = parts.cx.graph;
+    let live = |f: FunctionId| parts.cx.reach.is_live(f);
+    let number = |f: FunctionId| function_number(parts, numbering, f);
+    let prototype = prototype_offsets(parts);
+    let mut out = PairList::default();
+    let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
+        list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
+    };
+    out.sentinel(-1);
+    out.by_function(both(&graph.calls), number);
+    out.sentinel(-2);
+    for &f in &parts.merged.function_order {
+        if let Some(proto) = graph.address_taken[f.0 as usize] {
+            out.push(number(f), prototype[proto.0 as usize]);
+        }
+    }
+    out.sentinel(-3);
+    let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
+    let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
+    out.by_function(indirect, number);
+    out.sentinel(-4);
+    out.by_function(both(&graph.takes_address), number);
+    out.bytes
+}
+
+/// Pairs of 32-bit words.
+#[derive(Default)]
+struct PairList {
+    bytes: Vec<u8>,
+}
+
+impl PairList {
+    fn push(&mut self, first: u32, second: u32) {
+        let pair = Pair { first: first.into(), second: second.into() };
+        self.bytes.extend_from_slice(pair.as_bytes());
+    }
+
+    fn sentinel(&mut self, list: i32) {
+        self.push(0, list as u32);
+    }
+
+    /// Functions in creation order, the entries of each in reverse input order.
+    fn by_function(
+        &mut self,
+        mut list: Vec<(FunctionId, u32)>,
+        number: impl Fn(FunctionId) -> u32,
+    ) {
+        list.reverse();
+        list.sort_by_key(|(f, _)| *f);
+        for (f, second) in list {
+            self.push(number(f), second);
+        }
+    }
+}
+
+/// Functions listed in `.nv.prototype`.
+fn prototyped<'p>(parts: Parts<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
+    let graph = parts.cx.graph;
+    parts.merged.function_order.iter().filter_map(move |&f| {
+        let taken = graph.address_taken[f.0 as usize].is_some();
+        let proto = graph.prototype_of[f.0 as usize].filter(|_| !taken)?;
+        Some((f, proto.0))
+    })
+}
+
+/// Whether `.nv.prototype` is needed.
+pub fn has_prototypes(parts: Parts<'_, '_>) -> bool {
+    let graph = parts.cx.graph;
+    parts.merged.function_order.iter().any(|f| {
+        graph.address_taken[f.0 as usize].is_none() && graph.prototype_of[f.0 as usize].is_some()
+    })
+}
+
+fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
+    let offsets = prototype_offsets(parts);
+    let mut out = PairList::default();
+    for (f, proto) in prototyped(parts) {
+        out.push(function_number(parts, numbering, f), offsets[proto as usize]);
+    }
+    out.bytes
+}
+
+/// `sh_link` and `sh_info` of a section.
+pub fn link_and_info(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+    index_of: &[u32],
+) -> (u32, u32) {
+    let merged = parts.merged;
+    let section = merged.section(id);
+    let synthetic = |what| {
+        let found = merged.sections.iter().position(|s| s.content == Content::Synthetic(what));
+        found.map_or(0, |i| index_of[i])
+    };
+    match &section.content {
+        Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
+        Content::Synthetic(Synthetic::VersionNote) => {
+            (synthetic(Synthetic::ToolNote), synthetic(Synthetic::Compat))
+        }
+        Content::Synthetic(Synthetic::CallGraph | Synthetic::Prototype) => (SYMTAB, 0),
+        Content::Synthetic(_) => (0, 0),
+        Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
+        Content::Relocs(target, _) | Content::ResolvedRelocs(target) => {
+            (SYMTAB, index_of[target.0 as usize])
+        }
+        Content::Chunks(chunks) => {
+            let text = text_index(parts, id, index_of);
+            if text != 0 && text == index_of[id.0 as usize] {
+                (SYMTAB, text_info(parts, id, numbering, chunks))
+            } else {
+                (0, text)
+            }
+        }
+    }
+}
+
+/// Index of the text section of the function a section belongs to.
+fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+    let function = parts.merged.section(id).function;
+    function
+        .and_then(|f| parts.cx.graph.function(f))
+        .and_then(|f| parts.merged.function_sections[f.0 as usize].text)
+        .map_or(0, |text| index_of[text.0 as usize])
+}
+
+/// A text section names its function's symbol, before sm_90 with the register
+/// count the input had in the high byte.
+fn text_info(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+    chunks: &[crate::merge::Chunk],
+) -> u32 {
+    let section = parts.merged.section(id);
+    let symbol = section.function.and_then(|f| parts.merged.symbol_of[f.0 as usize]);
+    let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
+    if !parts.cx.flavour.registers_in_text_info() {
+        return number;
+    }
+    let registers = chunks.first().and_then(|chunk| {
+        let object = &parts.cx.objects[chunk.from.object.0 as usize];
+        Some(object.registers(object.owner(chunk.from.section)?))
+    });
+    number | registers.unwrap_or(0) << 24
+}

@@ -1,0 +1,42 @@
+//! The dialects of the device ELF, as data that the phases consult.
+
+use cubin::Arch;
+
+/// Facts that differ between targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flavour {
+    arch: Arch,
+}
+
+impl Flavour {
+    /// The dialect of a target.
+    pub fn of(arch: Arch) -> Self {
+        Self { arch }
+    }
+
+    /// sm_90 on: `.nv.compat`, RELA only, no register count in `sh_info`.
+    fn is_new(self) -> bool {
+        self.arch.number >= 90
+    }
+
+    /// Whether files carry `.nv.compat`.
+    pub fn has_compat(self) -> bool {
+        self.is_new()
+    }
+
+    /// Whether the high byte of a text section's `sh_info` is the register
+    /// count of the function.
+    pub fn registers_in_text_info(self) -> bool {
+        !self.is_new()
+    }
+
+    /// Shared memory that the system keeps at the start of each kernel's.
+    pub fn reserved_shared(self) -> u64 {
+        if self.is_new() { 0x400 } else { 0 }
+    }
+
+    /// Whether a reached function without SPARSE_MMA_MASK counts as 0x8000.
+    pub fn missing_sparse_mask_counts(self) -> bool {
+        self.is_new()
+    }
+}

@@ -1,0 +1,162 @@
+//! Constant banks 2 and 3.
+
+use crate::callgraph::FunctionId;
+use crate::merge::{Chunk, Content, Context, InputSection, Merged, SectionId, align_up};
+use crate::object::is_internal;
+use crate::resolve::Role;
+use hashbrown::HashMap;
+
+/// Bank 2 of the kernels after the data of device functions was copied in.
+#[derive(Debug, Default)]
+pub struct Bank2 {
+    /// Offset of an input section's data in the banks of all kernels that have it.
+    pub offset_of: HashMap<(u32, u32), u64, foldhash::fast::FixedState>,
+    /// Copies to add to the kernels' sections.
+    pub copies: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
+    /// Size and alignment of those sections.
+    pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    /// What the null symbol's value becomes, see [`null_symbol_of_duplicates`].
+    pub null_value: Option<u64>,
+}
+
+/// Copies the compiler's constants of device functions into the bank of every
+/// kernel that reaches them, at one offset for all, last function first.
+pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
+    let mut out = Bank2::default();
+    null_symbol_of_duplicates(cx, merged, &mut out);
+    for (function, entries) in &merged.bank2_users {
+        let blob = blob_of(cx, merged, *function);
+        let sections: Vec<SectionId> = entries
+            .iter()
+            .filter_map(|e| merged.function_sections[e.0 as usize].constant2)
+            .collect();
+        let extent = |id: &SectionId| {
+            let s = merged.section(*id);
+            out.extents.get(id).copied().unwrap_or((s.size, s.align))
+        };
+        let start = sections.iter().map(|id| extent(id).0).max().unwrap_or(0);
+        let start = align_up(start, blob.align);
+        let updates: Vec<(SectionId, (u64, u64))> = sections
+            .iter()
+            .map(|id| (*id, (start.saturating_add(blob.size), extent(id).1.max(blob.align))))
+            .collect();
+        for (id, extent) in updates {
+            out.extents.insert(id, extent);
+            let copies = out.copies.entry(id).or_default();
+            copies.extend(
+                blob.parts.iter().map(|p| Chunk { from: p.from, offset: start + p.offset }),
+            );
+        }
+        for part in &blob.parts {
+            let at = if sections.is_empty() { 0 } else { start + part.offset };
+            out.offset_of.insert((part.from.object.0, part.from.section), at);
+            if part.duplicate
+                && let Some(last) = last_internal_value(cx, part.from)
+            {
+                out.null_value = Some(at + last);
+            }
+        }
+    }
+    out
+}
+
+struct Part {
+    from: InputSection,
+    offset: u64,
+    duplicate: bool,
+}
+
+struct Blob {
+    parts: Vec<Part>,
+    size: u64,
+    align: u64,
+}
+
+/// The bank-2 data of one device function. Quirk: the data of weak duplicates
+/// that lost is still appended.
+fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
+    let mut blob = Blob { parts: Vec::new(), size: 0, align: 1 };
+    for &from in merged.bank2.get(&function).into_iter().flatten() {
+        let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
+            continue;
+        };
+        let offset = align_up(blob.size, input.align);
+        blob.size = offset.saturating_add(input.size);
+        blob.align = blob.align.max(input.align);
+        blob.parts.push(Part { from, offset, duplicate: is_duplicate(cx, from) });
+    }
+    blob
+}
+
+fn is_duplicate(cx: Context<'_, '_>, from: InputSection) -> bool {
+    cx.owner(from.object, from.section)
+        .is_some_and(|(id, at)| cx.resolution.role(id, at, true) == Role::Discarded)
+}
+
+/// Quirk: while a losing duplicate's bank-2 data is merged, nvlink writes the
+/// offset of its last symbol into symbol 0.
+fn null_symbol_of_duplicates(cx: Context<'_, '_>, merged: &Merged, out: &mut Bank2) {
+    for sections in &merged.function_sections {
+        let Some(bank) = sections.constant2 else { continue };
+        let Content::Chunks(chunks) = &merged.section(bank).content else { continue };
+        for chunk in chunks {
+            if is_duplicate(cx, chunk.from)
+                && let Some(last) = last_internal_value(cx, chunk.from)
+            {
+                out.null_value = Some(chunk.offset + last);
+            }
+        }
+    }
+}
+
+fn last_internal_value(cx: Context<'_, '_>, from: InputSection) -> Option<u64> {
+    let input = &cx.objects[from.object.0 as usize].cubin;
+    input
+        .symbols()
+        .filter(|s| s.shndx == from.section && !s.reserved && is_internal(s))
+        .last()
+        .map(|s| s.value)
+}
+
+/// Bank 3 after duplicate values were dropped.
+#[derive(Debug)]
+pub struct Bank3 {
+    /// What is written.
+    pub chunks: Vec<Chunk>,
+    /// Size.
+    pub size: u64,
+    /// What the null symbol's value becomes.
+    pub null_value: Option<u64>,
+}
+
+/// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as
+/// nvlink does when kernels are pruned. Quirk: symbol values and relocations are
+/// not adjusted, and the null symbol gets the offset of the last mergeable one.
+pub fn compact_bank3(cx: Context<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
+    let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
+    let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =
+        hashbrown::HashSet::default();
+    let Content::Chunks(chunks) = &merged.section(section).content else { return out };
+    for chunk in chunks {
+        let from = chunk.from;
+        let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
+            continue;
+        };
+        let mergeable = is_mergeable(input.size, input.align);
+        let always = matches!(input.size, 4 | 8) && input.data.iter().all(|&b| b == 0);
+        if mergeable && !kept.insert((input.size, input.align, input.data)) && !always {
+            continue;
+        }
+        let offset = align_up(out.size, input.align);
+        out.chunks.push(Chunk { from, offset });
+        out.size = offset.saturating_add(input.size);
+        if mergeable {
+            out.null_value = Some(offset);
+        }
+    }
+    out
+}
+
+fn is_mergeable(size: u64, align: u64) -> bool {
+    matches!((size, align), (4, 4) | (8, 8)) || matches!(size, 12 | 16 | 20 | 24 | 32 | 48 | 64)
+}

@@ -1,0 +1,209 @@
+//! Offsets: shared memory, constant banks, commons, and with them the value of
+//! every symbol.
+
+mod constants;
+mod shared;
+mod sort;
+
+pub use constants::Bank2;
+pub use shared::SharedLayout;
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};
+use crate::object::{ObjectId, is_shared};
+use crate::reach::Pruning;
+use crate::resolve::{SymbolId, text};
+use hashbrown::HashMap;
+
+/// The address space of constants.
+const MAX_CONSTANT: u64 = 0x10000;
+
+/// Where things are.
+#[derive(Debug)]
+pub struct Layout {
+    /// Shared memory.
+    pub shared: SharedLayout,
+    /// Bank 2.
+    pub bank2: Bank2,
+    /// Sections whose bytes are not simply the merged chunks.
+    pub chunks: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
+    /// Sections whose size and alignment layout decided.
+    pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    /// Offsets of common symbols in `.nv.global`.
+    pub commons: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    /// `st_value` of the null symbol (see the quirks in `constants`).
+    pub null_value: u64,
+}
+
+/// The place a symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Output section.
+    pub section: SectionId,
+    /// Offset there.
+    pub value: u64,
+}
+
+/// Lays out memory and checks limits.
+pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Layout {
+    let mut out = Layout {
+        shared: SharedLayout::default(),
+        bank2: Bank2::default(),
+        chunks: HashMap::default(),
+        extents: HashMap::default(),
+        commons: HashMap::default(),
+        null_value: 0,
+    };
+    if !cx.config.relocatable {
+        place_commons(cx, merged, &mut out);
+        out.shared = shared::layout_shared(cx, merged);
+        out.bank2 = constants::layout_bank2(cx, merged);
+        compact_constants(cx, merged, &mut out);
+        apply_bank2(merged, &mut out);
+        check_shared(cx, merged, &out, diags);
+    }
+    check_constants(merged, &out, diags);
+    out
+}
+
+impl Layout {
+    /// Size and alignment of a section made of chunks.
+    pub fn extent(&self, merged: &Merged, id: SectionId) -> (u64, u64) {
+        let section = merged.section(id);
+        self.extents.get(&id).copied().unwrap_or((section.size, section.align))
+    }
+
+    /// The chunks of a section as they are written.
+    pub fn chunks<'m>(&'m self, merged: &'m Merged, id: SectionId) -> &'m [Chunk] {
+        match (self.chunks.get(&id), &merged.section(id).content) {
+            (Some(chunks), _) => chunks,
+            (None, Content::Chunks(chunks)) => chunks,
+            _ => &[],
+        }
+    }
+
+    /// The address of a defined symbol, `None` if it has none in the output.
+    pub fn address(&self, cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> Option<Address> {
+        if let Some(&(section, value)) = self.commons.get(&id) {
+            return Some(Address { section, value });
+        }
+        let at = cx.resolution.get(id).definition?;
+        let symbol = cx.input_symbol(at)?;
+        if symbol.reserved {
+            return None;
+        }
+        if is_shared(&symbol) && !cx.config.relocatable {
+            let &(section, value) = self.shared.objects.get(&id)?;
+            return Some(Address { section, value });
+        }
+        self.input_address(merged, at.object, symbol.shndx, symbol.value)
+    }
+
+    /// Offset and bank of a symbol in constant memory.
+    pub fn constant(
+        &self,
+        cx: Context<'_, '_>,
+        merged: &Merged,
+        id: SymbolId,
+    ) -> Option<(u64, u8)> {
+        if let Some(address) = self.address(cx, merged, id) {
+            return Some((address.value, merged.section(address.section).bank?));
+        }
+        let at = cx.resolution.get(id).definition?;
+        let symbol = cx.input_symbol(at)?;
+        let offset = self.bank2.offset_of.get(&(at.object.0, symbol.shndx))?;
+        Some((offset.wrapping_add(symbol.value), 2))
+    }
+
+    /// The output address of an offset in an input section.
+    pub fn input_address(
+        &self,
+        merged: &Merged,
+        object: ObjectId,
+        section: u32,
+        offset: u64,
+    ) -> Option<Address> {
+        let placement = merged.placement(object, section)?;
+        Some(Address { section: placement.section, value: placement.offset.wrapping_add(offset) })
+    }
+}
+
+/// Commons go to the end of `.nv.global`, the one seen last first.
+fn place_commons(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
+    let Some(section) = merged.common_storage else { return };
+    let (mut size, mut align) = (merged.section(section).size, merged.section(section).align);
+    for &id in merged.commons.iter().rev() {
+        let Some(common) = cx.resolution.get(id).common else { continue };
+        let offset = align_up(size, common.align);
+        out.commons.insert(id, (section, offset));
+        size = offset.saturating_add(common.size);
+        align = align.max(common.align);
+    }
+    out.extents.insert(section, (size, align));
+}
+
+fn compact_constants(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
+    if cx.reach.pruning == Pruning::None {
+        return;
+    }
+    let Some(section) = merged.constant3 else { return };
+    let bank = constants::compact_bank3(cx, merged, section);
+    out.extents.insert(section, (bank.size, merged.section(section).align));
+    out.chunks.insert(section, bank.chunks);
+    out.null_value = bank.null_value.unwrap_or(out.null_value);
+}
+
+fn apply_bank2(merged: &Merged, out: &mut Layout) {
+    for (&section, copies) in &out.bank2.copies {
+        let mut chunks = match &merged.section(section).content {
+            Content::Chunks(own) => own.to_vec(),
+            _ => Vec::new(),
+        };
+        chunks.extend_from_slice(copies);
+        out.chunks.insert(section, chunks);
+        out.extents.insert(section, out.bank2.extents[&section]);
+    }
+    out.null_value = out.bank2.null_value.unwrap_or(out.null_value);
+}
+
+fn check_constants(merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
+    let Some(section) = merged.constant3 else { return };
+    let size = out.extent(merged, section).0;
+    if size > MAX_CONSTANT {
+        diags.push(Diagnostic::error(
+            "too-much-constant",
+            format_args!(
+                "File uses too much global constant data ({size:#x} bytes, {MAX_CONSTANT:#x} max)"
+            ),
+        ));
+    }
+}
+
+fn check_shared(cx: Context<'_, '_>, merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
+    let max = max_shared(cx);
+    for &function in &merged.function_order {
+        let Some(&size) = out.shared.static_bytes.get(&function) else { continue };
+        if size > max {
+            let name = text(cx.resolution.get(cx.graph.symbol(function)).name);
+            diags.push(Diagnostic::error(
+                "too-much-shared",
+                format_args!(
+                    "Entry function '{name}' uses too much shared data ({size:#x} bytes, {max:#x} max)"
+                ),
+            ));
+        }
+    }
+}
+
+/// Static shared memory per kernel: 48 KiB, or all the target has.
+fn max_shared(cx: Context<'_, '_>) -> u64 {
+    if !cx.config.extended_smem {
+        return 0xc000;
+    }
+    match cx.config.arch.number {
+        75 => 0x10000,
+        80 | 87 => 0x28c00,
+        86 | 88 | 89 | 120 | 121 => 0x18c00,
+        _ => 0x38c00,
+    }
+}

@@ -1,0 +1,402 @@
+//! Shared memory.
+//!
+//! Shared symbols are like commons: `st_value` is the alignment. Objects in a
+//! kernel's own section are private to it. Those of device functions are given
+//! to the one kernel that uses them, or, if several do, placed in groups such
+//! that objects which no kernel uses together may overlap. Dynamic arrays start
+//! where the static part ends.
+
+use super::sort::{Ties, alternating_merge_sort};
+use crate::callgraph::{Callers, FunctionId};
+use crate::merge::{Context, Merged, SectionId, align_up};
+use crate::object::{ObjectId, SectionClass, is_shared};
+use crate::resolve::{Sighting, SymbolId};
+use hashbrown::{HashMap, HashSet};
+use rayon::prelude::*;
+
+/// Where shared memory objects are.
+#[derive(Debug, Default)]
+pub struct SharedLayout {
+    /// Offset of each static object, and the section it is in.
+    pub objects: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    /// Where dynamic arrays start, by the function that refers to one.
+    pub dynamic_start: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Size and alignment of each `.nv.shared.K` that exists.
+    pub kernels: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    /// Size and alignment of `.nv_debug.shared`, if it exists.
+    pub common: Option<(u64, u64)>,
+    /// Shared symbols that some text relocation mentions.
+    pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
+    /// Start of a dynamic array for debuggers.
+    pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    /// Static bytes of each kernel, without the reserve.
+    pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    symbol: SymbolId,
+    size: u64,
+    align: u64,
+}
+
+/// Which functions mention which shared symbols.
+struct Mentions {
+    by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
+    mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
+}
+
+/// Lays out the shared memory of every kernel.
+pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
+    let mentions = collect_mentions(cx);
+    let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
+        HashMap::default();
+    let mut common: Vec<Object> = Vec::new();
+    let mut dynamic: Vec<SymbolId> = Vec::new();
+    collect_objects(cx, merged, &mentions, &mut private, &mut common, &mut dynamic);
+    if private.is_empty() && common.is_empty() && dynamic.is_empty() {
+        return SharedLayout { mentioned: mentions.mentioned, ..SharedLayout::default() };
+    }
+    let mut planner = Planner {
+        cx,
+        merged,
+        callers: Callers::new(cx.graph, cx.resolution, cx.reach),
+        mentions,
+        out: SharedLayout::default(),
+        group_end: HashMap::default(),
+        group_align: 0,
+        groups_end: 0,
+    };
+    planner.groups(common, &mut private);
+    planner.kernels(private, &dynamic);
+    planner.out.mentioned = planner.mentions.mentioned;
+    planner.out
+}
+
+/// Scans the text relocations of all inputs for shared symbols.
+fn collect_mentions(cx: Context<'_, '_>) -> Mentions {
+    let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> = (0..cx.objects.len())
+        .into_par_iter()
+        .map(|i| mentions_of(cx, ObjectId(i as u32)))
+        .collect();
+    let mut out = Mentions { by_symbol: HashMap::default(), mentioned: HashSet::default() };
+    for (symbol, function) in per_object.into_iter().flatten() {
+        out.mentioned.insert(symbol);
+        if let Some(function) = function {
+            out.by_symbol.entry(symbol).or_default().push(function);
+        }
+    }
+    for functions in out.by_symbol.values_mut() {
+        functions.sort_unstable();
+        functions.dedup();
+    }
+    out
+}
+
+fn mentions_of(cx: Context<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
+    let input = &cx.objects[object.0 as usize];
+    let shared: Vec<bool> = input.cubin.symbols().map(|s| is_shared(&s)).collect();
+    let mut found = Vec::new();
+    if !shared.contains(&true) {
+        return found;
+    }
+    for (section, class) in input.classified() {
+        let SectionClass::Reloc(target) = class else { continue };
+        let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
+        let function = cx.resolution.id(object, owner).and_then(|id| {
+            let selected =
+                cx.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
+            cx.graph.function(id).filter(|&f| selected && cx.reach.is_live(f))
+        });
+        for reloc in input.cubin.relocs(section).unwrap_or_default() {
+            if shared.get(reloc.symbol.0 as usize) == Some(&true)
+                && let Some(id) = cx.resolution.id(object, reloc.symbol.0)
+                && found.last() != Some(&(id, function))
+            {
+                found.push((id, function));
+            }
+        }
+    }
+    found
+}
+
+fn collect_objects(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    mentions: &Mentions,
+    private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+    common: &mut Vec<Object>,
+    dynamic: &mut Vec<SymbolId>,
+) {
+    let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
+    for (i, input) in cx.objects.iter().enumerate() {
+        let object = ObjectId(i as u32);
+        for symbol in input.cubin.symbols() {
+            if !is_shared(&symbol) {
+                continue;
+            }
+            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            if symbol.is_undefined() {
+                if cx.resolution.get(id).definition.is_none() && seen.insert(id) {
+                    dynamic.push(id);
+                }
+                continue;
+            }
+            let new = Object { symbol: id, size: symbol.size, align: symbol.value };
+            match input.classes.get(symbol.shndx as usize) {
+                Some(&SectionClass::KernelShared(owner)) => {
+                    let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
+                    if let Some(owner) = owner
+                        && merged.function_sections[owner.0 as usize].shared.is_some()
+                        && seen.insert(id)
+                    {
+                        private.entry(owner).or_default().push(new);
+                    }
+                }
+                Some(SectionClass::CommonShared)
+                    if mentions.mentioned.contains(&id) && seen.insert(id) =>
+                {
+                    common.push(new);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+struct Planner<'a, 'o> {
+    cx: Context<'a, 'o>,
+    merged: &'o Merged,
+    callers: Callers<'o>,
+    mentions: Mentions,
+    out: SharedLayout,
+    /// End of the grouped objects that a kernel uses.
+    group_end: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Largest alignment of all common objects, if there is a group.
+    group_align: u64,
+    groups_end: u64,
+}
+
+impl Planner<'_, '_> {
+    /// Gives common objects with one user to that kernel and places the others
+    /// in groups.
+    fn groups(
+        &mut self,
+        mut common: Vec<Object>,
+        private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+    ) {
+        let largest = common.iter().map(|o| o.align).max().unwrap_or(0);
+        alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
+        let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<Object>)> =
+            Vec::new();
+        let mut users_of =
+            HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
+        for object in common {
+            let users = self.users(object.symbol);
+            if let [only] = users[..] {
+                private.entry(only).or_default().push(object);
+                continue;
+            }
+            let free = groups.iter().position(|(used, _)| users.iter().all(|u| !used.contains(u)));
+            let group = free.unwrap_or_else(|| {
+                groups.push(Default::default());
+                groups.len() - 1
+            });
+            groups[group].0.extend(users.iter().copied());
+            groups[group].1.push(object);
+            users_of.insert(object.symbol, users);
+        }
+        if groups.is_empty() {
+            return;
+        }
+        self.group_align = largest;
+        let section = self.merged.common_shared;
+        let mut position = 0;
+        for (_, members) in groups {
+            let align = members.iter().map(|o| o.align).max().unwrap_or(1);
+            position = align_up(position, align);
+            for object in &members {
+                if let Some(section) = section {
+                    self.out.objects.insert(object.symbol, (section, position));
+                }
+                for &user in &users_of[&object.symbol] {
+                    let end = self.group_end.entry(user).or_default();
+                    *end = (*end).max(position.saturating_add(object.size));
+                }
+            }
+            let size = members.iter().map(|o| o.size).max().unwrap_or(0);
+            position = position.saturating_add(size);
+        }
+        self.groups_end = position;
+    }
+
+    fn users(&mut self, symbol: SymbolId) -> Vec<FunctionId> {
+        match self.mentions.by_symbol.get(&symbol) {
+            Some(functions) => self.callers.entries_reaching(functions),
+            None => Vec::new(),
+        }
+    }
+
+    fn kernels(
+        &mut self,
+        mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+        dynamic: &[SymbolId],
+    ) {
+        let null = if self.cx.config.reserve_null_pointer { 4 } else { 0 };
+        let reserved = self.reserved();
+        let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
+            .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
+            .collect();
+        let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        for &entry in &entries {
+            let grouped = self.group_end.get(&entry).copied();
+            let own = private.remove(&entry);
+            if grouped.is_none() && own.is_none() {
+                continue;
+            }
+            let (end, align) = self.place_private(entry, grouped.unwrap_or(null), own);
+            ends.insert(entry, end);
+            aligns.insert(entry, align.max(self.group_align));
+        }
+        let users = self.dynamic(dynamic, &mut ends);
+        for &entry in &users {
+            let align = aligns.entry(entry).or_insert(self.group_align);
+            *align = (*align).max(16);
+        }
+        let everywhere = !dynamic.is_empty() && self.group_align >= 16;
+        for &entry in &entries {
+            let Some(section) = self.merged.function_sections[entry.0 as usize].shared else {
+                continue;
+            };
+            let exists = ends.contains_key(&entry) || everywhere;
+            if exists {
+                let end = ends.get(&entry).copied().unwrap_or(0);
+                let align = aligns.get(&entry).copied().unwrap_or(self.group_align);
+                self.out.static_bytes.insert(entry, end);
+                self.out.kernels.insert(section, (end.saturating_add(reserved), align));
+            }
+        }
+        self.common_section(dynamic, reserved);
+    }
+
+    fn reserved(&self) -> u64 {
+        if self.cx.config.disable_smem_reservation { 0 } else { self.cx.flavour.reserved_shared() }
+    }
+
+    fn place_private(
+        &mut self,
+        entry: FunctionId,
+        start: u64,
+        own: Option<Vec<Object>>,
+    ) -> (u64, u64) {
+        let mut list = own.unwrap_or_default();
+        alternating_merge_sort(&mut list, Ties::A, |o| (std::cmp::Reverse(o.align), o.size));
+        let section = self.merged.function_sections[entry.0 as usize].shared;
+        let (mut end, mut align) = (start, 0);
+        for object in list {
+            end = align_up(end, object.align);
+            if let Some(section) = section {
+                self.out.objects.insert(object.symbol, (section, end));
+            }
+            end = end.saturating_add(object.size);
+            align = align.max(object.align);
+        }
+        (end, align)
+    }
+
+    /// Dynamic arrays: every kernel that reaches a user ends on a multiple of
+    /// 16; kernels that share a device function which uses one end together.
+    fn dynamic(
+        &mut self,
+        dynamic: &[SymbolId],
+        ends: &mut HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    ) -> Vec<FunctionId> {
+        let mut functions: Vec<FunctionId> = dynamic
+            .iter()
+            .filter_map(|s| self.mentions.by_symbol.get(s))
+            .flatten()
+            .copied()
+            .collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let users = self.callers.entries_reaching(&functions);
+        for &entry in &users {
+            let end = ends.entry(entry).or_insert(0);
+            *end = align_up(*end, 16);
+        }
+        let mut together = Together::default();
+        let mut reaching = Vec::new();
+        for &function in &functions {
+            let entry = self.cx.resolution.get(self.cx.graph.symbol(function)).entry;
+            let entries =
+                if entry { vec![function] } else { self.callers.entries_reaching(&[function]) };
+            for pair in entries.windows(2) {
+                together.join(pair[0], pair[1]);
+            }
+            reaching.push((function, entries));
+        }
+        let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        for &entry in &users {
+            let end = joint.entry(together.find(entry)).or_insert(0);
+            *end = (*end).max(ends[&entry]);
+        }
+        for &entry in &users {
+            ends.insert(entry, joint[&together.find(entry)]);
+        }
+        for (function, entries) in reaching {
+            let start = entries.first().map_or(0, |e| ends[e]);
+            self.out.dynamic_start.insert(function, start);
+        }
+        for &symbol in dynamic {
+            let functions = self.mentions.by_symbol.get(&symbol).cloned().unwrap_or_default();
+            let start = self.callers.entries_reaching(&functions).iter().map(|e| ends[e]).max();
+            if let Some(start) = start {
+                self.out.dynamic_symbols.insert(symbol, start);
+            }
+        }
+        users
+    }
+
+    /// `.nv_debug.shared` remains, empty, where dynamic arrays are declared;
+    /// with -g it holds the groups.
+    fn common_section(&mut self, dynamic: &[SymbolId], reserved: u64) {
+        if self.merged.common_shared.is_none() {
+            return;
+        }
+        let debug = self.cx.config.debug;
+        let used_dynamic = dynamic.iter().any(|s| self.mentions.mentioned.contains(s));
+        if debug && (self.group_align > 0 || used_dynamic) {
+            let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
+            let size = if self.group_align > 0 { reserved + self.groups_end } else { 0 };
+            self.out.common = Some((size, align));
+        } else if !dynamic.is_empty() && self.group_align <= 16 {
+            self.out.common = Some((0, 16));
+        }
+    }
+}
+
+/// Disjoint sets of kernels.
+#[derive(Default)]
+struct Together {
+    parent: HashMap<FunctionId, FunctionId, foldhash::fast::FixedState>,
+}
+
+impl Together {
+    fn find(&mut self, mut f: FunctionId) -> FunctionId {
+        while let Some(&parent) = self.parent.get(&f) {
+            if let Some(&grand) = self.parent.get(&parent) {
+                self.parent.insert(f, grand);
+            }
+            f = parent;
+        }
+        f
+    }
+
+    fn join(&mut self, a: FunctionId, b: FunctionId) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            self.parent.insert(b.max(a), a.min(b));
+        }
+    }
+}

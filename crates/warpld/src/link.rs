@@ -1,0 +1,100 @@
+//! The driver: one call per phase, in order.
+
+use crate::callgraph::CallGraph;
+use crate::config::Config;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::finalize::{self, Parts};
+use crate::flavour::Flavour;
+use crate::input::Inputs;
+use crate::merge::{self, Context};
+use crate::object::Object;
+use crate::report::LinkReport;
+use crate::{layout, properties, reach, relocate, resolve, serialize, undefined};
+use rayon::prelude::*;
+
+/// A finished link.
+#[derive(Debug)]
+pub struct LinkOutput {
+    /// The file; `None` if there were errors.
+    pub image: Option<Vec<u8>>,
+    /// Figures and graphs.
+    pub report: LinkReport,
+}
+
+/// The link stopped; the diagnostics say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
+/// Links the chosen images.
+pub fn link(
+    inputs: &Inputs<'_>,
+    config: &Config,
+    diags: &mut Diagnostics,
+) -> Result<LinkOutput, Failed> {
+    let flavour = Flavour::of(config.arch);
+
+    // Read and check every image, in parallel.
+    let objects = parse(inputs, diags)?;
+
+    // Which definition each name stands for.
+    let resolution = resolve::resolve(&objects, diags).ok_or(Failed)?;
+
+    // Who calls whom.
+    let graph = CallGraph::build(&objects, &resolution);
+
+    // Which functions stay.
+    let reach = reach::reach(&graph, &resolution, inputs.host_references.as_ref(), config);
+    let cx = Context {
+        objects: &objects,
+        resolution: &resolution,
+        graph: &graph,
+        reach: &reach,
+        config,
+        flavour,
+    };
+
+    // Which sections and symbols the output has, in creation order. Beyond this
+    // point no section, symbol or string is added.
+    let merged = merge::merge(cx);
+
+    // Names nobody defines.
+    undefined::check(cx, &merged, diags);
+
+    // Where everything is in its memory space.
+    let layout = layout::layout(cx, &merged, diags);
+
+    // What is patched now and what is left to the loader.
+    let relocated = relocate::relocate(cx, &merged, &layout, diags);
+
+    // What kernels inherit from the functions they call.
+    let properties = properties::properties(cx, &merged, diags);
+
+    // Final order, numbers and tables.
+    let parts = Parts {
+        cx,
+        merged: &merged,
+        layout: &layout,
+        relocated: &relocated,
+        properties: &properties,
+    };
+    let report = LinkReport::default();
+    if diags.failed() {
+        return Ok(LinkOutput { image: None, report });
+    }
+    let plan = finalize::finalize(parts);
+
+    // The bytes.
+    let image = serialize::serialize(parts, &plan).map_err(|error| fail(diags, error))?;
+    Ok(LinkOutput { image: Some(image), report })
+}
+
+fn parse<'a>(inputs: &'a Inputs<'_>, diags: &mut Diagnostics) -> Result<Vec<Object<'a>>, Failed> {
+    let parsed: Result<Vec<Object<'a>>, Diagnostic> =
+        inputs.images.par_iter().map(Object::parse).collect();
+    parsed.map_err(|error| fail(diags, error))
+}
+
+fn fail(diags: &mut Diagnostics, error: Diagnostic) -> Failed {
+    diags.push(error);
+    Failed
+}

@@ -1,0 +1,212 @@
+//! What `merge` produces: output sections and symbols in creation order.
+
+use super::strings::StringRun;
+use crate::callgraph::FunctionId;
+use crate::object::ObjectId;
+use crate::resolve::SymbolId;
+use cubin::SectionType;
+use smallvec::SmallVec;
+
+/// An output section, numbered in creation order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectionId(pub u32);
+
+/// An output symbol, numbered in creation order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutSymbolId(pub u32);
+
+/// A section of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputSection {
+    /// The input.
+    pub object: ObjectId,
+    /// Section index there.
+    pub section: u32,
+}
+
+/// An input section's bytes at an offset of an output section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where the bytes come from.
+    pub from: InputSection,
+    /// Where they go.
+    pub offset: u64,
+}
+
+/// What an output section is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// `.shstrtab`, `.strtab`, `.symtab`, notes, compat, call graph, prototype,
+    /// relocation actions: made by the linker.
+    Synthetic(Synthetic),
+    /// Bytes of inputs.
+    Chunks(SmallVec<[Chunk; 1]>),
+    /// Attribute records of inputs.
+    Attributes(SmallVec<[InputSection; 1]>),
+    /// Relocations of inputs for the target section.
+    Relocs(SectionId, SmallVec<[InputSection; 1]>),
+    /// Relocations that were applied, kept on request (`--preserve-relocs`).
+    ResolvedRelocs(SectionId),
+}
+
+/// Sections the linker itself writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Synthetic {
+    SectionNames,
+    SymbolNames,
+    Symbols,
+    ToolNote,
+    VersionNote,
+    Compat,
+    CallGraph,
+    Prototype,
+    RelAction,
+}
+
+/// An output section.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Offset of the name in `.shstrtab`.
+    pub name: u32,
+    /// Type in the output.
+    pub kind: SectionType,
+    /// Flags.
+    pub flags: u64,
+    /// Alignment.
+    pub align: u64,
+    /// Size of the chunks; layout and relocate know the final size of the rest.
+    pub size: u64,
+    /// Entry size.
+    pub entsize: u64,
+    /// Function it belongs to (`.text.F`, `.nv.info.F` …).
+    pub function: Option<SymbolId>,
+    /// Its section symbol.
+    pub symbol: Option<OutSymbolId>,
+    /// Output sections of its relocations.
+    pub rel: Option<SectionId>,
+    /// Same, with addends.
+    pub rela: Option<SectionId>,
+    /// Constant bank.
+    pub bank: Option<u8>,
+    /// What it is made of.
+    pub content: Content,
+}
+
+impl Section {
+    /// Whether the section has no bytes in the file.
+    pub fn is_nobits(&self) -> bool {
+        self.kind.is_nobits()
+    }
+}
+
+/// Which part of the symbol table a symbol was appended to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// LOCAL and WEAK symbols.
+    Local,
+    /// GLOBAL and undefined symbols.
+    Global,
+}
+
+/// What an output symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A section.
+    Section(SectionId),
+    /// A resolved symbol.
+    Symbol(SymbolId),
+}
+
+/// An output symbol; its fields are derived from its meaning at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct OutSymbol {
+    /// Offset of the name in its run of `.strtab`.
+    pub name: u32,
+    /// Part of the table.
+    pub list: List,
+    /// What it stands for.
+    pub meaning: Meaning,
+}
+
+/// Place of an input section in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Output section.
+    pub section: SectionId,
+    /// Offset there.
+    pub offset: u64,
+}
+
+/// Output sections of one function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FunctionSections {
+    /// `.text.F`
+    pub text: Option<SectionId>,
+    /// `.nv.info.F`
+    pub info: Option<SectionId>,
+    /// `.nv.shared.F`
+    pub shared: Option<SectionId>,
+    /// `.nv.constant0.F`
+    pub constant0: Option<SectionId>,
+    /// `.nv.constant2.F`
+    pub constant2: Option<SectionId>,
+}
+
+/// Everything created by `merge`.
+#[derive(Debug)]
+pub struct Merged {
+    /// Sections in creation order.
+    pub sections: Vec<Section>,
+    /// Symbols in creation order (both lists).
+    pub symbols: Vec<OutSymbol>,
+    /// Output symbol of each resolved symbol.
+    pub symbol_of: Vec<Option<OutSymbolId>>,
+    /// `.shstrtab` without its leading NUL.
+    pub section_names: StringRun,
+    /// First run of `.strtab`.
+    pub prototype_names: StringRun,
+    /// Second run of `.strtab`.
+    pub local_names: StringRun,
+    /// Third run of `.strtab`.
+    pub global_names: StringRun,
+    /// Where each input section went.
+    pub placements: Vec<Vec<Option<Placement>>>,
+    /// Sections of each function.
+    pub function_sections: Vec<FunctionSections>,
+    /// Live functions in creation order.
+    pub function_order: Vec<FunctionId>,
+    /// The shared-memory section of device functions, if any input has one.
+    pub common_shared: Option<SectionId>,
+    /// Constant bank 2 contributions of each function, see `layout::bank2`.
+    pub bank2: std::collections::BTreeMap<FunctionId, Vec<InputSection>>,
+    /// Device functions with bank 2 data, last first, and the kernels that reach
+    /// each, last first.
+    pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,
+    /// `.nv.constant3`.
+    pub constant3: Option<SectionId>,
+    /// `.nv.global`, if a common symbol needs it.
+    pub common_storage: Option<SectionId>,
+    /// Symbols ever seen as common, in order.
+    pub commons: Vec<SymbolId>,
+    /// Inputs up to which (exclusive) debug relocations against a replaced weak
+    /// function are dropped.
+    pub debug_cut: hashbrown::HashMap<SymbolId, ObjectId, foldhash::fast::FixedState>,
+}
+
+impl Merged {
+    /// The section with this id.
+    pub fn section(&self, id: SectionId) -> &Section {
+        &self.sections[id.0 as usize]
+    }
+
+    /// Where an input section went.
+    pub fn placement(&self, object: ObjectId, section: u32) -> Option<Placement> {
+        *self.placements.get(object.0 as usize)?.get(section as usize)?
+    }
+
+    /// Name of a section.
+    pub fn section_name(&self, id: SectionId) -> &[u8] {
+        self.section_names.get(self.section(id).name - 1)
+    }
+}

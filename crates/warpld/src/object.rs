@@ -1,0 +1,368 @@
+//! One input of the link: a validated cubin with the tables that several
+//! phases consult, read once and in parallel.
+
+use crate::diag::Diagnostic;
+use crate::input::LinkInput;
+use cubin::consts::{shf, sto};
+use cubin::raw::Pair;
+use cubin::{Cubin, FileType, SectionRef, SectionType, SymbolRef, SymbolType, info, note};
+use hashbrown::HashMap;
+use zerocopy::FromBytes;
+
+/// Index of an input in link order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+/// What a section of an input is to the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionClass {
+    /// String and symbol tables, Mercury twins: rebuilt or not merged.
+    Skip,
+    /// Code of the function with this symbol index.
+    Text(u32),
+    /// `.nv.info`, or `.nv.info.F` with F's symbol index.
+    Info(Option<u32>),
+    /// `.nv.compat`.
+    Compat,
+    /// `.note.nv.tkinfo`.
+    ToolNote,
+    /// `.note.nv.cuinfo` and `.note.nv.cuver`.
+    VersionNote,
+    /// `.nv.callgraph`.
+    CallGraph,
+    /// `.nv.prototype`.
+    Prototype,
+    /// Relocations of the section with this index.
+    Reloc(u32),
+    /// Constant bank of one function.
+    FunctionConstant {
+        /// Bank number.
+        bank: u8,
+        /// Symbol of the owner.
+        function: u32,
+    },
+    /// `.nv.shared.K`, the kernel's own shared memory.
+    KernelShared(u32),
+    /// `.nv_debug.shared`: shared memory not owned by one kernel.
+    CommonShared,
+    /// Anything else that belongs to one function (`.nv.local.F`).
+    FunctionData(u32),
+    /// Data that is concatenated by name.
+    Data,
+}
+
+/// The four lists of `.nv.callgraph`.
+#[derive(Debug, Default)]
+pub struct CallGraphLists<'a> {
+    /// (caller, callee)
+    pub calls: Vec<(u32, u32)>,
+    /// (function, its prototype)
+    pub address_taken: Vec<(u32, &'a [u8])>,
+    /// (caller, prototype called)
+    pub indirect: Vec<(u32, &'a [u8])>,
+    /// (function, function whose address it takes)
+    pub takes_address: Vec<(u32, u32)>,
+}
+
+/// A parsed input.
+#[derive(Debug)]
+pub struct Object<'a> {
+    /// Name in messages.
+    pub name: &'a str,
+    /// The file.
+    pub cubin: Cubin<'a>,
+    /// Class of every section.
+    pub classes: Vec<SectionClass>,
+    /// Call graph.
+    pub callgraph: CallGraphLists<'a>,
+    /// `.nv.prototype`: (function, prototype).
+    pub prototypes: Vec<(u32, &'a [u8])>,
+    /// REGCOUNT by function symbol.
+    pub regcount: HashMap<u32, u32, foldhash::fast::FixedState>,
+    /// FRAME_SIZE by function symbol.
+    pub frame_size: HashMap<u32, u32, foldhash::fast::FixedState>,
+    /// Written by `ptxas -ewp`.
+    pub whole_program: bool,
+    /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
+    pub virtual_sm: u16,
+}
+
+/// EIATTR codes that this module reads.
+pub mod eiattr {
+    #![allow(missing_docs)]
+    pub const CTAIDZ_USED: u8 = 0x04;
+    pub const PARAM_CBANK: u8 = 0x0a;
+    pub const SYNC_STACK: u8 = 0x0d;
+    pub const EXTERNS: u8 = 0x0f;
+    pub const FRAME_SIZE: u8 = 0x11;
+    pub const MIN_STACK_SIZE: u8 = 0x12;
+    pub const MAXREG_COUNT: u8 = 0x1b;
+    pub const CRS_STACK_SIZE: u8 = 0x1e;
+    pub const MAX_STACK_SIZE: u8 = 0x23;
+    pub const REGCOUNT: u8 = 0x2f;
+    pub const NUM_MBARRIERS: u8 = 0x38;
+    pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
+    pub const RESERVED_SMEM_USED: u8 = 0x41;
+    pub const VRC_CTA_INIT_COUNT: u8 = 0x4a;
+    pub const NUM_BARRIERS: u8 = 0x4c;
+    pub const AT_ENTRY_FRAGMENTS: u8 = 0x4f;
+    pub const SPARSE_MMA_MASK: u8 = 0x50;
+    pub const TCGEN05_1CTA_USED: u8 = 0x51;
+    pub const TCGEN05_2CTA_USED: u8 = 0x52;
+    pub const REG_RECONFIG: u8 = 0x54;
+}
+
+impl<'a> Object<'a> {
+    /// Reads an input; the error is ready to be shown.
+    pub fn parse(input: &'a LinkInput<'_>) -> Result<Self, Diagnostic> {
+        let damaged = |what: &dyn std::fmt::Display| {
+            Diagnostic::fatal(
+                "damaged-input",
+                format_args!("Input file '{}' is damaged: {what}", input.name),
+            )
+        };
+        let cubin = Cubin::parse(&input.image).map_err(|e| damaged(&e))?;
+        let classes = classify(&cubin).map_err(|e| damaged(&e))?;
+        let mut object = Object {
+            name: &input.name,
+            whole_program: cubin.header().file_type == FileType::EWP,
+            cubin,
+            classes,
+            callgraph: CallGraphLists::default(),
+            prototypes: Vec::new(),
+            regcount: HashMap::default(),
+            frame_size: HashMap::default(),
+            virtual_sm: 0,
+        };
+        object.read_tables().map_err(|e| damaged(&e))?;
+        Ok(object)
+    }
+
+    /// The function's symbol that owns this section, if one does.
+    pub fn owner(&self, section: u32) -> Option<u32> {
+        match *self.classes.get(section as usize)? {
+            SectionClass::Text(f)
+            | SectionClass::KernelShared(f)
+            | SectionClass::FunctionData(f)
+            | SectionClass::FunctionConstant { function: f, .. }
+            | SectionClass::Info(Some(f)) => Some(f),
+            SectionClass::Reloc(target) => match self.classes.get(target as usize)? {
+                SectionClass::Reloc(_) => None,
+                _ => self.owner(target),
+            },
+            _ => None,
+        }
+    }
+
+    /// Sections with their classes, in index order.
+    pub fn classified(&self) -> impl Iterator<Item = (&SectionRef<'a>, SectionClass)> {
+        self.cubin.sections().iter().zip(self.classes.iter().copied())
+    }
+
+    fn read_tables(&mut self) -> Result<(), String> {
+        for i in 0..self.classes.len() {
+            let section = self.cubin.sections()[i];
+            match self.classes[i] {
+                SectionClass::CallGraph => self.read_callgraph(&section)?,
+                SectionClass::Prototype => {
+                    for pair in pairs(&section)? {
+                        let proto = self.prototype_string(pair.second.get())?;
+                        self.prototypes.push((self.function(pair.first.get())?, proto));
+                    }
+                }
+                SectionClass::Info(None) => self.read_module_info(&section)?,
+                SectionClass::VersionNote => self.read_version_note(&section),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Registers of a function: the high byte of its text section's `sh_info`
+    /// where it is set, the REGCOUNT attribute elsewhere.
+    pub fn registers(&self, function: u32) -> u32 {
+        let text = self.cubin.symbol(function).and_then(|s| self.cubin.section(s.shndx));
+        match text.map_or(0, |t| t.info >> 24) {
+            0 => self.regcount.get(&function).copied().unwrap_or(0),
+            registers => registers,
+        }
+    }
+
+    fn read_version_note(&mut self, section: &SectionRef<'a>) {
+        for note in note::notes(section.data).flatten() {
+            if note.kind == note::NoteType::CUINFO
+                && let Ok(info) = note::CudaInfo::parse(note.desc)
+            {
+                self.virtual_sm = info.virtual_sm.get();
+            }
+        }
+    }
+
+    fn read_callgraph(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+        let mut list = 0;
+        for pair in pairs(section)? {
+            let (first, second) = (pair.first.get(), pair.second.get());
+            if first == 0 && (-4..0).contains(&(second as i32)) {
+                list = second as i32;
+                continue;
+            }
+            let function = self.function(first)?;
+            match list {
+                -1 => self.callgraph.calls.push((function, self.function(second)?)),
+                -2 => {
+                    let proto = self.prototype_string(second)?;
+                    self.callgraph.address_taken.push((function, proto));
+                }
+                -3 => {
+                    let proto = self.prototype_string(second)?;
+                    self.callgraph.indirect.push((function, proto));
+                }
+                -4 => self.callgraph.takes_address.push((function, self.function(second)?)),
+                _ => return Err("call graph entry before any list".into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn function(&self, symbol: u32) -> Result<u32, String> {
+        match self.cubin.symbol(symbol) {
+            Some(s) if s.kind() == SymbolType::FUNC => Ok(symbol),
+            _ => Err(format!("call graph names symbol {symbol}, which is not a function")),
+        }
+    }
+
+    fn prototype_string(&self, offset: u32) -> Result<&'a [u8], String> {
+        self.cubin
+            .symbol_string(offset)
+            .ok_or_else(|| format!("prototype at string offset {offset:#x}"))
+    }
+
+    fn read_module_info(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+        for record in info::records(section.data) {
+            let record = record.map_err(|e| e.to_string())?;
+            let table = match record.code {
+                eiattr::REGCOUNT => &mut self.regcount,
+                eiattr::FRAME_SIZE => &mut self.frame_size,
+                _ => continue,
+            };
+            if let Some((symbol, value)) = symbol_and_value(record.payload) {
+                table.insert(symbol, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Splits an 8-byte payload of a symbol index and a number.
+pub fn symbol_and_value(payload: &[u8]) -> Option<(u32, u32)> {
+    let pair = Pair::ref_from_bytes(payload).ok()?;
+    Some((pair.first.get(), pair.second.get()))
+}
+
+/// The little-endian words of a payload; a ragged end is ignored.
+pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
+    payload.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+}
+
+fn pairs<'a>(section: &SectionRef<'a>) -> Result<&'a [Pair], String> {
+    <[Pair]>::ref_from_bytes(section.data)
+        .map_err(|_| format!("size {:#x} of section {}", section.size, section.index.0))
+}
+
+fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
+    let sections = cubin.sections();
+    let mut classes = vec![SectionClass::Skip; sections.len()];
+    for (class, section) in classes.iter_mut().zip(sections) {
+        if let Some(found) = classify_alone(cubin, section)? {
+            *class = found;
+        }
+    }
+    // Second round: sections that belong to the function of a text section.
+    for (i, section) in sections.iter().enumerate() {
+        if section.flags & shf::INFO_LINK == 0 || classes[i] != SectionClass::Data {
+            continue;
+        }
+        let Some(SectionClass::Text(function)) = classes.get(section.info as usize).copied() else {
+            continue;
+        };
+        classes[i] = match section.kind {
+            SectionType::CUDA_INFO => SectionClass::Info(Some(function)),
+            SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
+            kind => match constant_bank(section.name, kind) {
+                Some(bank) => SectionClass::FunctionConstant { bank, function },
+                None => SectionClass::FunctionData(function),
+            },
+        };
+    }
+    Ok(classes)
+}
+
+fn classify_alone(
+    cubin: &Cubin<'_>,
+    section: &SectionRef<'_>,
+) -> Result<Option<SectionClass>, String> {
+    if section.flags & shf::MERCURY != 0 {
+        return Ok(Some(SectionClass::Skip));
+    }
+    Ok(Some(match section.kind {
+        SectionType::NULL
+        | SectionType::SYMTAB
+        | SectionType::STRTAB
+        | SectionType::SYMTAB_SHNDX
+        | SectionType::CUDA_RELOCINFO
+        | SectionType::CUDA_RESOLVED_RELA => SectionClass::Skip,
+        SectionType::REL | SectionType::RELA => {
+            if section.info as usize >= cubin.sections().len() {
+                return Err(format!("sh_info of relocation section {}", section.index.0));
+            }
+            SectionClass::Reloc(section.info)
+        }
+        SectionType::NOTE if section.name == b".note.nv.tkinfo" => SectionClass::ToolNote,
+        SectionType::NOTE => SectionClass::VersionNote,
+        SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
+        SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
+        SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
+        SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => SectionClass::Info(None),
+        SectionType::CUDA_SHARED if section.flags & shf::INFO_LINK == 0 => {
+            SectionClass::CommonShared
+        }
+        SectionType::PROGBITS if section.flags & shf::EXECINSTR != 0 => {
+            SectionClass::Text(text_owner(cubin, section)?)
+        }
+        _ => SectionClass::Data,
+    }))
+}
+
+/// `sh_info` of a text section names its function's symbol in the low 24 bits.
+fn text_owner(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, String> {
+    let symbol = section.info & 0x00ff_ffff;
+    match cubin.symbol(symbol) {
+        Some(s) if s.kind() == SymbolType::FUNC && s.shndx == section.index.0 => Ok(symbol),
+        _ => Err(format!("text section {} names no function of its own", section.index.0)),
+    }
+}
+
+/// The bank of a constant section, by type or by name.
+pub fn constant_bank(name: &[u8], kind: SectionType) -> Option<u8> {
+    if let Some(bank) = kind.constant_bank() {
+        return u8::try_from(bank).ok();
+    }
+    let digits = name.strip_prefix(b".nv.constant")?;
+    let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
+    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
+}
+
+/// Whether the symbol lives in shared memory.
+pub fn is_shared(symbol: &SymbolRef<'_>) -> bool {
+    symbol.other & sto::SPACE == sto::SHARED
+}
+
+/// Whether the symbol never leaves its object.
+pub fn is_internal(symbol: &SymbolRef<'_>) -> bool {
+    symbol.other & sto::VISIBILITY == sto::INTERNAL
+}
+
+/// Whether the function is a kernel.
+pub fn is_entry(symbol: &SymbolRef<'_>) -> bool {
+    symbol.other & sto::ENTRY != 0
+}

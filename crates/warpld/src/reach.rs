@@ -1,0 +1,212 @@
+//! Dead-code elimination: which functions the output contains.
+//!
+//! Roots are the kernels (less those that nobody asked for). Calls are
+//! followed. A function whose address is taken anywhere stays, but what only
+//! it calls does not, unless that is undefined. Data is never removed.
+
+use crate::callgraph::{CallGraph, FunctionId};
+use crate::config::{Config, HostInfo};
+use crate::input::HostReferences;
+use crate::resolve::{Resolution, SymbolId};
+use cubin::Binding;
+use hashbrown::HashSet;
+
+/// Why kernels may be missing from the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// All kernels are roots.
+    None,
+    /// Kernels no host code refers to are gone.
+    HostReferences,
+    /// `--kernels-used` or `--variables-used` chose the kernels.
+    ByName,
+}
+
+/// The functions that stay.
+#[derive(Debug)]
+pub struct Reach {
+    live: Vec<bool>,
+    /// What decided about kernels.
+    pub pruning: Pruning,
+}
+
+impl Reach {
+    /// Whether the function is part of the output.
+    pub fn is_live(&self, function: FunctionId) -> bool {
+        self.live[function.0 as usize]
+    }
+
+    /// Whether the symbol is data, or a function that is part of the output.
+    pub fn keeps(&self, graph: &CallGraph<'_>, symbol: SymbolId) -> bool {
+        graph.function(symbol).is_none_or(|f| self.is_live(f))
+    }
+}
+
+/// Decides which functions stay.
+pub fn reach(
+    graph: &CallGraph<'_>,
+    resolution: &Resolution<'_>,
+    host: Option<&HostReferences>,
+    config: &Config,
+) -> Reach {
+    if config.relocatable || config.debug || config.preserve_relocs {
+        return Reach { live: vec![true; graph.len()], pruning: Pruning::None };
+    }
+    let (pruning, wanted) = root_filter(host, config);
+    let mut live = vec![false; graph.len() + graph.prototypes.len()];
+    let mut work = Vec::new();
+    for (f, &symbol) in graph.functions.iter().enumerate() {
+        let symbol = resolution.get(symbol);
+        let root = symbol.entry && wanted.matches(symbol.name, symbol.binding == Binding::LOCAL);
+        if root {
+            live[f] = true;
+            work.push(f as u32);
+        }
+    }
+    while let Some(node) = work.pop() {
+        for &next in graph.successors().of(node) {
+            if !std::mem::replace(&mut live[next as usize], true) {
+                work.push(next);
+            }
+        }
+    }
+    live.truncate(graph.len());
+    for (f, proto) in graph.address_taken.iter().enumerate() {
+        live[f] |= proto.is_some();
+    }
+    keep_undefined_callees(graph, resolution, &mut live);
+    Reach { live, pruning }
+}
+
+fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {
+    for &(caller, callee) in &graph.calls {
+        if live[caller.0 as usize] && resolution.get(graph.symbol(callee)).definition.is_none() {
+            live[callee.0 as usize] = true;
+        }
+    }
+}
+
+fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Wanted) {
+    let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
+    if by_name {
+        let patterns = config.kernels_used.iter().flatten();
+        let patterns: Patterns = patterns.map(|p| [b"*", p.as_bytes(), b"*"].concat()).collect();
+        return (Pruning::ByName, Wanted::Named(patterns));
+    }
+    match host {
+        Some(host) if config.host_info == HostInfo::Use => {
+            let external = host.kernels_external.iter().cloned().collect();
+            let internal = host.kernels_internal.iter().cloned().collect();
+            (Pruning::HostReferences, Wanted::Host { external, internal })
+        }
+        _ => (Pruning::None, Wanted::All),
+    }
+}
+
+enum Wanted {
+    All,
+    Named(Patterns),
+    Host { external: Patterns, internal: Patterns },
+}
+
+impl Wanted {
+    fn matches(&self, name: &[u8], local: bool) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Named(patterns) => patterns.matches(name),
+            Wanted::Host { internal, .. } if local => internal.matches(name),
+            Wanted::Host { external, .. } => external.matches(name),
+        }
+    }
+}
+
+/// Names with `*` wildcards. Exact names and `prefix*`, which is what nvcc
+/// writes, are looked up by hash; the rest is matched one by one.
+#[derive(Default)]
+struct Patterns {
+    exact: HashSet<Vec<u8>, foldhash::fast::FixedState>,
+    prefixes: HashSet<Vec<u8>, foldhash::fast::FixedState>,
+    prefix_lengths: Vec<usize>,
+    general: Vec<Vec<u8>>,
+}
+
+impl FromIterator<Vec<u8>> for Patterns {
+    fn from_iter<I: IntoIterator<Item = Vec<u8>>>(patterns: I) -> Self {
+        let mut out = Self::default();
+        for pattern in patterns {
+            match pattern.iter().position(|&b| b == b'*') {
+                None => {
+                    out.exact.insert(pattern);
+                }
+                Some(star) if star + 1 == pattern.len() => {
+                    out.prefix_lengths.push(star);
+                    out.prefixes.insert(pattern[..star].to_vec());
+                }
+                Some(_) => out.general.push(pattern),
+            }
+        }
+        out.prefix_lengths.sort_unstable();
+        out.prefix_lengths.dedup();
+        out
+    }
+}
+
+impl Patterns {
+    fn matches(&self, name: &[u8]) -> bool {
+        self.exact.contains(name)
+            || self
+                .prefix_lengths
+                .iter()
+                .take_while(|&&n| n <= name.len())
+                .any(|&n| self.prefixes.contains(&name[..n]))
+            || self.general.iter().any(|p| wildcard(p, name))
+    }
+}
+
+/// `*` stands for any string; both ends are anchored.
+fn wildcard(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            retry = Some((p + 1, n));
+            p += 1;
+        } else if pattern.get(p) == Some(&name[n]) {
+            p += 1;
+            n += 1;
+        } else if let Some((after, from)) = retry {
+            p = after;
+            n = from + 1;
+            retry = Some((after, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&b| b == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_are_anchored_at_both_ends() {
+        assert!(wildcard(b"_Z4used*", b"_Z4usedPi"));
+        assert!(wildcard(b"a*b*c", b"a-b-b-c"));
+        assert!(!wildcard(b"a*b", b"a-b-"));
+        assert!(!wildcard(b"used", b"_used"));
+        assert!(wildcard(b"*", b""));
+    }
+
+    #[test]
+    fn patterns_cover_exact_prefix_and_general_forms() {
+        let patterns: Patterns =
+            [b"k".to_vec(), b"_Z1a*".to_vec(), b"x*y".to_vec()].into_iter().collect();
+        for name in ["k", "_Z1aPi", "x__y"] {
+            assert!(patterns.matches(name.as_bytes()), "{name}");
+        }
+        for name in ["kk", "Z1a", "xyz"] {
+            assert!(!patterns.matches(name.as_bytes()), "{name}");
+        }
+    }
+}

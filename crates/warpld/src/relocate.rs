@@ -1,0 +1,356 @@
+//! Relocations: which are applied now, which stay for the loader.
+//!
+//! A value is known at link time for constant banks, shared memory and section
+//! symbols (debug data). Addresses of code and global data are the loader's.
+//! Output lists are the reverse of input order, as nvlink prepends.
+
+use crate::callgraph::FunctionId;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::layout::Layout;
+use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
+use crate::object::{ObjectId, is_internal, is_shared};
+use crate::resolve::{Role, Sighting, SymbolId, text};
+use cubin::reloc::{self, Handler};
+use cubin::{Binding, Reloc, SymbolRef, SymbolType};
+use rayon::prelude::*;
+
+/// Relocation types this module knows by number.
+pub mod kind {
+    #![allow(missing_docs)]
+    pub const R32: u32 = 1;
+    pub const R64: u32 = 2;
+    pub const ABS32_LO_32: u32 = 56;
+    pub const ABS32_HI_32: u32 = 57;
+    pub const YIELD_OPCODE9_0: u32 = 68;
+    pub const YIELD_CLEAR_PRED4_87: u32 = 69;
+    pub const UNUSED_CLEAR32: u32 = 72;
+    pub const UNUSED_CLEAR64: u32 = 73;
+    pub const R8_0: u32 = 76;
+    pub const UNIFIED: u32 = 102;
+    pub const UNIFIED_32: u32 = 103;
+    pub const UNIFIED_8_0: u32 = 104;
+    pub const UNIFIED_8_56: u32 = 111;
+    pub const UNIFIED32_LO_32: u32 = 112;
+    pub const UNIFIED32_HI_32: u32 = 113;
+}
+
+/// A relocation of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct OutReloc {
+    pub offset: u64,
+    pub kind: u32,
+    pub symbol: OutSymbolId,
+    pub addend: i64,
+}
+
+/// Bytes to change in a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Patch {
+    pub offset: u64,
+    pub kind: u32,
+    pub value: u64,
+    pub bank: u8,
+}
+
+/// What became of the relocations for one output section.
+#[derive(Debug, Default)]
+pub struct SectionRelocs {
+    /// Entries of the output relocation section.
+    pub kept: Vec<OutReloc>,
+    /// Changes of the target section.
+    pub patches: Vec<Patch>,
+    /// Applied relocations, for `--preserve-relocs`.
+    pub resolved: Vec<OutReloc>,
+}
+
+/// Outcome of all relocations, by output relocation section.
+#[derive(Debug)]
+pub struct Relocated {
+    /// Indexed like `Merged::sections`; empty for other sections.
+    pub sections: Vec<SectionRelocs>,
+    /// Whether a kept relocation refers to the symbol.
+    pub used: Vec<bool>,
+}
+
+/// Decides about every relocation of every input.
+pub fn relocate(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    layout: &Layout,
+    diags: &mut Diagnostics,
+) -> Relocated {
+    let relocator = Relocator { cx, merged, layout };
+    let results: Vec<Result<SectionRelocs, Diagnostic>> = merged
+        .sections
+        .par_iter()
+        .map(|section| match &section.content {
+            Content::Relocs(target, sources) => relocator.section(*target, sources),
+            _ => Ok(SectionRelocs::default()),
+        })
+        .collect();
+    let mut out = Relocated {
+        sections: Vec::with_capacity(results.len()),
+        used: vec![false; merged.symbols.len()],
+    };
+    for result in results {
+        let relocs = result.unwrap_or_else(|error| {
+            diags.push(error);
+            SectionRelocs::default()
+        });
+        for reloc in &relocs.kept {
+            out.used[reloc.symbol.0 as usize] = true;
+        }
+        out.sections.push(relocs);
+    }
+    out
+}
+
+struct Relocator<'a, 'o> {
+    cx: Context<'a, 'o>,
+    merged: &'o Merged,
+    layout: &'o Layout,
+}
+
+/// What to do with one relocation.
+enum Action {
+    Drop,
+    Keep { kind: u32, symbol: OutSymbolId },
+    Apply { value: u64, bank: u8, symbol: Option<OutSymbolId> },
+    Clear,
+}
+
+/// The place of a relocation: its input section and who owns it.
+struct Place<'n> {
+    from: InputSection,
+    object: ObjectId,
+    function: Option<FunctionId>,
+    target_name: &'n [u8],
+}
+
+impl<'a> Relocator<'a, '_> {
+    fn section(
+        &self,
+        target: SectionId,
+        sources: &[InputSection],
+    ) -> Result<SectionRelocs, Diagnostic> {
+        let mut out = SectionRelocs::default();
+        let function = self.merged.section(target).function;
+        let function = function.and_then(|id| self.cx.graph.function(id));
+        let target_name = self.merged.section_name(target);
+        for &from in sources {
+            let place = Place { from, object: from.object, function, target_name };
+            self.source(target, &place, &mut out)?;
+        }
+        out.kept.reverse();
+        out.resolved.reverse();
+        Ok(out)
+    }
+
+    fn source(
+        &self,
+        target: SectionId,
+        place: &Place<'_>,
+        out: &mut SectionRelocs,
+    ) -> Result<(), Diagnostic> {
+        let input = &self.cx.objects[place.object.0 as usize];
+        let Some(section) = input.cubin.section(place.from.section) else { return Ok(()) };
+        let Some(base) = self.merged.placement(place.object, section.info) else { return Ok(()) };
+        let size = input.cubin.section(section.info).map_or(0, |s| s.size);
+        debug_assert_eq!(base.section, target);
+        let relocs =
+            input.cubin.relocs(section).map_err(|e| self.error(place, "bad-relocation", &e))?;
+        for reloc in relocs {
+            let known = reloc::cuda(reloc.kind)
+                .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
+            if reloc.offset.checked_add(known.span() as u64).is_none_or(|end| end > size) {
+                return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
+            }
+            let addend = reloc.addend.unwrap_or(0);
+            let offset = base.offset + reloc.offset;
+            match self.action(place, &reloc)? {
+                Action::Drop => {}
+                Action::Clear => {
+                    out.patches.push(Patch { offset, kind: reloc.kind, value: 0, bank: 0 })
+                }
+                Action::Keep { kind, symbol } => {
+                    out.kept.push(OutReloc { offset, kind, symbol, addend });
+                }
+                Action::Apply { value, bank, symbol } => {
+                    let value = value.wrapping_add(addend as u64);
+                    out.patches.push(Patch { offset, kind: reloc.kind, value, bank });
+                    if self.cx.config.preserve_relocs
+                        && let Some(symbol) = symbol
+                    {
+                        out.resolved.push(OutReloc { offset, kind: reloc.kind, symbol, addend });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn action(&self, place: &Place<'_>, reloc: &Reloc) -> Result<Action, Diagnostic> {
+        let input = &self.cx.objects[place.object.0 as usize];
+        let Some(symbol) = input.cubin.symbol(reloc.symbol.0) else {
+            return Err(self.reloc_error(place, reloc, "symbol index out of range"));
+        };
+        if matches!(reloc.kind, kind::YIELD_OPCODE9_0 | kind::YIELD_CLEAR_PRED4_87) {
+            return Ok(Action::Drop);
+        }
+        if symbol.kind() == SymbolType::SECTION {
+            return Ok(self.section_symbol(place, &symbol, reloc));
+        }
+        let Some(id) = self.cx.resolution.id(place.object, reloc.symbol.0) else {
+            return Ok(Action::Drop);
+        };
+        if symbol.kind() == SymbolType::FUNC {
+            return Ok(self.function(place, &symbol, id, reloc));
+        }
+        self.object(place, &symbol, id, reloc)
+    }
+
+    fn section_symbol(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, reloc: &Reloc) -> Action {
+        let Some(at) = self.merged.placement(place.object, symbol.shndx) else {
+            return Action::Drop;
+        };
+        let section = self.merged.section(at.section);
+        match reloc::cuda(reloc.kind).map(|t| t.handler) {
+            Some(Handler::Linker | Handler::Either) => Action::Apply {
+                value: at.offset.wrapping_add(symbol.value),
+                bank: section.bank.unwrap_or(0),
+                symbol: section.symbol,
+            },
+            _ => match section.symbol {
+                Some(symbol) => Action::Keep { kind: reloc.kind, symbol },
+                None => Action::Drop,
+            },
+        }
+    }
+
+    fn function(
+        &self,
+        place: &Place<'_>,
+        symbol: &SymbolRef<'a>,
+        id: SymbolId,
+        reloc: &Reloc,
+    ) -> Action {
+        let live = self.cx.keeps(id);
+        let clears = matches!(reloc.kind, kind::UNUSED_CLEAR32 | kind::UNUSED_CLEAR64);
+        if is_weak_sensitive_debug(place.target_name) {
+            let at = Sighting { object: place.object, symbol: symbol.index.0 };
+            let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
+            let cut = self.merged.debug_cut.get(&id);
+            let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
+            if role == Role::Discarded || removed {
+                return Action::Drop;
+            }
+        }
+        if !live {
+            return if clears { Action::Clear } else { Action::Drop };
+        }
+        match self.merged.symbol_of[id.0 as usize] {
+            Some(symbol) if !clears => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
+            _ => Action::Drop,
+        }
+    }
+
+    /// Unified-table types become their plain counterparts in an executable.
+    fn final_kind(&self, number: u32) -> u32 {
+        if self.cx.config.relocatable {
+            return number;
+        }
+        match number {
+            kind::UNIFIED => kind::R64,
+            kind::UNIFIED_32 => kind::R32,
+            kind::UNIFIED_8_0..=kind::UNIFIED_8_56 => number - kind::UNIFIED_8_0 + kind::R8_0,
+            kind::UNIFIED32_LO_32 => kind::ABS32_LO_32,
+            kind::UNIFIED32_HI_32 => kind::ABS32_HI_32,
+            _ => number,
+        }
+    }
+
+    fn object(
+        &self,
+        place: &Place<'_>,
+        symbol: &SymbolRef<'a>,
+        id: SymbolId,
+        reloc: &Reloc,
+    ) -> Result<Action, Diagnostic> {
+        if is_unified_table(symbol.name) {
+            return Ok(Action::Drop);
+        }
+        let out = self.merged.symbol_of[id.0 as usize];
+        let handler = reloc::cuda(reloc.kind).map(|t| t.handler);
+        if matches!(handler, Some(Handler::Linker | Handler::Either)) {
+            if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id) {
+                return Ok(Action::Apply { value, bank, symbol: out });
+            }
+            if is_shared(symbol)
+                && let Some(value) = self.shared_value(place, symbol, id)
+            {
+                return Ok(Action::Apply { value, bank: 0, symbol: out });
+            }
+            if is_internal(symbol) && symbol.is_undefined() {
+                // `.nv.ptx.const0.size` of libcudadevrt: unknown, all ones.
+                return Ok(Action::Apply { value: u64::MAX, bank: 0, symbol: None });
+            }
+        }
+        Ok(match out {
+            Some(symbol) => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
+            None => Action::Drop,
+        })
+    }
+
+    /// The offset of a shared object. In a relocatable file local ones are
+    /// "resolved" to their `st_value`, the alignment; weak ones stay.
+    fn shared_value(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, id: SymbolId) -> Option<u64> {
+        if self.cx.config.relocatable {
+            return (symbol.binding() == Binding::LOCAL).then_some(symbol.value);
+        }
+        if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
+            return Some(value);
+        }
+        match place.function {
+            Some(function) => self.layout.shared.dynamic_start.get(&function).copied(),
+            None if self.cx.config.debug => self.layout.shared.dynamic_symbols.get(&id).copied(),
+            None => Some(u64::MAX),
+        }
+    }
+
+    fn error(
+        &self,
+        place: &Place<'_>,
+        code: &'static str,
+        what: &dyn std::fmt::Display,
+    ) -> Diagnostic {
+        let file = self.cx.objects[place.object.0 as usize].name;
+        Diagnostic::fatal(code, format_args!("{what} in '{file}'"))
+    }
+
+    fn reloc_error(&self, place: &Place<'_>, reloc: &Reloc, what: &str) -> Diagnostic {
+        let input = &self.cx.objects[place.object.0 as usize];
+        let symbol = input.cubin.symbol(reloc.symbol.0).map_or(String::new(), |s| text(s.name));
+        let kind = reloc::by_number(reloc.kind).map_or("unknown", |t| t.name);
+        Diagnostic::fatal("bad-relocation", format_args!("{what} in '{}'", input.name)).note(
+            format_args!(
+                "section {}, offset {:#x}, type {} ({kind}), symbol {} '{symbol}'",
+                text(place.target_name),
+                reloc.offset,
+                reloc.kind,
+                reloc.symbol.0
+            ),
+        )
+    }
+}
+
+/// Debug sections in which relocations against a losing weak copy are dropped.
+fn is_weak_sensitive_debug(target: &[u8]) -> bool {
+    matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
+}
+
+/// Symbols of the unified tables, which do not exist without an index file.
+fn is_unified_table(name: &[u8]) -> bool {
+    name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
+}

@@ -1,0 +1,445 @@
+//! Symbol resolution: which definition every name stands for.
+//!
+//! nvlink takes the inputs in order and merges each symbol into what it has
+//! seen before; the outcome is simulated here on names and numbers alone, so
+//! that later phases know the winner before they touch any section.
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::object::{Object, ObjectId, is_entry, is_internal};
+use cubin::consts::sto;
+use cubin::{Binding, SymbolRef, SymbolType};
+use hashbrown::{HashMap, HashTable};
+use std::hash::BuildHasher;
+
+/// A name of the link, or one local symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SymbolId(pub u32);
+
+/// One symbol table entry of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sighting {
+    /// The input.
+    pub object: ObjectId,
+    /// Index in its symbol table.
+    pub symbol: u32,
+}
+
+/// What a sighting turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The definition that the output contains.
+    Selected,
+    /// Was selected until a later input brought a better one.
+    Replaced,
+    /// A definition that lost against an earlier one.
+    Discarded,
+    /// Not a definition.
+    Reference,
+}
+
+/// What is known about one name.
+#[derive(Clone, Debug)]
+pub struct Symbol<'a> {
+    /// Name.
+    pub name: &'a [u8],
+    /// Function, as opposed to data.
+    pub function: bool,
+    /// Kernel.
+    pub entry: bool,
+    /// First input that mentions it.
+    pub first: Sighting,
+    /// The definition in force.
+    pub definition: Option<Sighting>,
+    /// Binding in the output.
+    pub binding: Binding,
+    /// Size every later mention must agree with; `None` when the first mention
+    /// was an array of unknown size.
+    pub checked_size: Option<u64>,
+    /// Size and alignment while it is a common symbol.
+    pub common: Option<Common>,
+}
+
+/// A common symbol: allocated by the linker unless somebody defines it.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// Largest size asked for.
+    pub size: u64,
+    /// Alignment of the first mention (later ones do not count).
+    pub align: u64,
+}
+
+/// The result of symbol resolution.
+#[derive(Debug)]
+pub struct Resolution<'a> {
+    /// All symbols in order of first mention.
+    pub symbols: Vec<Symbol<'a>>,
+    /// Per object and input symbol: the id; `NO_SYMBOL` for section symbols,
+    /// nameless ones and undefined locals.
+    pub ids: Vec<Vec<SymbolId>>,
+    /// Definitions that were in force for a while, oldest first.
+    pub replaced: HashMap<SymbolId, Vec<Sighting>, foldhash::fast::FixedState>,
+}
+
+/// In [`Resolution::ids`]: the input symbol takes no part in resolution.
+pub const NO_SYMBOL: SymbolId = SymbolId(u32::MAX);
+
+impl Resolution<'_> {
+    /// The id of an input symbol, if it has one.
+    pub fn id(&self, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+        let id = *self.ids.get(object.0 as usize)?.get(symbol as usize)?;
+        (id != NO_SYMBOL).then_some(id)
+    }
+
+    /// The symbol with this id.
+    pub fn get(&self, id: SymbolId) -> &Symbol<'_> {
+        &self.symbols[id.0 as usize]
+    }
+
+    /// What the sighting of `id` is.
+    pub fn role(&self, id: SymbolId, at: Sighting, defined: bool) -> Role {
+        if self.get(id).definition == Some(at) {
+            Role::Selected
+        } else if !defined {
+            Role::Reference
+        } else if self.replaced.get(&id).is_some_and(|r| r.contains(&at)) {
+            Role::Replaced
+        } else {
+            Role::Discarded
+        }
+    }
+
+    /// Whether this definition was in force at any time.
+    pub fn ever_selected(&self, id: SymbolId, at: Sighting) -> bool {
+        matches!(self.role(id, at, true), Role::Selected | Role::Replaced)
+    }
+}
+
+/// Resolves all inputs in order. Conflicts are reported as nvlink does: all of
+/// one input, then the link stops there (`None`).
+pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Resolution<'a>> {
+    let mut resolver = Resolver {
+        objects,
+        names: HashTable::new(),
+        hasher: foldhash::fast::FixedState::with_seed(0),
+        prototypes: HashMap::default(),
+        out: Resolution {
+            symbols: Vec::new(),
+            ids: Vec::with_capacity(objects.len()),
+            replaced: HashMap::default(),
+        },
+        errors: Vec::new(),
+    };
+    for (i, object) in objects.iter().enumerate() {
+        resolver.object(ObjectId(i as u32), object);
+        if !resolver.errors.is_empty() {
+            for error in resolver.errors {
+                diags.push(error);
+            }
+            diags.push(Diagnostic::fatal("merge-failed", "merge_elf failed"));
+            return None;
+        }
+    }
+    Some(resolver.out)
+}
+
+struct Resolver<'a, 'o> {
+    objects: &'o [Object<'a>],
+    names: HashTable<SymbolId>,
+    hasher: foldhash::fast::FixedState,
+    prototypes: HashMap<SymbolId, (&'a [u8], ObjectId), foldhash::fast::FixedState>,
+    out: Resolution<'a>,
+    errors: Vec<Diagnostic>,
+}
+
+impl<'a> Resolver<'a, '_> {
+    fn object(&mut self, id: ObjectId, object: &Object<'a>) {
+        self.out.ids.push(vec![NO_SYMBOL; object.cubin.symbol_count()]);
+        for symbol in object.cubin.symbols() {
+            if symbol.kind() == SymbolType::FUNC {
+                self.symbol(id, &symbol);
+            }
+        }
+        for symbol in object.cubin.symbols() {
+            if takes_part(&symbol) && symbol.kind() != SymbolType::FUNC {
+                self.symbol(id, &symbol);
+            }
+        }
+        for &(function, prototype) in &object.prototypes {
+            self.prototype(id, function, prototype);
+        }
+    }
+
+    fn symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
+        let at = Sighting { object, symbol: symbol.index.0 };
+        let id = if symbol.binding() == Binding::LOCAL || is_internal(symbol) {
+            self.create(at, symbol)
+        } else {
+            let hash = self.hasher.hash_one(symbol.name);
+            let symbols = &self.out.symbols;
+            let found =
+                self.names.find(hash, |id| symbols[id.0 as usize].name == symbol.name).copied();
+            match found {
+                Some(id) => {
+                    self.merge(id, at, symbol);
+                    id
+                }
+                None => {
+                    let id = self.create(at, symbol);
+                    let (symbols, hasher) = (&self.out.symbols, &self.hasher);
+                    self.names
+                        .insert_unique(hash, id, |id| hasher.hash_one(symbols[id.0 as usize].name));
+                    id
+                }
+            }
+        };
+        self.out.ids[object.0 as usize][symbol.index.0 as usize] = id;
+    }
+
+    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>) -> SymbolId {
+        let id = SymbolId(self.out.symbols.len() as u32);
+        let defined = !symbol.is_undefined() && !symbol.is_common();
+        self.out.symbols.push(Symbol {
+            name: symbol.name,
+            function: symbol.kind() == SymbolType::FUNC,
+            entry: symbol.kind() == SymbolType::FUNC && is_entry(symbol),
+            first: at,
+            definition: defined.then_some(at),
+            // An undefined weak reference becomes a plain one.
+            binding: if symbol.is_undefined() && symbol.binding() == Binding::WEAK {
+                Binding::GLOBAL
+            } else {
+                symbol.binding()
+            },
+            checked_size: (symbol.size != 0 || defined).then_some(symbol.size),
+            common: symbol.is_common().then_some(Common { size: symbol.size, align: symbol.value }),
+        });
+        id
+    }
+
+    fn merge(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
+        if self.conflicts(id, at, symbol) {
+            return;
+        }
+        let known = &self.out.symbols[id.0 as usize];
+        if symbol.is_undefined() {
+            return;
+        }
+        if symbol.is_common() {
+            self.merge_common(id, at, symbol);
+            return;
+        }
+        match known.definition {
+            None => self.define(id, at, symbol),
+            Some(old) => match (known.binding, symbol.binding()) {
+                (Binding::WEAK, Binding::WEAK) => {
+                    if known.function && self.is_better(id, at, old) {
+                        self.replace(id, old, at, symbol);
+                    }
+                }
+                (Binding::WEAK, _) => self.replace(id, old, at, symbol),
+                (_, Binding::WEAK) => {}
+                _ => {
+                    let error = self.multiple_definition(symbol.name, at, old);
+                    self.errors.push(error);
+                }
+            },
+        }
+    }
+
+    /// An initialised definition takes the place of a common symbol; a
+    /// zero-initialised one is placed, but the symbol still gets common storage
+    /// (quirk, seen on 40 random mixes).
+    fn define(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
+        let file = self.file(at);
+        let initialised = self.is_initialised(at);
+        let known = &mut self.out.symbols[id.0 as usize];
+        if let Some(common) = known.common {
+            if symbol.binding() == Binding::WEAK && !initialised {
+                // A weak zero-initialised definition loses against a common one.
+                return;
+            }
+            if initialised && common.size > symbol.size {
+                let name = text(known.name);
+                self.errors.push(common_too_large(&name, file));
+                return;
+            }
+            if initialised {
+                known.common = None;
+            }
+        }
+        known.definition = Some(at);
+        known.binding = symbol.binding();
+        known.entry |= known.function && is_entry(symbol);
+    }
+
+    fn replace(&mut self, id: SymbolId, old: Sighting, at: Sighting, symbol: &SymbolRef<'a>) {
+        self.out.replaced.entry(id).or_default().push(old);
+        let known = &mut self.out.symbols[id.0 as usize];
+        known.definition = Some(at);
+        known.binding = symbol.binding();
+    }
+
+    fn merge_common(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
+        let file = self.file(at);
+        let known = &self.out.symbols[id.0 as usize];
+        let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
+        let weak = known.binding == Binding::WEAK;
+        let known = &mut self.out.symbols[id.0 as usize];
+        let common = Common { size: symbol.size, align: symbol.value };
+        match (&mut known.common, known.definition) {
+            (Some(known), _) => known.size = known.size.max(symbol.size),
+            (None, None) => {
+                known.common = Some(common);
+                known.binding = symbol.binding();
+            }
+            (None, Some(_)) if initialised => {
+                if known.checked_size.is_some_and(|size| symbol.size > size) {
+                    let name = text(known.name);
+                    self.errors.push(common_too_large(&name, file));
+                }
+            }
+            (None, Some(_)) if weak => known.common = Some(common),
+            (None, Some(old)) => {
+                let error = self.multiple_definition(symbol.name, at, old);
+                self.errors.push(error);
+            }
+        }
+    }
+
+    fn multiple_definition(&self, name: &[u8], at: Sighting, old: Sighting) -> Diagnostic {
+        Diagnostic::error(
+            "multiple-definition",
+            format_args!(
+                "Multiple definition of '{}' in '{}', first defined in '{}'",
+                text(name),
+                self.file(at),
+                self.file(old)
+            ),
+        )
+    }
+
+    /// Whether a definition has bytes in the file.
+    fn is_initialised(&self, at: Sighting) -> bool {
+        let cubin = &self.objects[at.object.0 as usize].cubin;
+        let section = cubin.symbol(at.symbol).and_then(|s| cubin.section(s.shndx));
+        section.is_some_and(|s| !s.kind.is_nobits())
+    }
+
+    /// Size, space, kernel and managed mismatches; `true` if there was one.
+    fn conflicts(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) -> bool {
+        let known = &self.out.symbols[id.0 as usize];
+        let first = known.first;
+        let earlier = self.sighted(known.definition.unwrap_or(first));
+        let before = self.errors.len();
+        let mismatch = |code, what: &str| {
+            Diagnostic::error(
+                code,
+                format_args!(
+                    "{what} doesn't match for '{}' in '{}', first specified in '{}'",
+                    text(symbol.name),
+                    self.file(at),
+                    self.file(first)
+                ),
+            )
+        };
+        let function = symbol.kind() == SymbolType::FUNC;
+        let mut errors = Vec::new();
+        if known.function != function {
+            errors.push(mismatch("space-mismatch", "Memory space"));
+        } else if function {
+            if known.entry != is_entry(symbol) {
+                errors.push(Diagnostic::error(
+                    "kernel-mismatch",
+                    format_args!("Function '{}' not declared __global__ in all source files", {
+                        let name = text(symbol.name);
+                        crate::demangle::demangle(&name).unwrap_or(name)
+                    }),
+                ));
+            }
+        } else if let Some(earlier) = earlier {
+            let common = symbol.is_common() || known.common.is_some();
+            if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
+                errors.push(mismatch("space-mismatch", "Memory space"));
+            }
+            if !common && known.checked_size.is_some_and(|s| s != symbol.size && symbol.size != 0) {
+                errors.push(mismatch("size-mismatch", "Size"));
+            }
+            if (earlier.other ^ symbol.other) & sto::MANAGED != 0 {
+                errors.push(mismatch("managed-mismatch", "Managed attribute"));
+            }
+        }
+        self.errors.extend(errors);
+        self.errors.len() > before
+    }
+
+    fn prototype(&mut self, object: ObjectId, function: u32, prototype: &'a [u8]) {
+        let Some(id) = self.out.id(object, function) else { return };
+        let symbol = &self.out.symbols[id.0 as usize];
+        if symbol.binding == Binding::LOCAL {
+            return;
+        }
+        let definer = symbol.definition.map_or(object, |d| d.object);
+        match self.prototypes.get(&id) {
+            None => {
+                self.prototypes.insert(id, (prototype, object));
+            }
+            Some(&(known, _)) if known == prototype => {}
+            Some(_) => {
+                let error = Diagnostic::error(
+                    "prototype-mismatch",
+                    format_args!(
+                        "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
+                        text(symbol.name),
+                        self.objects[object.0 as usize].name,
+                        self.objects[definer.0 as usize].name
+                    ),
+                );
+                self.errors.push(error);
+            }
+        }
+    }
+
+    /// Of two weak functions the one with fewer registers is taken; among
+    /// equals, one for a newer virtual architecture than the first definition's.
+    fn is_better(&self, id: SymbolId, new: Sighting, old: Sighting) -> bool {
+        let virtual_sm = |at: Sighting| self.objects[at.object.0 as usize].virtual_sm;
+        let first = self.out.replaced.get(&id).and_then(|r| r.first()).copied().unwrap_or(old);
+        match self.registers(new).cmp(&self.registers(old)) {
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Equal => virtual_sm(new) > virtual_sm(first),
+            std::cmp::Ordering::Greater => false,
+        }
+    }
+
+    fn registers(&self, at: Sighting) -> u32 {
+        self.objects[at.object.0 as usize].registers(at.symbol)
+    }
+
+    fn file(&self, at: Sighting) -> &'a str {
+        self.objects[at.object.0 as usize].name
+    }
+
+    fn sighted(&self, at: Sighting) -> Option<SymbolRef<'a>> {
+        self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
+    }
+}
+
+/// Section symbols, nameless symbols and undefined locals (labels of debug
+/// files) are not resolved.
+fn takes_part(symbol: &SymbolRef<'_>) -> bool {
+    symbol.kind() != SymbolType::SECTION
+        && !symbol.name.is_empty()
+        && !(symbol.is_undefined() && symbol.binding() == Binding::LOCAL && !is_internal(symbol))
+}
+
+fn common_too_large(name: &str, file: &str) -> Diagnostic {
+    Diagnostic::error(
+        "common-too-large",
+        format_args!("Common symbol '{name}' in file '{file}' has larger size than initialization"),
+    )
+}
+
+/// A symbol name for a message.
+pub fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}

@@ -1,0 +1,46 @@
+//! References that nothing defines.
+
+use crate::builtins::is_builtin_function;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::merge::{Context, List, Meaning, Merged};
+use crate::object::is_shared;
+use crate::resolve::{Symbol, text};
+use cubin::SymbolType;
+use cubin::consts::sto;
+
+/// Reports undefined symbols in output order.
+pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
+    if cx.config.relocatable {
+        return;
+    }
+    for symbol in merged.symbols.iter().filter(|s| s.list == List::Global) {
+        let Meaning::Symbol(id) = symbol.meaning else { continue };
+        let symbol = cx.resolution.get(id);
+        if symbol.definition.is_none() && symbol.common.is_none() && !may_stay(cx, symbol) {
+            let file = cx.objects[symbol.first.object.0 as usize].name;
+            diags.push(Diagnostic::error(
+                "undefined-symbol",
+                format_args!("Undefined reference to '{}' in '{file}'", text(symbol.name)),
+            ));
+        }
+    }
+}
+
+/// Names that the driver, or nobody, needs to define.
+fn may_stay(cx: Context<'_, '_>, symbol: &Symbol<'_>) -> bool {
+    if symbol.function {
+        return is_builtin_function(symbol.name);
+    }
+    let Some(input) = cx.input_symbol(symbol.first) else { return false };
+    let image = matches!(
+        input.kind(),
+        SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
+    );
+    let global = input.other & sto::SPACE == sto::GLOBAL;
+    image
+        || is_shared(&input)
+        || symbol.name.starts_with(b"__UFT")
+        || symbol.name.starts_with(b"__UDT")
+        || symbol.name.starts_with(b".nv.reservedSmem")
+        || (global && cx.config.allow_undefined_globals)
+}
