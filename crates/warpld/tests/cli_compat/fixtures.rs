@@ -1,0 +1,105 @@
+//! Inputs of the comparison, compiled once by the toolkit under test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The toolkit that `WARPLD_TOOLKIT` names.
+pub struct Toolkit {
+    root: PathBuf,
+}
+
+impl Toolkit {
+    pub fn from_env() -> Option<Self> {
+        let root = PathBuf::from(std::env::var_os("WARPLD_TOOLKIT")?);
+        assert!(root.join("bin/nvlink").exists(), "WARPLD_TOOLKIT has no bin/nvlink");
+        Some(Self { root })
+    }
+    pub fn tool(&self, name: &str) -> PathBuf {
+        self.root.join("bin").join(name)
+    }
+    pub fn library_folder(&self) -> PathBuf {
+        ["lib64", "lib"].map(|l| self.root.join(l)).into_iter().find(|p| p.exists()).unwrap()
+    }
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+const CUBINS: &[&str] = &[
+    "a", "b", "b2", "c", "d", "e", "und", "undvar", "rec", "size", "space", "smem", "const",
+    "const2", "global", "device", "virt", "cdp",
+];
+const OBJECTS: &[&str] = &["a", "b", "c", "d", "e", "und", "cdp", "empty"];
+
+/// A folder with all inputs; built when it is not there yet.
+pub fn build(toolkit: &Toolkit) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli_compat/inputs");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-inputs");
+    let newest = std::fs::read_dir(&sources)
+        .unwrap()
+        .chain(std::fs::read_dir(sources.parent().unwrap()).unwrap())
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name() != "cases.rs" && entry.file_name() != "main.rs")
+        .map(|entry| entry.metadata().unwrap().modified().unwrap())
+        .max();
+    let stamp = folder.join("stamp");
+    if std::fs::metadata(&stamp).and_then(|m| m.modified()).ok() > newest {
+        return folder;
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let nvcc = |args: &[&str]| {
+        run(Command::new(toolkit.tool("nvcc"))
+            .current_dir(&folder)
+            .arg("-I")
+            .arg(&sources)
+            .args(args));
+    };
+    let source = |name: &str| sources.join(format!("{name}.cu")).to_str().unwrap().to_owned();
+    for name in CUBINS {
+        nvcc(&[
+            "-arch=sm_90",
+            "-rdc=true",
+            "-cubin",
+            "-o",
+            &format!("{name}.cubin"),
+            &source(name),
+        ]);
+    }
+    for name in OBJECTS {
+        nvcc(&["-arch=sm_90", "-dc", "-o", &format!("{name}.o"), &source(name)]);
+    }
+    nvcc(&["-arch=sm_80", "-rdc=true", "-cubin", "-o", "a80.cubin", &source("a")]);
+    nvcc(&["-arch=sm_80", "-rdc=true", "-cubin", "-o", "b80.cubin", &source("b")]);
+    nvcc(&["-gencode=arch=compute_80,code=sm_80", "-dc", "-o", "b80.o", &source("b")]);
+    nvcc(&["-arch=sm_90", "-rdc=true", "-fatbin", "-o", "b.fatbin", &source("b")]);
+    nvcc(&["-arch=sm_90", "-c", "-o", "whole.o", &source("b")]);
+    nvcc(&["-arch=sm_90", "-rdc=true", "-G", "-cubin", "-o", "ag.cubin", &source("a")]);
+    gcc(&folder);
+    archives(&folder);
+    std::fs::write(stamp, "").unwrap();
+    folder
+}
+
+fn gcc(folder: &Path) {
+    std::fs::write(folder.join("plain.c"), "int plain(void) { return 3; }\n").unwrap();
+    run(Command::new("gcc").current_dir(folder).args(["-c", "plain.c", "-o", "plain.o"]));
+    run(Command::new("gcc").current_dir(folder).args(["-shared", "plain.o", "-o", "plain.so"]));
+}
+
+fn archives(folder: &Path) {
+    for (archive, members) in [
+        ("libbd.a", &["b.o", "d.o"][..]),
+        ("libplain.a", &["plain.o"]),
+        ("libmixed.a", &["plain.o", "b.o"]),
+        ("libcubin.a", &["b.cubin"]),
+    ] {
+        run(Command::new("ar").current_dir(folder).arg("rcs").arg(archive).args(members));
+    }
+    std::fs::write(folder.join("empty.a"), "!<arch>\n").unwrap();
+    std::fs::write(folder.join("nothing.o"), "").unwrap();
+    std::fs::write(folder.join("short.o"), "short").unwrap();
+    std::fs::write(folder.join("text.o"), "text ".repeat(40)).unwrap();
+}

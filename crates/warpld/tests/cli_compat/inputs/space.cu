@@ -1,0 +1,3 @@
+extern __device__ int dv[4];
+extern __constant__ int gv;
+__global__ void ksp(int *p) { *p = gv; }
