@@ -8,6 +8,7 @@ pub mod compat;
 pub mod config;
 pub mod demangle;
 pub mod diag;
+pub mod dump;
 pub mod extract;
 pub mod finalize;
 pub mod flavour;

@@ -7,7 +7,6 @@ mod names;
 mod table;
 mod text;
 
-use crate::load::Opened;
 use clap::Parser;
 use cubin::{Cubin, FileKind, ReadError};
 use std::ffi::OsString;
@@ -35,15 +34,15 @@ struct Args {
 
 /// Why a file cannot be shown.
 #[derive(Debug, Error)]
-enum DumpError {
+enum DumpError<'e> {
     #[error("{0}")]
-    Io(#[from] io::Error),
+    Read(&'e io::Error),
     #[error("not a device ELF file")]
     NotElf,
     #[error("a host file; `warpld extract` gets the device images out of it")]
     Host,
     #[error("{0}")]
-    Read(#[from] ReadError),
+    Malformed(#[from] ReadError),
 }
 
 /// Runs the command with what follows `dump`; returns the exit status.
@@ -84,19 +83,13 @@ fn run(args: &Args) -> io::Result<bool> {
     let mut shown = 0;
     for path in &args.files {
         let name = path.display().to_string();
-        let bytes = match read(path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                good = false;
-                complain(&name, &error);
-                continue;
-            }
-        };
-        let cubin = match parse(bytes.bytes()) {
+        let bytes = read(path);
+        let parsed = bytes.as_ref().map_err(DumpError::Read).and_then(|bytes| parse(bytes));
+        let cubin = match parsed {
             Ok(cubin) => cubin,
             Err(error) => {
                 good = false;
-                complain(&name, &error);
+                eprintln!("warpld dump: {name}: {error}");
                 continue;
             }
         };
@@ -119,34 +112,16 @@ fn run(args: &Args) -> io::Result<bool> {
     Ok(good)
 }
 
-fn complain(name: &str, error: &DumpError) {
-    eprintln!("warpld dump: {name}: {error}");
-}
-
-enum Bytes {
-    Read(Vec<u8>),
-    Mapped(Opened),
-}
-
-impl Bytes {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Read(bytes) => bytes,
-            Self::Mapped(opened) => opened.bytes(),
-        }
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if path != Path::new("-") {
+        return std::fs::read(path);
     }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
-fn read(path: &Path) -> Result<Bytes, DumpError> {
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
-        return Ok(Bytes::Read(bytes));
-    }
-    Ok(Bytes::Mapped(Opened::file(path, false)))
-}
-
-fn parse(bytes: &[u8]) -> Result<Cubin<'_>, DumpError> {
+fn parse(bytes: &[u8]) -> Result<Cubin<'_>, DumpError<'static>> {
     match cubin::identify(bytes) {
         FileKind::NotElf => Err(DumpError::NotElf),
         FileKind::HostElf => Err(DumpError::Host),

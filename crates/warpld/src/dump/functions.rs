@@ -1,0 +1,127 @@
+//! What each kernel and device function uses.
+
+use cubin::attr::{Attr, KernelParam, ParamBank};
+use cubin::classify::{self, SectionClass, SymbolClass};
+use cubin::consts::shf;
+use cubin::{Cubin, SectionRef, SymbolRef, info};
+use std::collections::{BTreeMap, HashMap};
+
+/// One function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Function<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) kernel: bool,
+    pub(super) code: u64,
+    pub(super) registers: Option<u32>,
+    pub(super) barriers: Option<u32>,
+    pub(super) frame: Option<u32>,
+    pub(super) min_stack: Option<u32>,
+    pub(super) shared: u64,
+    pub(super) local: u64,
+    /// Bytes per constant bank.
+    pub(super) constant: BTreeMap<u8, u64>,
+    pub(super) parameters: Vec<KernelParam>,
+    pub(super) parameter_bank: Option<ParamBank>,
+}
+
+/// All functions that have code here, in symbol order.
+pub(super) fn functions<'a>(cubin: &Cubin<'a>) -> Vec<Function<'a>> {
+    let module = module_values(cubin);
+    let owned = owned_sections(cubin);
+    let mut all = Vec::new();
+    for symbol in cubin.symbols() {
+        let class = classify::symbol(cubin, &symbol);
+        if matches!(class, SymbolClass::Kernel | SymbolClass::Function) {
+            let kernel = class == SymbolClass::Kernel;
+            all.push(function(cubin, &symbol, kernel, &module, &owned));
+        }
+    }
+    all
+}
+
+/// Values of the module's `.nv.info`, by attribute and symbol.
+type ModuleValues = HashMap<(Attr, u32), u32>;
+
+fn module_values(cubin: &Cubin<'_>) -> ModuleValues {
+    let mut values = HashMap::new();
+    for section in cubin.sections() {
+        let found = classify::section(section);
+        if found.class != SectionClass::Info(None) || found.mercury {
+            continue;
+        }
+        for record in info::records(section.data).map_while(Result::ok) {
+            let wanted = [Attr::REGCOUNT, Attr::FRAME_SIZE, Attr::MIN_STACK_SIZE];
+            if let (Some(symbol), Some(value)) = (record.word(0), record.word(1))
+                && wanted.contains(&record.attr())
+            {
+                values.insert((record.attr(), symbol), value);
+            }
+        }
+    }
+    values
+}
+
+/// The sections that say which text section they belong to.
+fn owned_sections<'c, 'a>(cubin: &'c Cubin<'a>) -> HashMap<u32, Vec<&'c SectionRef<'a>>> {
+    let mut owned: HashMap<u32, Vec<_>> = HashMap::new();
+    for section in cubin.sections() {
+        if section.flags & (shf::INFO_LINK | shf::MERCURY) == shf::INFO_LINK {
+            owned.entry(section.info).or_default().push(section);
+        }
+    }
+    owned
+}
+
+fn function<'a>(
+    cubin: &Cubin<'a>,
+    symbol: &SymbolRef<'a>,
+    kernel: bool,
+    module: &ModuleValues,
+    owned: &HashMap<u32, Vec<&SectionRef<'a>>>,
+) -> Function<'a> {
+    let value = |attr| module.get(&(attr, symbol.index.0)).copied();
+    let mut f = Function {
+        name: symbol.name,
+        kernel,
+        code: symbol.size,
+        registers: value(Attr::REGCOUNT),
+        frame: value(Attr::FRAME_SIZE),
+        min_stack: value(Attr::MIN_STACK_SIZE),
+        ..Function::default()
+    };
+    let Some(text) = cubin.section(symbol.shndx).filter(|_| !symbol.reserved) else {
+        return f;
+    };
+    // Before CUDA 13 the header of the text section counts the barriers.
+    let barriers = ((text.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32;
+    f.barriers = (barriers > 0).then_some(barriers);
+    // Only the function that the text section belongs to owns what goes with
+    // it, not an alias or an out-of-line helper in the same section.
+    if text.info & 0x00ff_ffff != symbol.index.0 {
+        return f;
+    }
+    for section in owned.get(&symbol.shndx).into_iter().flatten() {
+        match classify::section(section).class {
+            SectionClass::Shared(_) => f.shared += section.size,
+            SectionClass::Local(_) => f.local += section.size,
+            SectionClass::Constant { bank, .. } => {
+                *f.constant.entry(bank).or_default() += section.size;
+            }
+            SectionClass::Info(_) => own_attributes(section, &mut f),
+            _ => {}
+        }
+    }
+    f
+}
+
+fn own_attributes(section: &SectionRef<'_>, f: &mut Function<'_>) {
+    for record in info::records(section.data).map_while(Result::ok) {
+        match record.attr() {
+            Attr::NUM_BARRIERS => f.barriers = Some(record.value.into()),
+            Attr::KPARAM_INFO => f.parameters.extend(record.payload_as::<KernelParam>()),
+            Attr::PARAM_CBANK => f.parameter_bank = record.payload_as(),
+            _ => {}
+        }
+    }
+    f.parameters.sort_by_key(|p| p.ordinal.get());
+}
