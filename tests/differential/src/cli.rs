@@ -1,7 +1,10 @@
 //! The command line.
 
+use crate::cuda;
 use crate::generate;
 use crate::judge;
+use crate::named;
+use crate::nccl;
 use crate::program::Sm;
 use crate::runner::{self, Job, Settings};
 use crate::tools::Tools;
@@ -11,6 +14,7 @@ use std::path::PathBuf;
 const HELP: &str = "\
 differential run [options]        random programs (and what --with names)
 differential soak [options]       the same for many seeds: --seeds 1000000..1005000 by default
+differential case [NAME]          the named cases (or those with NAME in their name)
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
@@ -18,7 +22,11 @@ options
   --warpld PATH     the linker under test; without it nvlink runs alone
   --work DIR        objects, running and failed cases (default: target/differential)
   --seeds A..B      seeds of random programs
+  --name TEXT       only cases whose name contains TEXT
+  --cuda DIR        also the CUDA C++ programs of that folder
   --sm LIST         classic, mercury, all or names with commas (default: classic)
+  --nccl FILE       also the device link of that libnccl.so.2
+  --cases DIR       also the named cases of that folder
   --every-sm        each seed on every target, not on one of them in turn
   --links N         links per program (default 3)
   --jobs N          threads (default 2)
@@ -38,7 +46,11 @@ pub struct Options {
     pub links: usize,
     pub settings: Settings,
     pub out: Option<PathBuf>,
+    pub cuda: Option<PathBuf>,
+    pub nccl: Option<PathBuf>,
+    pub cases: Option<PathBuf>,
     pub names: Vec<String>,
+    pub only: Option<String>,
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
@@ -61,7 +73,11 @@ fn parse(args: &[String]) -> Result<Options, String> {
             messages: false,
         },
         out: None,
+        cuda: None,
+        nccl: None,
+        cases: None,
         names: Vec::new(),
+        only: None,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -76,6 +92,9 @@ fn parse(args: &[String]) -> Result<Options, String> {
                 let list = value()?;
                 options.sms = Sm::parse_list(list).ok_or(format!("unknown targets {list}"))?;
             }
+            "--cuda" => options.cuda = Some(value()?.into()),
+            "--nccl" => options.nccl = Some(value()?.into()),
+            "--cases" => options.cases = Some(value()?.into()),
             "--every-sm" => options.every_sm = true,
             "--links" => options.links = number(value()?)?,
             "--jobs" => options.settings.jobs = number(value()?)?.max(1),
@@ -84,6 +103,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--statistics" => options.settings.statistics = true,
             "--messages" => options.settings.messages = true,
             "--shown" => options.settings.shown = number(value()?)?,
+            "--name" => options.only = Some(value()?.clone()),
             "--out" => options.out = Some(value()?.into()),
             _ if arg.starts_with('-') => return Err(format!("unknown option {arg}\n{HELP}")),
             _ => options.names.push(arg.clone()),
@@ -141,13 +161,32 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             }
             run(&options)
         }
+        "case" => {
+            options.cases.get_or_insert("tests/differential/cases".into());
+            options.only = options.names.first().cloned();
+            run(&options)
+        }
         "gen" => write_program(&options),
         _ => Err(HELP.into()),
     }
 }
 
 fn run(options: &Options) -> Result<bool, String> {
-    let jobs = random_jobs(options);
+    let mut jobs = random_jobs(options);
+    let mut cases = Vec::new();
+    if let Some(folder) = &options.cases {
+        cases.extend(named::cases(folder, &options.sms)?);
+    }
+    if let Some(folder) = &options.cuda {
+        cases.extend(cuda::cases(&options.tools, folder, options.settings.jobs, &options.sms)?);
+    }
+    if let Some(library) = &options.nccl {
+        cases.extend(nccl::cases(&options.tools, library, &options.sms)?);
+    }
+    if let Some(text) = &options.only {
+        cases.retain(|case| case.name.contains(text));
+    }
+    jobs.extend(cases.into_iter().map(|case| Job::Fixed(Box::new(case))));
     let report =
         runner::run(&options.tools, &jobs, &options.settings).map_err(|e| e.to_string())?;
     report.print(&options.settings);

@@ -26,7 +26,7 @@ pub enum Verdict {
     Crash,
     /// One of them ran out of time.
     Timeout,
-    /// The inputs could not be made.
+    /// The inputs could not be made, or nvlink does not do what the case says.
     Unbuilt,
 }
 
@@ -120,6 +120,14 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
     };
     let mut detail = Vec::new();
     let verdict = verdict(link, folder, &nvlink, warpld.as_ref(), &mut detail);
+    let verdict = match link.expected {
+        Some(expected) if nvlink.status != Some(expected) => {
+            detail.push(format!("nvlink should exit with {expected}, not {:?}", nvlink.status));
+            detail.extend(nvlink.text.lines().take(4).map(str::to_owned));
+            Verdict::Unbuilt
+        }
+        _ => verdict,
+    };
     let same_messages = warpld.as_ref().is_none_or(|w| messages(&w.text) == messages(&nvlink.text));
     if link.args.iter().any(|arg| arg == "-r") {
         let output = folder.join(NVLINK_OUT).join(&link.output);

@@ -3,9 +3,12 @@
 
 mod cli;
 mod compare;
+mod cuda;
 mod generate;
 mod hostobj;
 mod judge;
+mod named;
+mod nccl;
 mod program;
 mod reduce;
 mod rng;

@@ -155,6 +155,8 @@ pub struct Link {
     pub args: Vec<String>,
     /// Output file name.
     pub output: String,
+    /// Exit status nvlink must have, where the case says so.
+    pub expected: Option<i32>,
     /// Side file the linker is asked for, compared as well.
     pub side_file: Option<String>,
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longest time any single program may take.
-pub const TIME_LIMIT: Duration = Duration::from_secs(60);
+pub const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -115,6 +115,7 @@ pub fn choose(
             .find_map(|arg| arg.strip_prefix("--register-link-binaries=").map(str::to_owned)),
         args,
         output: format!("{label}.cubin"),
+        expected: None,
     };
     let mut links = vec![link("plain", &inputs, Vec::new())];
     let total: usize = VARIATIONS.iter().map(|v| v.1).sum();

@@ -1,0 +1,2 @@
+// No device code at all.
+int answer() { return 42; }

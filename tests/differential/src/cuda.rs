@@ -1,0 +1,230 @@
+//! Programs in CUDA C++: compiled once with nvcc, then linked in many ways.
+
+use crate::program::{Case, Link, Sm};
+use crate::tools::{self, Tools};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A line of `programs.txt`.
+struct Program {
+    name: String,
+    sources: Vec<String>,
+    flags: Vec<String>,
+    sms: Vec<Sm>,
+    cubins: bool,
+    base: Vec<String>,
+}
+
+fn read_programs(folder: &Path) -> Result<Vec<Program>, String> {
+    let path = folder.join("programs.txt");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut programs = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [name, sources, flags, sms, kind, base] = fields[..] else {
+            return Err(format!("{}: not six fields: {line}", path.display()));
+        };
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        programs.push(Program {
+            name: name.into(),
+            sources: words(sources),
+            flags: words(flags),
+            sms: Sm::parse_list(sms).ok_or(format!("unknown targets {sms}"))?,
+            cubins: kind == "cubin",
+            base: words(base),
+        });
+    }
+    Ok(programs)
+}
+
+/// Something nvcc has to make.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Unit {
+    source: String,
+    flags: Vec<String>,
+    /// Options that name the targets and the kind of output.
+    targets: Vec<String>,
+}
+
+/// Options for one object with code for all of `sms`: one front-end pass for
+/// the plain targets, one more for each with a suffix.
+fn object_targets(sms: &[Sm]) -> Vec<String> {
+    let plain: Vec<&Sm> = sms.iter().filter(|sm| sm.suffix.is_none()).collect();
+    let mut out = vec!["-dc".to_owned()];
+    if let Some(oldest) = plain.iter().map(|sm| sm.number).min() {
+        let codes: Vec<String> = plain.iter().map(|sm| sm.to_string()).collect();
+        out.push(format!("-gencode=arch=compute_{oldest},code=[{}]", codes.join(",")));
+    }
+    for sm in sms.iter().filter(|sm| sm.suffix.is_some()) {
+        let name = sm.to_string();
+        out.push(format!("-gencode=arch={},code={name}", name.replace("sm_", "compute_")));
+    }
+    out
+}
+
+/// Compiles what the programs in `folder` need and returns their cases.
+pub fn cases(tools: &Tools, folder: &Path, jobs: usize, sms: &[Sm]) -> Result<Vec<Case>, String> {
+    let folder = &std::path::absolute(folder).map_err(|e| e.to_string())?;
+    let programs = read_programs(folder)?;
+    let mut wanted = Vec::new();
+    for program in &programs {
+        for source in &program.sources {
+            let unit =
+                |targets| Unit { source: source.clone(), flags: program.flags.clone(), targets };
+            if program.cubins {
+                let one =
+                    |sm: &Sm| unit(vec!["-dc".into(), "-cubin".into(), format!("-arch={sm}")]);
+                wanted.extend(program.sms.iter().map(one));
+            } else {
+                wanted.push(unit(object_targets(&program.sms)));
+            }
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+    let made = compile_all(tools, folder, jobs, &wanted)?;
+    let mut cases = Vec::new();
+    for program in &programs {
+        for &sm in program.sms.iter().filter(|sm| sms.contains(sm)) {
+            cases.push(case(program, sm, &made)?);
+        }
+    }
+    Ok(cases)
+}
+
+fn case(program: &Program, sm: Sm, made: &BTreeMap<Unit, PathBuf>) -> Result<Case, String> {
+    let mut files = Vec::new();
+    for source in &program.sources {
+        let targets = if program.cubins {
+            vec!["-dc".into(), "-cubin".into(), format!("-arch={sm}")]
+        } else {
+            object_targets(&program.sms)
+        };
+        let unit = Unit { source: source.clone(), flags: program.flags.clone(), targets };
+        let path = made.get(&unit).ok_or(format!("{source} was not compiled"))?;
+        let suffix = if program.cubins { "cubin" } else { "o" };
+        files.push((format!("{}.{suffix}", source.trim_end_matches(".cu")), path.clone()));
+    }
+    let inputs: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    Ok(Case {
+        name: format!("cuda-{}-{sm}", program.name),
+        sm,
+        modules: Vec::new(),
+        files,
+        links: links(program, sm, &inputs),
+        features: BTreeMap::new(),
+        conflict: None,
+    })
+}
+
+/// The same set of links for every program.
+fn links(program: &Program, sm: Sm, inputs: &[String]) -> Vec<Link> {
+    let reversed: Vec<String> = inputs.iter().rev().cloned().collect();
+    let relink = vec!["relink-1.cubin".to_owned()];
+    let sets: &[(&str, &[String], &str)] = &[
+        ("plain", inputs, ""),
+        ("reversed", &reversed, ""),
+        (
+            "nvcc-like",
+            inputs,
+            "-m64 -cpu-arch=X86_64 -lcudadevrt -L{lib} --register-link-binaries=reg.c",
+        ),
+        ("g", inputs, "-g"),
+        ("g-suppressed", inputs, "-g -suppress-debug-info"),
+        ("relink-1", inputs, "-r"),
+        ("relink-2", &relink, ""),
+        ("ignore-host-info", inputs, "--ignore-host-info"),
+        ("kernels-used", inputs, "--kernels-used=a,e"),
+        ("preserve-relocs", inputs, "--preserve-relocs"),
+        ("force-rela", inputs, "--force-rela"),
+        ("verbose", inputs, "-v"),
+        ("callgraph", inputs, "-dump-callgraph"),
+    ];
+    sets.iter()
+        .map(|&(label, inputs, args)| {
+            let mut args: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
+            if label != "nvcc-like" {
+                args.extend(program.base.iter().cloned());
+            }
+            Link {
+                label: label.into(),
+                sm,
+                inputs: inputs.to_vec(),
+                side_file: args
+                    .iter()
+                    .find_map(|a| a.strip_prefix("--register-link-binaries=").map(str::to_owned)),
+                args,
+                output: format!("{label}.cubin"),
+                expected: None,
+            }
+        })
+        .collect()
+}
+
+fn compile_all(
+    tools: &Tools,
+    folder: &Path,
+    jobs: usize,
+    units: &[Unit],
+) -> Result<BTreeMap<Unit, PathBuf>, String> {
+    let headers = headers(folder)?;
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        let work = || -> Result<(), String> {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(unit) = units.get(at) else { return Ok(()) };
+                let path = compile(tools, folder, unit, &headers)?;
+                made.lock().map_err(|e| e.to_string())?.insert(unit.clone(), path);
+            }
+        };
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| "nvcc thread panicked".to_owned())?)
+    })?;
+    made.into_inner().map_err(|e| e.to_string())
+}
+
+/// The headers of the folder, whose content is part of every key.
+fn headers(folder: &Path) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    let mut names: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(|e| e.to_string())?
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "h"))
+        .collect();
+    names.sort();
+    for name in names {
+        all.extend(fs::read(name).map_err(|e| e.to_string())?);
+    }
+    Ok(all)
+}
+
+fn compile(tools: &Tools, folder: &Path, unit: &Unit, headers: &[u8]) -> Result<PathBuf, String> {
+    let source = folder.join(&unit.source);
+    let text = fs::read(&source).map_err(|e| format!("{}: {e}", source.display()))?;
+    let flags = [unit.flags.join(" "), unit.targets.join(" ")].join(" ");
+    let key = tools::content_key(&[&text, headers, flags.as_bytes(), unit.source.as_bytes()]);
+    let cached = tools.cache().join(format!("{key}.nvcc"));
+    if cached.exists() {
+        return Ok(cached);
+    }
+    let work = tools.work.join("run").join(&key);
+    fs::create_dir_all(&work).map_err(|e| e.to_string())?;
+    let output = work.join("out");
+    let mut command = Command::new(tools.program("nvcc"));
+    command.args(&unit.targets).args(&unit.flags).arg("-w").arg(&source).arg("-o").arg(&output);
+    let outcome = tools::run(&mut command, &work, "nvcc.log").map_err(|e| e.to_string())?;
+    if outcome.status != Some(0) {
+        return Err(format!("nvcc {} failed: {}", unit.source, outcome.text.trim()));
+    }
+    tools::publish(&output, &cached).map_err(|e| e.to_string())?;
+    fs::remove_dir_all(&work).map_err(|e| e.to_string())?;
+    Ok(cached)
+}
