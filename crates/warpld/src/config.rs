@@ -59,6 +59,8 @@ pub struct Config {
     pub suppress_stack_size_warning: bool,
     /// `--uidx-file`, its bytes.
     pub uidx: Option<Vec<u8>>,
+    /// Collect what `LinkReport` holds.
+    pub report: bool,
     /// Who wrote the output.
     pub identity: Identity,
     /// The object name recorded in the note (empty unless `-g`).
@@ -87,6 +89,7 @@ impl Config {
             extra_warnings: false,
             suppress_stack_size_warning: false,
             uidx: None,
+            report: false,
             identity: Identity::warpld(),
             note_object_name: String::new(),
             note_command_line: format!("-arch {arch} "),

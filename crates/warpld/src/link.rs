@@ -8,7 +8,7 @@ use crate::flavour::Flavour;
 use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::Object;
-use crate::report::LinkReport;
+use crate::report::{self, LinkReport};
 use crate::{layout, properties, reach, relocate, resolve, serialize, undefined};
 use rayon::prelude::*;
 
@@ -77,11 +77,15 @@ pub fn link(
         relocated: &relocated,
         properties: &properties,
     };
-    let report = LinkReport::default();
+    let mut report = match config.report {
+        true => report::collect(parts),
+        false => LinkReport::default(),
+    };
     if diags.failed() {
         return Ok(LinkOutput { image: None, report });
     }
     let plan = finalize::finalize(parts);
+    report.map = config.report.then(|| report::collect_map(parts, &plan));
 
     // The bytes.
     let image = serialize::serialize(parts, &plan).map_err(|error| fail(diags, error))?;

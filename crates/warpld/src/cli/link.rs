@@ -6,7 +6,9 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
 use crate::load::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
-use crate::report::{LinkReport, dot_text, dump_text};
+use crate::report::{
+    LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
+};
 use crate::select::{Registration, SelectOptions, Selected};
 use std::path::Path;
 
@@ -190,16 +192,37 @@ fn finish(
     if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {
         write_file(path, dot_text(&report.callgraph).as_bytes())?;
     }
+    if let (Some(path), Some(report), false) =
+        (&settings.side.map, &outcome.report, console.failed())
+    {
+        write_file(path, map(path, report).as_bytes())?;
+    }
     Ok(())
 }
 
 fn print_reports(settings: &LinkSettings, report: &LinkReport, console: &mut Console) {
     if let (Some(names), false) = (settings.side.callgraph, settings.config.relocatable) {
         let demangled = names == CallgraphNames::Demangled;
-        console.raw(&dump_text(settings.config.arch.number, &report.callgraph, demangled));
+        console.raw(&dump_text(settings.config.arch.number, report, demangled));
     }
     if settings.side.verbose {
         report.verbose().iter().for_each(|line| console.print(line));
+    }
+    for symbol in &settings.side.why_live {
+        console.raw(&why_live(report, symbol));
+    }
+    for symbol in &settings.side.why_dead {
+        console.raw(&why_dead(report, symbol));
+    }
+    if settings.side.print_resources {
+        console.raw(&resources_text(report));
+    }
+}
+
+fn map(path: &Path, report: &LinkReport) -> String {
+    match path.extension().is_some_and(|suffix| suffix == "json") {
+        true => map_json(report),
+        false => map_text(report),
     }
 }
 

@@ -148,6 +148,19 @@ pub struct SideOutputs {
     pub print_resources: bool,
 }
 
+impl SideOutputs {
+    /// Whether the link must collect figures and graphs.
+    fn need_report(&self) -> bool {
+        self.verbose
+            || self.print_resources
+            || self.callgraph.is_some()
+            || self.dot.is_some()
+            || self.map.is_some()
+            || !self.why_live.is_empty()
+            || !self.why_dead.is_empty()
+    }
+}
+
 /// A link that was asked for.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
@@ -281,6 +294,7 @@ impl LinkSettings {
         let target = target(&name)?;
         check_conflicts(line)?;
         let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
+        let side = side_outputs(line);
         Ok(Self {
             target,
             inputs: line.inputs.iter().map(|name| to_path(name)).collect(),
@@ -297,8 +311,8 @@ impl LinkSettings {
             use_host_info: line.has(Opt::UseHostInfo),
             threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
             verify: line.has(Opt::Verify),
-            config: config(line, target.arch()),
-            side: side_outputs(line),
+            config: Config { report: side.need_report(), ..config(line, target.arch()) },
+            side,
         })
     }
 }

@@ -54,7 +54,8 @@ pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
                 word.get_or_insert_default();
             }
             b'\\' => match bytes.next() {
-                Some(b'"') | None => {}
+                Some(b'"') => _ = word.get_or_insert_default(),
+                None => {}
                 Some(next) if quoted => word.get_or_insert_default().extend([b'\\', next]),
                 Some(next) => word.get_or_insert_default().push(next),
             },

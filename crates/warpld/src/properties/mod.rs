@@ -12,7 +12,7 @@ use crate::merge::{Context, Merged};
 use crate::object::eiattr;
 use crate::resolve::{SymbolId, text};
 use hashbrown::HashMap;
-use scc::Components;
+pub use scc::Components;
 
 /// What the call graph says about each function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

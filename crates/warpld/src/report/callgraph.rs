@@ -1,5 +1,6 @@
 //! `--dump-callgraph` and `-dot`.
 
+use super::LinkReport;
 use crate::demangle::demangle;
 use std::fmt::Write;
 
@@ -16,6 +17,14 @@ pub struct CallGraphNode {
     pub address_taken: bool,
     /// Registers of the function alone; `None` if it is not defined here.
     pub registers: Option<u32>,
+    /// Bytes of stack of the function alone.
+    pub frame: u32,
+    /// Barriers of the function alone.
+    pub barriers: u32,
+    /// Bytes of code.
+    pub size: u64,
+    /// The input that defines it.
+    pub file: Option<String>,
     /// Indices of the functions it may call, in the order to print.
     pub callees: Vec<usize>,
 }
@@ -27,7 +36,8 @@ const LEGEND: &str = "# A: s -> B // s (number A) potentially calls B\n\
 
 /// The text of `--dump-callgraph`. Functions are numbered from 1; removed ones
 /// keep their number and lose their line.
-pub fn dump_text(arch_number: u16, nodes: &[CallGraphNode], demangled: bool) -> String {
+pub fn dump_text(arch_number: u16, report: &LinkReport, demangled: bool) -> String {
+    let nodes = &report.callgraph;
     let mut out = format!("callgraph for sm_{arch_number}:\n{LEGEND}");
     for (index, node) in nodes.iter().enumerate() {
         let _ = write!(out, "{}: ", index + 1);
@@ -36,7 +46,21 @@ pub fn dump_text(arch_number: u16, nodes: &[CallGraphNode], demangled: bool) -> 
         }
         out.push('\n');
     }
+    for kernel in &report.kernels {
+        let culprit = kernel.registers_from.and_then(|c| Some((c.value, nodes.get(c.function)?)));
+        if let Some((registers, function)) = culprit {
+            let (from, to) = (shown(&function.name, demangled), shown(&kernel.name, demangled));
+            let _ = writeln!(out, "regcount {registers} for {from} propagated to entry {to}");
+        }
+    }
     out
+}
+
+fn shown(name: &str, demangled: bool) -> String {
+    match demangle(name).filter(|_| demangled) {
+        Some(source) => nvlink_style(name, &source),
+        None => name.to_owned(),
+    }
 }
 
 fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
@@ -46,10 +70,7 @@ fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
     if node.address_taken {
         out.push('&');
     }
-    match demangle(&node.name).filter(|_| demangled) {
-        Some(name) => out.push_str(&nvlink_style(&name)),
-        None => out.push_str(&node.name),
-    }
+    out.push_str(&shown(&node.name, demangled));
     if let Some(registers) = node.registers {
         let _ = write!(out, " [{registers}]");
     }
@@ -60,8 +81,8 @@ fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
 }
 
 /// Pointers with a blank before the star, `const` before a one-word type: the
-/// way nvlink spells the common cases.
-fn nvlink_style(name: &str) -> String {
+/// way nvlink spells the common cases. A deleting destructor is marked.
+fn nvlink_style(symbol: &str, name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 8);
     let mut previous = ' ';
     for c in name.chars() {
@@ -71,7 +92,8 @@ fn nvlink_style(name: &str) -> String {
         words.push(c);
         previous = c;
     }
-    move_const(&words).replace("(anonymous namespace)", "<unnamed>")
+    let deleting = if symbol.contains("D0Ev") { " [deleting]" } else { "" };
+    move_const(&words).replace("(anonymous namespace)", "<unnamed>") + deleting
 }
 
 /// Turns `char const *` and `X const&` into `const char *` and `const X&`.
@@ -154,12 +176,13 @@ mod tests {
 
     #[test]
     fn dump() {
-        let text = dump_text(90, &sample(), true);
+        let report = LinkReport { callgraph: sample(), ..LinkReport::default() };
+        let text = dump_text(90, &report, true);
         assert!(text.starts_with("callgraph for sm_90:\n# A: s -> B //"));
         assert!(text.ends_with(
             "\n1: rec(int) [24] -> 2 1\n2: &foo(int) [24] ->\n3: ^ku(int *) [24] -> 5 2\n4: \n5: miss(int) ->\n"
         ));
-        assert!(dump_text(90, &sample(), false).contains("\n3: ^_Z2kuPi [24] -> 5 2\n"));
+        assert!(dump_text(90, &report, false).contains("\n3: ^_Z2kuPi [24] -> 5 2\n"));
     }
 
     #[test]
@@ -180,7 +203,7 @@ mod tests {
             ("f(int const*, int (&) [3])", "f(const int *, int (&) [3])"),
             ("D::m() const", "D::m() const"),
         ] {
-            assert_eq!(nvlink_style(gnu), nvlink);
+            assert_eq!(nvlink_style("", gnu), nvlink);
         }
     }
 }

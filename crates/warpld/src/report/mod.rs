@@ -1,11 +1,43 @@
 //! What a link has to tell beside its output: plain data, filled in by the
-//! link, turned into text here.
+//! link when [`Config::report`](crate::Config::report) asks for it, turned into
+//! text here.
 
 mod callgraph;
+mod collect;
+mod map;
+mod resources;
 mod verbose;
+mod why;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
-pub use verbose::{KernelUse, MemoryUse};
+pub use collect::collect;
+pub use map::{LinkMap, MapPart, MapSection, collect_map, map_json, map_text};
+pub use resources::resources_text;
+pub use verbose::{Culprit, KernelUse, MemoryUse};
+pub use why::{why_dead, why_live};
+
+/// What decided which kernels are missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Removal {
+    /// Kernels are never missing.
+    #[default]
+    Unreachable,
+    /// Host code names the kernels it launches.
+    HostReferences,
+    /// `--kernels-used` and `--variables-used`.
+    ByName,
+}
+
+/// A variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// The symbol.
+    pub name: String,
+    /// The input that defines it.
+    pub file: Option<String>,
+    /// The output section it is in.
+    pub section: Option<String>,
+}
 
 /// Figures and graphs of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,4 +48,10 @@ pub struct LinkReport {
     pub kernels: Vec<KernelUse>,
     /// Functions in the order in which they got their numbers.
     pub callgraph: Vec<CallGraphNode>,
+    /// What decided which kernels are missing.
+    pub removal: Removal,
+    /// Variables.
+    pub data: Vec<Data>,
+    /// What the output is made of; `None` if the link failed.
+    pub map: Option<LinkMap>,
 }

@@ -13,17 +13,36 @@ pub struct MemoryUse {
     pub constant: Option<u64>,
 }
 
+/// The function that is responsible for a maximum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Culprit {
+    /// The maximum.
+    pub value: u32,
+    /// Its index in the call graph.
+    pub function: usize,
+}
+
 /// What one kernel takes, callees included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelUse {
     /// The symbol.
     pub name: String,
+    /// Its index in the call graph.
+    pub index: usize,
     /// Registers of the kernel and all it calls, the most.
     pub registers: u32,
+    /// The callee that needs so many, unless it is the kernel.
+    pub registers_from: Option<Culprit>,
     /// Barriers, the most.
     pub barriers: u32,
+    /// The callee that needs so many, unless it is the kernel.
+    pub barriers_from: Option<Culprit>,
     /// Stack; 0 if it is not known.
     pub stack: u64,
+    /// The stack is not known because a callee may call itself.
+    pub recursive: bool,
+    /// The calls that lead to the deepest stack, the kernel left out.
+    pub deepest_chain: Vec<usize>,
     /// Shared memory, with what the target reserves.
     pub shared: u64,
     /// Constant banks (number and size) that this target reports.
@@ -100,7 +119,7 @@ mod tests {
                 },
                 KernelUse { name: "k".into(), ..KernelUse::default() },
             ],
-            callgraph: Vec::new(),
+            ..LinkReport::default()
         };
         let lines: Vec<_> = report.verbose().into_iter().map(|d| d.message).collect();
         assert_eq!(

@@ -1,0 +1,323 @@
+//! Fills a report from what the phases decided.
+
+use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
+use crate::callgraph::FunctionId;
+use crate::finalize::Parts;
+use crate::merge::{Content, List, Meaning, SectionId};
+use crate::object::eiattr;
+use crate::properties::Components;
+use crate::reach::Pruning;
+use crate::resolve::{SymbolId, text};
+use cubin::info;
+
+/// Collects everything that can be reported before the file is planned.
+pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
+    let collector = Collector { parts };
+    let callgraph = collector.callgraph();
+    LinkReport {
+        memory: collector.memory(),
+        kernels: collector.kernels(&callgraph),
+        removal: match parts.cx.reach.pruning {
+            Pruning::None => Removal::Unreachable,
+            Pruning::HostReferences => Removal::HostReferences,
+            Pruning::ByName => Removal::ByName,
+        },
+        data: collector.data(),
+        callgraph,
+        map: None,
+    }
+}
+
+struct Collector<'a, 'o> {
+    parts: Parts<'a, 'o>,
+}
+
+/// The largest value met on the way down, and who has it.
+#[derive(Clone, Copy, Default)]
+struct Peak {
+    value: u32,
+    function: u32,
+}
+
+impl Peak {
+    fn raise(&mut self, other: Peak) {
+        if other.value > self.value {
+            *self = other;
+        }
+    }
+}
+
+/// What a function and everything below it needs.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    registers: Peak,
+    barriers: Peak,
+    stack: u32,
+    /// The callee with the deepest stack.
+    deepest: Option<u32>,
+    recursive: bool,
+}
+
+impl Collector<'_, '_> {
+    fn name(&self, symbol: SymbolId) -> String {
+        text(self.parts.cx.resolution.get(symbol).name)
+    }
+
+    fn file(&self, symbol: SymbolId) -> Option<String> {
+        let at = self.parts.cx.resolution.get(symbol).definition?;
+        Some(self.parts.cx.objects.get(at.object.0 as usize)?.name.to_owned())
+    }
+
+    fn size_of_sections(&self, names: &[&[u8]]) -> u64 {
+        let merged = self.parts.merged;
+        (0..merged.sections.len() as u32)
+            .map(SectionId)
+            .filter(|&id| {
+                matches!(merged.section(id).content, Content::Chunks(_))
+                    && names.contains(&merged.section_name(id))
+            })
+            .map(|id| self.parts.layout.extent(merged, id).0)
+            .sum()
+    }
+
+    fn memory(&self) -> MemoryUse {
+        MemoryUse {
+            global: self.size_of_sections(&[b".nv.global", b".nv.global.init"]),
+            constant: self
+                .parts
+                .merged
+                .constant3
+                .map(|id| self.parts.layout.extent(self.parts.merged, id).0),
+        }
+    }
+
+    fn callgraph(&self) -> Vec<CallGraphNode> {
+        let graph = self.parts.cx.graph;
+        (0..graph.len() as u32).map(|f| self.node(FunctionId(f))).collect()
+    }
+
+    fn node(&self, function: FunctionId) -> CallGraphNode {
+        let cx = self.parts.cx;
+        let id = cx.graph.symbol(function);
+        let symbol = cx.resolution.get(id);
+        let own = symbol.definition.and_then(|at| {
+            let object = cx.objects.get(at.object.0 as usize)?;
+            Some((object, at.symbol))
+        });
+        CallGraphNode {
+            name: self.name(id),
+            removed: !cx.reach.is_live(function),
+            entry: symbol.entry,
+            address_taken: cx
+                .graph
+                .address_taken
+                .get(function.0 as usize)
+                .is_some_and(Option::is_some),
+            registers: own.map(|(object, symbol)| object.registers(symbol)),
+            frame: own
+                .and_then(|(object, symbol)| object.frame_size.get(&symbol).copied())
+                .unwrap_or(0),
+            barriers: self.barriers(function),
+            size: symbol.definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
+            file: self.file(id),
+            callees: self.callees(function),
+        }
+    }
+
+    /// Calls in input order, then what indirect calls may reach; nvlink
+    /// prepends as it goes, so the last one comes first.
+    fn callees(&self, function: FunctionId) -> Vec<usize> {
+        let graph = self.parts.cx.graph;
+        let functions = graph.len();
+        let mut callees = Vec::new();
+        for &node in graph.successors().of(function.0) {
+            if (node as usize) < functions {
+                callees.push(node as usize);
+            } else {
+                callees.extend(graph.successors().of(node).iter().map(|&f| f as usize));
+            }
+        }
+        callees.reverse();
+        callees
+    }
+
+    fn barriers(&self, function: FunctionId) -> u32 {
+        let merged = self.parts.merged;
+        let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info);
+        let Some(Content::Attributes(sources)) = info.map(|id| &merged.section(id).content) else {
+            return 0;
+        };
+        let objects = self.parts.cx.objects;
+        sources
+            .iter()
+            .filter_map(|from| objects.get(from.object.0 as usize)?.cubin.section(from.section))
+            .flat_map(|section| info::records(section.data).map_while(Result::ok))
+            .filter(|record| record.code == eiattr::NUM_BARRIERS)
+            .map(|record| u32::from(record.value))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Kernels, the one with the last output symbol first.
+    fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
+        let needs = self.needs(nodes);
+        let merged = self.parts.merged;
+        let mut kernels = Vec::new();
+        for list in [List::Global, List::Local] {
+            for symbol in merged.symbols.iter().rev().filter(|symbol| symbol.list == list) {
+                let Meaning::Symbol(id) = symbol.meaning else { continue };
+                let Some(function) = self.parts.cx.graph.function(id) else { continue };
+                let index = function.0 as usize;
+                let (Some(node), Some(needs_of)) = (nodes.get(index), needs.get(index)) else {
+                    continue;
+                };
+                if node.entry && !node.removed && node.registers.is_some() {
+                    kernels.push(self.kernel(function, node, nodes, needs_of, &needs));
+                }
+            }
+        }
+        kernels
+    }
+
+    fn kernel(
+        &self,
+        function: FunctionId,
+        node: &CallGraphNode,
+        nodes: &[CallGraphNode],
+        needed: &Needs,
+        needs: &[Needs],
+    ) -> KernelUse {
+        let culprit = |peak: Peak| {
+            let index = peak.function as usize;
+            (index != function.0 as usize).then_some(Culprit { value: peak.value, function: index })
+        };
+        KernelUse {
+            name: node.name.clone(),
+            index: function.0 as usize,
+            registers: needed.registers.value,
+            registers_from: culprit(needed.registers),
+            barriers: needed.barriers.value,
+            barriers_from: culprit(needed.barriers),
+            stack: if needed.recursive { 0 } else { needed.stack.into() },
+            recursive: needed.recursive,
+            deepest_chain: chain(function.0, needs, nodes.len()),
+            shared: self.shared(function),
+            constants: self.constants(function),
+            ..KernelUse::default()
+        }
+    }
+
+    /// Static bytes, and the reserve if the target has one and the kernel any
+    /// shared memory at all.
+    fn shared(&self, function: FunctionId) -> u64 {
+        let cx = self.parts.cx;
+        let bytes = self.parts.layout.shared.static_bytes.get(&function).copied().unwrap_or(0);
+        let reserve = match cx.config.disable_smem_reservation {
+            true => 0,
+            false => cx.flavour.reserved_shared(),
+        };
+        // sm_90 alone counts the reserve; later targets have it and do not.
+        if bytes != 0 && cx.config.arch.number == 90 { bytes + reserve } else { bytes }
+    }
+
+    /// Constant banks 0 and 2; nvlink shows none from sm_100 on.
+    fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
+        if self.parts.cx.config.arch.is_mercury() {
+            return Vec::new();
+        }
+        let merged = self.parts.merged;
+        let Some(sections) = merged.function_sections.get(function.0 as usize) else {
+            return Vec::new();
+        };
+        let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
+        let banks = [(0, sections.constant0), (2, sections.constant2)];
+        banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
+    }
+
+    /// One pass from callees to callers. A relocatable link leaves that to
+    /// the final one: kernels show what they need themselves.
+    fn needs(&self, nodes: &[CallGraphNode]) -> Vec<Needs> {
+        let graph = self.parts.cx.graph.successors();
+        let own = |index: usize| {
+            let Some(node) = nodes.get(index) else { return Needs::default() };
+            let peak = |value| Peak { value, function: index as u32 };
+            Needs {
+                registers: peak(node.registers.unwrap_or(0)),
+                barriers: peak(node.barriers),
+                stack: node.frame,
+                ..Needs::default()
+            }
+        };
+        if self.parts.cx.config.relocatable {
+            return (0..nodes.len()).map(|i| Needs { stack: 0, ..own(i) }).collect();
+        }
+        let components = Components::new(graph);
+        let mut needs = vec![Needs::default(); graph.len()];
+        for component in 0..components.len() {
+            let members = components.members(component);
+            let mut joint = Needs { recursive: members.len() > 1, ..Needs::default() };
+            let mut below = 0;
+            for &node in members {
+                let mine = own(node as usize);
+                joint.registers.raise(mine.registers);
+                joint.barriers.raise(mine.barriers);
+                joint.stack = joint.stack.max(mine.stack);
+                for &callee in graph.of(node) {
+                    let (Some(&theirs), Some(&of)) =
+                        (needs.get(callee as usize), components.of.get(callee as usize))
+                    else {
+                        continue;
+                    };
+                    if of as usize == component {
+                        joint.recursive = true;
+                        continue;
+                    }
+                    joint.registers.raise(theirs.registers);
+                    joint.barriers.raise(theirs.barriers);
+                    joint.recursive |= theirs.recursive;
+                    if theirs.stack > below {
+                        below = theirs.stack;
+                        joint.deepest = Some(callee);
+                    }
+                }
+            }
+            joint.stack = joint.stack.saturating_add(below);
+            for &node in members {
+                if let Some(slot) = needs.get_mut(node as usize) {
+                    *slot = joint;
+                }
+            }
+        }
+        needs
+    }
+
+    /// Variables that are defined or looked for.
+    fn data(&self) -> Vec<Data> {
+        let cx = self.parts.cx;
+        let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+        ids.filter(|&id| !cx.resolution.get(id).function && !cx.resolution.get(id).name.is_empty())
+            .map(|id| Data {
+                name: self.name(id),
+                file: self.file(id),
+                section: self
+                    .parts
+                    .layout
+                    .address(cx, self.parts.merged, id)
+                    .map(|a| text(self.parts.merged.section_name(a.section))),
+            })
+            .collect()
+    }
+}
+
+/// The way down to the deepest stack, the kernel left out.
+fn chain(from: u32, needs: &[Needs], functions: usize) -> Vec<usize> {
+    let mut chain = Vec::new();
+    let mut at = needs.get(from as usize).and_then(|n| n.deepest);
+    while let Some(node) = at {
+        if (node as usize) < functions {
+            chain.push(node as usize);
+        }
+        at = needs.get(node as usize).and_then(|n| n.deepest);
+    }
+    chain
+}

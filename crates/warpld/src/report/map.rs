@@ -1,0 +1,236 @@
+//! `--map`: what the output is made of.
+
+use super::LinkReport;
+use crate::demangle::described;
+use crate::finalize::{Parts, Plan};
+use crate::merge::{Content, InputSection, SectionId};
+use crate::render::json_string;
+use crate::resolve::text;
+use std::fmt::Write;
+
+/// A piece of an output section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapPart {
+    /// The input it comes from.
+    pub file: String,
+    /// Its section there.
+    pub section: String,
+    /// Offset in the output section.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// An output section.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MapSection {
+    /// Index in the file.
+    pub index: usize,
+    /// Name.
+    pub name: String,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Pieces in order; empty if the linker made it.
+    pub parts: Vec<MapPart>,
+}
+
+/// What the output is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkMap {
+    /// Bytes of the whole file.
+    pub size: u64,
+    /// Inputs in link order.
+    pub inputs: Vec<String>,
+    /// Sections in file order.
+    pub sections: Vec<MapSection>,
+}
+
+/// Collects the map of a planned file.
+pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
+    let sections = plan.sections.iter().enumerate().map(|(index, section)| MapSection {
+        index: index + 1,
+        name: text(parts.merged.section_name(section.id)),
+        offset: section.header.sh_offset.get(),
+        size: section.header.sh_size.get(),
+        parts: pieces(parts, section.id),
+    });
+    LinkMap {
+        size: plan.size,
+        inputs: parts.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
+        sections: sections.collect(),
+    }
+}
+
+fn pieces(parts: Parts<'_, '_>, id: SectionId) -> Vec<MapPart> {
+    match &parts.merged.section(id).content {
+        Content::Chunks(_) => parts
+            .layout
+            .chunks(parts.merged, id)
+            .iter()
+            .filter_map(|chunk| piece(parts, chunk.from, chunk.offset))
+            .collect(),
+        Content::Attributes(sources) | Content::Relocs(_, sources) => {
+            sources.iter().filter_map(|&from| piece(parts, from, 0)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn piece(parts: Parts<'_, '_>, from: InputSection, offset: u64) -> Option<MapPart> {
+    let object = parts.cx.objects.get(from.object.0 as usize)?;
+    let section = object.cubin.section(from.section)?;
+    Some(MapPart {
+        file: object.name.to_owned(),
+        section: text(section.name),
+        offset,
+        size: section.size,
+    })
+}
+
+/// The map for people.
+pub fn map_text(report: &LinkReport) -> String {
+    let Some(map) = &report.map else { return String::new() };
+    let mut out = format!("Output: {} bytes\n\nInputs\n", map.size);
+    for (file, size) in totals(map) {
+        let _ = writeln!(out, "{size:>12}  {file}");
+    }
+    out.push_str("\nSections\n      offset        size  name\n");
+    for section in &map.sections {
+        let _ = writeln!(out, "{:#12x}  {:>10}  {}", section.offset, section.size, section.name);
+        for part in &section.parts {
+            let _ = writeln!(
+                out,
+                "{:>12}  {:>10}      {} from {}",
+                format!("+{:#x}", part.offset),
+                part.size,
+                part.section,
+                part.file
+            );
+        }
+    }
+    out.push_str("\nRemoved functions\n");
+    for node in report.callgraph.iter().filter(|node| node.removed) {
+        let file = node.file.as_deref().unwrap_or("nowhere");
+        let _ = writeln!(out, "{:>12}  {} from {file}", node.size, described(&node.name));
+    }
+    out
+}
+
+/// Bytes that each input contributed.
+fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
+    let mut totals: Vec<(&str, u64)> = map.inputs.iter().map(|file| (file.as_str(), 0)).collect();
+    let mut index = std::collections::HashMap::new();
+    for (i, file) in map.inputs.iter().enumerate() {
+        index.entry(file.as_str()).or_insert(i);
+    }
+    for part in map.sections.iter().flat_map(|section| &section.parts) {
+        if let Some(total) = index.get(part.file.as_str()).and_then(|&i| totals.get_mut(i)) {
+            total.1 += part.size;
+        }
+    }
+    totals
+}
+
+/// The map for programs.
+pub fn map_json(report: &LinkReport) -> String {
+    let Some(map) = &report.map else { return "{}\n".into() };
+    let inputs = totals(map)
+        .into_iter()
+        .map(|(file, size)| format!("{{\"file\":{},\"bytes\":{size}}}", json_string(file)));
+    let sections = map.sections.iter().map(|section| {
+        let parts = section.parts.iter().map(|part| {
+            format!(
+                "{{\"file\":{},\"section\":{},\"offset\":{},\"size\":{}}}",
+                json_string(&part.file),
+                json_string(&part.section),
+                part.offset,
+                part.size
+            )
+        });
+        format!(
+            "{{\"index\":{},\"name\":{},\"offset\":{},\"size\":{},\"parts\":[{}]}}",
+            section.index,
+            json_string(&section.name),
+            section.offset,
+            section.size,
+            joined(parts)
+        )
+    });
+    let removed = report.callgraph.iter().filter(|node| node.removed).map(|node| {
+        let file = node.file.as_deref().map_or("null".into(), json_string);
+        format!("{{\"symbol\":{},\"size\":{},\"file\":{file}}}", json_string(&node.name), node.size)
+    });
+    format!(
+        "{{\"size\":{},\"inputs\":[{}],\"sections\":[{}],\"removed\":[{}]}}\n",
+        map.size,
+        joined(inputs),
+        joined(sections),
+        joined(removed)
+    )
+}
+
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CallGraphNode;
+    use super::*;
+
+    fn report() -> LinkReport {
+        let part = |file: &str, offset, size| MapPart {
+            file: file.into(),
+            section: ".text.k".into(),
+            offset,
+            size,
+        };
+        let section = MapSection {
+            index: 1,
+            name: ".text.k".into(),
+            offset: 0x40,
+            size: 384,
+            parts: vec![part("a.o", 0, 128), part("b.o", 128, 256)],
+        };
+        LinkReport {
+            map: Some(LinkMap {
+                size: 1000,
+                inputs: vec!["a.o".into(), "b.o".into()],
+                sections: vec![section],
+            }),
+            callgraph: vec![CallGraphNode {
+                name: "_Z3fooi".into(),
+                removed: true,
+                size: 64,
+                file: Some("a.o".into()),
+                ..CallGraphNode::default()
+            }],
+            ..LinkReport::default()
+        }
+    }
+
+    #[test]
+    fn text_for_people() {
+        assert_eq!(
+            map_text(&report()),
+            "Output: 1000 bytes\n\nInputs\n         128  a.o\n         256  b.o\n\n\
+             Sections\n      offset        size  name\n        0x40         384  .text.k\n        \
+             +0x0         128      .text.k from a.o\n       \
+             +0x80         256      .text.k from b.o\n\n\
+             Removed functions\n          64  foo(int) [_Z3fooi] from a.o\n"
+        );
+    }
+
+    #[test]
+    fn json_for_programs() {
+        let json = map_json(&report());
+        assert!(json.starts_with("{\"size\":1000,\"inputs\":[{\"file\":\"a.o\",\"bytes\":128},"));
+        assert!(
+            json.ends_with(
+                "\"removed\":[{\"symbol\":\"_Z3fooi\",\"size\":64,\"file\":\"a.o\"}]}\n"
+            )
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! `--why-live` and `--why-dead`: what keeps a symbol, or why it is gone.
+
+use super::{CallGraphNode, Data, LinkReport, Removal};
+use crate::demangle::{demangle, described};
+use std::collections::VecDeque;
+
+/// The symbols that a request names: by symbol, by source name, or by source
+/// name without parameters.
+fn matching<'r, T>(items: &'r [T], name: impl Fn(&T) -> &str, wanted: &str) -> Vec<(usize, &'r T)> {
+    let fits = |symbol: &str| {
+        symbol == wanted
+            || demangle(symbol)
+                .is_some_and(|source| source == wanted || source.split('(').next() == Some(wanted))
+    };
+    items.iter().enumerate().filter(|(_, item)| fits(name(item))).collect()
+}
+
+/// Answers `--why-live`.
+pub fn why_live(report: &LinkReport, wanted: &str) -> String {
+    let functions = matching(&report.callgraph, |node| &node.name, wanted);
+    let data = matching(&report.data, |data| &data.name, wanted);
+    if functions.is_empty() && data.is_empty() {
+        return unknown(wanted);
+    }
+    let mut out = String::new();
+    for (index, node) in functions {
+        out.push_str(&match node.removed {
+            true => {
+                format!("{} is not in the output\n{}", described(&node.name), reason(report, node))
+            }
+            false => kept(report, index, node),
+        });
+    }
+    for (_, data) in data {
+        out.push_str(&data_text(data));
+    }
+    out
+}
+
+/// Answers `--why-dead`.
+pub fn why_dead(report: &LinkReport, wanted: &str) -> String {
+    let functions = matching(&report.callgraph, |node| &node.name, wanted);
+    let data = matching(&report.data, |data| &data.name, wanted);
+    if functions.is_empty() && data.is_empty() {
+        return unknown(wanted);
+    }
+    let mut out = String::new();
+    for (_, node) in functions {
+        out.push_str(&match node.removed {
+            true => format!("{} was removed\n{}", described(&node.name), reason(report, node)),
+            false => format!("{} is in the output\n", described(&node.name)),
+        });
+    }
+    for (_, data) in data {
+        out.push_str(&data_text(data));
+    }
+    out
+}
+
+fn unknown(wanted: &str) -> String {
+    format!("{wanted}: no input mentions it\n")
+}
+
+fn data_text(data: &Data) -> String {
+    let name = described(&data.name);
+    match (&data.file, &data.section) {
+        (Some(file), Some(section)) => {
+            format!("{name} is in {section}, from {file}\n  variables are never removed\n")
+        }
+        (Some(file), None) => format!("{name} is defined by {file} and has no place of its own\n"),
+        (None, _) => format!("{name} is not defined by any input\n"),
+    }
+}
+
+fn reason(report: &LinkReport, node: &CallGraphNode) -> String {
+    if !node.entry {
+        let callers: Vec<String> = report
+            .callgraph
+            .iter()
+            .filter(|caller| caller.callees.iter().any(|&c| report.callgraph.get(c) == Some(node)))
+            .map(|caller| described(&caller.name))
+            .collect();
+        return match callers.is_empty() {
+            true => "  no kernel reaches it: nothing calls it or takes its address\n".into(),
+            false => format!(
+                "  no kernel reaches it: its callers were removed too ({})\n",
+                callers.join(", ")
+            ),
+        };
+    }
+    match report.removal {
+        Removal::HostReferences => {
+            "  no host code in the inputs names this kernel; --ignore-host-info keeps it\n".into()
+        }
+        Removal::ByName => "  --kernels-used does not name this kernel\n".into(),
+        Removal::Unreachable => String::new(),
+    }
+}
+
+/// The chain from a root to the function.
+fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
+    let name = described(&node.name);
+    if node.entry {
+        return format!(
+            "{name} is a kernel\n  kernels are kept{}\n",
+            why_kernels_stay(report.removal)
+        );
+    }
+    let chain = shortest_chain(&report.callgraph, index);
+    if chain.is_empty() {
+        return match node.address_taken {
+            true => format!("{name} is kept because its address is taken\n"),
+            false => format!("{name} is kept: this link removes nothing\n"),
+        };
+    }
+    let mut out = format!("{name} is reached from a kernel\n");
+    for (depth, &step) in chain.iter().enumerate() {
+        let Some(node) = report.callgraph.get(step) else { continue };
+        let what = if depth == 0 { "kernel" } else { "calls" };
+        let file = node.file.as_deref().map(|f| format!("  ({f})")).unwrap_or_default();
+        out.push_str(&format!("  {what:<6} {}{file}\n", described(&node.name)));
+    }
+    out
+}
+
+fn why_kernels_stay(removal: Removal) -> &'static str {
+    match removal {
+        Removal::Unreachable => "",
+        Removal::HostReferences => " when host code names them",
+        Removal::ByName => " when --kernels-used names them",
+    }
+}
+
+/// The shortest way from a live kernel to `target`, both included; empty if
+/// there is none.
+fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
+    let mut from: Vec<Option<usize>> = vec![None; nodes.len()];
+    let mut queue: VecDeque<usize> = VecDeque::new();
+    let roots = nodes.iter().enumerate().filter(|(_, node)| node.entry && !node.removed);
+    for (index, _) in roots {
+        from[index] = Some(index);
+        queue.push_back(index);
+    }
+    while let Some(at) = queue.pop_front() {
+        if at == target {
+            let mut chain = vec![at];
+            let mut step = at;
+            while let Some(previous) = from[step].filter(|&previous| previous != step) {
+                chain.push(previous);
+                step = previous;
+            }
+            chain.reverse();
+            return chain;
+        }
+        for &callee in &nodes[at].callees {
+            if let Some(slot @ None) = from.get_mut(callee) {
+                *slot = Some(at);
+                queue.push_back(callee);
+            }
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(removal: Removal) -> LinkReport {
+        let node = |name: &str, entry, removed, callees: &[usize]| CallGraphNode {
+            name: name.into(),
+            entry,
+            removed,
+            callees: callees.to_vec(),
+            file: Some("a.o".into()),
+            ..CallGraphNode::default()
+        };
+        LinkReport {
+            callgraph: vec![
+                node("_Z1kv", true, false, &[1]),
+                node("_Z3midv", false, false, &[2]),
+                node("_Z3fooi", false, false, &[]),
+                node("_Z4deadv", false, true, &[4]),
+                node("_Z5dead2v", false, true, &[]),
+                node("_Z2k2v", true, true, &[]),
+            ],
+            data: vec![Data {
+                name: "gv".into(),
+                file: Some("a.o".into()),
+                section: Some(".nv.global".into()),
+            }],
+            removal,
+            ..LinkReport::default()
+        }
+    }
+
+    #[test]
+    fn chains() {
+        let report = report(Removal::HostReferences);
+        assert_eq!(
+            why_live(&report, "foo"),
+            "foo(int) [_Z3fooi] is reached from a kernel\n  kernel k() [_Z1kv]  (a.o)\n  \
+             calls  mid() [_Z3midv]  (a.o)\n  calls  foo(int) [_Z3fooi]  (a.o)\n"
+        );
+        assert!(why_live(&report, "_Z1kv").starts_with("k() [_Z1kv] is a kernel\n"));
+        assert!(why_live(&report, "gv").starts_with("gv is in .nv.global, from a.o\n"));
+        assert_eq!(why_live(&report, "nope"), "nope: no input mentions it\n");
+    }
+
+    #[test]
+    fn reasons() {
+        let report = report(Removal::HostReferences);
+        assert!(why_dead(&report, "k2").contains("--ignore-host-info"));
+        assert!(why_dead(&report, "dead()").contains("nothing calls it"));
+        assert!(why_dead(&report, "dead2").contains("dead() [_Z4deadv]"));
+        assert_eq!(why_dead(&report, "mid"), "mid() [_Z3midv] is in the output\n");
+    }
+}
