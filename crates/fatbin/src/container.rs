@@ -264,21 +264,43 @@ impl<'a> Entry<'a> {
         }
         self.head_range(self.header.ident_offset.get(), size)
     }
-    /// The compile options (PTX, LTO-IR), or what newer tools note there.
+    /// The compile options (PTX, LTO-IR).
     pub fn options(&self) -> Option<&'a [u8]> {
+        let block = self.options_block()?;
+        if self.flags().contains(Flags::MERCURY) {
+            return None;
+        }
+        self.head_range(block.text_offset.get(), block.size.get())
+    }
+    /// The `.nv.compat` of the image, which entries for sm_100 and later
+    /// repeat so that it can be read without unpacking.
+    pub fn compat(&self) -> Option<&'a [u8]> {
+        let block = self.options_block()?;
+        if !self.flags().contains(Flags::MERCURY) {
+            return None;
+        }
+        let text = self.head()?.get(block.text_offset.get() as usize..)?;
+        let text_end = text.iter().position(|&b| b == 0)?;
+        text.get(text_end + 1..)?.get(..block.size.get() as usize)
+    }
+
+    fn options_block(&self) -> Option<&'a OptionsBlock> {
         let offset = self.header.options_offset.get();
         if offset == 0 {
             return None;
         }
         let block = self.head_range(offset, size_of::<OptionsBlock>() as u32)?;
-        let block = OptionsBlock::ref_from_bytes(block).ok()?;
-        self.head_range(block.text_offset.get(), block.text_size.get())
+        OptionsBlock::ref_from_bytes(block).ok()
     }
 
     fn head_range(&self, offset: u32, size: u32) -> Option<&'a [u8]> {
         let start = offset as usize;
         let end = start.checked_add(size as usize)?;
-        self.bytes.get(..self.header.header_size.get() as usize)?.get(start..end)
+        self.head()?.get(start..end)
+    }
+
+    fn head(&self) -> Option<&'a [u8]> {
+        self.bytes.get(..self.header.header_size.get() as usize)
     }
 
     /// The payload as stored: without padding if compressed, else with it

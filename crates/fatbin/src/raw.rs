@@ -54,14 +54,16 @@ pub struct EntryHeader {
     pub uncompressed_size: U64,
 }
 
-/// Head of an entry's options string.
+/// Head of an entry's options: a NUL-terminated text follows, and in entries
+/// with [`Flags::MERCURY`] the image's `.nv.compat`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs)]
 pub struct OptionsBlock {
     /// Where the text is, counted from the entry.
     pub text_offset: U32,
-    pub text_size: U32,
+    /// Size of the text without its end, or of the `.nv.compat` after it.
+    pub size: U32,
 }
 
 /// The wrapper in `.nvFatBinSegment` of a 64-bit host; the pointers are

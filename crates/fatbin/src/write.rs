@@ -33,8 +33,11 @@ pub struct Image<'a> {
     pub flags: Flags,
     /// `fatbinary --ident`.
     pub ident: Option<&'a [u8]>,
-    /// The compile options.
+    /// The compile options. PTX must have some, if only an empty text.
     pub options: Option<&'a [u8]>,
+    /// The image's `.nv.compat` (sm_100 and later): tells what other targets
+    /// may use it.
+    pub compat: Option<&'a [u8]>,
     /// How to store it.
     pub compression: Compression,
     /// The image.
@@ -62,41 +65,30 @@ impl Writer {
     pub fn add(&mut self, image: &Image<'_>) -> Result<(), TooLarge> {
         let (stored, compression) = pack(image);
         let compressed = compression != Compression::None;
-        let mut header_size = size_of::<EntryHeader>();
-        let ident = image.ident.unwrap_or_default();
-        let ident_at = header_size;
-        header_size += padded(ident.len());
-        let options_at = header_size;
-        let text_at = options_at + size_of::<OptionsBlock>();
-        if let Some(options) = image.options {
-            header_size += padded(size_of::<OptionsBlock>() + options.len());
-        }
+        let ident_at = size_of::<EntryHeader>();
+        let ident = image.ident.map(terminated).unwrap_or_default();
+        let options_at = ident_at + padded(ident.len());
+        let options = options_block(image, options_at)?;
+        let header_size = options_at + padded(options.len());
         let header = EntryHeader {
             kind: image.kind.0.into(),
             version: ENTRY_VERSION.into(),
             header_size: fit("header", header_size)?.into(),
             payload_size: (padded(stored.len()) as u64).into(),
             compressed_size: if compressed { fit("payload", stored.len())? } else { 0 }.into(),
-            options_offset: image.options.map_or(Ok(0), |_| fit("ident", options_at))?.into(),
+            options_offset: if options.is_empty() { 0 } else { fit("ident", options_at)? }.into(),
             minor: image.version.1.into(),
             major: image.version.0.into(),
             sm: u32::from(image.arch.number).into(),
-            ident_offset: image.ident.map_or(Ok(0), |_| fit("header", ident_at))?.into(),
-            ident_size: fit("ident", ident.len())?.into(),
+            ident_offset: if ident.is_empty() { 0 } else { fit("header", ident_at)? }.into(),
+            ident_size: fit("ident", ident.len().saturating_sub(1))?.into(),
             flags: flags_of(image, compression).0.into(),
             reserved: 0.into(),
             uncompressed_size: if compressed { image.payload.len() as u64 } else { 0 }.into(),
         };
         self.entries.extend_from_slice(header.as_bytes());
-        self.push_padded(ident);
-        if let Some(options) = image.options {
-            let block = OptionsBlock {
-                text_offset: fit("ident", text_at)?.into(),
-                text_size: fit("options", options.len())?.into(),
-            };
-            self.entries.extend_from_slice(block.as_bytes());
-            self.push_padded(options);
-        }
+        self.push_padded(&ident);
+        self.push_padded(&options);
         self.push_padded(&stored);
         Ok(())
     }
@@ -120,6 +112,30 @@ impl Writer {
     }
 }
 
+/// nvlink reads strings up to their NUL, whatever their size says.
+fn terminated(text: &[u8]) -> Vec<u8> {
+    let mut bytes = text.to_vec();
+    bytes.push(0);
+    bytes
+}
+
+/// The options with the block that points to them; empty if there are none.
+fn options_block(image: &Image<'_>, at: usize) -> Result<Vec<u8>, TooLarge> {
+    if image.options.is_none() && image.compat.is_none() {
+        return Ok(Vec::new());
+    }
+    let options = image.options.unwrap_or_default();
+    let size = image.compat.unwrap_or(options).len();
+    let block = OptionsBlock {
+        text_offset: fit("ident", at + size_of::<OptionsBlock>())?.into(),
+        size: fit("options", size)?.into(),
+    };
+    let mut bytes = block.as_bytes().to_vec();
+    bytes.extend(terminated(options));
+    bytes.extend_from_slice(image.compat.unwrap_or_default());
+    Ok(bytes)
+}
+
 fn padded(size: usize) -> usize {
     size.next_multiple_of(ALIGNMENT)
 }
@@ -134,7 +150,8 @@ fn flags_of(image: &Image<'_>, compression: Compression) -> Flags {
         Variant::Family => Flags::FAMILY,
         Variant::Accelerated => Flags::ACCELERATED,
     };
-    image.flags.without(Flags::COMPRESSION).union(compression.flags()).union(letter)
+    let compat = if image.compat.is_some() { Flags::MERCURY } else { Flags(0) };
+    image.flags.without(Flags::COMPRESSION).union(compression.flags()).union(letter).union(compat)
 }
 
 /// The payload as it is to be stored; what cannot be compressed stays plain.

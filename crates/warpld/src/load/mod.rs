@@ -6,11 +6,13 @@
 //! target. Nothing is decompressed before the last one, and a scan serves any
 //! number of targets.
 
+pub(crate) mod host_use;
 pub(crate) mod map;
 mod recognise;
 mod scan;
 mod search;
 
+pub(crate) use scan::READER_FAILED;
 pub use scan::{Body, Ignored, Loaded, Source, Step};
 pub use search::CpuArch;
 

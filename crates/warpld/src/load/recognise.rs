@@ -2,8 +2,10 @@
 //! and drops what does not fit; warpld decides by content and keeps nvlink's
 //! refusals for suffixes that promise something else.
 
-use crate::diag::Diagnostic;
 use fatbin::Content;
+
+/// What nvlink says of a file handed to its fatbin reader that is none.
+pub(super) const NOT_RECOGNISED: &str = "Binary format for key='0', ident='' is not recognized";
 
 /// nvlink probes this much of a file and refuses shorter ones.
 const SMALLEST_FILE: usize = 56;
@@ -17,35 +19,32 @@ pub(super) fn is_too_short(data: &[u8]) -> bool {
     !data.is_empty() && data.len() < SMALLEST_FILE && !is_archive(data)
 }
 
+/// How nvlink refuses a file whose content is not what its suffix promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// With this message.
+    Fatal(&'static str),
+    /// With [`NOT_RECOGNISED`].
+    Unrecognised,
+}
+
 /// The content to treat a file as, or nvlink's refusal. The table was filled
 /// in by giving nvlink every kind of content under every suffix.
-pub(super) fn by_name_and_content(
-    name: &str,
-    suffix: &str,
-    content: Content,
-) -> Result<Content, Diagnostic> {
+pub(super) fn by_name_and_content(suffix: &str, content: Content) -> Result<Content, Refusal> {
     use Content::*;
-    let refuse = |message: &'static str, is: &'static str| {
-        Err(Diagnostic::fatal("input-kind", message).note(format_args!("'{name}' is {is}")))
-    };
     match (suffix, content) {
         (_, Empty) => Ok(Empty),
         ("cubin", DeviceElf) => Ok(DeviceElf),
-        ("cubin", HostElf) => refuse("cubin not a device elf?", describe(HostElf)),
-        ("cubin", other) => refuse("cubin not an elf?", describe(other)),
+        ("cubin", HostElf) => Err(Refusal::Fatal("cubin not a device elf?")),
+        ("cubin", _) => Err(Refusal::Fatal("cubin not an elf?")),
         ("fatbin", Fatbin) => Ok(Fatbin),
-        ("fatbin", other) => refuse("fatbin wrong format?", describe(other)),
+        ("fatbin", _) => Err(Refusal::Fatal("fatbin wrong format?")),
         ("ptx", DeviceElf | Fatbin | Ptx) => Ok(content),
-        ("ptx", HostElf | HostCoff | Archive) => {
-            refuse("Binary format for key='0', ident='' is not recognized", describe(content))
-        }
+        ("ptx", HostElf | HostCoff | Archive) => Err(Refusal::Unrecognised),
         ("ptx", _) => Ok(Ptx),
-        ("bc", other) => refuse("should never see bc files", describe(other)),
-        ("ltoir" | "nvvm", _) => refuse(
-            "should only see nvvm files when -lto",
-            "LTO-IR, which is not linked without -lto",
-        ),
-        (_, other) => Ok(other),
+        ("bc", _) => Err(Refusal::Fatal("should never see bc files")),
+        ("ltoir" | "nvvm", _) => Err(Refusal::Fatal("should only see nvvm files when -lto")),
+        _ => Ok(content),
     }
 }
 

@@ -1,15 +1,20 @@
 //! Looking into mapped files: which of them, or which parts of them, carry
 //! device code, and what they say about their host code.
 
-use super::recognise::{self, by_name_and_content, describe};
+use super::host_use::HostSide;
+use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe};
 use super::search::Found;
 use super::{Files, Opened};
 use crate::diag::Diagnostic;
-use crate::input::HostReferences;
 use cubin::FileType;
-use fatbin::{Archive, Container, Containers, Content, HostKind, HostObject, HostReferenceLists};
+use fatbin::{Archive, Container, Containers, Content, FatbinError, HostKind, HostObject};
 use rayon::prelude::*;
+use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
+
+/// The fatal line after errors of the fatbin reader.
+pub(crate) const READER_FAILED: &str = "elfLink fatbinary error";
 
 /// Archive whose members are taken only if a function is missing.
 const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
@@ -48,6 +53,9 @@ pub struct Source<'f> {
     /// Module ids for `--register-link-binaries`; the first is its own, the
     /// others come from objects that were merged into it.
     pub module_ids: Vec<String>,
+    /// It is a fatbin file. Those are registered only if they have an image
+    /// for the target; objects in any case.
+    pub fatbin_file: bool,
 }
 
 /// What an input came to, in link order.
@@ -58,18 +66,7 @@ pub enum Step<'f> {
     /// Nothing to link.
     Ignored(Ignored),
     /// Something to say at this point of the link.
-    Message(Diagnostic),
-}
-
-/// What an input says about the use that host code makes of kernels.
-#[derive(Clone, Copy, Debug)]
-enum HostSide<'f> {
-    /// Does not count.
-    Neutral,
-    /// Device code, or host code, that does not say.
-    Silent,
-    /// Lists.
-    Lists(HostReferenceLists<'f>),
+    Messages(Vec<Diagnostic>),
 }
 
 #[derive(Clone, Debug)]
@@ -84,8 +81,10 @@ struct Scanned<'f> {
 #[derive(Clone, Debug, Default)]
 pub struct Loaded<'f> {
     pub(crate) steps: Vec<Step<'f>>,
-    pub(crate) registered_elsewhere: Vec<String>,
-    host_references: Option<HostReferences>,
+    /// What each step says about the use of kernels.
+    pub(crate) host_sides: Vec<HostSide<'f>>,
+    /// Modules that an earlier device link has linked and registered.
+    pub(crate) linked_elsewhere: HashSet<String>,
 }
 
 impl Files {
@@ -100,10 +99,10 @@ impl Files {
                 Found::File(opened) => Scanner::new(index, opened, &self.working_directory).run(),
             })
             .collect();
-        let host_references = host_references(scanned.iter().flatten());
-        let mut loaded = Loaded { host_references, ..Loaded::default() };
+        let mut loaded = Loaded::default();
         for item in scanned.into_iter().flatten() {
-            loaded.registered_elsewhere.extend(item.registered);
+            loaded.linked_elsewhere.extend(item.registered);
+            loaded.host_sides.push(item.host);
             loaded.steps.push(item.step);
         }
         loaded
@@ -115,44 +114,24 @@ impl<'f> Loaded<'f> {
     pub fn steps(&self) -> &[Step<'f>] {
         &self.steps
     }
-    /// What host code refers to; `None` unless every input says so.
-    pub fn host_references(&self) -> Option<&HostReferences> {
-        self.host_references.as_ref()
-    }
-}
-
-/// The names that host code uses, if they can be relied on: every input that
-/// counts must have lists, and some list of kernels must have a byte beyond
-/// the one that an empty list consists of.
-fn host_references<'s, 'f: 's>(
-    scanned: impl Iterator<Item = &'s Scanned<'f>>,
-) -> Option<HostReferences> {
-    let mut references = HostReferences::default();
-    let mut any_kernel = false;
-    let longer = |list: Option<&[u8]>| list.is_some_and(|l| l.len() > 1);
-    for item in scanned {
-        let lists = match &item.host {
-            HostSide::Neutral => continue,
-            HostSide::Silent => return None,
-            HostSide::Lists(lists) => lists,
-        };
-        any_kernel |= longer(lists.kernels_external) || longer(lists.kernels_internal);
-        let add = |into: &mut Vec<Vec<u8>>, list| {
-            into.extend(HostReferenceLists::names(list).map(<[u8]>::to_vec));
-        };
-        add(&mut references.kernels_external, lists.kernels_external);
-        add(&mut references.kernels_internal, lists.kernels_internal);
-        add(&mut references.variables, lists.variables_external);
-        add(&mut references.variables, lists.variables_internal);
-        add(&mut references.constants, lists.constants_external);
-        add(&mut references.constants, lists.constants_internal);
-    }
-    any_kernel.then_some(references)
 }
 
 impl<'f> Scanned<'f> {
     fn message(message: Diagnostic) -> Self {
-        Self { step: Step::Message(message), host: HostSide::Neutral, registered: Vec::new() }
+        Self::messages(vec![message])
+    }
+    /// An error of the fatbin reader, which nvlink lets a fatal line follow.
+    fn reader_error(
+        code: &'static str,
+        error: &str,
+        name: &str,
+        reason: impl fmt::Display,
+    ) -> Self {
+        let error = Diagnostic::error(code, error).note(format_args!("in '{name}': {reason}"));
+        Self::messages(vec![error, Diagnostic::fatal(code, READER_FAILED)])
+    }
+    fn messages(list: Vec<Diagnostic>) -> Self {
+        Self { step: Step::Messages(list), host: HostSide::Neutral, registered: Vec::new() }
     }
     fn ignored(name: &str, reason: impl Into<String>, host: HostSide<'f>) -> Self {
         let ignored = Ignored { name: name.to_owned(), reason: reason.into() };
@@ -188,8 +167,17 @@ impl<'f> Scanner<'f> {
         if self.opened.library && content != Content::Archive {
             return vec![Scanned::message(bad_archive(name, describe(content)))];
         }
-        match by_name_and_content(name, &self.opened.suffix, content) {
-            Err(refusal) => vec![Scanned::message(refusal)],
+        match by_name_and_content(&self.opened.suffix, content) {
+            Err(Refusal::Fatal(message)) => {
+                let message = Diagnostic::fatal("input-kind", message);
+                vec![Scanned::message(
+                    message.note(format_args!("'{name}' is {}", describe(content))),
+                )]
+            }
+            Err(Refusal::Unrecognised) => {
+                let is = describe(content);
+                vec![Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)]
+            }
             Ok(Content::Archive) => self.archive(data),
             Ok(content) => vec![self.file(name.clone(), data, content, None)],
         }
@@ -259,23 +247,23 @@ impl<'f> Scanner<'f> {
         let id = path_as_module_id(self.working_directory, &name);
         let source = Source {
             name,
+            fatbin_file: matches!(body, Body::Fatbins(_)),
             body,
             archive,
             system_library: self.system_library,
             module_ids: vec![id],
         };
-        Scanned {
-            step: Step::Source(source),
-            host: self.host_side(HostSide::Silent),
-            registered: Vec::new(),
-        }
+        Scanned { step: Step::Source(source), host: HostSide::Silent, registered: Vec::new() }
     }
 
     fn fatbin(&self, name: String, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
         match containers(data) {
             Ok(list) => self.source(name, Body::Fatbins(list), archive),
+            Err(error @ FatbinError::Version { .. }) => {
+                Scanned::reader_error("input-kind", NOT_RECOGNISED, &name, error)
+            }
             Err(error) => Scanned::message(
-                Diagnostic::fatal("damaged-fatbin", "elfLink fatbinary error")
+                Diagnostic::fatal("damaged-fatbin", READER_FAILED)
                     .note(format_args!("in '{name}': {error}")),
             ),
         }
@@ -284,6 +272,9 @@ impl<'f> Scanner<'f> {
     fn host(&self, name: String, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
         let host = match HostObject::parse(data) {
             Ok(host) => host,
+            Err(error) if archive.is_some() => {
+                return Scanned::message(damaged_member(&name, error));
+            }
             Err(error) => return Scanned::message(no_fatbin(&name, error)),
         };
         if host.kind != HostKind::Relocatable {
@@ -293,19 +284,32 @@ impl<'f> Scanner<'f> {
             Some(_) => HostSide::Lists(host.references),
             None => HostSide::Silent,
         };
-        let side = self.host_side(side);
         if !host.has_segment {
             return Scanned::ignored(&name, "it has no device code", side);
         }
-        if host.relocatable.is_empty() && !host.linked.is_empty() {
-            let mut ignored = Scanned::ignored(
-                &name,
-                "its device code is a whole program, not relocatable",
-                side,
-            );
-            ignored.registered = registered_ids(&host);
-            return ignored;
+        let elsewhere = match linked_ids(&host) {
+            Ok(ids) => ids,
+            Err(message) => return Scanned::message(message),
+        };
+        if !elsewhere.is_empty() {
+            let ignored = Scanned::ignored(&name, "a device link has made it", side);
+            return Scanned { registered: elsewhere, ..ignored };
         }
+        if host.relocatable.is_empty() && !host.linked.is_empty() {
+            let reason = "its device code is a whole program, not relocatable";
+            return Scanned::ignored(&name, reason, side);
+        }
+        self.relocatable(name, &host, side, archive)
+    }
+
+    /// An object with relocatable device code.
+    fn relocatable(
+        &self,
+        name: String,
+        host: &HostObject<'f>,
+        side: HostSide<'f>,
+        archive: Option<usize>,
+    ) -> Scanned<'f> {
         let list: Result<Vec<_>, _> =
             host.relocatable.iter().map(|section| containers(section)).collect();
         let containers = match list {
@@ -324,30 +328,26 @@ impl<'f> Scanner<'f> {
             archive,
             system_library: self.system_library,
             module_ids,
+            fatbin_file: false,
         };
-        Scanned { step: Step::Source(source), host: side, registered: registered_ids(&host) }
-    }
-
-    /// The device runtime does not take part in the question.
-    fn host_side(&self, side: HostSide<'f>) -> HostSide<'f> {
-        if self.system_library { HostSide::Neutral } else { side }
+        Scanned { step: Step::Source(source), host: side, registered: Vec::new() }
     }
 }
 
 /// All containers of a section or file. Objects merged by `ld -r` have
 /// several. Bytes after the first container that are no container are passed
 /// over, as nvlink does.
-fn containers(data: &[u8]) -> Result<Vec<Container<'_>>, fatbin::FatbinError> {
+fn containers(data: &[u8]) -> Result<Vec<Container<'_>>, FatbinError> {
     let mut list = Vec::new();
     for container in Containers::new(data) {
         match container {
             Ok(container) => list.push(container),
-            Err(fatbin::FatbinError::NotAContainer { .. }) if !list.is_empty() => break,
+            Err(FatbinError::NotAContainer { .. }) if !list.is_empty() => break,
             Err(error) => return Err(error),
         }
     }
     if list.is_empty() {
-        return Err(fatbin::FatbinError::NotAContainer { offset: 0 });
+        return Err(FatbinError::NotAContainer { offset: 0 });
     }
     Ok(list)
 }
@@ -356,14 +356,17 @@ fn is_linked_cubin(data: &[u8]) -> bool {
     cubin::Header::parse(data).is_ok_and(|header| header.file_type == FileType::EXEC)
 }
 
-/// The ids that an object made by a device link has registered: `def <id>`.
-fn registered_ids(host: &HostObject<'_>) -> Vec<String> {
+/// The modules that went into an object made by a device link: `def <id>`.
+/// Such strings count only where the first string is one, and then all must
+/// be.
+fn linked_ids(host: &HostObject<'_>) -> Result<Vec<String>, Diagnostic> {
     let definition =
         |id: &[u8]| id.strip_prefix(b"def ").map(|id| String::from_utf8_lossy(id).into_owned());
     if host.module_ids().next().and_then(definition).is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    host.module_ids().filter_map(definition).collect()
+    let ids: Option<Vec<_>> = host.module_ids().map(definition).collect();
+    ids.ok_or_else(|| Diagnostic::fatal("module-ids", "unexpected data in module_ids"))
 }
 
 /// The id under which an input without one is registered.
@@ -374,16 +377,22 @@ fn path_as_module_id(working_directory: &Path, name: &str) -> String {
         .collect()
 }
 
-fn could_not_open(name: &str, reason: impl std::fmt::Display) -> Diagnostic {
+fn could_not_open(name: &str, reason: impl fmt::Display) -> Diagnostic {
     Diagnostic::fatal("cannot-open-input", format_args!("Could not open input file '{name}'"))
         .note(reason)
 }
 
-fn bad_archive(name: &str, reason: impl std::fmt::Display) -> Diagnostic {
+fn bad_archive(name: &str, reason: impl fmt::Display) -> Diagnostic {
     Diagnostic::fatal("damaged-archive", "unexpected archive format")
         .note(format_args!("in '{name}': {reason}"))
 }
 
-fn no_fatbin(name: &str, reason: impl std::fmt::Display) -> Diagnostic {
+fn no_fatbin(name: &str, reason: impl fmt::Display) -> Diagnostic {
     Diagnostic::fatal("no-fatbin", format_args!("Could not find fatbin in '{name}'")).note(reason)
+}
+
+/// nvlink passes over damaged members; warpld at least says so.
+fn damaged_member(name: &str, reason: impl fmt::Display) -> Diagnostic {
+    Diagnostic::warning("damaged-member", format_args!("'{name}' is damaged and not linked"))
+        .note(reason)
 }

@@ -121,7 +121,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
     }
     let file = format!("lib{library}.a");
     for folder in folders {
-        let path = join_as_typed(folder, &file);
+        let path = folder.join(&file);
         if !path.exists() {
             continue;
         }
@@ -140,14 +140,6 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             format_args!("Skipping incompatible '{}' when searching for -l{library}", opened.name),
         )));
     }
-}
-
-/// `dir/libX.a` with `dir` spelt as it was given.
-fn join_as_typed(folder: &Path, file: &str) -> PathBuf {
-    let mut text = folder.as_os_str().to_owned();
-    text.push("/");
-    text.push(file);
-    PathBuf::from(text)
 }
 
 /// Whether some member is for the host wanted, or device code.

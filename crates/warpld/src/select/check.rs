@@ -2,121 +2,75 @@
 
 use super::compat::machine_code_fits;
 use crate::diag::Diagnostic;
-use cubin::compat::Compat;
-use cubin::note::{CudaInfo, NoteType, notes};
-use cubin::{Arch, Cubin, Header, ReadError, SectionRef, Variant};
+use cubin::flags::{Flags, Identity, OSABI_V7, OSABI_V8};
+use cubin::{Arch, Class, Cubin, Header, ReadError, Variant};
 
 /// Toolkit this linker speaks for: code of newer ones is refused.
 const TOOLKIT: u32 = 130;
 /// Oldest toolkit whose code is linked.
 const OLDEST_TOOLKIT: u32 = 120;
-/// Value of the cuinfo index in `e_flags` for an index that does not fit.
-const INDEX_ELSEWHERE: u32 = 0xFF;
+/// Value of the note's index in `e_flags` for an index that does not fit.
+const INDEX_ELSEWHERE: u8 = 0xFF;
 const CUINFO: &[u8] = b".note.nv.cuinfo";
-
-/// Generation of the file format, told by `EI_OSABI` and `EI_ABIVERSION`.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Abi {
-    /// Up to CUDA 12: the architecture is in the low byte of `e_flags`.
-    V7,
-    /// CUDA 13: in the second byte.
-    V8,
-}
-
-impl Abi {
-    fn of(header: &Header) -> Option<Self> {
-        match header.ident[7..9] {
-            [0x33, 7] => Some(Self::V7),
-            [0x41, 8] => Some(Self::V8),
-            _ => None,
-        }
-    }
-    fn sm(self, header: &Header) -> u16 {
-        let byte = match self {
-            Self::V7 => header.flags & 0xFF,
-            Self::V8 => header.flags >> 8 & 0xFF,
-        };
-        byte as u16
-    }
-}
 
 /// Checks `image` as nvlink does before it merges it.
 pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
-    let file = |rest: String| format!("Input file '{name}' {rest}");
-    let cubin = Cubin::parse(image).map_err(|error| unreadable(name, &error))?;
-    let header = cubin.header();
-    let Some(abi) = Abi::of(header) else {
-        return Err(Diagnostic::fatal("abi-mismatch", file("abi does not match".into())));
-    };
-    let arch = arch_in(&cubin, abi);
+    let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
+    let wrong_size = || fatal("not-64-bit", "size does not match target '-m64'".into());
+    // nvlink drops unreadable files without a word. Losing code that way is
+    // no service, so warpld stops.
+    let damaged = || fatal("damaged-image", "is damaged".into());
+    let cubin = Cubin::parse(image).map_err(|error| match error {
+        ReadError::NotElf | ReadError::NotDevice { .. } => wrong_size().note(error),
+        _ => damaged().note(error),
+    })?;
+    if cubin.header().class != Class::Elf64 {
+        return Err(wrong_size());
+    }
+    if !has_known_abi(cubin.header()) {
+        return Err(fatal("abi-mismatch", "abi does not match".into()));
+    }
+    let identity = Identity::of(&cubin).map_err(|error| damaged().note(error))?;
+    let arch = identity.arch;
     if arch.number == 0 {
         return Err(Diagnostic::fatal("unknown-arch", "Unknown arch name 'sm_0'")
             .note(format_args!("in '{name}'")));
     }
-    if !machine_code_fits(arch, target) {
-        let message = file(format!("arch does not match target '{target}'"));
-        return Err(Diagnostic::fatal("arch-mismatch", message)
-            .note(format_args!("it was compiled for {arch}")));
+    if !machine_code_fits(arch.number, arch.variant == Variant::Accelerated, target) {
+        let message = format!("arch does not match target '{target}'");
+        return Err(
+            fatal("arch-mismatch", message).note(format_args!("it was compiled for {arch}"))
+        );
     }
-    match toolkit(&cubin, abi) {
+    match identity.toolkit.filter(|_| points_to_note(&cubin, identity.flags)) {
         Some(toolkit) if toolkit > TOOLKIT => {
-            let message = file(format!("newer than toolkit ({toolkit} vs {TOOLKIT})"));
-            Err(Diagnostic::fatal("newer-toolkit", message))
+            Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
         }
         Some(toolkit) if toolkit >= OLDEST_TOOLKIT => Ok(()),
-        _ => {
-            let message = file("must be recompiled with toolkit >= Cuda 12.0".into());
-            Err(Diagnostic::fatal("older-toolkit", message))
-        }
+        _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
+}
+
+fn has_known_abi(header: &Header) -> bool {
+    matches!(
+        header.ident,
+        [_, _, _, _, _, _, _, OSABI_V7, 7, ..] | [_, _, _, _, _, _, _, OSABI_V8, 8, ..]
+    )
 }
 
 /// The architecture of a device ELF, if it can be read.
 pub fn arch_of(image: &[u8]) -> Option<Arch> {
     let cubin = Cubin::parse(image).ok()?;
-    Some(arch_in(&cubin, Abi::of(cubin.header())?))
+    Some(Identity::of(&cubin).ok()?.arch)
 }
 
-fn arch_in(cubin: &Cubin<'_>, abi: Abi) -> Arch {
-    Arch { number: abi.sm(cubin.header()), variant: variant(cubin) }
-}
-
-/// nvlink drops such files without a word; losing code that way is no
-/// service, so warpld stops.
-fn unreadable(name: &str, error: &ReadError) -> Diagnostic {
-    let message = match error {
-        ReadError::NotElf | ReadError::NotDevice { .. } => {
-            format!("Input file '{name}' size does not match target '-m64'")
+/// Whether the flags point to the note that names the toolkit. Where they
+/// point elsewhere nvlink takes the file for one without the note.
+fn points_to_note(cubin: &Cubin<'_>, flags: Flags) -> bool {
+    match flags {
+        Flags::V8(flags) if flags.cuinfo != INDEX_ELSEWHERE => {
+            cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO)
         }
-        ReadError::Unsupported { field: "e_ident[EI_CLASS]", .. } => {
-            format!("Input file '{name}' size does not match target '-m64'")
-        }
-        _ => format!("Input file '{name}' is damaged"),
-    };
-    Diagnostic::fatal("damaged-image", message).note(error)
-}
-
-/// The letter of the architecture, as far as the file tells it: code with
-/// `f` and without a letter is the same.
-fn variant(cubin: &Cubin<'_>) -> Variant {
-    match cubin::compat::value(cubin, Compat::CUDA_ACCELERATOR_TARGET) {
-        Ok(Some(value)) if value & 0xFF != 0 => Variant::Accelerated,
-        _ => Variant::Plain,
+        _ => true,
     }
-}
-
-/// The toolkit that compiled the file. ABI 8 files point to the note by the
-/// top byte of `e_flags`; where that points elsewhere nvlink finds no note.
-fn toolkit(cubin: &Cubin<'_>, abi: Abi) -> Option<u32> {
-    let index = cubin.header().flags >> 24;
-    let section = match abi {
-        Abi::V8 if index != INDEX_ELSEWHERE => cubin.section(index).filter(|s| s.name == CUINFO),
-        _ => cubin.section_by_name(CUINFO),
-    };
-    toolkit_in(section?)
-}
-
-fn toolkit_in(section: &SectionRef<'_>) -> Option<u32> {
-    let note = notes(section.data).filter_map(Result::ok).find(|n| n.kind == NoteType::CUINFO)?;
-    Some(CudaInfo::parse(note.desc).ok()?.toolkit.get())
 }

@@ -1,6 +1,6 @@
 //! Choosing one image of a container.
 
-use super::compat::{machine_code_fits, ptx_fits};
+use super::compat::{entry_fits, ptx_fits};
 use cubin::Arch;
 use fatbin::{Entry, Kind};
 
@@ -29,23 +29,24 @@ pub enum Choice<'e, 'f> {
 /// PTX at the same number, then `a` before `f` before no letter. Of equals
 /// the first is taken.
 pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Choice<'e, 'f> {
-    let best = |kind: Kind, fits: fn(Arch, Arch) -> bool| {
+    let best = |kind: Kind, fits: fn(&Entry<'f>, Arch) -> bool| {
         let mut best: Option<&'e Entry<'f>> = None;
-        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e.arch(), target)) {
+        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e, target)) {
             if best.is_none_or(|b| entry.arch() > b.arch()) {
                 best = Some(entry);
             }
         }
         best
     };
-    let code = best(Kind::ELF, machine_code_fits);
-    let ptx = best(Kind::PTX, ptx_fits);
+    let compiles: fn(&Entry<'f>, Arch) -> bool = |e, target| ptx_fits(e.arch(), target);
+    let code = best(Kind::ELF, entry_fits);
+    let ptx = best(Kind::PTX, compiles);
     match (code, ptx) {
         (Some(code), Some(ptx)) if ptx.arch().number > code.arch().number => {
             Choice::MachineCodeOverPtx { code, ptx }
         }
         (Some(code), _) => Choice::MachineCode(code),
         (None, Some(ptx)) => Choice::Ptx(ptx),
-        (None, None) => best(Kind::LTO_IR, ptx_fits).map_or(Choice::Nothing, Choice::LtoIr),
+        (None, None) => best(Kind::LTO_IR, compiles).map_or(Choice::Nothing, Choice::LtoIr),
     }
 }

@@ -4,17 +4,17 @@
 pub mod check;
 pub mod choose;
 pub mod compat;
+mod messages;
 pub mod need;
+mod pick;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::input::{Inputs, LinkInput};
-use crate::load::{Body, Ignored, Loaded, Source, Step};
-use choose::{Choice, choose};
+use crate::input::Inputs;
+use crate::load::host_use::{HostSide, HostUse};
+use crate::load::{Ignored, Loaded, Source, Step};
 use cubin::Arch;
-use fatbin::{Container, Entry, Kind};
+use pick::Picked;
 use rayon::prelude::*;
-use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// How to select.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +79,6 @@ pub struct Selected<'f> {
 #[error("the inputs cannot be linked")]
 pub struct Stopped;
 
-/// What one source yields.
-#[derive(Debug, Default)]
-struct Picked<'f> {
-    images: Vec<LinkInput<'f>>,
-    messages: Vec<Diagnostic>,
-    ignored: Option<String>,
-}
-
 impl<'f> Loaded<'f> {
     /// Picks the images for a target. Messages come in link order; the first
     /// fatal one ends the selection.
@@ -95,52 +87,38 @@ impl<'f> Loaded<'f> {
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Stopped> {
+        // The system library is seldom needed: it is unpacked when it is.
         let mut picked: Vec<Option<Picked<'f>>> = self
             .steps
             .par_iter()
             .map(|step| match step {
-                Step::Source(source) if !source.system_library => Some(pick(source, options)),
+                Step::Source(source) if !source.system_library && !self.is_linked(source) => {
+                    Some(Picked::from(source, options))
+                }
                 _ => None,
             })
             .collect();
-        let mut selection = Selection { options, diagnostics, selected: Selected::default() };
+        let mut selection = Selection::new(self, options, diagnostics);
         let mut at = 0;
-        while let Some(step) = self.steps.get(at) {
-            let next = at + if options.lazy_archives { members_from(&self.steps, at) } else { 1 };
-            let group = self.steps.get(at..next).unwrap_or_default();
-            match (group, step) {
-                ([_], _) => selection.step(step, picked.get_mut(at).and_then(Option::take))?,
-                _ => {
-                    let picked = picked.get_mut(at..next).unwrap_or_default();
-                    selection.lazy_archive(group, picked)?;
-                }
+        while at < self.steps.len() {
+            let count = if options.lazy_archives { members_from(&self.steps, at) } else { 1 };
+            let members = self.steps.get(at..at + count).unwrap_or_default();
+            let sides = self.host_sides.get(at..at + count).unwrap_or_default();
+            let picked = picked.get_mut(at..at + count).unwrap_or_default();
+            if options.lazy_archives {
+                selection.drop_unneeded(members, picked);
             }
-            at = next;
+            for ((step, side), picked) in members.iter().zip(sides).zip(picked) {
+                selection.step(step, side, picked.take().unwrap_or_default())?;
+            }
+            at += count;
         }
-        let mut selected = selection.selected;
-        selected.inputs.host_references = self.host_references().cloned();
-        selected.registration.module_ids = self.module_ids(&selected.registration);
-        Ok(selected)
+        Ok(selection.finish())
     }
 
-    /// The ids to register: the own id of every source in link order, then
-    /// those of merged objects backwards; without what an earlier device link
-    /// has registered.
-    fn module_ids(&self, registration: &Registration) -> Vec<String> {
-        let mut own = Vec::new();
-        let mut merged = Vec::new();
-        for step in &self.steps {
-            let Step::Source(source) = step else { continue };
-            if source.system_library && registration.system_library != SystemLibrary::Used {
-                continue;
-            }
-            own.extend(source.module_ids.first().cloned());
-            merged.extend(source.module_ids.iter().skip(1).cloned());
-        }
-        own.extend(merged.into_iter().rev());
-        let elsewhere: HashSet<&String> = self.registered_elsewhere.iter().collect();
-        own.retain(|id| !elsewhere.contains(id));
-        own
+    /// Whether an earlier device link has dealt with a source.
+    fn is_linked(&self, source: &Source<'f>) -> bool {
+        source.module_ids.first().is_some_and(|id| self.linked_elsewhere.contains(id))
     }
 }
 
@@ -155,82 +133,134 @@ fn members_from(steps: &[Step<'_>], at: usize) -> usize {
     steps.iter().skip(at).take_while(|step| archive_of(step) == Some(archive)).count()
 }
 
+/// The serial part of a selection, in link order.
 struct Selection<'s, 'f> {
+    loaded: &'s Loaded<'f>,
     options: &'s SelectOptions,
     diagnostics: &'s mut Diagnostics,
     selected: Selected<'f>,
+    host_use: HostUse,
+    /// Ids of merged objects; they are registered after all others.
+    merged_ids: Vec<String>,
+    /// Some source has been seen.
+    any_source: bool,
+    /// The system library was not needed by the sources before it.
+    dropped_system_library: bool,
 }
 
-impl<'f> Selection<'_, 'f> {
-    fn step(&mut self, step: &Step<'f>, picked: Option<Picked<'f>>) -> Result<(), Stopped> {
-        match step {
-            Step::Message(message) => self.say(message.clone()),
-            Step::Ignored(ignored) => {
-                self.selected.ignored.push(ignored.clone());
-                Ok(())
-            }
-            Step::Source(source) if source.system_library => self.system_library(source),
-            Step::Source(source) => self.take(source, picked.unwrap_or_default()),
+impl<'s, 'f> Selection<'s, 'f> {
+    fn new(
+        loaded: &'s Loaded<'f>,
+        options: &'s SelectOptions,
+        diagnostics: &'s mut Diagnostics,
+    ) -> Self {
+        Self {
+            loaded,
+            options,
+            diagnostics,
+            selected: Selected::default(),
+            host_use: HostUse::default(),
+            merged_ids: Vec::new(),
+            any_source: false,
+            dropped_system_library: false,
         }
     }
 
-    fn system_library(&mut self, source: &Source<'f>) -> Result<(), Stopped> {
+    fn step(
+        &mut self,
+        step: &Step<'f>,
+        side: &HostSide<'f>,
+        picked: Picked<'f>,
+    ) -> Result<(), Stopped> {
+        match step {
+            Step::Messages(list) => {
+                list.iter().try_for_each(|message| self.say(message.clone()))?
+            }
+            Step::Ignored(ignored) => self.selected.ignored.push(ignored.clone()),
+            Step::Source(source) if self.loaded.is_linked(source) => {
+                self.ignore(source, "an earlier device link has dealt with it");
+            }
+            Step::Source(source) if source.system_library => {
+                return self.system_library(source, side);
+            }
+            Step::Source(source) => self.take(source, picked)?,
+        }
+        self.host_use.add(side);
+        Ok(())
+    }
+
+    /// Takes the system library if a function is missing at this point.
+    fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Stopped> {
         let needed = self.options.keep_system_libraries
             || need::function_is_missing(&self.selected.inputs.images);
+        let state = &mut self.selected.registration.system_library;
         if !needed {
-            if self.selected.registration.system_library == SystemLibrary::Absent {
-                self.selected.registration.system_library = SystemLibrary::Unused;
+            if *state == SystemLibrary::Absent {
+                *state = SystemLibrary::Unused;
             }
+            self.dropped_system_library |= self.any_source;
             self.ignore(source, "no function is missing that it could provide");
             return Ok(());
         }
-        self.selected.registration.system_library = SystemLibrary::Used;
-        self.take(source, pick(source, self.options))
+        *state = SystemLibrary::Used;
+        self.host_use.add(side);
+        self.take(source, Picked::from(source, self.options))
     }
 
-    /// Takes those members of an archive that are needed.
-    fn lazy_archive(
-        &mut self,
-        members: &[Step<'f>],
-        picked: &mut [Option<Picked<'f>>],
-    ) -> Result<(), Stopped> {
+    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+        picked.messages.into_iter().try_for_each(|message| self.say(message))?;
+        if self.dropped_system_library && !picked.images.is_empty() {
+            return self.say(messages::after_system_library(&source.name));
+        }
+        self.any_source = true;
+        if let Some(reason) = picked.ignored {
+            self.ignore(source, &reason);
+        }
+        if !(source.fatbin_file && picked.images.is_empty()) {
+            self.register(source);
+        }
+        self.selected.inputs.images.extend(picked.images);
+        Ok(())
+    }
+
+    fn register(&mut self, source: &Source<'f>) {
+        let mut ids = source.module_ids.iter().cloned();
+        self.selected.registration.module_ids.extend(ids.next());
+        self.merged_ids.extend(ids);
+    }
+
+    /// Empties the picks of archive members that nothing needs. They stay
+    /// registered: the host linker may take their host code all the same.
+    fn drop_unneeded(&self, members: &[Step<'f>], picked: &mut [Option<Picked<'f>>]) {
+        let is_member = |step: &Step<'f>| matches!(step, Step::Source(s) if s.archive.is_some());
+        if !members.first().is_some_and(is_member) {
+            return;
+        }
         let mut owners = Vec::new();
         let mut images = Vec::new();
-        for (index, picked) in picked.iter_mut().enumerate() {
+        for (owner, picked) in picked.iter_mut().enumerate() {
             for image in picked.iter_mut().flat_map(|p| std::mem::take(&mut p.images)) {
-                owners.push(index);
+                owners.push(owner);
                 images.push(image);
             }
         }
         let wanted = need::wanted_members(&self.selected.inputs.images, &images);
-        let mut taken = vec![false; members.len()];
         for ((image, owner), wanted) in images.into_iter().zip(owners).zip(wanted) {
-            if let (true, Some(Some(picked))) = (wanted, picked.get_mut(owner)) {
+            let Some(Some(picked)) = picked.get_mut(owner) else { continue };
+            if wanted {
                 picked.images.push(image);
-                taken[owner] = true;
-            }
-        }
-        for ((step, picked), taken) in members.iter().zip(picked).zip(taken) {
-            let Step::Source(source) = step else { continue };
-            let picked = picked.take().unwrap_or_default();
-            if taken || !picked.messages.is_empty() {
-                self.take(source, picked)?;
             } else {
-                self.ignore(source, "nothing needs it");
+                picked.ignored.get_or_insert("nothing needs it".into());
             }
         }
-        Ok(())
     }
 
-    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
-        for message in picked.messages {
-            self.say(message)?;
-        }
-        if let Some(reason) = picked.ignored {
-            self.ignore(source, &reason);
-        }
-        self.selected.inputs.images.extend(picked.images);
-        Ok(())
+    fn finish(self) -> Selected<'f> {
+        let mut selected = self.selected;
+        selected.inputs.host_references = self.host_use.finish();
+        let ids = &mut selected.registration.module_ids;
+        ids.extend(self.merged_ids.into_iter().rev());
+        selected
     }
 
     fn ignore(&mut self, source: &Source<'f>, reason: &str) {
@@ -243,133 +273,4 @@ impl<'f> Selection<'_, 'f> {
         self.diagnostics.push(message);
         if fatal { Err(Stopped) } else { Ok(()) }
     }
-}
-
-/// Chooses and unpacks the images of one source.
-fn pick<'f>(source: &Source<'f>, options: &SelectOptions) -> Picked<'f> {
-    let mut picked = Picked::default();
-    match &source.body {
-        Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), options.arch),
-        Body::Ptx(_) => picked.messages.push(ptx_only(&source.name, "a PTX file", options.arch)),
-        Body::Fatbins(containers) => {
-            let mut archs = Vec::new();
-            for container in containers {
-                picked.pick_from(source, container, options, &mut archs);
-            }
-            if !archs.is_empty() || containers.is_empty() {
-                picked.not_found(source, options, &archs);
-            }
-        }
-    }
-    picked
-}
-
-impl<'f> Picked<'f> {
-    /// Picks from one container; where nothing fits, what it has is added to
-    /// `archs`.
-    fn pick_from(
-        &mut self,
-        source: &Source<'f>,
-        container: &Container<'f>,
-        options: &SelectOptions,
-        archs: &mut Vec<String>,
-    ) {
-        let entries = match container.flat_entries() {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.messages.push(damaged(&source.name, "elfLink fatbinary error", error));
-                return;
-            }
-        };
-        let code = match choose(&entries, options.arch) {
-            Choice::MachineCode(code) => code,
-            Choice::MachineCodeOverPtx { code, ptx } => {
-                self.messages.push(code_over_ptx(&source.name, code, ptx));
-                code
-            }
-            Choice::Ptx(ptx) => {
-                let what = format!("PTX for compute_{}", number(ptx.arch()));
-                self.messages.push(ptx_only(&source.name, &what, options.arch));
-                return;
-            }
-            Choice::LtoIr(_) => {
-                self.messages.push(lto_only(&source.name));
-                return;
-            }
-            Choice::Nothing => {
-                archs.extend(entries.iter().map(describe));
-                if archs.is_empty() {
-                    archs.push("no image at all".into());
-                }
-                return;
-            }
-        };
-        match code.payload() {
-            Ok(image) => self.add(source, image, options.arch),
-            Err(error) => self.messages.push(damaged(&source.name, "Uncompress failed", error)),
-        }
-    }
-
-    fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, arch: Arch) {
-        if let Err(message) = check::check(&source.name, &image, arch) {
-            self.messages.push(message);
-            return;
-        }
-        self.images.push(LinkInput {
-            name: source.name.clone(),
-            image,
-            system_library: source.system_library,
-        });
-    }
-
-    /// Only inputs named on the command line are worth a warning; archives
-    /// are often made for fewer architectures.
-    fn not_found(&mut self, source: &Source<'f>, options: &SelectOptions, archs: &[String]) {
-        let has = format!("it has {}", archs.join(", "));
-        if source.archive.is_none() && !options.suppress_arch_warning {
-            let message = format!("SM Arch ('{}') not found in '{}'", options.arch, source.name);
-            self.messages.push(Diagnostic::warning("arch-not-found", message).note(&has));
-        }
-        self.ignored = Some(format!("nothing in it fits {}: {has}", options.arch));
-    }
-}
-
-fn describe(entry: &Entry<'_>) -> String {
-    match entry.kind() {
-        Kind::ELF => entry.arch().to_string(),
-        Kind::PTX => format!("PTX for compute_{}", number(entry.arch())),
-        Kind::LTO_IR => format!("LTO-IR for compute_{}", number(entry.arch())),
-        kind => format!("{kind} for {}", entry.arch()),
-    }
-}
-
-/// `90a` of `sm_90a`.
-fn number(arch: Arch) -> String {
-    arch.to_string().trim_start_matches("sm_").to_owned()
-}
-
-fn damaged(name: &str, message: &str, error: impl std::fmt::Display) -> Diagnostic {
-    Diagnostic::fatal("damaged-fatbin", message).note(format_args!("in '{name}': {error}"))
-}
-
-fn ptx_only(name: &str, what: &str, target: Arch) -> Diagnostic {
-    let message = format!("'{name}' has no machine code for {target}, only {what}");
-    Diagnostic::error("ptx-only", message).note(format_args!(
-        "compile it with code for {target} (nvcc -gencode arch=compute_{0},code=sm_{0}), or run ptxas -c on the PTX",
-        number(target)
-    ))
-}
-
-fn lto_only(name: &str) -> Diagnostic {
-    Diagnostic::fatal("lto-only", "LTO objects found, use -dlto").note(format_args!(
-        "'{name}' has only LTO-IR for the target; compile it without -dlto to get machine code"
-    ))
-}
-
-fn code_over_ptx(name: &str, code: &Entry<'_>, ptx: &Entry<'_>) -> Diagnostic {
-    let message = format!("using the {} code of '{name}', not its newer PTX", code.arch());
-    Diagnostic::warning("code-over-ptx", message).note(format_args!(
-        "the PTX for compute_{} would have to be compiled first",
-        number(ptx.arch())
-    ))
 }

@@ -75,11 +75,7 @@ pub fn ask_nvlink(toolkit: &Path, root: &Path, scenario: &Scenario) -> Answer {
         let (severity, text) = line.split_once(':').unwrap_or(("", line));
         answer.messages.push(format!("{}: {}", severity.trim(), text.trim()));
     }
-    // Adds nothing to the line before.
-    let empty = ["fatal: elfLink internal error", "fatal: elfLink fatbinary error"];
-    if answer.messages.len() > 1 {
-        answer.messages.retain(|m| !empty.contains(&m.as_str()));
-    }
+    tidy(&mut answer.messages);
     if let Ok(image) = std::fs::read(root.join("out.cubin")) {
         answer.linked = kernels(&image);
         answer.linked.sort();
@@ -89,6 +85,15 @@ pub fn ask_nvlink(toolkit: &Path, root: &Path, scenario: &Scenario) -> Answer {
         answer.registered = ids.map(|id| without_root(id.trim_end_matches(')'), root)).collect();
     }
     answer
+}
+
+/// Drops lines that add nothing to the ones before.
+fn tidy(messages: &mut Vec<String>) {
+    let empty = ["fatal: elfLink internal error", "fatal: elfLink fatbinary error"];
+    if messages.len() > 1 {
+        messages.retain(|m| !empty.contains(&m.as_str()));
+    }
+    messages.dedup();
 }
 
 fn kernels(image: &[u8]) -> Vec<String> {
@@ -134,6 +139,7 @@ pub fn ask_warpld(root: &Path, scenario: &Scenario) -> Answer {
         };
         answer.messages.push(format!("{severity}: {}", message.message));
     }
+    tidy(&mut answer.messages);
     let Ok(selected) = selected else { return answer };
     answer.registered =
         selected.registration.module_ids.iter().map(|id| without_root(id, root)).collect();

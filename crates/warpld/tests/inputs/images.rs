@@ -22,7 +22,10 @@ const BODIES: [(&str, &str); 8] = [
     ("m4", ".visible .entry k_m4() { ret; }"),
     ("calls", ".extern .func missing;\n.visible .entry k_calls() { call missing; ret; }"),
     ("defines", ".visible .func missing { ret; }\n.visible .entry k_defines() { ret; }"),
-    ("variable", ".extern .global .u64 lost;\n.visible .global .u64 p = lost;\n.visible .entry k_variable() { ret; }"),
+    (
+        "variable",
+        ".extern .global .u64 lost;\n.visible .global .u64 p = lost;\n.visible .entry k_variable() { ret; }",
+    ),
     (
         "builtin",
         ".extern .func (.param .b64 r) malloc (.param .b64 a);
@@ -75,6 +78,7 @@ fn compile_all(toolkit: &Path) -> Vec<u8> {
             flags: Flags::ADDRESS_64.union(Flags::LINUX),
             ident: Some(name.as_bytes()),
             options: None,
+            compat: None,
             compression: Compression::Zstd,
             payload: &payload,
         };

@@ -47,10 +47,10 @@ fn scenarios_match_nvlink() {
         let mut known = expected.get(scenario.name).cloned();
         if let Some(toolkit) = toolkit() {
             let real = answer::ask_nvlink(&toolkit, &root, scenario);
-            if !bless() && known.as_ref() != Some(&real) {
+            if !bless() && known.as_ref().map(Answer::to_string) != Some(real.to_string()) {
                 writeln!(failures, "{}: nvlink now says\n{real}", scenario.name).unwrap();
             }
-            nvlink_answers.insert(scenario.name, real.clone());
+            nvlink_answers.insert(scenario.name, real.to_string());
             known = Some(real);
         }
         let ours = answer::ask_warpld(&root, scenario);

@@ -64,12 +64,7 @@ pub fn rdc(id: &'static str, images: &[&'static str]) -> Host {
 
 /// What a host compiler makes of a file without device code.
 pub fn plain_host() -> Host {
-    Host {
-        segment: false,
-        relocatable: vec![],
-        module_ids: vec![],
-        ..rdc("", &[])
-    }
+    Host { segment: false, relocatable: vec![], module_ids: vec![], ..rdc("", &[]) }
 }
 
 pub fn write_all(root: &Path, files: &[(&'static str, Make)], images: &Images) {
@@ -123,17 +118,21 @@ fn fatbin(names: &[&'static str], images: &Images) -> Vec<u8> {
             }
         };
         let arch = images::arch(arch);
-        let mut flags = Flags::ADDRESS_64.union(Flags::LINUX);
-        if kind == Kind::ELF && arch.is_mercury() {
-            flags = flags.union(Flags::MERCURY);
-        }
+        let flags = Flags::ADDRESS_64.union(Flags::LINUX);
+        let compat = if arch.is_mercury() { compat_of(payload) } else { None };
         let options = (kind == Kind::PTX).then_some(&b"--compile-only  "[..]);
         let compression = Compression::Zstd;
         let ident = None;
-        let image = Image { kind, arch, version, flags, ident, options, compression, payload };
+        let image =
+            Image { kind, arch, version, flags, ident, options, compat, compression, payload };
         writer.add(&image).unwrap();
     }
     writer.finish()
+}
+
+fn compat_of(image: &[u8]) -> Option<&[u8]> {
+    let cubin = cubin::Cubin::parse(image).ok()?;
+    Some(cubin.section_by_name(b".nv.compat")?.data)
 }
 
 fn host_object(host: &Host, images: &Images) -> Vec<u8> {

@@ -9,7 +9,8 @@ use std::process::Command;
 use warpld::select::check::check;
 use warpld::select::choose::{Choice, choose};
 
-const HEADER: &str = "# Targets for which nvlink V13.0.88 takes an image, per kind and architecture of the image.\n";
+const HEADER: &str =
+    "# Targets for which nvlink V13.0.88 takes an image, per kind and architecture of the image.\n";
 
 /// How an image is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,0 +1,98 @@
+//! Choosing and unpacking the images of one source. Sources are picked from
+//! in parallel.
+
+use super::choose::{Choice, choose};
+use super::{SelectOptions, check, messages};
+use crate::diag::Diagnostic;
+use crate::input::LinkInput;
+use crate::load::{Body, Source};
+use cubin::Arch;
+use fatbin::Container;
+use std::borrow::Cow;
+
+/// What one source yields.
+#[derive(Debug, Default)]
+pub(super) struct Picked<'f> {
+    pub(super) images: Vec<LinkInput<'f>>,
+    pub(super) messages: Vec<Diagnostic>,
+    /// Why there is no image.
+    pub(super) ignored: Option<String>,
+}
+
+impl<'f> Picked<'f> {
+    /// Chooses and unpacks.
+    pub(super) fn from(source: &Source<'f>, options: &SelectOptions) -> Self {
+        let mut picked = Self::default();
+        match &source.body {
+            Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), options.arch),
+            Body::Ptx(_) => {
+                picked.messages.push(messages::ptx_only(&source.name, "a PTX file", options.arch));
+            }
+            Body::Fatbins(containers) => {
+                let mut unfit = Vec::new();
+                for container in containers {
+                    picked.pick_from(source, container, options, &mut unfit);
+                }
+                if !unfit.is_empty() {
+                    picked.not_found(source, options, &unfit);
+                }
+            }
+        }
+        picked
+    }
+
+    /// Picks from one container; where nothing fits, what it has is added to
+    /// `unfit`.
+    fn pick_from(
+        &mut self,
+        source: &Source<'f>,
+        container: &Container<'f>,
+        options: &SelectOptions,
+        unfit: &mut Vec<String>,
+    ) {
+        let name = &source.name;
+        let entries = match container.flat_entries() {
+            Ok(entries) => entries,
+            Err(error) => return self.messages.push(messages::damaged_fatbin(name, error)),
+        };
+        let code = match choose(&entries, options.arch) {
+            Choice::MachineCode(code) => code,
+            Choice::MachineCodeOverPtx { code, ptx } => {
+                self.messages.push(messages::code_over_ptx(name, code, ptx));
+                code
+            }
+            Choice::Ptx(ptx) => {
+                let what = messages::describe(ptx);
+                return self.messages.push(messages::ptx_only(name, &what, options.arch));
+            }
+            Choice::LtoIr(_) => return self.messages.push(messages::lto_only(name)),
+            Choice::Nothing if entries.is_empty() => return unfit.push("no image at all".into()),
+            Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
+        };
+        match code.payload() {
+            Ok(image) => self.add(source, image, options.arch),
+            Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
+        }
+    }
+
+    fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, arch: Arch) {
+        match check::check(&source.name, &image, arch) {
+            Err(message) => self.messages.push(message),
+            Ok(()) => self.images.push(LinkInput {
+                name: source.name.clone(),
+                image,
+                system_library: source.system_library,
+            }),
+        }
+    }
+
+    /// Only inputs named on the command line are worth a warning; archives
+    /// are often made for fewer architectures.
+    fn not_found(&mut self, source: &Source<'f>, options: &SelectOptions, unfit: &[String]) {
+        let has = unfit.join(", ");
+        if source.archive.is_none() && !options.suppress_arch_warning {
+            self.messages.push(messages::arch_not_found(&source.name, options.arch, &has));
+        }
+        self.ignored = Some(format!("nothing in it fits {}: it has {has}", options.arch));
+    }
+}
