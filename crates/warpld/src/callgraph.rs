@@ -5,7 +5,7 @@
 //! many edges as the inputs have entries.
 
 use crate::object::{Object, ObjectId};
-use crate::resolve::{Resolution, Sighting, SymbolId};
+use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use hashbrown::HashMap;
 
 /// Index of a function among all functions of the link, in order of first
@@ -179,7 +179,9 @@ impl<'a> CallGraph<'a> {
         };
         for &(symbol, text) in &object.callgraph.address_taken {
             let proto = intern(&mut self.prototypes, text);
-            if let Some(f) = function(symbol) {
+            if let Some(f) = function(symbol)
+                && !taken_by_discarded_code(id, object, resolution, symbol)
+            {
                 self.address_taken[f.0 as usize].get_or_insert(proto);
             }
         }
@@ -218,6 +220,29 @@ impl<'a> CallGraph<'a> {
         let nodes = self.functions.len() + self.prototypes.len();
         self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
     }
+}
+
+/// Whether the input's copy of the function lost, and so did every function of
+/// the input that takes its address: then the address is not taken. (One
+/// surviving taker, or a data table, is enough to keep it.)
+fn taken_by_discarded_code(
+    id: ObjectId,
+    object: &Object<'_>,
+    resolution: &Resolution<'_>,
+    symbol: u32,
+) -> bool {
+    let discarded = |symbol: u32| {
+        let at = Sighting { object: id, symbol };
+        let defined = object.cubin.symbol(symbol).is_some_and(|s| !s.is_undefined());
+        resolution
+            .id(id, symbol)
+            .is_some_and(|name| resolution.role(name, at, defined) == Role::Discarded)
+    };
+    if !discarded(symbol) {
+        return false;
+    }
+    let mut takers = object.callgraph.takes_address.iter().filter(|(_, taken)| *taken == symbol);
+    takers.clone().next().is_some() && takers.all(|(taker, _)| discarded(*taker))
 }
 
 /// Answers "which kernels reach this function" by walking calls backwards.

@@ -1,5 +1,6 @@
 //! `.nv.compat` of the output, merged from all inputs.
 
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::object::{Object, SectionClass};
 use cubin::{Arch, Variant, info};
 
@@ -8,6 +9,7 @@ const TENSORMAP_V1: u8 = 3;
 const TCGEN05_MMA: u8 = 5;
 const OPPORTUNISTIC: u8 = 6;
 const MERCURY_ISA: u8 = 7;
+const PATCH_VERSION: u8 = 8;
 const ACCELERATOR: u8 = 9;
 
 /// Codes that are merged, in the order in which missing ones are added, with
@@ -20,42 +22,63 @@ const MERGED: [(u8, u8, u16); 5] = [
     (MERCURY_ISA, 3, 0x100),
 ];
 
-/// The records in the order of the inputs; the target decides the accelerator
-/// mark.
+/// The merged records. The target decides the accelerator mark, which comes
+/// first; every input that has the section is merged record by record, then
+/// what it lacks counts with a default. Inputs of older toolkits have no such
+/// section and do not count.
 pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
+    let mut list: Vec<(u8, u8, u16)> = Vec::new();
+    for object in objects {
+        let Some(data) = section(object) else { continue };
+        let mut seen: Vec<u8> = Vec::new();
+        for record in info::records(data).map_while(Result::ok) {
+            let format = MERGED.iter().find(|m| m.0 == record.code).map(|m| m.1);
+            if let Some(format) = format.or((record.code == PATCH_VERSION).then_some(3)) {
+                add(&mut list, record.code, format, record.value);
+                seen.push(record.code);
+            }
+        }
+        for (code, format, missing) in MERGED {
+            if !seen.contains(&code) {
+                add(&mut list, code, format, missing);
+            }
+        }
+    }
     let accelerated = u16::from(arch.variant == Variant::Accelerated);
     let mut out = Vec::new();
     push(&mut out, 2, ACCELERATOR, accelerated);
-    let inputs: Vec<Vec<(u8, u16)>> = objects.iter().map(values).collect();
-    if inputs.is_empty() {
-        return out;
-    }
-    let mut order: Vec<u8> = Vec::new();
-    for &(code, _) in inputs.iter().flatten() {
-        if MERGED.iter().any(|m| m.0 == code) && !order.contains(&code) {
-            order.push(code);
-        }
-    }
-    for (code, ..) in MERGED {
-        if !order.contains(&code) {
-            order.push(code);
-        }
-    }
-    for code in order {
-        let Some(&(_, format, missing)) = MERGED.iter().find(|m| m.0 == code) else { continue };
-        let of = |input: &Vec<(u8, u16)>| {
-            input.iter().find(|(c, _)| *c == code).map_or(missing, |(_, v)| *v)
-        };
-        let value = inputs.iter().map(of).reduce(|a, b| combine(code, a, b));
-        push(&mut out, format, code, value.unwrap_or(missing));
+    for (code, format, value) in list {
+        push(&mut out, format, code, value);
     }
     out
 }
 
-fn values(object: &Object<'_>) -> Vec<(u8, u16)> {
-    let section = object.classified().find(|(_, c)| *c == SectionClass::Compat);
-    let data = section.map_or(&[][..], |(s, _)| s.data);
-    info::records(data).map_while(Result::ok).map(|r| (r.code, r.value)).collect()
+/// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
+pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
+    for object in objects {
+        let Some(data) = section(object) else { continue };
+        if !info::records(data).map_while(Result::ok).any(|r| r.code == ISA_CLASS) {
+            diags.push(Diagnostic::warning(
+                "limited-output",
+                format_args!(
+                    "Output is limited to run on SM Arch '{}' only, due to missing attribute \
+                     'ISA_CLASS' in input file '{}'",
+                    arch.number, object.name
+                ),
+            ));
+        }
+    }
+}
+
+fn section<'a>(object: &Object<'a>) -> Option<&'a [u8]> {
+    object.classified().find(|(_, c)| *c == SectionClass::Compat).map(|(s, _)| s.data)
+}
+
+fn add(list: &mut Vec<(u8, u8, u16)>, code: u8, format: u8, value: u16) {
+    match list.iter_mut().find(|r| r.0 == code) {
+        Some(known) => known.2 = combine(code, known.2, value),
+        None => list.push((code, format, value)),
+    }
 }
 
 fn combine(code: u8, a: u16, b: u16) -> u16 {
@@ -72,6 +95,7 @@ fn combine(code: u8, a: u16, b: u16) -> u16 {
                 1
             }
         }
+        PATCH_VERSION => a,
         _ => a.max(b),
     }
 }

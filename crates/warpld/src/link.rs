@@ -9,7 +9,7 @@ use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::Object;
 use crate::report::{self, LinkReport};
-use crate::{layout, properties, reach, relocate, resolve, serialize, undefined};
+use crate::{compat, layout, properties, reach, relocate, resolve, serialize, undefined};
 use rayon::prelude::*;
 
 /// A finished link.
@@ -35,6 +35,9 @@ pub fn link(
 
     // Read and check every image, in parallel.
     let objects = parse(inputs, diags)?;
+    if flavour.has_compat() {
+        compat::check(&objects, config.arch, diags);
+    }
 
     // Which definition each name stands for.
     let resolution = resolve::resolve(&objects, diags).ok_or(Failed)?;

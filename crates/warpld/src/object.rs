@@ -134,6 +134,7 @@ impl<'a> Object<'a> {
             frame_size: HashMap::default(),
             virtual_sm: 0,
         };
+        object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
         Ok(object)
     }
@@ -250,6 +251,17 @@ impl<'a> Object<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
+/// `e_flags` say the same.
+fn old_virtual_sm(cubin: &Cubin<'_>) -> u16 {
+    const OLD_OSABI: u8 = 0x33;
+    let header = cubin.header();
+    match header.ident[7] {
+        OLD_OSABI => (header.flags >> 16 & 0xff) as u16,
+        _ => 0,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::layout::Layout;
+use crate::layout::{Layout, is_image};
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
 use crate::object::{ObjectId, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
@@ -159,6 +159,7 @@ impl<'a> Relocator<'a, '_> {
         let Some(base) = self.merged.placement(place.object, section.info) else { return Ok(()) };
         let size = input.cubin.section(section.info).map_or(0, |s| s.size);
         debug_assert_eq!(base.section, target);
+        let lost = self.lost_data(place, section.info);
         let relocs =
             input.cubin.relocs(section).map_err(|e| self.error(place, "bad-relocation", &e))?;
         for reloc in relocs {
@@ -166,6 +167,9 @@ impl<'a> Relocator<'a, '_> {
                 .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
             if reloc.offset.checked_add(known.span() as u64).is_none_or(|end| end > size) {
                 return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
+            }
+            if lost.iter().any(|range| range.contains(&reloc.offset)) {
+                continue;
             }
             let addend = reloc.addend.unwrap_or(0);
             let offset = base.offset + reloc.offset;
@@ -189,6 +193,29 @@ impl<'a> Relocator<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Extents of weak variables that lost against another weak one: nvlink
+    /// leaves their bytes in `.nv.global.init` but drops their relocations.
+    fn lost_data(&self, place: &Place<'_>, section: u32) -> Vec<std::ops::Range<u64>> {
+        if place.target_name != b".nv.global.init" {
+            return Vec::new();
+        }
+        let input = &self.cx.objects[place.object.0 as usize];
+        let lost = |symbol: &SymbolRef<'a>| {
+            let at = Sighting { object: place.object, symbol: symbol.index.0 };
+            self.cx.resolution.id(place.object, symbol.index.0).is_some_and(|id| {
+                self.cx.resolution.role(id, at, true) == Role::Discarded
+                    && self.cx.resolution.get(id).binding == Binding::WEAK
+            })
+        };
+        input
+            .cubin
+            .symbols()
+            .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
+            .filter(lost)
+            .map(|s| s.value..s.value.saturating_add(s.size))
+            .collect()
     }
 
     fn action(&self, place: &Place<'_>, reloc: &Reloc) -> Result<Action, Diagnostic> {
@@ -250,10 +277,21 @@ impl<'a> Relocator<'a, '_> {
         if !live {
             return if clears { Action::Clear } else { Action::Drop };
         }
-        match self.merged.symbol_of[id.0 as usize] {
+        match self.merged.symbol_of[self.behind_alias(id).0 as usize] {
             Some(symbol) if !clears => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
             _ => Action::Drop,
         }
+    }
+
+    /// An alias is replaced by the function that owns its section.
+    fn behind_alias(&self, id: SymbolId) -> SymbolId {
+        let cx = self.cx;
+        let owner = cx.resolution.get(id).definition.and_then(|at| {
+            let symbol = cx.input_symbol(at)?;
+            let owner = cx.objects[at.object.0 as usize].owner(symbol.shndx)?;
+            cx.resolution.id(at.object, owner)
+        });
+        owner.unwrap_or(id)
     }
 
     /// Unified-table types become their plain counterparts in an executable.
@@ -281,16 +319,22 @@ impl<'a> Relocator<'a, '_> {
         if is_unified_table(symbol.name) {
             return Ok(Action::Drop);
         }
-        let out = self.merged.symbol_of[id.0 as usize];
+        let mut out = self.merged.symbol_of[id.0 as usize];
         let handler = reloc::cuda(reloc.kind).map(|t| t.handler);
         if matches!(handler, Some(Handler::Linker | Handler::Either)) {
             if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id) {
                 return Ok(Action::Apply { value, bank, symbol: out });
             }
-            if is_shared(symbol)
-                && let Some(value) = self.shared_value(place, symbol, id)
-            {
-                return Ok(Action::Apply { value, bank: 0, symbol: out });
+            if is_shared(symbol) {
+                let instance = place.function.and_then(|f| self.merged.instances.get(&f));
+                if symbol.is_undefined() && instance.is_some() {
+                    out = instance.copied();
+                } else if let Some(value) = self.shared_value(place, symbol, id) {
+                    return Ok(Action::Apply { value, bank: 0, symbol: out });
+                }
+            }
+            if is_image(symbol) {
+                return Ok(self.image(id, out));
             }
             if is_internal(symbol) && symbol.is_undefined() {
                 // `.nv.ptx.const0.size` of libcudadevrt: unknown, all ones.
@@ -303,11 +347,22 @@ impl<'a> Relocator<'a, '_> {
         })
     }
 
+    /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is
+    /// 0 and the bank that of no section (0 - 0x64).
+    fn image(&self, id: SymbolId, symbol: Option<OutSymbolId>) -> Action {
+        if self.cx.config.relocatable {
+            return Action::Apply { value: 0, bank: 0x1c, symbol };
+        }
+        let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
+        Action::Apply { value, bank: 0, symbol }
+    }
+
     /// The offset of a shared object. In a relocatable file local ones are
     /// "resolved" to their `st_value`, the alignment; weak ones stay.
     fn shared_value(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, id: SymbolId) -> Option<u64> {
         if self.cx.config.relocatable {
-            return (symbol.binding() == Binding::LOCAL).then_some(symbol.value);
+            let dynamic = self.cx.resolution.get(id).definition.is_none();
+            return (dynamic || symbol.binding() == Binding::LOCAL).then_some(symbol.value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
             return Some(value);

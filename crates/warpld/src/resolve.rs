@@ -217,9 +217,7 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn merge(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
-        if self.conflicts(id, at, symbol) {
-            return;
-        }
+        self.conflicts(id, at, symbol);
         let known = &self.out.symbols[id.0 as usize];
         if symbol.is_undefined() {
             return;
@@ -325,12 +323,11 @@ impl<'a> Resolver<'a, '_> {
         section.is_some_and(|s| !s.kind.is_nobits())
     }
 
-    /// Size, space, kernel and managed mismatches; `true` if there was one.
-    fn conflicts(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) -> bool {
+    /// Space, size, kernel and managed mismatches.
+    fn conflicts(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
         let known = &self.out.symbols[id.0 as usize];
         let first = known.first;
         let earlier = self.sighted(known.definition.unwrap_or(first));
-        let before = self.errors.len();
         let mismatch = |code, what: &str| {
             Diagnostic::error(
                 code,
@@ -357,7 +354,10 @@ impl<'a> Resolver<'a, '_> {
                 ));
             }
         } else if let Some(earlier) = earlier {
-            let common = symbol.is_common() || known.common.is_some();
+            let common = (symbol.is_common() || known.common.is_some())
+                && (symbol.is_common() == known.common.is_some()
+                    || self.is_initialised(at)
+                    || known.definition.is_some_and(|d| self.is_initialised(d)));
             if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
                 errors.push(mismatch("space-mismatch", "Memory space"));
             }
@@ -369,7 +369,6 @@ impl<'a> Resolver<'a, '_> {
             }
         }
         self.errors.extend(errors);
-        self.errors.len() > before
     }
 
     fn prototype(&mut self, object: ObjectId, function: u32, prototype: &'a [u8]) {

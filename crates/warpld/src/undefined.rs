@@ -5,7 +5,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, List, Meaning, Merged};
 use crate::object::is_shared;
 use crate::resolve::{Symbol, text};
-use cubin::SymbolType;
+use crate::layout::is_image;
 use cubin::consts::sto;
 
 /// Reports undefined symbols in output order.
@@ -32,12 +32,8 @@ fn may_stay(cx: Context<'_, '_>, symbol: &Symbol<'_>) -> bool {
         return is_builtin_function(symbol.name);
     }
     let Some(input) = cx.input_symbol(symbol.first) else { return false };
-    let image = matches!(
-        input.kind(),
-        SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
-    );
     let global = input.other & sto::SPACE == sto::GLOBAL;
-    image
+    is_image(&input)
         || is_shared(&input)
         || symbol.name.starts_with(b"__UFT")
         || symbol.name.starts_with(b"__UDT")

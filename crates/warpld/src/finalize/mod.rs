@@ -85,13 +85,15 @@ fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(..) => !parts.relocated.sections[id.0 as usize].kept.is_empty(),
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
-        Content::Chunks(_) if parts.cx.config.relocatable => true,
+        Content::ImageRelocs(bank) => parts.layout.images.banks.contains(bank),
         Content::Chunks(_) => {
             let is_kernel_shared = section
                 .function
                 .and_then(|f| parts.cx.graph.function(f))
                 .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == Some(id));
-            if is_kernel_shared {
+            if parts.cx.config.relocatable {
+                !is_kernel_shared || extent(parts, id).0 > 0
+            } else if is_kernel_shared {
                 parts.layout.shared.kernels.contains_key(&id)
             } else if parts.merged.common_shared == Some(id) {
                 parts.layout.shared.common.is_some()

@@ -4,7 +4,7 @@
 use super::{Numbering, Parts};
 use crate::merge::{InputSection, SectionId};
 use crate::object::{eiattr, words};
-use crate::properties::{EntryAttributes, Record};
+use crate::properties::{Changes, Record};
 use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::info;
 
@@ -44,7 +44,7 @@ pub fn build(
 struct Writer<'a, 'o> {
     parts: Parts<'a, 'o>,
     numbering: &'o Numbering,
-    changes: Option<&'o EntryAttributes>,
+    changes: Option<&'o Changes>,
     module: bool,
 }
 
@@ -128,7 +128,10 @@ impl Writer<'_, '_> {
                 out.extend_from_slice(&[*format, *code]);
                 out.extend_from_slice(&value.to_le_bytes());
             }
-            Record::Word(code, value) => sval(*code, &[&value.to_le_bytes()], out),
+            Record::Words(code, values) => {
+                let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                sval(*code, &[&bytes], out);
+            }
             Record::Externs(list) => self.externs(list, out),
         }
     }

@@ -49,6 +49,7 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
             exists[section.0 as usize] && !(chunks && super::extent(parts, section).0 == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
+        Meaning::DynamicInstance(_) => true,
     }
 }
 
@@ -65,12 +66,7 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
         return true;
     }
     // Undefined data nobody refers to any more.
-    let image = first.is_some_and(|s| {
-        matches!(
-            s.kind(),
-            SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
-        )
-    });
+    let image = first.is_some_and(|s| crate::layout::is_image(&s));
     image || symbol.name == b".nv.reservedSmem.offset0" || parts.relocated.used[out.0 as usize]
 }
 
@@ -79,6 +75,11 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
     let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
         Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
+        Meaning::DynamicInstance(kernel) => {
+            let info = Binding::WEAK.0 << 4 | SymbolType::CUDA_OBJECT.0;
+            let start = parts.layout.instances.start_of.get(&kernel).copied().unwrap_or(0);
+            (info, sto::SHARED | sto::INTERNAL, 0, start, 0)
+        }
     };
     Sym64 {
         st_name: name.into(),
@@ -111,6 +112,9 @@ fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u
     if is_shared(&input) {
         if relocatable {
             value = input.value;
+            if symbol.definition.is_none() {
+                section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
+            }
         } else if address.is_some() {
             value += reserved(parts);
         } else {
@@ -119,6 +123,14 @@ fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u
         if cx.config.preserve_relocs {
             other |= sto::INTERNAL;
         }
+    }
+    if !relocatable && crate::object::is_internal(&input) {
+        kind = SymbolType::OBJECT;
+    }
+    let undefined_constant = input.other & sto::SPACE == sto::CONSTANT && input.is_undefined();
+    if relocatable && undefined_constant {
+        // Quirk: "never allocated" shows in the file.
+        value = u64::MAX;
     }
     let size = symbol.common.map_or(input.size, |c| c.size);
     let binding = match symbol.binding {

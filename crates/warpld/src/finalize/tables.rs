@@ -4,7 +4,7 @@
 use super::{Numbering, Parts, records, symbols};
 use crate::callgraph::FunctionId;
 use crate::compat;
-use crate::merge::{Content, List, SectionId, Synthetic};
+use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::OutReloc;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
@@ -44,6 +44,10 @@ pub fn contents(
                 Content::ResolvedRelocs(_) => {
                     Some(relocations(&resolved(parts, id), true, numbering))
                 }
+                Content::ImageRelocs(_) => {
+                    let rela = parts.merged.section(id).kind == SectionType::RELA;
+                    Some(relocations(&image_relocs(parts), rela, numbering))
+                }
                 Content::Synthetic(what) => Some(synthetic(parts, numbering, *what)),
             }
         })
@@ -54,13 +58,7 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
     let merged = parts.merged;
     match what {
         Synthetic::SectionNames => [&[0][..], merged.section_names.bytes()].concat(),
-        Synthetic::SymbolNames => [
-            &[0][..],
-            merged.prototype_names.bytes(),
-            merged.local_names.bytes(),
-            merged.global_names.bytes(),
-        ]
-        .concat(),
+        Synthetic::SymbolNames => [&[0][..], merged.names.bytes()].concat(),
         Synthetic::Symbols => Vec::new(),
         Synthetic::ToolNote => tool_note(parts),
         Synthetic::VersionNote => version_note(parts),
@@ -105,6 +103,17 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<OutReloc> {
         .collect()
 }
 
+/// One entry per texture, sampler and surface handle, last offset first.
+fn image_relocs(parts: Parts<'_, '_>) -> Vec<OutReloc> {
+    let slots = parts.layout.images.slots.iter().rev();
+    slots
+        .filter_map(|slot| {
+            let symbol = parts.merged.symbol_of[slot.symbol.0 as usize]?;
+            Some(OutReloc { offset: slot.offset, kind: slot.reloc, symbol, addend: 0 })
+        })
+        .collect()
+}
+
 /// Fills in `.symtab` once section numbers are known.
 pub fn symbol_table(
     parts: Parts<'_, '_>,
@@ -113,18 +122,12 @@ pub fn symbol_table(
     contents: &mut [Option<Vec<u8>>],
 ) {
     let merged = parts.merged;
-    let local_base = 1 + merged.prototype_names.bytes().len() as u32;
-    let global_base = local_base + merged.local_names.bytes().len() as u32;
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     let mut table = Vec::with_capacity((numbering.order.len() + 1) * size_of::<Sym64>());
     table.extend_from_slice(null.as_bytes());
     for &id in &numbering.order {
-        let symbol = &merged.symbols[id.0 as usize];
-        let base = match symbol.list {
-            List::Local => local_base,
-            List::Global => global_base,
-        };
-        let entry = symbols::entry(parts, id, base + symbol.name, index_of);
+        let name = merged.symbols[id.0 as usize].name;
+        let entry = symbols::entry(parts, id, name, index_of);
         table.extend_from_slice(entry.as_bytes());
     }
     let symtab = Content::Synthetic(Synthetic::Symbols);
@@ -299,7 +302,9 @@ pub fn link_and_info(
         Content::Synthetic(Synthetic::CallGraph | Synthetic::Prototype) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
         Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
-        Content::Relocs(target, _) | Content::ResolvedRelocs(target) => {
+        Content::Relocs(target, _)
+        | Content::ResolvedRelocs(target)
+        | Content::ImageRelocs(target) => {
             (SYMTAB, index_of[target.0 as usize])
         }
         Content::Chunks(chunks) => {

@@ -2,10 +2,14 @@
 //! every symbol.
 
 mod constants;
+mod images;
+mod relocatable;
 mod shared;
 mod sort;
 
 pub use constants::Bank2;
+pub use images::{Images, is_image};
+pub use relocatable::{Instances, dynamic_users};
 pub use shared::SharedLayout;
 
 use crate::diag::{Diagnostic, Diagnostics};
@@ -31,6 +35,10 @@ pub struct Layout {
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
     /// Offsets of common symbols in `.nv.global`.
     pub commons: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    /// Texture, sampler and surface handles.
+    pub images: Images,
+    /// Dynamic arrays in a relocatable output.
+    pub instances: Instances,
     /// `st_value` of the null symbol (see the quirks in `constants`).
     pub null_value: u64,
 }
@@ -52,11 +60,20 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         chunks: HashMap::default(),
         extents: HashMap::default(),
         commons: HashMap::default(),
+        images: Images::default(),
+        instances: Instances::default(),
         null_value: 0,
     };
-    if !cx.config.relocatable {
-        place_commons(cx, merged, &mut out);
-        out.shared = shared::layout_shared(cx, merged);
+    place_commons(cx, merged, &mut out);
+    if cx.config.relocatable {
+        relocatable::layout_shared(cx, merged, &mut out);
+    } else {
+        let mentions = shared::collect_mentions(cx);
+        out.images = images::layout_images(cx, merged, &mentions);
+        for &bank in &out.images.banks {
+            out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align));
+        }
+        out.shared = shared::layout_shared(cx, merged, mentions);
         out.bank2 = constants::layout_bank2(cx, merged);
         compact_constants(cx, merged, &mut out);
         apply_bank2(merged, &mut out);

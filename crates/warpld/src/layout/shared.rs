@@ -6,6 +6,7 @@
 //! that objects which no kernel uses together may overlap. Dynamic arrays start
 //! where the static part ends.
 
+use super::images::is_image;
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Merged, SectionId, align_up};
@@ -40,15 +41,17 @@ struct Object {
     align: u64,
 }
 
-/// Which functions mention which shared symbols.
-struct Mentions {
-    by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
-    mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
+/// Which functions mention which shared symbols and image references.
+#[derive(Debug, Default)]
+pub struct Mentions {
+    /// Live functions, by symbol.
+    pub by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
+    /// Symbols that any text relocation of any input mentions.
+    pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
 
 /// Lays out the shared memory of every kernel.
-pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
-    let mentions = collect_mentions(cx);
+pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, mentions: Mentions) -> SharedLayout {
     let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
         HashMap::default();
     let mut common: Vec<Object> = Vec::new();
@@ -73,8 +76,8 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
     planner.out
 }
 
-/// Scans the text relocations of all inputs for shared symbols.
-fn collect_mentions(cx: Context<'_, '_>) -> Mentions {
+/// Scans the text relocations of all inputs for shared and image symbols.
+pub fn collect_mentions(cx: Context<'_, '_>) -> Mentions {
     let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> = (0..cx.objects.len())
         .into_par_iter()
         .map(|i| mentions_of(cx, ObjectId(i as u32)))
@@ -95,7 +98,8 @@ fn collect_mentions(cx: Context<'_, '_>) -> Mentions {
 
 fn mentions_of(cx: Context<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
     let input = &cx.objects[object.0 as usize];
-    let shared: Vec<bool> = input.cubin.symbols().map(|s| is_shared(&s)).collect();
+    let shared: Vec<bool> =
+        input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
     let mut found = Vec::new();
     if !shared.contains(&true) {
         return found;

@@ -60,8 +60,8 @@ impl<'a> Context<'a, '_> {
 /// Creates everything the output contains.
 pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     let mut merger = Merger::new(context);
-    merger.fixed_sections();
     merger.prototype_strings();
+    merger.fixed_sections();
     for i in 0..context.objects.len() {
         let object = ObjectId(i as u32);
         merger.functions(object);
@@ -71,6 +71,7 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
         merger.relocations(object);
     }
     merger.closing_sections();
+    merger.global_names();
     merger.out
 }
 
@@ -116,9 +117,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             symbols: Vec::new(),
             symbol_of: vec![None; cx.resolution.symbols.len()],
             section_names: StringRun::default(),
-            prototype_names: StringRun::default(),
-            local_names: StringRun::default(),
-            global_names: StringRun::default(),
+            names: StringRun::default(),
             placements: cx.objects.iter().map(|o| vec![None; o.classes.len()]).collect(),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
             function_order: Vec::new(),
@@ -126,6 +125,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             bank2: Default::default(),
             bank2_users: Vec::new(),
             constant3: None,
+            instances: HashMap::default(),
             common_storage: None,
             commons: Vec::new(),
             debug_cut: HashMap::default(),
@@ -138,8 +138,8 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Mentioning a section name adds it to `.shstrtab` and to the local run of
     /// `.strtab`, whether or not the section comes to be.
     fn mention(&mut self, name: [&[u8]; 2]) -> u32 {
-        self.out.local_names.add(name);
-        // Offsets in .shstrtab count from its leading NUL.
+        self.out.names.add(name);
+        // Offsets count from the tables' leading NUL.
         self.out.section_names.add(name) + 1
     }
 
@@ -151,7 +151,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     fn create_named(&mut self, name: u32, new: NewSection<'_>) -> SectionId {
         let id = SectionId(self.out.sections.len() as u32);
         let symbol = new.has_symbol.then(|| {
-            let name = self.out.local_names.add(new.name);
+            let name = self.out.names.add(new.name) + 1;
             self.push_symbol(name, List::Local, Meaning::Section(id))
         });
         self.out.sections.push(Section {
@@ -215,7 +215,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     fn prototype_strings(&mut self) {
         for text in &self.cx.graph.prototypes {
             if !text.is_empty() {
-                self.out.prototype_names.add([text, b""]);
+                self.out.names.add([text, b""]);
             }
         }
     }
@@ -257,14 +257,31 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn named_symbol(&mut self, id: SymbolId, list: List) {
-        let name = self.cx.resolution.symbols[id.0 as usize].name;
-        let run = match list {
-            List::Local => &mut self.out.local_names,
-            List::Global => &mut self.out.global_names,
+        // Global names are added after all others, see `global_names`.
+        let name = match list {
+            List::Local => self.symbol_name(id),
+            List::Global => 0,
         };
-        let name = run.add([name, b""]);
         let symbol = self.push_symbol(name, list, Meaning::Symbol(id));
         self.out.symbol_of[id.0 as usize] = Some(symbol);
+    }
+
+    fn symbol_name(&mut self, id: SymbolId) -> u32 {
+        match self.cx.resolution.symbols[id.0 as usize].name {
+            b"" => 0,
+            name => self.out.names.add([name, b""]) + 1,
+        }
+    }
+
+    /// Global names come last in `.strtab`; one that a section or local symbol
+    /// has too is not repeated.
+    fn global_names(&mut self) {
+        for i in 0..self.out.symbols.len() {
+            let symbol = self.out.symbols[i];
+            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning) {
+                self.out.symbols[i].name = self.symbol_name(id);
+            }
+        }
     }
 
     fn function_definition(&mut self, id: SymbolId, function: FunctionId, symbol: &SymbolRef<'a>) {
@@ -385,7 +402,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if is_shared(symbol) {
             return (config.debug && !config.suppress_debug_info) || config.preserve_relocs;
         }
-        !is_internal(symbol)
+        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined())
     }
 
     fn section_of_symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
@@ -410,6 +427,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                     Some(&known) => known,
                     None => self.plain_section(input),
                 };
+                self.place(section, object, input);
+            }
+            SectionClass::CommonShared if self.cx.config.relocatable => {
+                let section = self.common_shared();
                 self.place(section, object, input);
             }
             SectionClass::CommonShared => {
@@ -484,19 +505,20 @@ impl<'a, 'o> Merger<'a, 'o> {
                 }
             }
             SectionClass::KernelShared(_) => {
-                if let Some(section) = sections.shared {
+                let Some(section) = sections.shared else { return };
+                if cx.config.relocatable {
+                    self.place(section, object, input);
+                } else {
                     self.out.placements[object.0 as usize][input.index.0 as usize] =
                         Some(Placement { section, offset: 0 });
                 }
             }
-            _ if role == Role::Discarded => {}
             SectionClass::FunctionConstant { bank: 0, .. } => {
                 let section = self.per_function(sections.constant0, id, input, true);
                 self.out.function_sections[function.0 as usize].constant0 = Some(section);
-                if role == Role::Selected {
-                    self.place(section, object, input);
-                }
+                self.parameter_bank(section, id, at, object, input);
             }
+            _ if role == Role::Discarded => {}
             _ => {
                 let known = self.by_function.get(&(id, input.name)).copied();
                 let section = self.per_function(known, id, input, false);
@@ -506,6 +528,32 @@ impl<'a, 'o> Merger<'a, 'o> {
                 }
             }
         }
+    }
+
+    /// Of several weak kernels one parameter bank is kept. Quirk: of a weak and a
+    /// strong one both are, one after the other.
+    fn parameter_bank(
+        &mut self,
+        section: SectionId,
+        id: SymbolId,
+        at: Sighting,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+    ) {
+        let weak = |s: Sighting| {
+            self.cx.input_symbol(s).is_some_and(|s| s.binding() == Binding::WEAK)
+        };
+        let Content::Chunks(chunks) = &self.out.sections[section.0 as usize].content else { return };
+        let earlier = chunks.last().and_then(|c| self.cx.owner(c.from.object, c.from.section));
+        match earlier {
+            Some((_, earlier)) if weak(earlier) && weak(at) => {
+                let first = chunks[chunks.len() - 1];
+                self.out.placements[object.0 as usize][input.index.0 as usize] =
+                    Some(Placement { section, offset: first.offset });
+            }
+            _ => self.place(section, object, input),
+        }
+        debug_assert!(self.cx.keeps(id));
     }
 
     fn per_function(
@@ -535,14 +583,34 @@ impl<'a, 'o> Merger<'a, 'o> {
             let prefix = self.cx.reloc_prefix();
             let name = self.out.section_names.add([input.name, b""]) + 1;
             self.out.section_names.add([prefix, input.name]);
-            self.out.local_names.add([prefix, input.name]);
-            self.out.local_names.add([input.name, b""]);
-            self.create_named(name, new)
+            self.out.names.add([prefix, input.name]);
+            self.out.names.add([input.name, b""]);
+            let bank = self.create_named(name, new);
+            self.image_relocs(bank, id, input.name);
+            bank
         } else {
             self.create(new)
         };
         self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
         section
+    }
+
+    /// The relocation section of texture handles, dropped if it stays empty.
+    fn image_relocs(&mut self, bank: SectionId, id: SymbolId, bank_name: &[u8]) {
+        let (kind, entsize) = match self.cx.config.force_rela {
+            true => (SectionType::RELA, 24),
+            false => (SectionType::REL, 16),
+        };
+        self.create(NewSection {
+            name: [self.cx.reloc_prefix(), bank_name],
+            kind,
+            flags: 0,
+            align: 8,
+            entsize,
+            content: Content::ImageRelocs(bank),
+            has_symbol: false,
+            function: Some(id),
+        });
     }
 
     // ---- pass 3: sections not yet seen -------------------------------------
@@ -652,11 +720,18 @@ impl<'a, 'o> Merger<'a, 'o> {
         from: InputSection,
         selected: bool,
     ) {
-        let rela = input.kind == SectionType::RELA || self.cx.config.force_rela;
-        let section = self.reloc_section(target, rela);
-        if rela && !self.cx.config.force_rela && has_zero_addend_after_first(input.data) {
-            let name = self.out.section_name(target).to_vec();
-            self.mention([b".rel", &name]);
+        let rela = input.kind == SectionType::RELA;
+        let looked_up = if rela {
+            has_zero_addend_after_first(input.data)
+        } else {
+            self.cx.config.force_rela
+        };
+        if looked_up && !rela {
+            self.mention_rel(target);
+        }
+        let section = self.reloc_section(target, rela || self.cx.config.force_rela);
+        if looked_up && rela {
+            self.mention_rel(target);
         }
         if !selected {
             return;
@@ -664,6 +739,11 @@ impl<'a, 'o> Merger<'a, 'o> {
         if let Content::Relocs(_, sources) = &mut self.out.sections[section.0 as usize].content {
             sources.push(from);
         }
+    }
+
+    fn mention_rel(&mut self, target: SectionId) {
+        let name = self.out.section_name(target).to_vec();
+        self.mention([b".rel", &name]);
     }
 
     fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
@@ -689,8 +769,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             function,
         });
         let out = &mut self.out.sections[target.0 as usize];
+        let first = out.rel.is_none() && out.rela.is_none();
         *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
-        if self.cx.config.preserve_relocs {
+        if self.cx.config.preserve_relocs && first {
             self.create(NewSection {
                 name: [b".nv.resolvedrela", &name],
                 kind: SectionType::CUDA_RESOLVED_RELA,
@@ -709,9 +790,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn closing_sections(&mut self) {
         self.out.constant3 = self.by_name.get(&b".nv.constant3"[..]).copied();
-        if !self.cx.config.relocatable {
-            self.common_storage();
-        }
+        self.common_storage();
         let graph = NewSection::synthetic(
             b".nv.callgraph",
             SectionType::CUDA_CALLGRAPH,
@@ -727,6 +806,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         );
         self.create(NewSection { entsize: 8, has_symbol: true, ..prototype });
         if self.cx.config.relocatable {
+            self.dynamic_instances();
             return;
         }
         self.entry_banks();
@@ -737,6 +817,19 @@ impl<'a, 'o> Merger<'a, 'o> {
             Synthetic::RelAction,
         );
         self.create(NewSection { entsize: 8, has_symbol: true, ..action });
+    }
+
+    fn dynamic_instances(&mut self) {
+        let users = crate::layout::dynamic_users(self.cx);
+        for function in self.out.function_order.clone() {
+            let kernel = self.out.function_sections[function.0 as usize].shared.is_some();
+            if kernel && users.contains(&function) {
+                let name = self.out.names.add([b"externsharedinstance", b""]) + 1;
+                let meaning = Meaning::DynamicInstance(function);
+                let symbol = self.push_symbol(name, List::Local, meaning);
+                self.out.instances.insert(function, symbol);
+            }
+        }
     }
 
     fn common_storage(&mut self) {

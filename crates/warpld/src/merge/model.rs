@@ -47,6 +47,8 @@ pub enum Content {
     Relocs(SectionId, SmallVec<[InputSection; 1]>),
     /// Relocations that were applied, kept on request (`--preserve-relocs`).
     ResolvedRelocs(SectionId),
+    /// Texture, sampler and surface handles in a kernel's parameter bank.
+    ImageRelocs(SectionId),
 }
 
 /// Sections the linker itself writes.
@@ -116,12 +118,14 @@ pub enum Meaning {
     Section(SectionId),
     /// A resolved symbol.
     Symbol(SymbolId),
+    /// A kernel's instance of the dynamic shared array, in a relocatable file.
+    DynamicInstance(FunctionId),
 }
 
 /// An output symbol; its fields are derived from its meaning at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct OutSymbol {
-    /// Offset of the name in its run of `.strtab`.
+    /// Offset of the name in `.strtab`.
     pub name: u32,
     /// Part of the table.
     pub list: List,
@@ -164,12 +168,9 @@ pub struct Merged {
     pub symbol_of: Vec<Option<OutSymbolId>>,
     /// `.shstrtab` without its leading NUL.
     pub section_names: StringRun,
-    /// First run of `.strtab`.
-    pub prototype_names: StringRun,
-    /// Second run of `.strtab`.
-    pub local_names: StringRun,
-    /// Third run of `.strtab`.
-    pub global_names: StringRun,
+    /// `.strtab` without its leading NUL: prototypes, then section and local
+    /// names in creation order, then what global names add.
+    pub names: StringRun,
     /// Where each input section went.
     pub placements: Vec<Vec<Option<Placement>>>,
     /// Sections of each function.
@@ -187,6 +188,8 @@ pub struct Merged {
     pub constant3: Option<SectionId>,
     /// `.nv.global`, if a common symbol needs it.
     pub common_storage: Option<SectionId>,
+    /// Instances of dynamic arrays, by kernel.
+    pub instances: hashbrown::HashMap<FunctionId, OutSymbolId, foldhash::fast::FixedState>,
     /// Symbols ever seen as common, in order.
     pub commons: Vec<SymbolId>,
     /// Inputs up to which (exclusive) debug relocations against a replaced weak

@@ -5,14 +5,15 @@
 //! them come. With exactly one kernel in the output nvlink takes another path:
 //! all functions count, and the appended codes have a fixed order.
 
-use super::Properties;
+use super::contribution::{
+    CODES, Combine, Contribution, Key, Reader, combine, slot, sparse_slot,
+};
 use super::scc::Components;
+use super::{Map, Properties};
 use crate::callgraph::{Callers, FunctionId};
-use crate::merge::{Content, Context, InputSection, Merged};
-use crate::object::{eiattr, words};
+use crate::merge::{Context, Merged};
+use crate::object::eiattr;
 use crate::resolve::SymbolId;
-use cubin::info;
-use hashbrown::HashMap;
 
 /// A record the linker makes; symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,8 @@ pub enum Record {
         /// Value.
         value: u16,
     },
-    /// A payload of one word.
-    Word(u8, u32),
+    /// A payload of words.
+    Words(u8, Vec<u32>),
     /// EXTERNS.
     Externs(Vec<SymbolId>),
 }
@@ -35,7 +36,7 @@ pub enum Record {
 impl Record {
     fn code(&self) -> u8 {
         match self {
-            Record::Value { code, .. } | Record::Word(code, _) => *code,
+            Record::Value { code, .. } | Record::Words(code, _) => *code,
             Record::Externs(_) => eiattr::EXTERNS,
         }
     }
@@ -43,7 +44,7 @@ impl Record {
 
 /// Changes to a function's attribute section.
 #[derive(Clone, Debug, Default)]
-pub struct EntryAttributes {
+pub struct Changes {
     /// Records that take the place of the function's own of that code.
     pub replaced: Vec<Record>,
     /// Codes whose own records are removed.
@@ -52,227 +53,149 @@ pub struct EntryAttributes {
     pub tail: Vec<Record>,
 }
 
-impl EntryAttributes {
+impl Changes {
     /// The record to write instead of the function's own with this code.
     pub fn replacement(&self, code: u8) -> Option<&Record> {
         self.replaced.iter().find(|r| r.code() == code)
     }
 }
 
-/// How values of a code combine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Combine {
-    Flag,
-    Max,
-    Or,
-    Sum,
-}
-
-/// Code, format and rule; the order is that of the single-kernel tail.
-const CODES: [(u8, u8, Combine); 9] = [
-    (eiattr::CTAIDZ_USED, 1, Combine::Flag),
-    (eiattr::RESERVED_SMEM_USED, 1, Combine::Flag),
-    (eiattr::VRC_CTA_INIT_COUNT, 2, Combine::Max),
-    (eiattr::TCGEN05_1CTA_USED, 1, Combine::Flag),
-    (eiattr::TCGEN05_2CTA_USED, 1, Combine::Flag),
-    (eiattr::REG_RECONFIG, 1, Combine::Flag),
-    (eiattr::NUM_BARRIERS, 2, Combine::Max),
-    (eiattr::NUM_MBARRIERS, 3, Combine::Sum),
-    (eiattr::SPARSE_MMA_MASK, 3, Combine::Or),
-];
-
-fn slot(code: u8) -> Option<usize> {
-    CODES.iter().position(|c| c.0 == code)
-}
-
-fn combine(rule: Combine, a: u16, b: u16) -> u16 {
-    match rule {
-        Combine::Flag => a,
-        Combine::Max => a.max(b),
-        Combine::Or => a | b,
-        Combine::Sum => a.saturating_add(b),
-    }
-}
-
-/// Position of a record among all functions' records.
-type Key = (u32, u32);
-
-/// What a function (or all it reaches) contributes: value and first position
-/// by code, and CRS.
-#[derive(Clone, Debug, Default)]
-struct Contribution {
-    codes: [Option<(u16, Key)>; CODES.len()],
-    externs: Option<Key>,
-    crs: u32,
-}
-
-impl Contribution {
-    fn add(&mut self, other: &Contribution, with_sums: bool) {
-        for (i, theirs) in other.codes.iter().enumerate() {
-            let rule = CODES[i].2;
-            if rule == Combine::Sum && !with_sums {
-                continue;
-            }
-            let Some((value, key)) = *theirs else { continue };
-            self.codes[i] = Some(match self.codes[i] {
-                Some((mine, first)) => (combine(rule, mine, value), first.min(key)),
-                None => (value, key),
-            });
-        }
-        self.externs = match (self.externs, other.externs) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        self.crs = self.crs.max(other.crs);
-    }
-}
-
-/// Attribute changes of all kernels.
+/// Attribute changes of all functions.
 pub fn propagate(
     cx: Context<'_, '_>,
     merged: &Merged,
     properties: &Properties,
     components: &Components,
-) -> HashMap<FunctionId, EntryAttributes, foldhash::fast::FixedState> {
-    let propagation = Propagation { cx, merged, properties };
+) -> Map<FunctionId, Changes> {
+    let reader = Reader { cx, merged };
+    let own = (0..cx.graph.len() as u32)
+        .map(|f| match cx.reach.is_live(FunctionId(f)) {
+            true => reader.contribution(FunctionId(f)),
+            false => Contribution::default(),
+        })
+        .collect();
+    let mut propagation =
+        Propagation { reader, properties, components, own, changes: Map::default() };
+    propagation.moved_barriers();
     match properties.entries[..] {
-        [] => HashMap::default(),
+        [] => {
+            propagation.missing_sparse_masks();
+        }
         [only] => propagation.single(only),
-        _ => propagation.several(components),
+        _ => propagation.several(),
     }
+    propagation.changes
 }
 
 struct Propagation<'a, 'o> {
-    cx: Context<'a, 'o>,
-    merged: &'o Merged,
+    reader: Reader<'a, 'o>,
     properties: &'o Properties,
+    components: &'o Components,
+    own: Vec<Contribution>,
+    changes: Map<FunctionId, Changes>,
 }
 
 impl Propagation<'_, '_> {
     fn is_entry(&self, function: FunctionId) -> bool {
-        self.cx.resolution.get(self.cx.graph.symbol(function)).entry
+        let cx = self.reader.cx;
+        cx.resolution.get(cx.graph.symbol(function)).entry
     }
 
-    /// The input sections of `.nv.info.F`.
-    fn sources(&self, function: FunctionId) -> &[InputSection] {
-        let section = self.merged.function_sections[function.0 as usize].info;
-        match section.map(|s| &self.merged.section(s).content) {
-            Some(Content::Attributes(sources)) => sources,
-            _ => &[],
-        }
+    fn own(&self, function: FunctionId) -> &Contribution {
+        &self.own[function.0 as usize]
     }
 
-    fn records(
-        &self,
-        function: FunctionId,
-    ) -> impl Iterator<Item = (InputSection, info::Record<'_>)> {
-        self.sources(function).iter().flat_map(|&from| {
-            let section = self.cx.objects[from.object.0 as usize].cubin.section(from.section);
-            let data = section.map_or(&[][..], |s| s.data);
-            info::records(data).map_while(Result::ok).map(move |r| (from, r))
-        })
+    fn change(&mut self, function: FunctionId) -> &mut Changes {
+        self.changes.entry(function).or_default()
     }
 
-    fn contribution(&self, function: FunctionId) -> Contribution {
-        let mut out = Contribution::default();
-        let Some(section) = self.merged.function_sections[function.0 as usize].info else {
-            return out;
-        };
-        let mut count = 0;
-        for (i, (_, record)) in self.records(function).enumerate() {
-            let key = (section.0, i as u32);
-            count = i as u32 + 1;
-            match record.code {
-                eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
-                eiattr::CRS_STACK_SIZE => {
-                    out.crs = out.crs.max(words(record.payload).next().unwrap_or(0));
-                }
-                code => {
-                    if let Some(i) = slot(code) {
-                        let rule = CODES[i].2;
-                        let value = out.codes[i]
-                            .map_or(record.value, |(mine, _)| combine(rule, mine, record.value));
-                        out.codes[i] = Some((value, out.codes[i].map_or(key, |(_, k)| k)));
-                    }
-                }
+    /// Old objects keep the barrier count in the text section's flags; it
+    /// becomes a record of the function before anything is propagated.
+    fn moved_barriers(&mut self) {
+        for f in (0..self.own.len() as u32).map(FunctionId) {
+            let moved = self.own(f).moved_barriers;
+            if moved > 0 {
+                let record = Record::Value { format: 2, code: eiattr::NUM_BARRIERS, value: moved };
+                self.change(f).tail.push(record);
             }
         }
-        let sparse = slot(eiattr::SPARSE_MMA_MASK);
-        if let Some(i) = sparse
-            && out.codes[i].is_none()
-            && self.cx.flavour.missing_sparse_mask_counts()
-        {
-            out.codes[i] = Some((0x8000, (section.0, count)));
+    }
+
+    /// Sets a code of a function that has it (in its section or already in the
+    /// tail), or appends it.
+    fn set(&mut self, function: FunctionId, record: Record) {
+        let code = record.code();
+        let in_section = self.reader.has_own(function, code);
+        let changes = self.change(function);
+        let list = if in_section { &mut changes.replaced } else { &mut changes.tail };
+        match list.iter_mut().find(|r| r.code() == code) {
+            Some(known) => *known = record,
+            None => list.push(record),
         }
-        out
     }
 
-    fn externs(&self, function: FunctionId) -> Vec<(u32, SymbolId)> {
-        let mut out = Vec::new();
-        for (i, (from, record)) in self.records(function).enumerate() {
-            if record.code == eiattr::EXTERNS {
-                let ids = words(record.payload)
-                    .filter_map(|symbol| self.cx.resolution.id(from.object, symbol));
-                out.extend(ids.map(|id| (i as u32, id)));
-            }
+    /// Where some functions have a SPARSE_MMA_MASK and some do not, those
+    /// without get 0x8000. Returns whether that was so.
+    fn missing_sparse_masks(&mut self) -> bool {
+        let order = &self.reader.merged.function_order;
+        let state = |f: &&FunctionId| self.own(**f).codes[sparse_slot()].map(|c| c.1);
+        let any = order.iter().any(|f| state(&f).is_some_and(|key| key != Key::MISSING));
+        let lacking: Vec<FunctionId> =
+            order.iter().filter(|f| state(f) == Some(Key::MISSING)).copied().collect();
+        if !any || lacking.is_empty() {
+            return false;
         }
-        out
+        for function in lacking {
+            let function = self.reader.section_owner(function);
+            let record =
+                Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value: 0x8000 };
+            self.change(function).tail.push(record);
+        }
+        true
     }
 
-    /// Whether EXTERNS may still name the function at the end.
-    fn stays_external(&self, id: SymbolId) -> bool {
-        let symbol = self.cx.resolution.get(id);
-        symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
+    /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
+    fn stack_record(&mut self, entry: FunctionId) {
+        let depth = self.properties.depth[entry.0 as usize];
+        let value = if depth.recursive { u32::MAX } else { depth.crs };
+        if value != 0 {
+            self.set(entry, Record::Words(eiattr::CRS_STACK_SIZE, vec![value]));
+        }
     }
 
-    // ---- two or more kernels ----------------------------------------------
+    // ---- two or more kernels ------------------------------------------------
 
-    fn several(
-        &self,
-        components: &Components,
-    ) -> HashMap<FunctionId, EntryAttributes, foldhash::fast::FixedState> {
-        let own: Vec<Contribution> = (0..self.cx.graph.len() as u32)
-            .map(|f| self.live_contribution(FunctionId(f)))
-            .collect();
-        let below = self.reached(components, &own);
-        let sums = self.sums(&own);
-        let externs = self.external_lists(components);
-        let mut out = HashMap::default();
+    fn several(&mut self) {
+        self.missing_sparse_masks();
+        let below = self.reached();
+        let sums = self.sums();
+        let fragments = self.fragments();
+        let externs = self.external_lists();
         for &entry in &self.properties.entries {
-            let component = components.of[entry.0 as usize] as usize;
+            let component = self.components.of[entry.0 as usize] as usize;
             let mut reached = below[component].clone();
-            let i = slot(eiattr::NUM_MBARRIERS).unwrap_or(0);
-            reached.codes[i] = sums.get(&entry).copied();
-            let changes = self.entry(entry, &own[entry.0 as usize], &reached, &externs);
-            out.insert(entry, changes);
-        }
-        out
-    }
-
-    fn live_contribution(&self, function: FunctionId) -> Contribution {
-        if self.cx.reach.is_live(function) {
-            self.contribution(function)
-        } else {
-            Contribution::default()
+            let barriers = slot(eiattr::NUM_MBARRIERS);
+            reached.codes[barriers] = sums.get(&entry).copied();
+            self.entry(entry, &reached, &externs, fragments.get(&entry));
         }
     }
 
-    /// By component: everything the device functions reached from it contribute.
-    fn reached(&self, components: &Components, own: &[Contribution]) -> Vec<Contribution> {
-        let graph = self.cx.graph.successors();
-        let mut below: Vec<Contribution> = Vec::with_capacity(components.len());
-        for component in 0..components.len() {
+    /// By component: what the device functions reached from it contribute.
+    fn reached(&self) -> Vec<Contribution> {
+        let graph = self.reader.cx.graph.successors();
+        let mut below: Vec<Contribution> = Vec::with_capacity(self.components.len());
+        for component in 0..self.components.len() {
             let mut joint = Contribution::default();
-            for &node in components.members(component) {
-                if let Some(own) = own.get(node as usize)
+            for &node in self.components.members(component) {
+                if let Some(own) = self.own.get(node as usize)
                     && !self.is_entry(FunctionId(node))
                 {
-                    joint.add(own, false);
+                    joint.add(own);
                 }
                 for &callee in graph.of(node) {
-                    let callee = components.of[callee as usize] as usize;
+                    let callee = self.components.of[callee as usize] as usize;
                     if callee != component {
-                        joint.add(&below[callee], false);
+                        joint.add(&below[callee]);
                     }
                 }
             }
@@ -281,63 +204,69 @@ impl Propagation<'_, '_> {
         below
     }
 
-    /// NUM_MBARRIERS adds up over the distinct functions a kernel reaches.
-    fn sums(
+    /// Device functions that satisfy a condition, with the kernels reaching each.
+    fn with_entries(
         &self,
-        own: &[Contribution],
-    ) -> HashMap<FunctionId, (u16, Key), foldhash::fast::FixedState> {
-        let mut out: HashMap<FunctionId, (u16, Key), foldhash::fast::FixedState> =
-            HashMap::default();
-        let i = slot(eiattr::NUM_MBARRIERS).unwrap_or(0);
-        let with: Vec<FunctionId> = (0..own.len() as u32)
+        wanted: impl Fn(&Contribution) -> bool,
+    ) -> Vec<(FunctionId, Vec<FunctionId>)> {
+        let with: Vec<FunctionId> = (0..self.own.len() as u32)
             .map(FunctionId)
-            .filter(|&f| own[f.0 as usize].codes[i].is_some() && !self.is_entry(f))
+            .filter(|&f| wanted(self.own(f)) && !self.is_entry(f))
             .collect();
         if with.is_empty() {
-            return out;
+            return Vec::new();
         }
-        let mut callers = Callers::new(self.cx.graph, self.cx.resolution, self.cx.reach);
-        for function in with {
-            let Some((value, key)) = own[function.0 as usize].codes[i] else { continue };
-            for entry in callers.entries_reaching(&[function]) {
+        let cx = self.reader.cx;
+        let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        with.into_iter().map(|f| (f, callers.entries_reaching(&[f]))).collect()
+    }
+
+    /// NUM_MBARRIERS adds up over the distinct functions a kernel reaches.
+    fn sums(&self) -> Map<FunctionId, (u16, Key)> {
+        let slot = slot(eiattr::NUM_MBARRIERS);
+        let mut out: Map<FunctionId, (u16, Key)> = Map::default();
+        for (function, entries) in self.with_entries(|c| c.codes[slot].is_some()) {
+            let Some((value, key)) = self.own(function).codes[slot] else { continue };
+            for entry in entries {
                 let sum = out.entry(entry).or_insert((0, key));
-                *sum = (sum.0.saturating_add(value), sum.1.min(key));
+                *sum = (combine(Combine::Sum, sum.0, value), sum.1.min(key));
             }
         }
         out
     }
 
+    /// AT_ENTRY_FRAGMENTS moves from functions to the kernels that reach them.
+    fn fragments(&mut self) -> Map<FunctionId, (Vec<u32>, Key)> {
+        let mut out: Map<FunctionId, (Vec<u32>, Key)> = Map::default();
+        for (function, entries) in self.with_entries(|c| c.fragments.is_some()) {
+            let Some((words, key)) = self.own(function).fragments.clone() else { continue };
+            for entry in entries {
+                let union = out.entry(entry).or_insert((Vec::new(), key));
+                union.0.extend(words.iter().copied());
+                union.1 = union.1.min(key);
+            }
+            self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+        }
+        out
+    }
+
     /// By kernel: external functions its callees name, in order of first mention.
-    fn external_lists(
-        &self,
-        components: &Components,
-    ) -> HashMap<FunctionId, Vec<SymbolId>, foldhash::fast::FixedState> {
-        let mut users: HashMap<
-            SymbolId,
-            Vec<(FunctionId, (Key, u32))>,
-            foldhash::fast::FixedState,
-        > = HashMap::default();
-        for &function in &self.merged.function_order {
-            let Some(section) = self.merged.function_sections[function.0 as usize].info else {
-                continue;
-            };
+    fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
+        let mut users: Map<SymbolId, Vec<(FunctionId, (Key, u32))>> = Map::default();
+        for &function in &self.reader.merged.function_order {
             if self.is_entry(function) {
                 continue;
             }
-            for (i, (record, id)) in self.externs(function).into_iter().enumerate() {
-                if self.stays_external(id) {
-                    users.entry(id).or_default().push((function, ((section.0, record), i as u32)));
+            for (i, (key, id)) in self.reader.externs(function).into_iter().enumerate() {
+                if self.reader.stays_external(id) {
+                    users.entry(id).or_default().push((function, (key, i as u32)));
                 }
             }
         }
-        let mut found: HashMap<
-            FunctionId,
-            Vec<((Key, u32), SymbolId)>,
-            foldhash::fast::FixedState,
-        > = HashMap::default();
+        let mut found: Map<FunctionId, Vec<((Key, u32), SymbolId)>> = Map::default();
         for (&id, users) in &users {
-            for (component, key) in self.first_mention(components, users) {
-                found.entry(component).or_default().push((key, id));
+            for (entry, key) in self.first_mention(users) {
+                found.entry(entry).or_default().push((key, id));
             }
         }
         found
@@ -351,24 +280,21 @@ impl Propagation<'_, '_> {
 
     /// For one external function: the kernels whose callees name it, with the
     /// first place that does.
-    fn first_mention(
-        &self,
-        components: &Components,
-        users: &[(FunctionId, (Key, u32))],
-    ) -> Vec<(FunctionId, (Key, u32))> {
-        let graph = self.cx.graph.successors();
+    fn first_mention(&self, users: &[(FunctionId, (Key, u32))]) -> Vec<(FunctionId, (Key, u32))> {
+        let graph = self.reader.cx.graph.successors();
+        let components = self.components;
         let mut first: Vec<Option<(Key, u32)>> = vec![None; components.len()];
+        let earlier = |slot: &mut Option<(Key, u32)>, key| {
+            *slot = Some(slot.map_or(key, |known| known.min(key)));
+        };
         for &(function, key) in users {
-            let slot = &mut first[components.of[function.0 as usize] as usize];
-            *slot = Some(slot.map_or(key, |k| k.min(key)));
+            earlier(&mut first[components.of[function.0 as usize] as usize], key);
         }
         for component in 0..components.len() {
             for &node in components.members(component) {
                 for &callee in graph.of(node) {
-                    let below = first[components.of[callee as usize] as usize];
-                    if let Some(key) = below {
-                        let slot = &mut first[component];
-                        *slot = Some(slot.map_or(key, |k| k.min(key)));
+                    if let Some(key) = first[components.of[callee as usize] as usize] {
+                        earlier(&mut first[component], key);
                     }
                 }
             }
@@ -379,117 +305,129 @@ impl Propagation<'_, '_> {
     }
 
     fn entry(
-        &self,
+        &mut self,
         entry: FunctionId,
-        own: &Contribution,
         reached: &Contribution,
-        externs: &HashMap<FunctionId, Vec<SymbolId>, foldhash::fast::FixedState>,
-    ) -> EntryAttributes {
-        let mut out = EntryAttributes::default();
-        self.stack_record(entry, reached, &mut out);
-        let mut tail: Vec<(Key, Record)> = Vec::new();
+        externs: &Map<FunctionId, Vec<SymbolId>>,
+        fragments: Option<&(Vec<u32>, Key)>,
+    ) {
+        self.stack_record(entry);
+        let mut new: Vec<(Key, Record)> = Vec::new();
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
             let Some((value, key)) = reached.codes[i] else { continue };
-            let own = own.codes[i].filter(|_| self.has_own(entry, code));
-            match own {
-                Some((mine, _)) => {
-                    let value = combine(rule, mine, value);
-                    out.replaced.push(Record::Value { format, code, value });
-                }
-                None => tail.push((key, Record::Value { format, code, value })),
+            let mine = self.own(entry).codes[i];
+            let value = mine.map_or(value, |(mine, _)| combine(rule, mine, value));
+            let record = Record::Value { format, code, value };
+            if mine.is_some() {
+                self.set(entry, record);
+            } else {
+                new.push((key, record));
             }
         }
-        let mut list: Vec<SymbolId> = self
-            .externs(entry)
-            .into_iter()
-            .map(|(_, id)| id)
-            .filter(|&id| self.stays_external(id))
+        let own_fragments = self.own(entry).fragments.clone();
+        if let Some((words, key)) = fragments {
+            let record = fragments_record(own_fragments.as_ref().map(|f| &f.0[..]), words);
+            match own_fragments {
+                Some(_) => self.set(entry, record),
+                None => new.push((*key, record)),
+            }
+        }
+        let mut list: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
+            .filter(|&id| self.reader.stays_external(id))
             .collect();
         for &id in externs.get(&entry).into_iter().flatten() {
             if !list.contains(&id) {
                 list.push(id);
             }
         }
-        if own.externs.is_some() {
-            out.replaced.push(Record::Externs(list));
+        if self.own(entry).externs.is_some() {
+            self.set(entry, Record::Externs(list));
         } else if let Some(key) = reached.externs {
-            tail.push((key, Record::Externs(list)));
+            new.push((key, Record::Externs(list)));
         }
-        tail.sort_by_key(|(key, _)| *key);
-        out.tail.extend(tail.into_iter().map(|(_, record)| record));
-        out
-    }
-
-    /// Whether the function's own section has a record of this code.
-    fn has_own(&self, function: FunctionId, code: u8) -> bool {
-        self.records(function).any(|(_, r)| r.code == code)
-    }
-
-    /// CRS_STACK_SIZE: unbounded under recursion, else the largest of the callees'.
-    fn stack_record(&self, entry: FunctionId, reached: &Contribution, out: &mut EntryAttributes) {
-        let recursive = self.properties.depth[entry.0 as usize].recursive;
-        let value = if recursive { u32::MAX } else { reached.crs };
-        if value == 0 {
-            return;
-        }
-        let record = Record::Word(eiattr::CRS_STACK_SIZE, value);
-        if self.has_own(entry, eiattr::CRS_STACK_SIZE) {
-            out.replaced.push(record);
-        } else {
-            out.tail.push(record);
-        }
+        new.sort_by_key(|(key, _)| *key);
+        self.change(entry).tail.extend(new.into_iter().map(|(_, record)| record));
     }
 
     // ---- exactly one kernel -------------------------------------------------
 
-    fn single(
-        &self,
-        entry: FunctionId,
-    ) -> HashMap<FunctionId, EntryAttributes, foldhash::fast::FixedState> {
-        let own = self.contribution(entry);
+    fn single(&mut self, entry: FunctionId) {
+        let mixed = self.missing_sparse_masks();
         let mut reached = Contribution::default();
-        for &function in &self.merged.function_order {
-            if function != entry {
-                reached.add(&self.contribution(function), true);
+        let mut fragments: Vec<u32> = Vec::new();
+        for &function in &self.reader.merged.function_order {
+            if function == entry {
+                continue;
+            }
+            let own = self.own(function).clone();
+            reached.add(&own);
+            let sums = slot(eiattr::NUM_MBARRIERS);
+            reached.codes[sums] = match (reached.codes[sums], own.codes[sums]) {
+                (Some((a, key)), Some((b, _))) => Some((combine(Combine::Sum, a, b), key)),
+                (a, b) => a.or(b),
+            };
+            if let Some((words, _)) = own.fragments {
+                fragments.extend(words);
+                self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
             }
         }
-        let mut out = EntryAttributes::default();
-        self.stack_record(entry, &reached, &mut out);
+        self.stack_record(entry);
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
             let Some((value, _)) = reached.codes[i] else { continue };
-            if self.has_own(entry, code) {
-                let mine = own.codes[i].map_or(0, |(v, _)| v);
-                let value = combine(rule, mine, value);
-                out.replaced.push(Record::Value { format, code, value });
-            } else {
-                let value = if code == eiattr::REG_RECONFIG { 0 } else { value };
-                out.tail.push(Record::Value { format, code, value });
+            let mine = self.own(entry).codes[i];
+            // Quirks: these own records are left alone on this path.
+            let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
+            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() {
+                continue;
             }
+            let value = match mine {
+                Some((mine, _)) => combine(rule, mine, value),
+                None if code == eiattr::REG_RECONFIG => 0,
+                None => value,
+            };
+            self.set(entry, Record::Value { format, code, value });
         }
-        self.single_externs(entry, &mut out);
-        HashMap::from_iter([(entry, out)])
+        if !fragments.is_empty() {
+            let own = self.own(entry).fragments.clone();
+            let record = fragments_record(own.as_ref().map(|f| &f.0[..]), &fragments);
+            self.change(entry).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+            self.change(entry).tail.push(record);
+        }
+        self.single_externs(entry);
     }
 
     /// All undefined functions, last symbol first; the kernel's own record stays
     /// if it names the same ones.
-    fn single_externs(&self, entry: FunctionId, out: &mut EntryAttributes) {
-        let mut list: Vec<SymbolId> = (self.merged.function_order.iter())
-            .map(|&f| self.cx.graph.symbol(f))
-            .filter(|&id| self.cx.resolution.get(id).definition.is_none())
-            .collect();
+    fn single_externs(&mut self, entry: FunctionId) {
+        let cx = self.reader.cx;
         // The output's symbol order is creation order within each list, and
         // undefined functions are all in the global one.
-        list.reverse();
-        let mine: Vec<SymbolId> = self.externs(entry).into_iter().map(|(_, id)| id).collect();
-        let kept: Vec<SymbolId> =
-            mine.iter().copied().filter(|&id| self.stays_external(id)).collect();
-        let same = kept.len() == list.len() && list.iter().all(|id| kept.contains(id));
+        let list: Vec<SymbolId> = (self.reader.merged.function_order.iter().rev())
+            .map(|&f| cx.graph.symbol(f))
+            .filter(|&id| cx.resolution.get(id).definition.is_none())
+            .collect();
+        let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
+            .filter(|&id| self.reader.stays_external(id))
+            .collect();
+        let same = mine.len() == list.len() && list.iter().all(|id| mine.contains(id));
         if same {
             return;
         }
-        out.removed.push(eiattr::EXTERNS);
+        let changes = self.change(entry);
+        changes.removed.push(eiattr::EXTERNS);
         if !list.is_empty() {
-            out.tail.push(Record::Externs(list));
+            changes.tail.push(Record::Externs(list));
         }
     }
+}
+
+/// The union of fragment kinds, the function's own first.
+fn fragments_record(own: Option<&[u32]>, more: &[u32]) -> Record {
+    let mut union: Vec<u32> = own.unwrap_or_default().to_vec();
+    for word in more {
+        if !union.contains(word) {
+            union.push(*word);
+        }
+    }
+    Record::Words(eiattr::AT_ENTRY_FRAGMENTS, union)
 }

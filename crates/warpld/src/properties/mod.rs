@@ -2,25 +2,31 @@
 //! barriers and the other attributes that callees pass up.
 
 mod attributes;
+mod contribution;
 mod scc;
 
-pub use attributes::{EntryAttributes, Record};
+pub use attributes::{Changes, Record};
+pub use contribution::Reader;
+pub use scc::Components;
 
-use crate::callgraph::FunctionId;
+use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
-use crate::object::eiattr;
 use crate::resolve::{SymbolId, text};
 use hashbrown::HashMap;
-pub use scc::Components;
+
 
 /// What the call graph says about each function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
     /// Most registers of the function and all it may call.
     pub registers: u32,
+    /// The function that needs them.
+    pub heaviest: u32,
     /// Deepest stack.
     pub stack: u32,
+    /// Deepest call-return stack.
+    pub crs: u32,
     /// A recursion is reachable: the stack has no bound.
     pub recursive: bool,
 }
@@ -30,11 +36,13 @@ pub struct Depth {
 pub struct Properties {
     /// By function.
     pub depth: Vec<Depth>,
-    /// Changed attributes of kernels (and of aliased functions).
-    pub attributes: HashMap<FunctionId, EntryAttributes, foldhash::fast::FixedState>,
+    /// Changed attributes of functions.
+    pub attributes: Map<FunctionId, Changes>,
     /// Live kernels in creation order.
     pub entries: Vec<FunctionId>,
 }
+
+pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// MIN_STACK_SIZE of a kernel that recurses.
 pub const UNKNOWN_STACK: u32 = u32::MAX;
@@ -60,14 +68,15 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
         return out;
     }
     let components = Components::new(cx.graph.successors());
-    out.depth = depths(cx, &components);
+    out.depth = depths(Reader { cx, merged }, &components);
     out.attributes = attributes::propagate(cx, merged, &out, &components);
+    check_registers(Reader { cx, merged }, &out, diags);
     warn_about_stacks(cx, &out, diags);
     out
 }
 
-fn depths(cx: Context<'_, '_>, components: &Components) -> Vec<Depth> {
-    let graph = cx.graph.successors();
+fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
+    let graph = reader.cx.graph.successors();
     let mut depth = vec![Depth::default(); graph.len()];
     for component in 0..components.len() {
         let members = components.members(component);
@@ -79,28 +88,36 @@ fn depths(cx: Context<'_, '_>, components: &Components) -> Vec<Depth> {
                     continue;
                 }
                 let below = depth[callee as usize];
-                joint.registers = joint.registers.max(below.registers);
+                if below.registers > joint.registers {
+                    (joint.registers, joint.heaviest) = (below.registers, below.heaviest);
+                }
                 joint.stack = joint.stack.max(below.stack);
+                joint.crs = joint.crs.max(below.crs);
                 joint.recursive |= below.recursive;
             }
         }
-        let mut frame = 0;
+        let (mut frame, mut crs) = (0, 0);
         for &node in members {
-            let own = own_depth(cx, node);
-            joint.registers = joint.registers.max(own.registers);
+            let own = own_depth(reader, node);
+            if own.registers >= joint.registers {
+                (joint.registers, joint.heaviest) = (own.registers, node);
+            }
             frame = frame.max(own.stack);
+            crs = crs.max(own.crs);
         }
         joint.stack = joint.stack.saturating_add(frame);
+        joint.crs = joint.crs.saturating_add(crs);
         for &node in members {
             depth[node as usize] = joint;
         }
     }
-    depth.truncate(cx.graph.len());
+    depth.truncate(reader.cx.graph.len());
     depth
 }
 
 /// Registers and frame of a function alone; prototypes have none.
-fn own_depth(cx: Context<'_, '_>, node: u32) -> Depth {
+fn own_depth(reader: Reader<'_, '_>, node: u32) -> Depth {
+    let cx = reader.cx;
     let symbol: Option<&SymbolId> = cx.graph.functions.get(node as usize);
     let Some(at) = symbol.and_then(|&s| cx.resolution.get(s).definition) else {
         return Depth::default();
@@ -109,7 +126,53 @@ fn own_depth(cx: Context<'_, '_>, node: u32) -> Depth {
     Depth {
         registers: object.regcount.get(&at.symbol).copied().unwrap_or(0),
         stack: object.frame_size.get(&at.symbol).copied().unwrap_or(0),
-        recursive: false,
+        crs: reader.crs(FunctionId(node)),
+        ..Depth::default()
+    }
+}
+
+/// Callees that need more registers than a kernel may have. nvlink raises the
+/// kernels' counts function by function and reports each raise past the limit.
+fn check_registers(reader: Reader<'_, '_>, out: &Properties, diags: &mut Diagnostics) {
+    let cx = reader.cx;
+    let limited: Map<FunctionId, u32> = (out.entries.iter())
+        .filter_map(|&e| Some((e, reader.register_limit(e)?)))
+        .filter(|(e, limit)| out.depth[e.0 as usize].registers > *limit)
+        .collect();
+    if limited.is_empty() {
+        return;
+    }
+    let own = |f: FunctionId| own_depth(reader, f.0).registers;
+    let name = |f: FunctionId| text(cx.resolution.get(cx.graph.symbol(f)).name);
+    let mut current: Map<FunctionId, u32> = limited.keys().map(|&e| (e, own(e))).collect();
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    let lowest = limited.values().copied().min().unwrap_or(0);
+    for &function in &reader.merged.function_order {
+        let registers = own(function);
+        let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
+        if entry || registers <= lowest {
+            continue;
+        }
+        for kernel in callers.entries_reaching(&[function]).into_iter().rev() {
+            let (Some(&limit), Some(count)) = (limited.get(&kernel), current.get_mut(&kernel)) else {
+                continue;
+            };
+            if registers <= *count {
+                continue;
+            }
+            *count = registers;
+            if registers > limit {
+                diags.push(Diagnostic::error(
+                    "too-many-registers",
+                    format_args!(
+                        "entry function '{}' with max regcount of {limit} calls function '{}' \
+                         with regcount of {registers}",
+                        name(kernel),
+                        name(function)
+                    ),
+                ));
+            }
+        }
     }
 }
 
@@ -122,11 +185,6 @@ fn warn_about_stacks(cx: Context<'_, '_>, out: &Properties, diags: &mut Diagnost
         diags.push(Diagnostic::warning(
             "unknown-stack",
             format_args!("Stack size for entry function '{name}' cannot be statically determined"),
-        ));
+        ).about(name.clone()));
     }
-}
-
-/// Code that records of one kernel's registers and stack carry.
-pub fn is_register_or_stack(code: u8) -> bool {
-    matches!(code, eiattr::REGCOUNT | eiattr::FRAME_SIZE | eiattr::MIN_STACK_SIZE)
 }

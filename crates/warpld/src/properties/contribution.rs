@@ -1,0 +1,238 @@
+//! What one function's attribute records contribute to its callers.
+
+use crate::callgraph::FunctionId;
+use crate::merge::{Content, Context, InputSection, Merged};
+use crate::object::{eiattr, words};
+use crate::resolve::SymbolId;
+use cubin::consts::shf;
+use cubin::info;
+
+/// How values of a code combine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// Presence is all; the last value seen stays.
+    Flag,
+    /// Largest.
+    Max,
+    /// Bits of all.
+    Or,
+    /// Total; 0xffff is "unknown" and stays so.
+    Sum,
+}
+
+/// Code, format and rule; the order is that of the single-kernel tail.
+pub const CODES: [(u8, u8, Combine); 9] = [
+    (eiattr::CTAIDZ_USED, 1, Combine::Flag),
+    (eiattr::RESERVED_SMEM_USED, 1, Combine::Flag),
+    (eiattr::VRC_CTA_INIT_COUNT, 2, Combine::Max),
+    (eiattr::TCGEN05_1CTA_USED, 1, Combine::Flag),
+    (eiattr::TCGEN05_2CTA_USED, 1, Combine::Flag),
+    (eiattr::NUM_BARRIERS, 2, Combine::Max),
+    (eiattr::REG_RECONFIG, 1, Combine::Flag),
+    (eiattr::NUM_MBARRIERS, 3, Combine::Sum),
+    (eiattr::SPARSE_MMA_MASK, 3, Combine::Or),
+];
+
+/// Position in [`CODES`] of a code known to be there.
+pub fn slot(code: u8) -> usize {
+    CODES.iter().position(|c| c.0 == code).unwrap_or(CODES.len() - 1)
+}
+
+/// Position of SPARSE_MMA_MASK.
+pub fn sparse_slot() -> usize {
+    slot(eiattr::SPARSE_MMA_MASK)
+}
+
+/// Combines a kernel's value (`a`) with one from below (`b`).
+pub fn combine(rule: Combine, a: u16, b: u16) -> u16 {
+    match rule {
+        Combine::Flag => b,
+        Combine::Max => a.max(b),
+        Combine::Or => a | b,
+        Combine::Sum if a == u16::MAX || b == u16::MAX => u16::MAX,
+        Combine::Sum => a.wrapping_add(b),
+    }
+}
+
+/// Position of a record among all functions' records: attribute section and
+/// number in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub u32, pub u32);
+
+impl Key {
+    /// A value that stands for a missing record.
+    pub const MISSING: Key = Key(u32::MAX, u32::MAX);
+}
+
+/// Values and first positions by code.
+#[derive(Clone, Debug, Default)]
+pub struct Contribution {
+    /// Parallel to [`CODES`].
+    pub codes: [Option<(u16, Key)>; CODES.len()],
+    /// Position of the first EXTERNS record.
+    pub externs: Option<Key>,
+    /// AT_ENTRY_FRAGMENTS.
+    pub fragments: Option<(Vec<u32>, Key)>,
+    /// Barriers an old object has in its text section's flags.
+    pub moved_barriers: u16,
+}
+
+impl Contribution {
+    /// Adds what another function contributes; sums are the caller's business,
+    /// as a function counts once however often it is reached.
+    pub fn add(&mut self, other: &Contribution) {
+        for (i, theirs) in other.codes.iter().enumerate() {
+            let rule = CODES[i].2;
+            let Some((value, key)) = *theirs else { continue };
+            if rule == Combine::Sum {
+                continue;
+            }
+            self.codes[i] = Some(match self.codes[i] {
+                Some((mine, first)) => (combine(rule, mine, value), first.min(key)),
+                None => (value, key),
+            });
+        }
+        self.externs = match (self.externs, other.externs) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// Reads the attribute records of functions.
+#[derive(Clone, Copy)]
+pub struct Reader<'a, 'o> {
+    /// Earlier decisions.
+    pub cx: Context<'a, 'o>,
+    /// Sections.
+    pub merged: &'o Merged,
+}
+
+impl<'o> Reader<'_, 'o> {
+    /// The input sections of `.nv.info.F`.
+    fn sources(&self, function: FunctionId) -> &'o [InputSection] {
+        let section = self.merged.function_sections[function.0 as usize].info;
+        match section.map(|s| &self.merged.section(s).content) {
+            Some(Content::Attributes(sources)) => sources,
+            _ => &[],
+        }
+    }
+
+    fn records(
+        &self,
+        function: FunctionId,
+    ) -> impl Iterator<Item = (InputSection, info::Record<'o>)> + use<'o> {
+        let objects = self.cx.objects;
+        self.sources(function).iter().flat_map(move |&from| {
+            let section = objects[from.object.0 as usize].cubin.section(from.section);
+            let data = section.map_or(&[][..], |s| s.data);
+            info::records(data).map_while(Result::ok).map(move |r| (from, r))
+        })
+    }
+
+    /// Whether the function's own section has a record of this code.
+    pub fn has_own(&self, function: FunctionId, code: u8) -> bool {
+        self.records(function).any(|(_, r)| r.code == code)
+    }
+
+    /// What the function itself contributes.
+    pub fn contribution(&self, function: FunctionId) -> Contribution {
+        let mut out = Contribution::default();
+        let sections = self.merged.function_sections[function.0 as usize];
+        let at = sections.info.map_or(0, |s| s.0);
+        let mut count = 0;
+        for (i, (_, record)) in self.records(function).enumerate() {
+            let key = Key(at, i as u32);
+            count = i as u32 + 1;
+            match record.code {
+                eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
+                eiattr::AT_ENTRY_FRAGMENTS => {
+                    out.fragments = Some((words(record.payload).collect(), key));
+                }
+                code => {
+                    if let Some(i) = CODES.iter().position(|c| c.0 == code) {
+                        let known = out.codes[i];
+                        let value = known.map_or(record.value, |(mine, _)| {
+                            combine(CODES[i].2, mine, record.value)
+                        });
+                        out.codes[i] = Some((value, known.map_or(key, |(_, k)| k)));
+                    }
+                }
+            }
+        }
+        if sections.info.is_some() {
+            self.move_barriers(function, Key(at, count), &mut out);
+        }
+        let defined = self.cx.resolution.get(self.cx.graph.symbol(function)).definition.is_some();
+        let sparse = &mut out.codes[sparse_slot()];
+        if defined && sparse.is_none() && self.cx.flavour.missing_sparse_mask_counts() {
+            *sparse = Some((0x8000, Key::MISSING));
+        }
+        out
+    }
+
+    fn move_barriers(&self, function: FunctionId, key: Key, out: &mut Contribution) {
+        let definition = self.cx.resolution.get(self.cx.graph.symbol(function)).definition;
+        let flags = definition.and_then(|at| {
+            let symbol = self.cx.input_symbol(at)?;
+            Some(self.cx.objects[at.object.0 as usize].cubin.section(symbol.shndx)?.flags)
+        });
+        let barriers = flags.map_or(0, |f| (f & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT);
+        let slot = &mut out.codes[slot(eiattr::NUM_BARRIERS)];
+        if barriers > 0 && slot.is_none() {
+            *slot = Some((barriers as u16, key));
+            out.moved_barriers = barriers as u16;
+        }
+    }
+
+    /// External functions the function's records name, with their position.
+    pub fn externs(&self, function: FunctionId) -> Vec<(Key, SymbolId)> {
+        let at = self.merged.function_sections[function.0 as usize].info.map_or(0, |s| s.0);
+        let mut out = Vec::new();
+        for (i, (from, record)) in self.records(function).enumerate() {
+            if record.code == eiattr::EXTERNS {
+                let ids = words(record.payload)
+                    .filter_map(|symbol| self.cx.resolution.id(from.object, symbol));
+                out.extend(ids.map(|id| (Key(at, i as u32), id)));
+            }
+        }
+        out
+    }
+
+    /// Whether EXTERNS may still name the function at the end.
+    pub fn stays_external(&self, id: SymbolId) -> bool {
+        let symbol = self.cx.resolution.get(id);
+        symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
+    }
+
+    /// The function whose section an alias lives in; others own theirs.
+    pub fn section_owner(&self, function: FunctionId) -> FunctionId {
+        let cx = self.cx;
+        let definition = cx.resolution.get(cx.graph.symbol(function)).definition;
+        let owner = definition.and_then(|at| {
+            let symbol = cx.input_symbol(at)?;
+            let owner = cx.objects[at.object.0 as usize].owner(symbol.shndx)?;
+            cx.graph.function(cx.resolution.id(at.object, owner)?)
+        });
+        owner.unwrap_or(function)
+    }
+
+    /// CRS_STACK_SIZE (or SYNC_STACK) of a function alone.
+    pub fn crs(&self, function: FunctionId) -> u32 {
+        let records = self.records(function);
+        let stack = records
+            .filter(|(_, r)| matches!(r.code, eiattr::CRS_STACK_SIZE | eiattr::SYNC_STACK))
+            .filter_map(|(_, r)| words(r.payload).next());
+        stack.last().unwrap_or(0)
+    }
+
+    /// MAXREG_COUNT of a kernel, if it has a limit.
+    pub fn register_limit(&self, function: FunctionId) -> Option<u32> {
+        const NO_LIMIT: u16 = 0xff;
+        self.records(function)
+            .find(|(_, r)| r.code == eiattr::MAXREG_COUNT)
+            .map(|(_, r)| r.value)
+            .filter(|&limit| limit != NO_LIMIT)
+            .map(u32::from)
+    }
+}
