@@ -5,10 +5,10 @@
 
 use crate::arch::{Arch, Variant};
 use crate::compat::{self, Compat};
-use crate::consts::FileType;
+use crate::consts::{FileType, SectionType};
 use crate::header::{Class, Header};
 use crate::info::InfoError;
-use crate::note::{self, CudaInfo, NoteType};
+use crate::note::{self, CudaInfo, NoteType, ToolInfo};
 use crate::read::{Cubin, SectionRef};
 
 /// `EI_OSABI` of the old layout.
@@ -176,11 +176,16 @@ impl Identity {
         let accelerated = flags.accelerated() || marked.is_some_and(|v| v != 0);
         let variant = if accelerated { Variant::Accelerated } else { Variant::Plain };
         let cuinfo = cuda_info(cubin);
-        let (virtual_sm, toolkit) = match (flags, cuinfo) {
-            (_, Some(i)) => (Some(i.virtual_sm.get()), Some(i.toolkit.get())),
-            // The old layout keeps the toolkit in e_version.
-            (Flags::V7(f), None) => (Some(f.virtual_sm.into()), Some(header.version)),
-            (Flags::V8(_), None) => (None, None),
+        let virtual_sm = match (flags, cuinfo) {
+            (_, Some(i)) => Some(i.virtual_sm.get()),
+            (Flags::V7(f), None) => Some(f.virtual_sm.into()),
+            (Flags::V8(_), None) => None,
+        };
+        let toolkit = match (flags, cuinfo) {
+            (_, Some(i)) if i.version.get() >= note::VERSION => Some(i.toolkit.get()),
+            // 12.9 writes it at the start of the tool note.
+            (Flags::V8(_), _) => tool_version(cubin),
+            (Flags::V7(_), _) => Some(header.version),
         };
         Ok(Self {
             class: header.class,
@@ -196,6 +201,14 @@ impl Identity {
     }
 }
 
+/// The first word of the first TKINFO note.
+fn tool_version(cubin: &Cubin<'_>) -> Option<u32> {
+    let sections = cubin.sections().iter().filter(|s| s.kind == SectionType::NOTE);
+    let mut notes = sections.flat_map(|s| note::notes(s.data).map_while(Result::ok));
+    let tool = notes.find(|n| n.kind == NoteType::TKINFO)?;
+    ToolInfo::parse(tool.desc).ok().map(|t| t.version)
+}
+
 /// The CUINFO note that the header's flags point to, or the one of that name
 /// where they do not.
 pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
@@ -203,11 +216,12 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
         Flags::V8(f) => cubin.section(f.cuinfo.into()).and_then(cuda_info_in),
         Flags::V7(_) => None,
     };
-    pointed.or_else(|| cubin.section_by_name(b".note.nv.cuinfo").and_then(cuda_info_in))
+    let named = |name: &[u8]| cubin.section_by_name(name).and_then(cuda_info_in);
+    pointed.or_else(|| named(b".note.nv.cuinfo")).or_else(|| named(b".note.nv.cuver"))
 }
 
 fn cuda_info_in(section: &SectionRef<'_>) -> Option<CudaInfo> {
-    if section.kind != crate::SectionType::NOTE {
+    if section.kind != SectionType::NOTE {
         return None;
     }
     let mut notes = note::notes(section.data).filter_map(Result::ok);

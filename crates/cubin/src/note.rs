@@ -106,7 +106,7 @@ pub fn write_note(kind: NoteType, desc: &[u8], out: &mut Vec<u8>) {
 /// Who made a file: the description of a [`NoteType::TKINFO`] note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo<'a> {
-    /// Note version.
+    /// Note version from CUDA 13.0 on; the toolkit (129) before.
     pub version: u32,
     /// Object file name, mostly empty.
     pub object: &'a [u8],
@@ -182,7 +182,8 @@ pub struct CudaInfo {
     pub version: U16,
     /// Number of the virtual architecture.
     pub virtual_sm: U16,
-    /// Toolkit, 130 for CUDA 13.0.
+    /// Toolkit, 130 for CUDA 13.0. Only from note version 2 on: version 1, in
+    /// `.note.nv.cuver` of CUDA 12.9, has other words here.
     pub toolkit: U32,
 }
 

@@ -219,6 +219,10 @@ impl<'a> Cubin<'a> {
     pub fn symtab_section(&self) -> Option<SectionIndex> {
         self.symtab.as_ref().map(SymbolTable::section)
     }
+    /// The symbol table `.symtab`.
+    pub fn symtab(&self) -> Option<&SymbolTable<'a>> {
+        self.symtab.as_ref()
+    }
     /// Number of symbols, the null symbol included.
     pub fn symbol_count(&self) -> usize {
         self.symtab.as_ref().map_or(0, SymbolTable::len)

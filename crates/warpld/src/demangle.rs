@@ -30,7 +30,23 @@ fn cpp(symbol: &str) -> Option<String> {
     }
     // Limits the work on adversarial names; real ones need far less.
     let options = DemangleOptions::default().recursion_limit(512);
-    Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
+    let mut out = Bounded(String::new());
+    Symbol::new(symbol).ok()?.structured_demangle(&mut out, &options).ok()?;
+    Some(out.0)
+}
+
+/// Substitutions can double the text with every few letters of a name.
+struct Bounded(String);
+
+impl std::fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        const LONGEST: usize = 64 * 1024;
+        if self.0.len() + text.len() > LONGEST {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 fn rust(symbol: &str) -> Option<String> {

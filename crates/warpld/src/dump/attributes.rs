@@ -2,8 +2,9 @@
 
 use super::names::{reference, symbol_reference};
 use cubin::attr::{Attr, Format, KernelParam, ParamBank, Shape};
+use cubin::classify::{self, SectionClass};
 use cubin::info::Record;
-use cubin::{Cubin, SymbolTable};
+use cubin::{Cubin, SectionRef, SymbolTable};
 use serde_json::{Value, json};
 
 /// The attribute's name without prefix, or its number.
@@ -19,9 +20,31 @@ pub(super) fn format_name(format: u8) -> String {
     Format(format).name().map_or_else(|| format!("{format:#x}"), str::to_owned)
 }
 
-/// Names symbols of the table that a section refers to.
+/// The symbol tables of a file, checked once.
+pub(super) struct Tables<'c, 'a> {
+    cubin: &'c Cubin<'a>,
+    all: Vec<SymbolTable<'a>>,
+}
+
+impl<'c, 'a> Tables<'c, 'a> {
+    pub(super) fn of(cubin: &'c Cubin<'a>) -> Self {
+        let sections = cubin.sections().iter();
+        let symbols = sections.filter(|s| classify::section(s).class == SectionClass::Symbols);
+        Self { cubin, all: symbols.filter_map(|s| cubin.symbol_table(s).ok()).collect() }
+    }
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SymbolTable<'a>> {
+        self.all.iter()
+    }
+    /// The table in the section that `section` links to.
+    pub(super) fn linked(&self, section: &SectionRef<'_>) -> Symbols<'c, 'a> {
+        let table = self.all.iter().find(|t| t.section().0 == section.link).copied();
+        Symbols { cubin: self.cubin, table }
+    }
+}
+
+/// Names symbols of one table.
 pub(super) struct Symbols<'c, 'a> {
-    pub(super) cubin: &'c Cubin<'a>,
+    cubin: &'c Cubin<'a>,
     pub(super) table: Option<SymbolTable<'a>>,
 }
 

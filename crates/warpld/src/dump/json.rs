@@ -1,6 +1,6 @@
 //! The JSON form. Its keys are stable; new ones may be added.
 
-use super::attributes::{Symbols, attribute_name, compat_name, hex, record_json};
+use super::attributes::{Tables, attribute_name, compat_name, hex, record_json};
 use super::functions::{Function, functions};
 use super::names;
 use cubin::capsule::{Capsule, ItemForm};
@@ -22,18 +22,18 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
     out.insert("notes".into(), notes(cubin));
     out.insert("sections".into(), cubin.sections().iter().map(section).collect());
     out.insert("segments".into(), segments(cubin));
-    let symtab = tables(cubin, SectionType::SYMTAB);
-    let mercury = tables(cubin, SectionType::CUDA_MERCURY_SYMTAB);
-    out.insert("symbols".into(), symbols(cubin, symtab));
-    out.insert("mercury_symbols".into(), symbols(cubin, mercury));
+    let tables = Tables::of(cubin);
+    out.insert("symbols".into(), symbols(cubin, &tables, SectionType::SYMTAB));
+    let mercury = symbols(cubin, &tables, SectionType::CUDA_MERCURY_SYMTAB);
+    out.insert("mercury_symbols".into(), mercury);
     let each = |f: &dyn Fn(&SectionRef<'_>) -> Option<Value>| -> Value {
         cubin.sections().iter().filter_map(f).collect()
     };
-    out.insert("relocations".into(), each(&|s| relocations(cubin, s)));
-    out.insert("attributes".into(), each(&|s| attributes(cubin, s)));
+    out.insert("relocations".into(), each(&|s| relocations(cubin, &tables, s)));
+    out.insert("attributes".into(), each(&|s| attributes(&tables, s)));
     out.insert("compat".into(), each(&compat));
-    out.insert("callgraph".into(), each(&|s| call_graph(cubin, s)));
-    out.insert("prototypes".into(), each(&|s| prototypes(cubin, s)));
+    out.insert("callgraph".into(), each(&|s| call_graph(&tables, s)));
+    out.insert("prototypes".into(), each(&|s| prototypes(&tables, s)));
     out.insert("rel_actions".into(), each(&rel_actions));
     out.insert("capsules".into(), each(&capsule));
     out.insert("functions".into(), functions(cubin).iter().map(function).collect());
@@ -144,12 +144,8 @@ fn segments(cubin: &Cubin<'_>) -> Value {
     segments.iter().map(segment).collect()
 }
 
-fn tables<'a>(cubin: &Cubin<'a>, kind: SectionType) -> Option<SymbolTable<'a>> {
-    let section = cubin.sections().iter().find(|s| s.kind == kind)?;
-    cubin.symbol_table(section).ok()
-}
-
-fn symbols<'a>(cubin: &Cubin<'a>, table: Option<SymbolTable<'a>>) -> Value {
+/// The first table of this type.
+fn symbols<'a>(cubin: &Cubin<'a>, tables: &Tables<'_, 'a>, kind: SectionType) -> Value {
     let symbol = |s: cubin::SymbolRef<'a>| {
         let mut out = json!({
             "index": s.index.0,
@@ -168,15 +164,12 @@ fn symbols<'a>(cubin: &Cubin<'a>, table: Option<SymbolTable<'a>>) -> Value {
         }
         out
     };
-    table.into_iter().flat_map(|t| t.iter()).map(symbol).collect()
+    let of_kind =
+        |t: &&SymbolTable<'a>| cubin.section(t.section().0).is_some_and(|s| s.kind == kind);
+    tables.iter().find(of_kind).into_iter().flat_map(|t| t.iter()).map(symbol).collect()
 }
 
-/// The symbol table that a section links to.
-fn linked<'c, 'a>(cubin: &'c Cubin<'a>, s: &SectionRef<'_>) -> Symbols<'c, 'a> {
-    super::text::linked(cubin, s.link)
-}
-
-fn relocations(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
+fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     let section = cubin.section(s.index.0)?;
     if !matches!(
         classify::section(section).class,
@@ -184,7 +177,7 @@ fn relocations(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
     ) {
         return None;
     }
-    let symbols = linked(cubin, section);
+    let symbols = tables.linked(section);
     let entry = |r: &cubin::Reloc| {
         json!({
             "offset": r.offset,
@@ -199,10 +192,10 @@ fn relocations(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
     Some(json!({ "section": section.index.0, "target": section.info, "entries": entries }))
 }
 
-fn attributes(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
+fn attributes(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     let classified = classify::section(s);
     let SectionClass::Info(function) = classified.class else { return None };
-    let symbols = linked(cubin, s);
+    let symbols = tables.linked(s);
     let records: Value = info::records(s.data)
         .map_while(Result::ok)
         .map(|r| record_json(&r, attribute_name(r.code), Some(&symbols)))
@@ -226,11 +219,11 @@ fn compat(s: &SectionRef<'_>) -> Option<Value> {
     Some(json!({ "section": s.index.0, "records": records }))
 }
 
-fn call_graph(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
+fn call_graph(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     if classify::section(s).class != SectionClass::CallGraph {
         return None;
     }
-    let symbols = linked(cubin, s);
+    let symbols = tables.linked(s);
     let entry = |(list, pair): (callgraph::List, cubin::raw::Pair)| {
         let (first, second) = (pair.first.get(), pair.second.get());
         let kind = match list {
@@ -251,11 +244,11 @@ fn call_graph(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
     Some(json!({ "section": s.index.0, "entries": entries }))
 }
 
-fn prototypes(cubin: &Cubin<'_>, s: &SectionRef<'_>) -> Option<Value> {
+fn prototypes(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     if classify::section(s).class != SectionClass::Prototype {
         return None;
     }
-    let symbols = linked(cubin, s);
+    let symbols = tables.linked(s);
     let entry = |p: &cubin::raw::Pair| json!({ "function": p.first.get(), "prototype": symbols.string(p.second.get()) });
     let entries: Value = callgraph::pairs(s.data).ok()?.iter().map(entry).collect();
     Some(json!({ "section": s.index.0, "entries": entries }))

@@ -1,6 +1,6 @@
 //! The readable form.
 
-use super::attributes::{Symbols, attribute_name, compat_name, value_text};
+use super::attributes::{Symbols, Tables, attribute_name, compat_name, value_text};
 use super::functions::{Function, functions};
 use super::names;
 use super::table::{Align, Table};
@@ -42,7 +42,7 @@ pub fn render(
     only: &[Part],
     style: Style,
 ) -> io::Result<()> {
-    let mut view = View { out, cubin, style };
+    let mut view = View { out, cubin, tables: Tables::of(cubin), style };
     let wanted = |part| only.is_empty() || only.contains(&part);
     if wanted(Part::Identity) {
         view.identity(name)?;
@@ -68,20 +68,10 @@ pub fn render(
     Ok(())
 }
 
-/// The symbol table in section `link`.
-pub(super) fn linked<'c, 'a>(cubin: &'c Cubin<'a>, link: u32) -> Symbols<'c, 'a> {
-    let table = match cubin.section(link) {
-        Some(s) if classify::section(s).class == SectionClass::Symbols => {
-            cubin.symbol_table(s).ok()
-        }
-        _ => None,
-    };
-    Symbols { cubin, table }
-}
-
 struct View<'o, 'c, 'a, W> {
     out: &'o mut W,
     cubin: &'c Cubin<'a>,
+    tables: Tables<'c, 'a>,
     style: Style,
 }
 
@@ -276,7 +266,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             let (name, target) = (names::reference(s.name), names::reference(target));
             self.heading(&format!("Relocations {name} for {target}"))?;
             let mut table = Table::new(&[("offset", NUMBER), ("type", TEXT), ("symbol", TEXT)]);
-            let symbols = linked(self.cubin, s.link);
+            let symbols = self.tables.linked(s);
             for r in self.cubin.relocs(s).unwrap_or_default() {
                 let symbol = symbols.name(r.symbol.0);
                 let value = match r.addend {
@@ -308,7 +298,7 @@ impl<W: Write> View<'_, '_, '_, W> {
 
     fn records(&mut self, s: &SectionRef<'_>, name_of: fn(u8) -> String) -> io::Result<()> {
         let mut table = Table::new(&[("attribute", TEXT), ("value", TEXT)]);
-        let symbols = linked(self.cubin, s.link);
+        let symbols = self.tables.linked(s);
         let mut problem = None;
         for record in info::records(s.data) {
             match record {
@@ -335,7 +325,7 @@ impl<W: Write> View<'_, '_, '_, W> {
     fn call_graph(&mut self) -> io::Result<()> {
         for s in self.cubin.sections() {
             let class = classify::section(s).class;
-            let symbols = linked(self.cubin, s.link);
+            let symbols = self.tables.linked(s);
             let mut lines = Vec::new();
             match class {
                 SectionClass::CallGraph => {
