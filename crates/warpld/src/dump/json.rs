@@ -192,7 +192,7 @@ fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -
     Some(json!({ "section": section.index.0, "target": section.info, "entries": entries }))
 }
 
-fn attributes(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
+fn attributes(tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     let classified = classify::section(s);
     let SectionClass::Info(function) = classified.class else { return None };
     let symbols = tables.linked(s);
@@ -219,7 +219,7 @@ fn compat(s: &SectionRef<'_>) -> Option<Value> {
     Some(json!({ "section": s.index.0, "records": records }))
 }
 
-fn call_graph(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
+fn call_graph(tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     if classify::section(s).class != SectionClass::CallGraph {
         return None;
     }
@@ -244,7 +244,7 @@ fn call_graph(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) ->
     Some(json!({ "section": s.index.0, "entries": entries }))
 }
 
-fn prototypes(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
+fn prototypes(tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     if classify::section(s).class != SectionClass::Prototype {
         return None;
     }
