@@ -4,6 +4,7 @@ use crate::judge::{self, Verdict};
 use crate::program::{Case, Link};
 use crate::tools::Tools;
 use std::fs;
+use std::ops::Range;
 
 /// Drops links, then modules, then whole functions, as long as the first
 /// disagreement stays. The result lies in `reduced/` below the work folder.
@@ -17,15 +18,17 @@ pub fn reduce(tools: &Tools, case: &Case) -> std::io::Result<String> {
     if first_disagreement(tools, &best)?.is_none() {
         best = case.clone();
     }
+    let mut keeps = |smaller: &Case| -> std::io::Result<bool> {
+        Ok(first_disagreement(tools, smaller)?.is_some_and(|found| found.1 == verdict))
+    };
     loop {
         let before = size(&best);
-        for candidate in candidates(&best) {
-            if size(&candidate) < size(&best)
-                && first_disagreement(tools, &candidate)?.is_some_and(|found| found.1 == verdict)
-            {
-                best = candidate;
-                break;
-            }
+        drop_modules(&mut best, &mut keeps)?;
+        for m in 0..best.modules.len() {
+            shrink(&mut best, m, items, &mut keeps)?;
+        }
+        for m in 0..best.modules.len() {
+            shrink(&mut best, m, body_lines, &mut keeps)?;
         }
         if size(&best) == before {
             break;
@@ -77,35 +80,69 @@ fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<(Str
     Ok(found)
 }
 
-fn candidates(case: &Case) -> Vec<Case> {
-    let mut out = Vec::new();
-    for m in 0..case.modules.len() {
-        if case.modules.len() > 1 {
-            let mut smaller = case.clone();
-            let gone = smaller.modules.remove(m).file();
-            if !smaller.modules.iter().any(|module| module.file() == gone) {
-                for Link { inputs, .. } in &mut smaller.links {
-                    inputs.retain(|input| *input != gone);
-                }
+type Keeps<'a> = dyn FnMut(&Case) -> std::io::Result<bool> + 'a;
+
+fn drop_modules(best: &mut Case, keeps: &mut Keeps<'_>) -> std::io::Result<()> {
+    let mut m = 0;
+    while m < best.modules.len() && best.modules.len() > 1 {
+        let mut smaller = best.clone();
+        let gone = smaller.modules.remove(m).file();
+        if !smaller.modules.iter().any(|module| module.file() == gone) {
+            for Link { inputs, .. } in &mut smaller.links {
+                inputs.retain(|input| *input != gone);
             }
-            out.push(smaller);
+        }
+        if keeps(&smaller)? {
+            *best = smaller;
+        } else {
+            m += 1;
         }
     }
-    for m in 0..case.modules.len() {
-        for ptx in without_one_item(&case.modules[m].ptx) {
-            let mut smaller = case.clone();
-            smaller.modules[m].ptx = ptx;
-            out.push(smaller);
-        }
-    }
-    out
+    Ok(())
 }
 
-/// The text without one of its top-level items, or one line of a body.
-fn without_one_item(ptx: &str) -> Vec<String> {
-    let lines: Vec<&str> = ptx.lines().collect();
+/// Removes parts of a module's text, many at once first, then single ones.
+fn shrink(
+    best: &mut Case,
+    m: usize,
+    parts: fn(&[&str]) -> Vec<Range<usize>>,
+    keeps: &mut Keeps<'_>,
+) -> std::io::Result<()> {
+    let count = parts(&best.modules[m].ptx.lines().collect::<Vec<_>>()).len();
+    let mut chunk = (count / 2).max(1);
+    loop {
+        let mut at = 0;
+        loop {
+            let ptx = best.modules[m].ptx.clone();
+            let lines: Vec<&str> = ptx.lines().collect();
+            let cuts = parts(&lines);
+            if at >= cuts.len() {
+                break;
+            }
+            let cut = &cuts[at..(at + chunk).min(cuts.len())];
+            let kept = lines.iter().enumerate().filter(|(l, _)| !cut.iter().any(|c| c.contains(l)));
+            let mut smaller = best.clone();
+            smaller.modules[m].ptx = kept.map(|(_, line)| format!("{line}\n")).collect();
+            if keeps(&smaller)? {
+                *best = smaller;
+            } else {
+                at += chunk;
+            }
+        }
+        if chunk == 1 {
+            return Ok(());
+        }
+        chunk /= 2;
+    }
+}
+
+/// Lines of the header that no PTX text can do without.
+const HEADER: usize = 3;
+
+/// Top-level items: declarations, variables, whole functions.
+fn items(lines: &[&str]) -> Vec<Range<usize>> {
     let mut items = Vec::new();
-    let mut i = 3;
+    let mut i = HEADER;
     while i < lines.len() {
         let start = i;
         if lines.get(i + 1) == Some(&"{") {
@@ -116,12 +153,24 @@ fn without_one_item(ptx: &str) -> Vec<String> {
         items.push(start..i + 1);
         i += 1;
     }
-    let mut cuts: Vec<std::ops::Range<usize>> = items.clone();
-    cuts.extend((3..lines.len()).filter(|&l| lines[l].starts_with('\t')).map(|l| l..l + 1));
-    cuts.iter()
-        .map(|cut| {
-            let kept = lines.iter().enumerate().filter(|(l, _)| !cut.contains(l));
-            kept.map(|(_, line)| format!("{line}\n")).collect()
-        })
-        .collect()
+    items
+}
+
+/// Lines of function bodies; a block in braces counts as one.
+fn body_lines(lines: &[&str]) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut i = HEADER;
+    while i < lines.len() {
+        let start = i;
+        if lines[i] == "\t{" {
+            while i < lines.len() && lines[i] != "\t}" {
+                i += 1;
+            }
+        }
+        if lines[start].starts_with('\t') {
+            parts.push(start..i + 1);
+        }
+        i += 1;
+    }
+    parts
 }

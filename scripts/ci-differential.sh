@@ -1,0 +1,34 @@
+#!/bin/bash
+# Links the fixed set of programs with nvlink and with warpld and compares the files byte for byte:
+# random programs, CUDA C++ programs, named cases and (unless NCCL=no) the device link of NCCL.
+# Prints the table of verdicts per target; fails unless everything agrees.
+#
+#   scripts/ci-differential.sh [options of `differential run`]
+#
+# $TOOLKIT names an installed toolkit, $WARPLD a linker to test, $JOBS the number of threads.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=${CARGO_TARGET_DIR:-target}
+work=target/differential
+cuda=$(scripts/toolkit.sh)
+cargo build --release -q -p differential
+if [ -z "${WARPLD:-}" ]; then
+    cargo build --release -q -p warpld
+    WARPLD=$target/release/warpld
+fi
+
+nccl=()
+if [ "${NCCL:-yes}" != no ]; then
+    library=$work/nccl-wheel/nvidia/nccl/lib/libnccl.so.2
+    if [ ! -e "$library" ]; then
+        mkdir -p "$work/nccl-wheel"
+        python3 -m pip download -q --disable-pip-version-check --no-deps -d "$work/nccl-wheel" nvidia-nccl-cu13==2.27.7
+        python3 -m zipfile -e "$work"/nccl-wheel/*.whl "$work/nccl-wheel"
+        rm "$work"/nccl-wheel/*.whl
+    fi
+    nccl=(--nccl "$library")
+fi
+
+exec "$target/release/differential" run --toolkit "$cuda" --warpld "$WARPLD" --work "$work" \
+    --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
+    --cuda tests/differential/cuda "${nccl[@]}" "$@"
