@@ -58,6 +58,11 @@ pub(super) fn code_over_ptx(name: &str, code: &Entry<'_>, ptx: &Entry<'_>) -> Di
         .note(format_args!("the {} would have to be compiled first", describe(ptx)))
 }
 
+pub(super) fn beside_whole_program(name: &str) -> Diagnostic {
+    let message = format!("'{name}': -ewp compiled objects should only link with libcudadevrt");
+    Diagnostic::warning("beside-whole-program", message)
+}
+
 pub(super) fn after_system_library(name: &str) -> Diagnostic {
     Diagnostic::fatal("after-system-library", "unexpected object after cudadevrt")
         .note(format_args!("name libcudadevrt.a (-lcudadevrt) after '{name}'"))

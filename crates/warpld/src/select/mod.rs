@@ -9,10 +9,10 @@ pub mod need;
 mod pick;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::input::Inputs;
+use crate::input::{Inputs, LinkInput};
 use crate::load::host_use::{HostSide, HostUse};
 use crate::load::{Ignored, Loaded, Source, Step};
-use cubin::Arch;
+use cubin::{Arch, FileType, Header};
 use pick::Picked;
 use rayon::prelude::*;
 
@@ -113,6 +113,7 @@ impl<'f> Loaded<'f> {
             }
             at += count;
         }
+        selection.warn_beside_whole_programs()?;
         Ok(selection.finish())
     }
 
@@ -253,6 +254,21 @@ impl<'s, 'f> Selection<'s, 'f> {
                 picked.ignored.get_or_insert("nothing needs it".into());
             }
         }
+    }
+
+    /// Whole programs for other objects to extend (`ptxas -ewp`) are not meant
+    /// to meet any but the system library.
+    fn warn_beside_whole_programs(&mut self) -> Result<(), Stopped> {
+        let images = &self.selected.inputs.images;
+        let is_whole_program = |input: &LinkInput<'_>| {
+            Header::parse(&input.image).is_ok_and(|h| h.file_type == FileType::EWP)
+        };
+        if !images.iter().any(is_whole_program) {
+            return Ok(());
+        }
+        let others = images.iter().filter(|i| !i.system_library && !is_whole_program(i));
+        let warnings: Vec<_> = others.map(|i| messages::beside_whole_program(&i.name)).collect();
+        warnings.into_iter().try_for_each(|warning| self.say(warning))
     }
 
     fn finish(self) -> Selected<'f> {

@@ -4,6 +4,7 @@
 //! the tool itself, and with `WARPLD_BLESS` also set they are written anew.
 
 mod answer;
+mod cut;
 mod images;
 mod make;
 mod matrix;

@@ -330,6 +330,17 @@ fn cubin_checks() -> Vec<Scenario> {
         one("cubin with a wrong note index", &[(0x33, &[5])]),
         one("cubin with another number", &[(0x31, &[80])]),
         one("linked cubin", &[(16, &[2])]),
+        one("lone extensible program", &[(16, &[0, 0xFF])]),
+        scenario(
+            "extensible program beside others",
+            vec![
+                ("a.o", m2()),
+                ("p.cubin", Make::Patched(Box::new(Make::Cubin("m1")), vec![(16, vec![0, 0xFF])])),
+                ("b.o", host("id_m3", &["m3"])),
+                ("L/libcudadevrt.a", system_library()),
+            ],
+            "a.o p.cubin b.o -LL -lcudadevrt -keep-system-libraries",
+        ),
         one("32-bit cubin", &[(4, &[1])])
             .differs("says fatal: Input file 'c.cubin' size does not match target '-m64'"),
         one("cubin with a section table out of the file", &[(0x28, &[0xFF, 0xFF, 0xFF])])
