@@ -15,6 +15,11 @@ pub fn demangle(symbol: &str) -> Option<String> {
     Some(without_internal_namespaces(&demangled))
 }
 
+/// The source name, or the symbol itself if that is the name.
+pub fn readable(symbol: &str) -> String {
+    demangle(symbol).unwrap_or_else(|| symbol.to_owned())
+}
+
 /// The symbol with its source name in front, for messages: `foo(int)
 /// [_Z3fooi]`, or just `foo`.
 pub fn described(symbol: &str) -> String {

@@ -26,6 +26,10 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// The primary line, without tool name and severity.
     pub message: String,
+    /// The symbol it is about, as the object spells it.
+    pub symbol: Option<String>,
+    /// Another symbol it is about: the kernel that calls the symbol.
+    pub kernel: Option<String>,
     /// Further lines.
     pub notes: Vec<String>,
 }
@@ -33,7 +37,14 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A message without notes.
     pub fn new(severity: Severity, code: &'static str, message: impl fmt::Display) -> Self {
-        Self { code, severity, message: message.to_string(), notes: Vec::new() }
+        Self {
+            code,
+            severity,
+            message: message.to_string(),
+            symbol: None,
+            kernel: None,
+            notes: Vec::new(),
+        }
     }
     /// A fatal message.
     pub fn fatal(code: &'static str, message: impl fmt::Display) -> Self {
@@ -50,6 +61,16 @@ impl Diagnostic {
     /// A remark.
     pub fn info(code: &'static str, message: impl fmt::Display) -> Self {
         Self::new(Severity::Info, code, message)
+    }
+    /// Names the symbol it is about; it is shown as it stands in the source.
+    pub fn about(mut self, symbol: impl Into<String>) -> Self {
+        self.symbol = Some(symbol.into());
+        self
+    }
+    /// Names the kernel that is concerned.
+    pub fn in_kernel(mut self, kernel: impl Into<String>) -> Self {
+        self.kernel = Some(kernel.into());
+        self
     }
     /// Adds a note.
     pub fn note(mut self, note: impl fmt::Display) -> Self {
@@ -68,6 +89,41 @@ impl Diagnostics {
     /// Adds one message.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
+    }
+    /// Adds the messages of another list.
+    pub fn append(&mut self, other: Self) {
+        self.list.extend(other.list);
+    }
+    /// Moves the messages with this code behind the others.
+    pub fn move_to_end(&mut self, code: &str) {
+        self.list.sort_by_key(|d| d.code == code);
+    }
+    /// Of the messages with this code, keeps the first about each `key` and
+    /// returns the kernels of the others by its position.
+    pub fn merge<K: PartialEq>(
+        &mut self,
+        code: &str,
+        key: impl Fn(&Diagnostic) -> K,
+    ) -> Vec<(usize, Vec<String>)> {
+        let mut merged: Vec<(K, usize, Vec<String>)> = Vec::new();
+        let mut kept = Vec::with_capacity(self.list.len());
+        for diagnostic in std::mem::take(&mut self.list) {
+            if diagnostic.code == code {
+                let k = key(&diagnostic);
+                if let Some(known) = merged.iter_mut().find(|known| known.0 == k) {
+                    known.2.extend(diagnostic.kernel);
+                    continue;
+                }
+                merged.push((k, kept.len(), Vec::new()));
+            }
+            kept.push(diagnostic);
+        }
+        self.list = kept;
+        merged.into_iter().map(|(_, at, kernels)| (at, kernels)).collect()
+    }
+    /// All messages so far, to be completed.
+    pub fn as_mut_slice(&mut self) -> &mut [Diagnostic] {
+        &mut self.list
     }
     /// All messages so far.
     pub fn as_slice(&self) -> &[Diagnostic] {

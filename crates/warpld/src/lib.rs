@@ -3,12 +3,14 @@
 
 pub mod builtins;
 pub mod callgraph;
+pub mod checks;
 pub mod cli;
 pub mod compat;
 pub mod config;
 pub mod demangle;
 pub mod diag;
 pub mod dump;
+pub mod explain;
 pub mod extract;
 pub mod finalize;
 pub mod flavour;

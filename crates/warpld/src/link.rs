@@ -9,7 +9,9 @@ use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::Object;
 use crate::report::{self, LinkReport};
-use crate::{compat, layout, properties, reach, relocate, resolve, serialize, undefined};
+use crate::{
+    checks, compat, explain, layout, properties, reach, relocate, resolve, serialize, undefined,
+};
 use rayon::prelude::*;
 
 /// A finished link.
@@ -60,17 +62,20 @@ pub fn link(
     // point no section, symbol or string is added.
     let merged = merge::merge(cx);
 
-    // Names nobody defines.
-    undefined::check(cx, &merged, diags);
+    // What kernels inherit from the functions they call. Messages come in
+    // nvlink's order: stacks, limits, undefined names, register bounds.
+    let properties = properties::properties(cx, &merged, diags);
+    checks::uncalled(cx, diags);
 
     // Where everything is in its memory space.
     let layout = layout::layout(cx, &merged, diags);
 
+    // Names nobody defines.
+    undefined::check(cx, &merged, diags);
+
     // What is patched now and what is left to the loader.
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
-
-    // What kernels inherit from the functions they call.
-    let properties = properties::properties(cx, &merged, diags);
+    diags.move_to_end(properties::TOO_MANY_REGISTERS);
 
     // Final order, numbers and tables.
     let parts = Parts {
@@ -80,6 +85,7 @@ pub fn link(
         relocated: &relocated,
         properties: &properties,
     };
+    explain::explain(parts, diags);
     let mut report = match config.report {
         true => report::collect(parts),
         false => LinkReport::default(),

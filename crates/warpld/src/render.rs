@@ -1,5 +1,6 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
+use crate::demangle::{demangle, readable};
 use crate::diag::{Diagnostic, Severity};
 use std::fmt::Write;
 
@@ -85,7 +86,7 @@ impl Renderer {
             let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
         }
         out.push('\n');
-        for note in &diagnostic.notes {
+        for note in source_names(diagnostic).iter().chain(&diagnostic.notes) {
             let mut lines = note.lines();
             let _ = writeln!(
                 out,
@@ -114,10 +115,27 @@ impl Renderer {
             let _ = write!(out, ",\"target\":{}", json_string(target));
         }
         let _ = write!(out, ",\"message\":{}", json_string(&diagnostic.message));
+        if let Some(symbol) = &diagnostic.symbol {
+            let _ = write!(out, ",\"symbol\":{}", json_string(symbol));
+            let _ = write!(out, ",\"demangled\":{}", json_string(&readable(symbol)));
+        }
+        if let Some(kernel) = &diagnostic.kernel {
+            let _ = write!(out, ",\"kernel\":{}", json_string(kernel));
+        }
         let notes: Vec<_> = diagnostic.notes.iter().map(|note| json_string(note)).collect();
         let _ = writeln!(out, ",\"notes\":[{}]}}", notes.join(","));
         out
     }
+}
+
+/// The names that the message mentions, as they stand in the source.
+fn source_names(diagnostic: &Diagnostic) -> Vec<String> {
+    let names = [&diagnostic.kernel, &diagnostic.symbol];
+    names
+        .into_iter()
+        .flatten()
+        .filter_map(|symbol| Some(format!("{symbol} is {}", demangle(symbol)?)))
+        .collect()
 }
 
 /// The one warning that nothing silences or promotes in nvlink: it is printed

@@ -18,10 +18,9 @@ pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
         let symbol = cx.resolution.get(id);
         if symbol.definition.is_none() && symbol.common.is_none() && !may_stay(cx, symbol) {
             let file = cx.objects[symbol.first.object.0 as usize].name;
-            diags.push(Diagnostic::error(
-                "undefined-symbol",
-                format_args!("Undefined reference to '{}' in '{file}'", text(symbol.name)),
-            ));
+            let name = text(symbol.name);
+            let message = format!("Undefined reference to '{name}' in '{file}'");
+            diags.push(Diagnostic::error("undefined-symbol", message).about(name));
         }
     }
 }

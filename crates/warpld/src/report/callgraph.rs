@@ -46,14 +46,58 @@ pub fn dump_text(arch_number: u16, report: &LinkReport, demangled: bool) -> Stri
         }
         out.push('\n');
     }
-    for kernel in &report.kernels {
-        let culprit = kernel.registers_from.and_then(|c| Some((c.value, nodes.get(c.function)?)));
-        if let Some((registers, function)) = culprit {
-            let (from, to) = (shown(&function.name, demangled), shown(&kernel.name, demangled));
-            let _ = writeln!(out, "regcount {registers} for {from} propagated to entry {to}");
-        }
+    for raise in raises(report) {
+        let name = |index: usize| nodes.get(index).map_or("", |node| &node.name);
+        let (from, to) =
+            (shown(name(raise.callee), demangled), shown(name(raise.kernel), demangled));
+        let _ = writeln!(out, "regcount {} for {from} propagated to entry {to}", raise.registers);
     }
     out
+}
+
+/// A kernel that must have more registers because of a callee.
+struct Raise {
+    registers: u32,
+    callee: usize,
+    kernel: usize,
+}
+
+/// Callees in order, and for each the kernels above it, last first; a kernel's
+/// count only ever grows.
+fn raises(report: &LinkReport) -> Vec<Raise> {
+    let nodes = &report.callgraph;
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| !node.removed) {
+        for &callee in &node.callees {
+            if let Some(list) = callers.get_mut(callee) {
+                list.push(index);
+            }
+        }
+    }
+    let mut current: Vec<u32> = nodes.iter().map(|node| node.registers.unwrap_or(0)).collect();
+    let lowest = report.kernels.iter().filter_map(|k| current.get(k.index)).min().copied();
+    let mut raises = Vec::new();
+    for (callee, node) in nodes.iter().enumerate().filter(|(_, n)| !n.removed && !n.entry) {
+        let registers = node.registers.unwrap_or(0);
+        if lowest.is_none_or(|lowest| registers <= lowest) {
+            continue;
+        }
+        let mut seen = vec![false; nodes.len()];
+        let mut work = vec![callee];
+        while let Some(at) = work.pop() {
+            if seen.get_mut(at).is_some_and(|slot| !std::mem::replace(slot, true)) {
+                work.extend(callers.get(at).into_iter().flatten());
+            }
+        }
+        for kernel in &report.kernels {
+            let Some(count) = current.get_mut(kernel.index) else { continue };
+            if seen.get(kernel.index) == Some(&true) && registers > *count {
+                *count = registers;
+                raises.push(Raise { registers, callee, kernel: kernel.index });
+            }
+        }
+    }
+    raises
 }
 
 fn shown(name: &str, demangled: bool) -> String {
@@ -93,7 +137,7 @@ fn nvlink_style(symbol: &str, name: &str) -> String {
         previous = c;
     }
     let deleting = if symbol.contains("D0Ev") { " [deleting]" } else { "" };
-    move_const(&words).replace("(anonymous namespace)", "<unnamed>") + deleting
+    move_const(&words).replace("(anonymous namespace)", "<unnamed>").replace(") [", ")[") + deleting
 }
 
 /// Turns `char const *` and `X const&` into `const char *` and `const X&`.
@@ -200,7 +244,7 @@ mod tests {
             ("f(int*)", "f(int *)"),
             ("f(char const*, unsigned long)", "f(const char *, unsigned long)"),
             ("V<float>::get(V<float> const&)", "V<float>::get(const V<float>&)"),
-            ("f(int const*, int (&) [3])", "f(const int *, int (&) [3])"),
+            ("f(int const*, int (&) [3])", "f(const int *, int (&)[3])"),
             ("D::m() const", "D::m() const"),
         ] {
             assert_eq!(nvlink_style("", gnu), nvlink);

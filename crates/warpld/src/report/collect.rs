@@ -3,7 +3,7 @@
 use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
 use crate::callgraph::FunctionId;
 use crate::finalize::Parts;
-use crate::merge::{Content, List, Meaning, SectionId};
+use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
 use crate::properties::Components;
 use crate::reach::Pruning;
@@ -158,25 +158,14 @@ impl Collector<'_, '_> {
             .unwrap_or(0)
     }
 
-    /// Kernels, the one with the last output symbol first.
+    /// Kernels, the one created last first.
     fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
         let needs = self.needs(nodes);
-        let merged = self.parts.merged;
-        let mut kernels = Vec::new();
-        for list in [List::Global, List::Local] {
-            for symbol in merged.symbols.iter().rev().filter(|symbol| symbol.list == list) {
-                let Meaning::Symbol(id) = symbol.meaning else { continue };
-                let Some(function) = self.parts.cx.graph.function(id) else { continue };
-                let index = function.0 as usize;
-                let (Some(node), Some(needs_of)) = (nodes.get(index), needs.get(index)) else {
-                    continue;
-                };
-                if node.entry && !node.removed && node.registers.is_some() {
-                    kernels.push(self.kernel(function, node, nodes, needs_of, &needs));
-                }
-            }
-        }
-        kernels
+        let kernel = |&function: &FunctionId| {
+            let index = function.0 as usize;
+            Some(self.kernel(function, nodes.get(index)?, nodes, needs.get(index)?, &needs))
+        };
+        self.parts.properties.entries.iter().rev().filter_map(kernel).collect()
     }
 
     fn kernel(

@@ -44,7 +44,7 @@ pub struct Data {
 pub struct LinkReport {
     /// Memory the whole image takes.
     pub memory: MemoryUse,
-    /// Kernels in the order in which `-v` lists them: last output symbol first.
+    /// Kernels in the order in which `-v` lists them: last created first.
     pub kernels: Vec<KernelUse>,
     /// Functions in the order in which they got their numbers.
     pub callgraph: Vec<CallGraphNode>,

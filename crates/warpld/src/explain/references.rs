@@ -1,0 +1,103 @@
+//! Who refers to a symbol that is missing.
+
+use super::LISTED;
+use super::lines::LineTable;
+use crate::demangle::readable;
+use crate::merge::Context;
+use crate::object::{ObjectId, SectionClass};
+use crate::resolve::{SymbolId, text};
+use std::collections::{HashMap, HashSet};
+
+/// One place in the code.
+struct Reference {
+    file: String,
+    /// The function, or the section if it is data.
+    within: String,
+    line: Option<String>,
+}
+
+/// All places that refer to the symbols asked for.
+#[derive(Default)]
+pub struct References {
+    of: HashMap<String, Vec<Reference>>,
+}
+
+impl References {
+    /// Scans the relocations of all inputs.
+    pub fn collect(cx: Context<'_, '_>, symbols: &[String]) -> Self {
+        let mut out = Self::default();
+        if symbols.is_empty() {
+            return out;
+        }
+        let names: HashSet<&[u8]> = symbols.iter().map(|name| name.as_bytes()).collect();
+        let wanted: HashSet<SymbolId> = (0..cx.resolution.symbols.len() as u32)
+            .map(SymbolId)
+            .filter(|&id| names.contains(cx.resolution.get(id).name))
+            .collect();
+        for index in 0..cx.objects.len() as u32 {
+            out.object(cx, ObjectId(index), &wanted);
+        }
+        out
+    }
+
+    fn object(&mut self, cx: Context<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
+        let Some(object) = cx.objects.get(id.0 as usize) else { return };
+        let mut lines = None;
+        for (section, class) in object.classified() {
+            let SectionClass::Reloc(target) = class else { continue };
+            let target_section = object.cubin.section(target);
+            // Debug data names what the code names.
+            if target_section.is_none_or(|s| s.name.starts_with(b".debug")) {
+                continue;
+            }
+            let owner = object.owner(target).and_then(|symbol| cx.resolution.id(id, symbol));
+            if owner.is_some_and(|owner| !cx.keeps(owner)) {
+                continue;
+            }
+            let within = match (owner, target_section) {
+                (Some(owner), _) => readable(&text(cx.resolution.get(owner).name)),
+                (None, Some(section)) => text(section.name),
+                (None, None) => continue,
+            };
+            for reloc in object.cubin.relocs(section).unwrap_or_default() {
+                let Some(symbol) = cx.resolution.id(id, reloc.symbol.0) else { continue };
+                if !wanted.contains(&symbol) {
+                    continue;
+                }
+                let lines = lines.get_or_insert_with(|| LineTable::read(&object.cubin));
+                let reference = Reference {
+                    file: object.name.to_owned(),
+                    within: within.clone(),
+                    line: lines.find(target, reloc.offset),
+                };
+                let list = self.of.entry(text(cx.resolution.get(symbol).name)).or_default();
+                let known = list.iter().any(|r| {
+                    r.file == reference.file
+                        && r.within == reference.within
+                        && r.line == reference.line
+                });
+                if !known {
+                    list.push(reference);
+                }
+            }
+        }
+    }
+
+    /// The places as notes, the first few.
+    pub fn notes(&self, symbol: &str) -> Vec<String> {
+        let Some(list) = self.of.get(symbol) else { return Vec::new() };
+        let mut notes: Vec<String> = list.iter().take(LISTED).map(Reference::note).collect();
+        let more = list.len().saturating_sub(LISTED);
+        if more > 0 {
+            notes.push(format!("and {more} more references"));
+        }
+        notes
+    }
+}
+
+impl Reference {
+    fn note(&self) -> String {
+        let line = self.line.as_ref().map(|line| format!(" at {line}")).unwrap_or_default();
+        format!("referred to by {}{line} ({})", self.within, self.file)
+    }
+}
