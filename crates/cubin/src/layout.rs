@@ -6,6 +6,7 @@
 //! dropped after the space for them was counted), and the Mercury twin of a
 //! data section may share its bytes.
 
+use crate::header::Class;
 use crate::model::{Filler, Image};
 use crate::read::Cubin;
 use crate::write::WriteError;
@@ -91,16 +92,31 @@ pub(crate) fn placements(cubin: &Cubin<'_>) -> Placements {
         }
         sections.push(placement);
     }
+    let after = align_up(position, header.class.table_alignment());
     let section_headers = match sections.is_empty() {
         true => Placement::At(header.shoff),
-        false => relative(align_up(position, header.class.table_alignment()), header.shoff),
+        false => relative(after, header.shoff),
     };
-    let table = sections.len() as u64 * u64::from(header.class.section_header_size());
+    let after = after_section_headers(header.class, header.shoff, sections.len(), after);
     let program_headers = match header.phnum {
         0 => Placement::At(header.phoff),
-        _ => relative(header.shoff.checked_add(table), header.phoff),
+        _ => relative(after, header.phoff),
     };
     Placements { sections, section_headers, program_headers }
+}
+
+/// Where the program headers go naturally: after the section headers, or in
+/// the place of those if there are none.
+fn after_section_headers(
+    class: Class,
+    shoff: u64,
+    count: usize,
+    after_sections: Option<u64>,
+) -> Option<u64> {
+    match shoff {
+        0 => after_sections,
+        _ => shoff.checked_add(count as u64 * u64::from(class.section_header_size())),
+    }
 }
 
 fn relative(natural: Option<u64>, offset: u64) -> Placement {
@@ -143,8 +159,7 @@ impl Image<'_> {
         let shoff = natural(self.sections.is_empty(), after);
         let shoff = place(self.section_headers, shoff, |_| None)
             .ok_or(WriteError::TooLarge { field: "e_shoff" })?;
-        let table = self.sections.len() as u64 * u64::from(class.section_header_size());
-        let after = if shoff == 0 { after } else { shoff.checked_add(table) };
+        let after = after_section_headers(class, shoff, self.sections.len(), after);
         let phoff = natural(self.segments.is_empty(), after);
         let phoff = place(self.program_headers, phoff, |_| None)
             .ok_or(WriteError::TooLarge { field: "e_phoff" })?;
