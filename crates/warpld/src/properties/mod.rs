@@ -15,6 +15,8 @@ use crate::merge::{Context, Merged};
 use crate::resolve::{SymbolId, text};
 use hashbrown::HashMap;
 
+/// Code of the message about a callee that exceeds a kernel's bound.
+pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
 
 /// What the call graph says about each function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,7 +156,8 @@ fn check_registers(reader: Reader<'_, '_>, out: &Properties, diags: &mut Diagnos
             continue;
         }
         for kernel in callers.entries_reaching(&[function]).into_iter().rev() {
-            let (Some(&limit), Some(count)) = (limited.get(&kernel), current.get_mut(&kernel)) else {
+            let (Some(&limit), Some(count)) = (limited.get(&kernel), current.get_mut(&kernel))
+            else {
                 continue;
             };
             if registers <= *count {
@@ -162,15 +165,14 @@ fn check_registers(reader: Reader<'_, '_>, out: &Properties, diags: &mut Diagnos
             }
             *count = registers;
             if registers > limit {
-                diags.push(Diagnostic::error(
-                    "too-many-registers",
-                    format_args!(
-                        "entry function '{}' with max regcount of {limit} calls function '{}' \
-                         with regcount of {registers}",
-                        name(kernel),
-                        name(function)
-                    ),
-                ));
+                let (kernel, callee) = (name(kernel), name(function));
+                let message = format!(
+                    "entry function '{kernel}' with max regcount of {limit} calls function \
+                     '{callee}' with regcount of {registers}"
+                );
+                diags.push(
+                    Diagnostic::error(TOO_MANY_REGISTERS, message).about(callee).in_kernel(kernel),
+                );
             }
         }
     }
@@ -182,9 +184,14 @@ fn warn_about_stacks(cx: Context<'_, '_>, out: &Properties, diags: &mut Diagnost
     }
     for &entry in out.entries.iter().filter(|e| out.depth[e.0 as usize].recursive) {
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);
-        diags.push(Diagnostic::warning(
-            "unknown-stack",
-            format_args!("Stack size for entry function '{name}' cannot be statically determined"),
-        ).about(name.clone()));
+        diags.push(
+            Diagnostic::warning(
+                "unknown-stack",
+                format_args!(
+                    "Stack size for entry function '{name}' cannot be statically determined"
+                ),
+            )
+            .in_kernel(name.clone()),
+        );
     }
 }
