@@ -18,6 +18,7 @@ pub mod input;
 pub mod layout;
 pub mod link;
 pub mod load;
+pub mod mentions;
 pub mod merge;
 pub mod object;
 pub mod options;

@@ -9,7 +9,7 @@ use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::Object;
 use crate::report::{self, LinkReport};
-use crate::{
+use crate::{mentions, 
     checks, compat, explain, layout, properties, reach, relocate, resolve, serialize, undefined,
 };
 use rayon::prelude::*;
@@ -49,11 +49,14 @@ pub fn link(
 
     // Which functions stay.
     let reach = reach::reach(&graph, &resolution, inputs.host_references.as_ref(), config);
+    // Who uses shared memory and image references.
+    let mentions = mentions::collect(&objects, &resolution, &graph, &reach);
     let cx = Context {
         objects: &objects,
         resolution: &resolution,
         graph: &graph,
         reach: &reach,
+        mentions: &mentions,
         config,
         flavour,
     };

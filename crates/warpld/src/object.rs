@@ -378,3 +378,11 @@ pub fn is_internal(symbol: &SymbolRef<'_>) -> bool {
 pub fn is_entry(symbol: &SymbolRef<'_>) -> bool {
     symbol.other & sto::ENTRY != 0
 }
+
+/// Whether the symbol is a texture, sampler or surface reference.
+pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
+    matches!(
+        symbol.kind(),
+        SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
+    )
+}

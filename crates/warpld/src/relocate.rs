@@ -6,9 +6,9 @@
 
 use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::layout::{Layout, is_image};
+use crate::layout::Layout;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
-use crate::object::{ObjectId, is_internal, is_shared};
+use crate::object::{ObjectId, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::reloc::{self, Handler};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
@@ -171,6 +171,7 @@ impl<'a> Relocator<'a, '_> {
             if lost.iter().any(|range| range.contains(&reloc.offset)) {
                 continue;
             }
+            let relative = self.is_section_relative(place, &reloc);
             let addend = reloc.addend.unwrap_or(0);
             let offset = base.offset + reloc.offset;
             match self.action(place, &reloc)? {
@@ -187,6 +188,8 @@ impl<'a> Relocator<'a, '_> {
                     if self.cx.config.preserve_relocs
                         && let Some(symbol) = symbol
                     {
+                        // Relative to a section, the addend is the new offset.
+                        let addend = if relative { value as i64 } else { addend };
                         out.resolved.push(OutReloc { offset, kind: reloc.kind, symbol, addend });
                     }
                 }
@@ -238,6 +241,11 @@ impl<'a> Relocator<'a, '_> {
         self.object(place, &symbol, id, reloc)
     }
 
+    fn is_section_relative(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
+        let input = &self.cx.objects[place.object.0 as usize].cubin;
+        input.symbol(reloc.symbol.0).is_some_and(|s| s.kind() == SymbolType::SECTION)
+    }
+
     fn section_symbol(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, reloc: &Reloc) -> Action {
         let Some(at) = self.merged.placement(place.object, symbol.shndx) else {
             return Action::Drop;
@@ -270,7 +278,8 @@ impl<'a> Relocator<'a, '_> {
             let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-            if role == Role::Discarded || removed {
+            let repeated = !live && !symbol.is_undefined() && !self.is_first_definition(id, at);
+            if role == Role::Discarded || removed || repeated {
                 return Action::Drop;
             }
         }
@@ -281,6 +290,13 @@ impl<'a> Relocator<'a, '_> {
             Some(symbol) if !clears => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
             _ => Action::Drop,
         }
+    }
+
+    /// Removed functions are not compared: whatever their registers, the first
+    /// definition is the one that was seen.
+    fn is_first_definition(&self, id: SymbolId, at: Sighting) -> bool {
+        let replaced = self.cx.resolution.replaced.get(&id).and_then(|r| r.first()).copied();
+        replaced.or(self.cx.resolution.get(id).definition) == Some(at)
     }
 
     /// An alias is replaced by the function that owns its section.
@@ -323,7 +339,10 @@ impl<'a> Relocator<'a, '_> {
         let handler = reloc::cuda(reloc.kind).map(|t| t.handler);
         if matches!(handler, Some(Handler::Linker | Handler::Either)) {
             if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id) {
-                return Ok(Action::Apply { value, bank, symbol: out });
+                // Constants of device functions have no symbol in the output.
+                let copied = self.layout.address(self.cx, self.merged, id).is_none();
+                let symbol = out.filter(|_| !copied);
+                return Ok(Action::Apply { value, bank, symbol });
             }
             if is_shared(symbol) {
                 let instance = place.function.and_then(|f| self.merged.instances.get(&f));

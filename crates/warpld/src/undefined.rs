@@ -3,9 +3,8 @@
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, List, Meaning, Merged};
-use crate::object::is_shared;
+use crate::object::{is_image, is_shared};
 use crate::resolve::{Symbol, text};
-use crate::layout::is_image;
 use cubin::consts::sto;
 
 /// Reports undefined symbols in output order.

@@ -60,14 +60,14 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
         return true;
     }
     if first.is_some_and(|s| is_shared(&s)) {
-        return parts.layout.shared.mentioned.contains(&id);
+        return parts.cx.mentions.mentioned.contains(&id);
     }
     if symbol.definition.is_some() || symbol.common.is_some() {
         return true;
     }
     // Undefined data nobody refers to any more.
-    let image = first.is_some_and(|s| crate::layout::is_image(&s));
-    image || symbol.name == b".nv.reservedSmem.offset0" || parts.relocated.used[out.0 as usize]
+    let image = first.is_some_and(|s| crate::object::is_image(&s));
+    image || symbol.name.starts_with(b".nv.reservedSmem.") || parts.relocated.used[out.0 as usize]
 }
 
 /// The table entry of an output symbol.
@@ -120,17 +120,21 @@ fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u
         } else {
             (section, value) = dynamic_array(parts, id, index_of);
         }
-        if cx.config.preserve_relocs {
+        if cx.config.preserve_relocs && !relocatable && !cx.config.debug {
             other |= sto::INTERNAL;
         }
     }
     if !relocatable && crate::object::is_internal(&input) {
         kind = SymbolType::OBJECT;
     }
-    let undefined_constant = input.other & sto::SPACE == sto::CONSTANT && input.is_undefined();
-    if relocatable && undefined_constant {
+    let space = input.other & sto::SPACE;
+    let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
+    if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
         // Quirk: "never allocated" shows in the file.
         value = u64::MAX;
+    }
+    if symbol.name == b".nv.reservedSmem.cap" {
+        value = reserved(parts);
     }
     let size = symbol.common.map_or(input.size, |c| c.size);
     let binding = match symbol.binding {

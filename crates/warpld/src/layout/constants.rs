@@ -99,7 +99,7 @@ fn null_symbol_of_duplicates(cx: Context<'_, '_>, merged: &Merged, out: &mut Ban
     for sections in &merged.function_sections {
         let Some(bank) = sections.constant2 else { continue };
         let Content::Chunks(chunks) = &merged.section(bank).content else { continue };
-        for chunk in chunks {
+        for chunk in chunks.iter().skip(1) {
             if is_duplicate(cx, chunk.from)
                 && let Some(last) = last_internal_value(cx, chunk.from)
             {

@@ -1,12 +1,11 @@
 //! Texture, sampler and surface references: handles behind the parameters of
 //! every kernel that uses any of them.
 
-use super::shared::Mentions;
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
 use crate::resolve::SymbolId;
-use cubin::{SymbolRef, SymbolType};
+use cubin::SymbolType;
 use hashbrown::{HashMap, HashSet};
 
 /// One handle.
@@ -35,11 +34,6 @@ pub struct Images {
 
 const HANDLE: u64 = 4;
 
-/// Whether the symbol is a texture, sampler or surface reference.
-pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
-    loader_reloc(symbol.kind()).is_some()
-}
-
 /// R_CUDA_TEX_HEADER_INDEX, SAMP_HEADER_INDEX, SURF_HEADER_INDEX.
 fn loader_reloc(kind: SymbolType) -> Option<u32> {
     match kind {
@@ -52,7 +46,7 @@ fn loader_reloc(kind: SymbolType) -> Option<u32> {
 
 /// Places the handles. With exactly one kernel, references from removed code
 /// count as well.
-pub fn layout_images(cx: Context<'_, '_>, merged: &Merged, mentions: &Mentions) -> Images {
+pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let mut out = Images::default();
     let images = images_in_slot_order(cx, merged);
     if images.is_empty() {
@@ -67,12 +61,12 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged, mentions: &Mentions) 
         })
         .collect();
     let users = match kernels[..] {
-        [only] if images.iter().any(|(s, _)| mentions.mentioned.contains(s)) => vec![only],
+        [only] if images.iter().any(|(s, _)| cx.mentions.mentioned.contains(s)) => vec![only],
         [_] => Vec::new(),
         _ => {
             let functions: Vec<FunctionId> = images
                 .iter()
-                .filter_map(|(s, _)| mentions.by_symbol.get(s))
+                .filter_map(|(s, _)| cx.mentions.by_symbol.get(s))
                 .flatten()
                 .copied()
                 .collect();

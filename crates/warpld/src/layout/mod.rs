@@ -8,7 +8,7 @@ mod shared;
 mod sort;
 
 pub use constants::Bank2;
-pub use images::{Images, is_image};
+pub use images::Images;
 pub use relocatable::{Instances, dynamic_users};
 pub use shared::SharedLayout;
 
@@ -68,12 +68,11 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
     if cx.config.relocatable {
         relocatable::layout_shared(cx, merged, &mut out);
     } else {
-        let mentions = shared::collect_mentions(cx);
-        out.images = images::layout_images(cx, merged, &mentions);
+        out.images = images::layout_images(cx, merged);
         for &bank in &out.images.banks {
             out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align));
         }
-        out.shared = shared::layout_shared(cx, merged, mentions);
+        out.shared = shared::layout_shared(cx, merged);
         out.bank2 = constants::layout_bank2(cx, merged);
         compact_constants(cx, merged, &mut out);
         apply_bank2(merged, &mut out);
@@ -202,12 +201,10 @@ fn check_shared(cx: Context<'_, '_>, merged: &Merged, out: &Layout, diags: &mut 
         let Some(&size) = out.shared.static_bytes.get(&function) else { continue };
         if size > max {
             let name = text(cx.resolution.get(cx.graph.symbol(function)).name);
-            diags.push(Diagnostic::error(
-                "too-much-shared",
-                format_args!(
-                    "Entry function '{name}' uses too much shared data ({size:#x} bytes, {max:#x} max)"
-                ),
-            ));
+            let message = format!(
+                "Entry function '{name}' uses too much shared data ({size:#x} bytes, {max:#x} max)"
+            );
+            diags.push(Diagnostic::error("too-much-shared", message).about(name));
         }
     }
 }

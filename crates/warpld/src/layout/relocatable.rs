@@ -3,7 +3,6 @@
 //! of it.
 
 use super::Layout;
-use super::shared::collect_mentions;
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::is_shared;
@@ -22,8 +21,7 @@ const DYNAMIC_ALIGN: u64 = 16;
 
 /// Functions whose own code refers to a dynamic array.
 pub fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
-    let mentions = collect_mentions(cx);
-    let dynamic = mentions.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
+    let dynamic = cx.mentions.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
 

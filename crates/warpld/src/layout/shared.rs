@@ -6,14 +6,12 @@
 //! that objects which no kernel uses together may overlap. Dynamic arrays start
 //! where the static part ends.
 
-use super::images::is_image;
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, SectionClass, is_shared};
-use crate::resolve::{Sighting, SymbolId};
+use crate::resolve::SymbolId;
 use hashbrown::{HashMap, HashSet};
-use rayon::prelude::*;
 
 /// Where shared memory objects are.
 #[derive(Debug, Default)]
@@ -26,8 +24,6 @@ pub struct SharedLayout {
     pub kernels: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
     /// Size and alignment of `.nv_debug.shared`, if it exists.
     pub common: Option<(u64, u64)>,
-    /// Shared symbols that some text relocation mentions.
-    pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
     /// Start of a dynamic array for debuggers.
     pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
     /// Static bytes of each kernel, without the reserve.
@@ -41,30 +37,20 @@ struct Object {
     align: u64,
 }
 
-/// Which functions mention which shared symbols and image references.
-#[derive(Debug, Default)]
-pub struct Mentions {
-    /// Live functions, by symbol.
-    pub by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
-    /// Symbols that any text relocation of any input mentions.
-    pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
-}
-
 /// Lays out the shared memory of every kernel.
-pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, mentions: Mentions) -> SharedLayout {
+pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
     let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
         HashMap::default();
     let mut common: Vec<Object> = Vec::new();
     let mut dynamic: Vec<SymbolId> = Vec::new();
-    collect_objects(cx, merged, &mentions, &mut private, &mut common, &mut dynamic);
+    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
     if private.is_empty() && common.is_empty() && dynamic.is_empty() {
-        return SharedLayout { mentioned: mentions.mentioned, ..SharedLayout::default() };
+        return SharedLayout::default();
     }
     let mut planner = Planner {
         cx,
         merged,
         callers: Callers::new(cx.graph, cx.resolution, cx.reach),
-        mentions,
         out: SharedLayout::default(),
         group_end: HashMap::default(),
         group_align: 0,
@@ -72,62 +58,12 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, mentions: Mentions) -
     };
     planner.groups(common, &mut private);
     planner.kernels(private, &dynamic);
-    planner.out.mentioned = planner.mentions.mentioned;
     planner.out
-}
-
-/// Scans the text relocations of all inputs for shared and image symbols.
-pub fn collect_mentions(cx: Context<'_, '_>) -> Mentions {
-    let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> = (0..cx.objects.len())
-        .into_par_iter()
-        .map(|i| mentions_of(cx, ObjectId(i as u32)))
-        .collect();
-    let mut out = Mentions { by_symbol: HashMap::default(), mentioned: HashSet::default() };
-    for (symbol, function) in per_object.into_iter().flatten() {
-        out.mentioned.insert(symbol);
-        if let Some(function) = function {
-            out.by_symbol.entry(symbol).or_default().push(function);
-        }
-    }
-    for functions in out.by_symbol.values_mut() {
-        functions.sort_unstable();
-        functions.dedup();
-    }
-    out
-}
-
-fn mentions_of(cx: Context<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
-    let input = &cx.objects[object.0 as usize];
-    let shared: Vec<bool> =
-        input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
-    let mut found = Vec::new();
-    if !shared.contains(&true) {
-        return found;
-    }
-    for (section, class) in input.classified() {
-        let SectionClass::Reloc(target) = class else { continue };
-        let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
-        let function = cx.resolution.id(object, owner).and_then(|id| {
-            let selected =
-                cx.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
-            cx.graph.function(id).filter(|&f| selected && cx.reach.is_live(f))
-        });
-        for reloc in input.cubin.relocs(section).unwrap_or_default() {
-            if shared.get(reloc.symbol.0 as usize) == Some(&true)
-                && let Some(id) = cx.resolution.id(object, reloc.symbol.0)
-                && found.last() != Some(&(id, function))
-            {
-                found.push((id, function));
-            }
-        }
-    }
-    found
 }
 
 fn collect_objects(
     cx: Context<'_, '_>,
     merged: &Merged,
-    mentions: &Mentions,
     private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
     common: &mut Vec<Object>,
     dynamic: &mut Vec<SymbolId>,
@@ -158,7 +94,7 @@ fn collect_objects(
                     }
                 }
                 Some(SectionClass::CommonShared)
-                    if mentions.mentioned.contains(&id) && seen.insert(id) =>
+                    if cx.mentions.mentioned.contains(&id) && seen.insert(id) =>
                 {
                     common.push(new);
                 }
@@ -172,7 +108,6 @@ struct Planner<'a, 'o> {
     cx: Context<'a, 'o>,
     merged: &'o Merged,
     callers: Callers<'o>,
-    mentions: Mentions,
     out: SharedLayout,
     /// End of the grouped objects that a kernel uses.
     group_end: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
@@ -235,7 +170,7 @@ impl Planner<'_, '_> {
     }
 
     fn users(&mut self, symbol: SymbolId) -> Vec<FunctionId> {
-        match self.mentions.by_symbol.get(&symbol) {
+        match self.cx.mentions.by_symbol.get(&symbol) {
             Some(functions) => self.callers.entries_reaching(functions),
             None => Vec::new(),
         }
@@ -318,7 +253,7 @@ impl Planner<'_, '_> {
     ) -> Vec<FunctionId> {
         let mut functions: Vec<FunctionId> = dynamic
             .iter()
-            .filter_map(|s| self.mentions.by_symbol.get(s))
+            .filter_map(|s| self.cx.mentions.by_symbol.get(s))
             .flatten()
             .copied()
             .collect();
@@ -353,7 +288,7 @@ impl Planner<'_, '_> {
             self.out.dynamic_start.insert(function, start);
         }
         for &symbol in dynamic {
-            let functions = self.mentions.by_symbol.get(&symbol).cloned().unwrap_or_default();
+            let functions = self.cx.mentions.by_symbol.get(&symbol).cloned().unwrap_or_default();
             let start = self.callers.entries_reaching(&functions).iter().map(|e| ends[e]).max();
             if let Some(start) = start {
                 self.out.dynamic_symbols.insert(symbol, start);
@@ -369,7 +304,7 @@ impl Planner<'_, '_> {
             return;
         }
         let debug = self.cx.config.debug;
-        let used_dynamic = dynamic.iter().any(|s| self.mentions.mentioned.contains(s));
+        let used_dynamic = dynamic.iter().any(|s| self.cx.mentions.mentioned.contains(s));
         if debug && (self.group_align > 0 || used_dynamic) {
             let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
             let size = if self.group_align > 0 { reserved + self.groups_end } else { 0 };

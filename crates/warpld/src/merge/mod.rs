@@ -14,6 +14,7 @@ use crate::callgraph::{CallGraph, Callers, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
 use crate::object::{Object, ObjectId, SectionClass, constant_bank, is_internal, is_shared};
+use crate::mentions::Mentions;
 use crate::reach::{Pruning, Reach};
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use cubin::consts::shf;
@@ -32,6 +33,8 @@ pub struct Context<'a, 'o> {
     pub graph: &'o CallGraph<'a>,
     /// Live functions.
     pub reach: &'o Reach,
+    /// Uses of shared memory and images.
+    pub mentions: &'o Mentions,
     /// Settings.
     pub config: &'o Config,
     /// Dialect of the target.
@@ -291,6 +294,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         };
         self.function_symbol(id, function, list);
         if self.out.function_sections[function.0 as usize].text.is_some() {
+            self.forget_bank2(function);
             return;
         }
         let cx = self.cx;
@@ -328,6 +332,17 @@ impl<'a, 'o> Merger<'a, 'o> {
                 function: Some(id),
             });
             self.out.function_sections[function.0 as usize].shared = Some(shared);
+        }
+    }
+
+    /// The compiler's constants of a definition go with it when a better one
+    /// takes its place.
+    fn forget_bank2(&mut self, function: FunctionId) {
+        self.out.bank2.remove(&function);
+        if let Some(section) = self.out.function_sections[function.0 as usize].constant2 {
+            let section = &mut self.out.sections[section.0 as usize];
+            section.size = 0;
+            section.content = Content::Chunks(SmallVec::new());
         }
     }
 
@@ -375,7 +390,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             let at = Sighting { object, symbol: symbol.index.0 };
             let defined = !symbol.is_undefined() && !symbol.is_common();
             let role = cx.resolution.role(id, at, defined);
-            if defined && role != Role::Discarded {
+            if defined && role != Role::Discarded && !self.is_stray(object, &symbol) {
                 self.section_of_symbol(object, &symbol);
             }
             if symbol.is_undefined() && is_shared(&symbol) {
@@ -384,7 +399,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             if symbol.is_common() && !self.out.commons.contains(&id) {
                 self.out.commons.push(id);
             }
-            if self.is_emitted(&symbol) && self.out.symbol_of[id.0 as usize].is_none() {
+            if self.is_emitted(id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
                 let local = defined && symbol.binding() != Binding::GLOBAL
                     || symbol.binding() == Binding::LOCAL;
                 self.named_symbol(id, if local { List::Local } else { List::Global });
@@ -392,15 +407,30 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
+    /// Symbols of a losing function's own sections do not create those.
+    fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
+        let Some((id, at)) = self.cx.owner(object, symbol.shndx) else { return false };
+        if symbol.reserved || self.cx.resolution.role(id, at, true) != Role::Discarded {
+            return false;
+        }
+        let function = self.cx.graph.function(id);
+        function.is_none_or(|f| {
+            self.out.function_sections[f.0 as usize].constant2.is_none()
+                && !self.out.bank2.contains_key(&f)
+        })
+    }
+
     /// Internal symbols never leave their object; shared-memory symbols do so
     /// only for debuggers.
-    fn is_emitted(&self, symbol: &SymbolRef<'_>) -> bool {
+    fn is_emitted(&self, id: SymbolId, symbol: &SymbolRef<'_>) -> bool {
         let config = self.cx.config;
         if config.relocatable {
             return true;
         }
         if is_shared(symbol) {
-            return (config.debug && !config.suppress_debug_info) || config.preserve_relocs;
+            let debug = config.debug && !config.suppress_debug_info;
+            let shown = debug || (config.preserve_relocs && !symbol.is_undefined());
+            return shown && self.cx.mentions.mentioned.contains(&id);
         }
         !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined())
     }
@@ -495,13 +525,20 @@ impl<'a, 'o> Merger<'a, 'o> {
         let sections = self.out.function_sections[function.0 as usize];
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => {
-                let from = InputSection { object, section: input.index.0 };
-                if entry || cx.config.relocatable {
+                // Quirk: the data of a losing duplicate is appended where the
+                // kept function has such data, else it is an ordinary section.
+                let merged = entry || cx.config.relocatable || sections.constant2.is_some();
+                let stray = role == Role::Discarded && !self.out.bank2.contains_key(&function);
+                if merged || stray {
                     let section = self.per_function(sections.constant2, id, input, false);
                     self.out.function_sections[function.0 as usize].constant2 = Some(section);
                     self.place(section, object, input);
                 } else {
-                    self.out.bank2.entry(function).or_default().push(from);
+                    let from = InputSection { object, section: input.index.0 };
+                    let parts = self.out.bank2.entry(function).or_default();
+                    if parts.last() != Some(&from) {
+                        parts.push(from);
+                    }
                 }
             }
             SectionClass::KernelShared(_) => {
@@ -842,7 +879,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let section = known.unwrap_or_else(|| {
             self.create(NewSection {
                 name: [b".nv.global", b""],
-                kind: SectionType::NOBITS,
+                kind: self.cx.output_kind(SectionType::CUDA_GLOBAL),
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
                 entsize: 0,

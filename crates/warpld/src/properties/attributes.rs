@@ -5,9 +5,7 @@
 //! them come. With exactly one kernel in the output nvlink takes another path:
 //! all functions count, and the appended codes have a fixed order.
 
-use super::contribution::{
-    CODES, Combine, Contribution, Key, Reader, combine, slot, sparse_slot,
-};
+use super::contribution::{CODES, Combine, Contribution, Key, Reader, combine, slot, sparse_slot};
 use super::scc::Components;
 use super::{Map, Properties};
 use crate::callgraph::{Callers, FunctionId};
@@ -147,8 +145,7 @@ impl Propagation<'_, '_> {
         }
         for function in lacking {
             let function = self.reader.section_owner(function);
-            let record =
-                Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value: 0x8000 };
+            let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value: 0x8000 };
             self.change(function).tail.push(record);
         }
         true
