@@ -21,7 +21,7 @@ options
   --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: $TOOLKIT_ROOT)
   --warpld PATH     the linker under test; without it nvlink runs alone
   --work DIR        objects, running and failed cases (default: target/differential)
-  --seeds A..B      seeds of random programs
+  --seeds A..B,C    seeds of random programs
   --name TEXT       only cases whose name contains TEXT
   --cuda DIR        also the CUDA C++ programs of that folder
   --sm LIST         classic, mercury, all or names with commas (default: classic)
@@ -40,7 +40,7 @@ options
 /// Options common to all commands.
 pub struct Options {
     pub tools: Tools,
-    pub seeds: std::ops::Range<u64>,
+    pub seeds: Vec<u64>,
     pub sms: Vec<Sm>,
     pub every_sm: bool,
     pub links: usize,
@@ -60,7 +60,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             warpld: None,
             work: PathBuf::from("target/differential"),
         },
-        seeds: 0..0,
+        seeds: Vec::new(),
         sms: Sm::CLASSIC.to_vec(),
         every_sm: false,
         links: 3,
@@ -130,18 +130,24 @@ fn absolute(tools: &mut Tools) -> Result<(), String> {
     Ok(())
 }
 
-fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
-    let wrong = || format!("seeds are A..B, not {text}");
-    match text.split_once("..") {
-        Some((a, b)) => Ok(a.parse().map_err(|_| wrong())?..b.parse().map_err(|_| wrong())?),
-        None => text.parse().map(|a| a..a + 1).map_err(|_| wrong()),
+/// Reads `3`, `0..100`, or a list of these with commas.
+fn seeds(text: &str) -> Result<Vec<u64>, String> {
+    let wrong = || format!("seeds are numbers or ranges A..B, not {text}");
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        match part.split_once("..") {
+            Some((a, b)) => all.extend(number(a)?..number(b)?),
+            None => all.push(number(part)?),
+        }
     }
+    Ok(all)
 }
 
 /// Jobs for the random programs of `options`.
 fn random_jobs(options: &Options) -> Vec<Job> {
     let mut jobs = Vec::new();
-    for seed in options.seeds.clone() {
+    for &seed in &options.seeds {
         let turn = [options.sms[seed as usize % options.sms.len()]];
         let sms: &[Sm] = if options.every_sm { &options.sms } else { &turn };
         jobs.extend(sms.iter().map(|&sm| Job::Random { seed, sm, links: options.links }));
@@ -157,7 +163,7 @@ pub fn main(args: &[String]) -> Result<bool, String> {
         "run" => run(&options),
         "soak" => {
             if options.seeds.is_empty() {
-                options.seeds = 1_000_000..1_005_000;
+                options.seeds = (1_000_000..1_005_000).collect();
             }
             run(&options)
         }

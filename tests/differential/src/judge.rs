@@ -212,6 +212,11 @@ pub fn command_lines(tools: &Tools, case: &Case) -> String {
     let quote = |args: Vec<String>| args.join(" ");
     let warpld = tools.warpld.as_ref().map_or("warpld".into(), |w| w.display().to_string());
     let mut text = String::new();
+    for module in &case.modules {
+        let (ptxas, flags) = (tools.program("ptxas"), module.flags.join(" "));
+        let (name, sm) = (&module.name, module.sm);
+        text += &format!("# {} -c -arch={sm} {flags} {name}.ptx\n", ptxas.display());
+    }
     for link in &case.links {
         let nvlink = tools.program("nvlink");
         text += &format!("# {}\n", link.label);

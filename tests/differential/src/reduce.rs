@@ -9,17 +9,18 @@ use std::ops::Range;
 /// Drops links, then modules, then whole functions, as long as the first
 /// disagreement stays. The result lies in `reduced/` below the work folder.
 pub fn reduce(tools: &Tools, case: &Case) -> std::io::Result<String> {
-    let Some((link, verdict)) = first_disagreement(tools, case)? else {
+    let Some(found) = first_disagreement(tools, case)? else {
         return Ok("\n  the disagreement did not come back".into());
     };
     let mut best = case.clone();
     best.name = format!("{}-reduced", case.name);
-    keep_only(&mut best, &link);
+    keep_only(&mut best, &found.label);
     if first_disagreement(tools, &best)?.is_none() {
         best = case.clone();
     }
     let mut keeps = |smaller: &Case| -> std::io::Result<bool> {
-        Ok(first_disagreement(tools, smaller)?.is_some_and(|found| found.1 == verdict))
+        let now = first_disagreement(tools, smaller)?;
+        Ok(now.is_some_and(|now| now.verdict == found.verdict && now.kind == found.kind))
     };
     loop {
         let before = size(&best);
@@ -52,6 +53,22 @@ pub fn reduce(tools: &Tools, case: &Case) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// A disagreement.
+struct Found {
+    label: String,
+    verdict: Verdict,
+    kind: String,
+}
+
+/// What differs first, without names and numbers: a reduction that ends with
+/// another kind of difference would be about something else.
+fn kind(detail: &[String]) -> String {
+    let first = detail.iter().find(|line| !line.starts_with("sizes:"));
+    let words = first.map_or("", |line| line.split(": ").next().unwrap_or_default());
+    let stem: Vec<&str> = words.splitn(4, '.').take(3).collect();
+    stem.join(".").chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
 fn size(case: &Case) -> usize {
     case.modules.iter().map(|m| m.ptx.len() + 1000).sum()
 }
@@ -62,7 +79,7 @@ fn keep_only(case: &mut Case, label: &str) {
     case.links.retain(|link| link.label == label || last.inputs.contains(&link.output));
 }
 
-fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<(String, Verdict)>> {
+fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<Found>> {
     let folder = tools.work.join("run").join(format!("{}-try", case.name));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
@@ -71,7 +88,11 @@ fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<(Str
         for link in &case.links {
             let judged = judge::judge(tools, link, &folder)?;
             if !judged.verdict.agrees() {
-                found = Some((link.label.clone(), judged.verdict));
+                found = Some(Found {
+                    label: link.label.clone(),
+                    verdict: judged.verdict,
+                    kind: kind(&judged.detail),
+                });
                 break;
             }
         }
