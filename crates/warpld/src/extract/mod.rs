@@ -9,6 +9,7 @@ use clap::{Parser, ValueEnum};
 use cubin::{Arch, Variant};
 use fatbin::{Compression, Kind};
 use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -194,28 +195,30 @@ fn named_images<'f>(args: &Args, opened: &'f Opened, report: &mut Report) -> Vec
 }
 
 /// Names images as `cuobjdump` does: `stem.N.sm_90.cubin` where N counts the
-/// images of the kind in the file, and `stem.sm_90.cubin` for a bare image.
+/// images of the kind in the file. Images with a name of their own have that
+/// for the stem, and no N unless the name is taken.
 fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<Named<'f>> {
-    let mut counts: Vec<(Kind, usize)> = Vec::new();
+    let mut counts: HashMap<Kind, usize> = HashMap::new();
+    let mut taken: HashSet<String> = HashSet::new();
     let mut named = Vec::new();
     for image in images {
-        let number = match counts.iter_mut().find(|(kind, _)| *kind == image.kind) {
-            Some((_, count)) => {
-                *count += 1;
-                *count
-            }
-            None => {
-                counts.push((image.kind, 1));
-                1
-            }
-        };
+        let number = counts.entry(image.kind).or_default();
+        *number += 1;
         let arch = shown_arch(&image);
         let suffix = suffix(image.kind);
-        let name = match (image.bare, image.kind) {
-            (true, Kind::ELF) => format!("{stem}.{arch}.{suffix}"),
-            (true, _) => format!("{stem}.{suffix}"),
-            (false, _) => format!("{stem}.{number}.{arch}.{suffix}"),
+        let ident = image.ident.map(|ident| walk::stem(&String::from_utf8_lossy(ident)));
+        let own = ident.filter(|ident| !ident.is_empty());
+        let stem = own.as_deref().unwrap_or(stem);
+        let short = match image.kind {
+            _ if own.is_some() => Some(format!("{stem}.{arch}.{suffix}")),
+            Kind::ELF if image.bare => Some(format!("{stem}.{arch}.{suffix}")),
+            _ if image.bare => Some(format!("{stem}.{suffix}")),
+            _ => None,
         };
+        let name = short
+            .filter(|name| !taken.contains(name))
+            .unwrap_or_else(|| format!("{stem}.{number}.{arch}.{suffix}"));
+        taken.insert(name.clone());
         named.push(Named { name, image });
     }
     named

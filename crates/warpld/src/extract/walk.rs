@@ -24,6 +24,8 @@ pub struct Image<'f> {
     pub kind: Kind,
     /// What it was compiled for.
     pub arch: Arch,
+    /// The name its maker gave it.
+    pub ident: Option<&'f [u8]>,
     /// Its compile options.
     pub options: Option<&'f [u8]>,
     /// How it is stored.
@@ -145,6 +147,7 @@ impl<'f> Walk<'f> {
             member: member.map(str::to_owned),
             kind,
             arch: bare_arch(kind, data),
+            ident: None,
             options: None,
             compression: Compression::None,
             stored_size: data.len() as u64,
@@ -182,6 +185,7 @@ impl<'f> Walk<'f> {
             member: member.map(str::to_owned),
             kind: entry.kind(),
             arch: entry.arch(),
+            ident: entry.ident(),
             options: entry.options(),
             compression: entry.compression(),
             stored_size: entry.stored().len() as u64,
@@ -199,7 +203,7 @@ fn bare_arch(kind: Kind, data: &[u8]) -> Arch {
     crate::select::check::arch_of(data).unwrap_or(unknown)
 }
 
-/// `name.ptx` of `dir/name.ptx`.
+/// `name` of `dir/name.ptx`; never with a folder in it.
 pub(super) fn stem(path: &str) -> String {
     let stem = Path::new(path).file_stem();
     stem.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
