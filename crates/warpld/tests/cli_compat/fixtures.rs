@@ -29,7 +29,7 @@ fn run(command: &mut Command) {
 
 const CUBINS: &[&str] = &[
     "a", "b", "b2", "c", "d", "e", "und", "undvar", "rec", "size", "space", "smem", "const",
-    "const2", "global", "device", "virt", "cdp",
+    "const2", "global", "device", "virt", "cdp", "heavy", "heavy2", "bound",
 ];
 const OBJECTS: &[&str] = &["a", "b", "c", "d", "e", "und", "cdp", "empty"];
 
