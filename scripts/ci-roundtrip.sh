@@ -65,6 +65,9 @@ assembler_jobs() {
             *.rdc) ;;
             *) echo "13 $target $ptx $work/out/$name.$target.exec.cubin $options" ;;
             esac
+            case $name in
+            object.plain | data.plain) echo "13 $target $ptx $work/out/$name.$target.ewp.cubin -ewp" ;;
+            esac
             echo "13 $target $ptx $work/out/$name.$target.rel.cubin -c $options"
         done
         for target in $old_targets; do
@@ -113,6 +116,13 @@ link() {
         >"$output.log" 2>&1 || true
     "$cuda/bin/nvlink" -arch "sm_$target" -r "${inputs[@]}" -o "$output.partial.cubin" \
         >"$output.log" 2>&1 || true
+    case $output in
+    *.plain.*) set -- --preserve-relocs ;;
+    *.debug.*) set -- -g ;;
+    *) return 0 ;;
+    esac
+    "$cuda/bin/nvlink" -arch "sm_$target" "$@" "${inputs[@]}" -o "$output.kept.cubin" \
+        >"$output.log" 2>&1 || true
 }
 dump_one() {
     "$cuda/bin/cuobjdump" -elf "$1" >"$1.cuobjdump" 2>/dev/null || rm -f "$1.cuobjdump"
@@ -134,7 +144,7 @@ find "$work/out" -name '*.cubin' -size +0 -print0 | xargs -0 sha256sum | sort | 
 find "$work/out" -name '*.cubin' -size +0 | sort >"$work/files"
 count=$(wc -l <"$work/files")
 echo "corpus: $count distinct cubins"
-for kind in exec rel linked partial exec12 rel12; do
+for kind in exec rel ewp linked partial kept exec12 rel12; do
     echo "  $kind: $(grep -c "\.$kind\.cubin$" "$work/files" || true)"
 done
 if [ "$count" -lt "$least" ]; then

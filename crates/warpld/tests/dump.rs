@@ -1,0 +1,154 @@
+//! `warpld dump` on the committed device ELF files, whole and damaged.
+
+#[path = "../../cubin/tests/common/mod.rs"]
+mod common;
+
+use common::{Random, fixture, fixtures, mutate};
+use cubin::Cubin;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use warpld::dump::{Style, describe, render};
+
+fn path(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+fn dump(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warpld"))
+        .arg("dump")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("warpld starts");
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads its input");
+    child.wait_with_output().expect("it ends")
+}
+
+fn described(name: &str) -> Value {
+    let bytes = fixture(name);
+    describe(name, &Cubin::parse(&bytes).expect("a fixture"))
+}
+
+fn function<'v>(file: &'v Value, name: &str) -> &'v Value {
+    let functions = file["functions"].as_array().expect("functions");
+    functions.iter().find(|f| f["name"] == name).expect("the function")
+}
+
+#[test]
+fn resources_of_kernels() {
+    let file = described("linked-object.sm_90.cubin");
+    let spaces = function(&file, "_Z6spacesPi");
+    assert_eq!(spaces["demangled"], "spaces(int*)");
+    assert_eq!(spaces["kernel"], true);
+    // As `cuobjdump -res-usage` has them.
+    assert_eq!(spaces["registers"], 32);
+    assert_eq!(spaces["min_stack_size"], 80);
+    assert_eq!(spaces["shared_size"], 1168);
+    assert_eq!(spaces["constant_sizes"], json!({ "0": 536 }));
+    assert_eq!(spaces["parameters"], json!([{ "ordinal": 0, "offset": 0, "size": 8 }]));
+    let bounded = function(&file, "_Z7boundedPiPy");
+    assert_eq!(bounded["barriers"], 4);
+    assert_eq!(bounded["constant_sizes"], json!({ "0": 544, "2": 36 }));
+    // Recursion: the stack is not known.
+    assert_eq!(function(&file, "_Z7objectsPfi")["min_stack_size"], u32::MAX);
+}
+
+#[test]
+fn barriers_of_files_before_cuda_13() {
+    let file = described("data.sm_50.cuda12.exec.cubin");
+    assert_eq!(function(&file, "_Z6spacesPi")["barriers"], 1);
+    assert_eq!(file["identity"]["toolkit"], "12.9");
+    assert_eq!(file["identity"]["abi"], 7);
+}
+
+#[test]
+fn the_mercury_half_is_shown() {
+    let file = described("scale.sm_100.cubin");
+    assert_eq!(file["identity"]["state"], "capsule-mercury");
+    assert_eq!(file["capsules"].as_array().map(Vec::len), Some(2));
+    let relocations = file["relocations"].as_array().expect("relocations");
+    let mercury = relocations
+        .iter()
+        .flat_map(|r| r["entries"].as_array().expect("entries"))
+        .filter(|e| e["type"].as_str().is_some_and(|t| t.starts_with("R_MERCURY_")));
+    assert!(mercury.count() > 3);
+    assert!(!file["mercury_symbols"].as_array().expect("symbols").is_empty());
+}
+
+#[test]
+fn text_is_plain_when_it_goes_to_a_pipe() {
+    let output = dump(&[&path("linked-vec.sm_90.cubin")], b"");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(!text.contains('\x1b'));
+    for expected in [
+        "executable for sm_90, SASS, compute_90, CUDA 13.0",
+        "made by nvlink | ",
+        "scale(float, float)",
+        "R_CUDA_ABS32_LO_32",
+        "scaled calls _Z5scaleff",
+        "EXIT_INSTR_OFFSETS",
+    ] {
+        assert!(text.contains(expected), "{expected} in\n{text}");
+    }
+}
+
+#[test]
+fn colour_on_request_of_a_terminal() {
+    let bytes = fixture("scale.sm_90.cubin");
+    let cubin = Cubin::parse(&bytes).expect("a fixture");
+    let mut out = Vec::new();
+    render(&mut out, "x", &cubin, &[], Style::Colour).expect("memory");
+    assert!(out.windows(5).any(|w| w == b"\x1b[1;3"));
+}
+
+#[test]
+fn several_files_and_standard_input_as_json() {
+    let bytes = fixture("scale.sm_90.cubin");
+    let output = dump(&["--json", "-", &path("vec.sm_75.cubin")], &bytes);
+    assert!(output.status.success());
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(all["format"], 1);
+    let files = all["files"].as_array().expect("files");
+    assert_eq!(files.len(), 2);
+    assert_eq!(files[0]["identity"]["arch"], "sm_90");
+    assert_eq!(files[1]["identity"]["arch"], "sm_75");
+}
+
+#[test]
+fn a_bad_file_does_not_hide_the_others() {
+    let good = path("scale.sm_90.cubin");
+    let output = dump(&["--json", "/nonexistent.cubin", "-", &good], b"neither");
+    assert_eq!(output.status.code(), Some(1));
+    let messages = String::from_utf8(output.stderr).expect("text");
+    assert!(messages.contains("/nonexistent.cubin: No such file"), "{messages}");
+    assert!(messages.contains("-: not a device ELF file"), "{messages}");
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(all["files"].as_array().map(Vec::len), Some(1));
+    let host = dump(&[env!("CARGO_BIN_EXE_warpld")], b"");
+    assert!(String::from_utf8_lossy(&host.stderr).contains("a host file"));
+    assert_eq!(dump(&[], b"").status.code(), Some(2));
+}
+
+#[test]
+fn damaged_files_are_harmless() {
+    let fixtures = fixtures();
+    let mut shown = 0;
+    for seed in 0..4000 {
+        let (path, original) = &fixtures[seed as usize % fixtures.len()];
+        let bytes = mutate(original, &mut Random::new(seed + 1_000_000));
+        let Ok(cubin) = Cubin::parse(&bytes) else { continue };
+        shown += 1;
+        let json = describe("x", &cubin).to_string();
+        let mut text = Vec::new();
+        render(&mut text, "x", &cubin, &[], Style::Plain).expect("memory");
+        let most = 200 * bytes.len() + (1 << 20);
+        assert!(json.len().max(text.len()) < most, "{} seed {seed}", path.display());
+    }
+    assert!(shown > 1000, "{shown} shown");
+}
