@@ -1,7 +1,7 @@
 //! The link command: load, select, link, write.
 
 use super::progress::Progress;
-use super::{Console, output, register, timing};
+use super::{Console, elsewhere, output, register, timing, trace};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
 use crate::load::{CpuArch, Files, LoadRequest};
@@ -18,6 +18,10 @@ struct Outcome {
     image: Option<Vec<u8>>,
     /// What there is to report; `None` for a virtual target.
     report: Option<LinkReport>,
+    /// What became of the inputs, if that was asked for.
+    trace: Option<String>,
+    /// What to register.
+    registration: Registration,
 }
 
 /// Carries out a link; returns the exit status.
@@ -29,7 +33,7 @@ pub fn link(settings: &LinkSettings, console: &mut Console) -> i32 {
     drop(progress);
     console.print_from(&diagnostics, 0);
     let finished = match result {
-        Ok((outcome, registration)) => finish(settings, &outcome, &registration, console),
+        Ok(outcome) => finish(settings, &outcome, console),
         Err(Stop::Reported) => Ok(()),
         Err(Stop::Because(diagnostic)) => Err(diagnostic),
     };
@@ -53,10 +57,7 @@ impl From<Diagnostic> for Stop {
     }
 }
 
-fn carry_out(
-    settings: &LinkSettings,
-    diagnostics: &mut Diagnostics,
-) -> Result<(Outcome, Registration), Stop> {
+fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<Outcome, Stop> {
     prepare(settings)?;
     remark_on_options(settings, diagnostics);
     if settings.threads != 0 {
@@ -65,25 +66,36 @@ fn carry_out(
     }
     let files = Files::open(&load_request(settings));
     let loaded = files.scan();
-    let selected =
-        loaded.select(&select_options(settings), diagnostics).map_err(|_| Stop::Reported)?;
+    let options = select_options(settings);
+    let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
+    let trace = settings.side.trace.then(|| trace::text(&loaded, &selected));
     let registration = selected.registration.clone();
-    let outcome = match settings.target {
-        Target::Virtual(_) => Outcome { image: None, report: None },
-        Target::Real(_) => link_images(settings, &selected, diagnostics)?,
+    let (image, report) = match settings.target {
+        Target::Virtual(_) => (None, None),
+        Target::Real(_) => {
+            let (image, report) = link_images(settings, &selected, diagnostics)?;
+            (image, Some(report))
+        }
     };
-    Ok((outcome, registration))
+    elsewhere::explain(&loaded, &options, diagnostics);
+    Ok(Outcome { image, report, trace, registration })
 }
 
 fn link_images(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<Outcome, Stop> {
-    match crate::link(&selected.inputs, &settings.config, diagnostics) {
-        Ok(output) => Ok(Outcome { image: output.image, report: Some(output.report) }),
-        Err(Failed) => Err(Stop::Reported),
+) -> Result<(Option<Vec<u8>>, LinkReport), Stop> {
+    let output = crate::link(&selected.inputs, &settings.config, diagnostics)
+        .map_err(|Failed| Stop::Reported)?;
+    if let (Some(image), true) = (&output.image, settings.verify) {
+        cubin::validate::validate(image).map_err(|violation| {
+            Diagnostic::fatal("verify-failed", "the output does not stand up to --verify")
+                .note(violation)
+                .note("this is a fault of warpld; please report it with the inputs")
+        })?;
     }
+    Ok((output.image, output.report))
 }
 
 /// What nvlink checks before it looks at the inputs.
@@ -174,9 +186,11 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
 fn finish(
     settings: &LinkSettings,
     outcome: &Outcome,
-    registration: &Registration,
     console: &mut Console,
 ) -> Result<(), Diagnostic> {
+    if let Some(trace) = &outcome.trace {
+        console.raw(trace);
+    }
     if let Some(report) = &outcome.report {
         print_reports(settings, report, console);
     }
@@ -184,9 +198,10 @@ fn finish(
         write_file(path, image)?;
     }
     if let Some(path) = &settings.side.register {
-        let kept = std::fs::read(path).is_ok_and(|old| register::keeps(&old, registration));
+        let kept =
+            std::fs::read(path).is_ok_and(|old| register::keeps(&old, &outcome.registration));
         if !kept {
-            write_file(path, register::text(registration).as_bytes())?;
+            write_file(path, register::text(&outcome.registration).as_bytes())?;
         }
     }
     if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {

@@ -1,11 +1,13 @@
 //! The front door: from a command line to an exit status.
 
+mod elsewhere;
 mod host_script;
 mod link;
 pub(crate) mod output;
 mod progress;
 mod register;
 mod timing;
+mod trace;
 mod version;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
@@ -89,7 +91,11 @@ pub fn tool_name(program: &OsStr) -> String {
 fn reject(name: &str, rejected: &Rejected) -> i32 {
     let mut console = early_console(name, &rejected.line);
     print_redefined(&mut console, &rejected.line);
-    console.print(&Diagnostic::fatal(rejected.error.code(), &rejected.error));
+    let diagnostic = Diagnostic::fatal(rejected.error.code(), &rejected.error);
+    console.print(&match rejected.error.advice() {
+        Some(advice) => diagnostic.note(advice),
+        None => diagnostic,
+    });
     console.status()
 }
 

@@ -11,7 +11,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("dump FILE...", "show what cubins, fatbins, objects and archives hold"),
     ("extract FILE...", "take device images out of their containers"),
     ("diff A B", "compare two cubins by meaning"),
-    ("shim CUDA_DIR DEST", "make a copy of a toolkit, by links, whose nvlink is warpld"),
+    ("shim CUDA_DIR DEST", "make a toolkit, by links, whose nvlink is warpld"),
 ];
 
 const WIDTH: usize = 80;

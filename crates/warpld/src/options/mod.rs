@@ -7,6 +7,8 @@ mod parse;
 mod row;
 mod settings;
 mod table;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use help::{guide_page, help_text, man_page};

@@ -3,6 +3,7 @@
 use super::row::{Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
 use super::words::{self, WordError};
+use crate::explain::closest;
 use bstr::ByteVec;
 use std::ffi::OsString;
 use std::io;
@@ -54,6 +55,28 @@ impl ParseError {
             Self::ValueMissing(_) | Self::ValueNotExpected(_) => "option-argument",
             Self::UndefinedValue { .. } | Self::NotABool(_) | Self::Word(_) => "bad-option-value",
             Self::OptionsFile(_) | Self::TooManyOptionsFiles(_) => "options-file",
+        }
+    }
+
+    /// What the user may have meant.
+    pub fn advice(&self) -> Option<String> {
+        match self {
+            Self::UnknownOption(name) => {
+                let word = name.trim_start_matches('-');
+                let spelling =
+                    spelled(|row| row.long == word || row.short == word).or_else(|| {
+                        let names = TABLE.iter().flat_map(|(_, row)| [row.long, row.short]);
+                        let near = closest(word, names.filter(|name| name.len() > 2))?;
+                        spelled(|row| row.long == near || row.short == near)
+                    })?;
+                Some(format!("did you mean '{spelling}'?"))
+            }
+            Self::UndefinedValue { value, option: "arch" } => {
+                let names: Vec<_> = TARGETS.iter().map(|target| format!("sm_{target}")).collect();
+                let near = closest(value, names.iter().map(String::as_str));
+                near.map(|near| format!("did you mean '{near}'?"))
+            }
+            _ => None,
         }
     }
 }
@@ -297,6 +320,15 @@ impl Parser<'_> {
         self.nesting -= 1;
         result
     }
+}
+
+/// How the option with this property is written.
+fn spelled(is: impl Fn(&Row) -> bool) -> Option<String> {
+    let (_, row) = TABLE.iter().find(|(_, row)| is(row))?;
+    Some(match row.long {
+        "" => format!("-{}", row.short),
+        long => format!("--{long}"),
+    })
 }
 
 fn undefined(row: &Row, value: &[u8]) -> ParseError {

@@ -1,0 +1,284 @@
+//! Command lines with what nvlink V13.0.88 was seen to make of them.
+
+use super::*;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+
+/// Splits at blanks; `''` is an empty word.
+fn words(line: &str) -> Vec<OsString> {
+    line.split_whitespace().map(|w| if w == "''" { "".into() } else { w.into() }).collect()
+}
+
+fn parse_with(line: &str, files: &HashMap<&str, &str>) -> Result<CommandLine, ParseError> {
+    let read = |path: &Path| {
+        let text = files.get(path.to_str().unwrap());
+        text.map(|text| text.as_bytes().to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    };
+    CommandLine::parse(words(line), &read).map_err(|rejected| rejected.error)
+}
+
+fn parse(line: &str) -> Result<CommandLine, ParseError> {
+    parse_with(line, &HashMap::new())
+}
+
+const A: &str = "-arch=sm_90 a.cubin b.cubin -o o";
+
+#[test]
+fn rejected_command_lines() {
+    for (line, message) in [
+        ("-bogus", "Unknown option 'bogus'"),
+        ("--bogus", "Unknown option '-bogus'"),
+        ("--bogus=3", "Unknown option '-bogus'"),
+        ("--", "Unknown option '-'"),
+        ("-=x", "Unknown option ''"),
+        ("-output-file o", "Unknown option 'output-file'"),
+        ("--o o", "Unknown option '-o'"),
+        ("-ox", "Unknown option 'ox'"),
+        ("--dot=x", "Unknown option '-dot'"),
+        ("-o", "argument expected after '-o'"),
+        ("--arch", "argument expected after '--arch'"),
+        ("-v=true", "no argument expected after '-v'"),
+        ("-V=", "no argument expected after '-V'"),
+        ("-lto=3", "no argument expected after '-lto'"),
+        ("-arch=sm_91", "Value 'sm_91' is not defined for option 'arch'"),
+        ("-arch=", "Value '' is not defined for option 'arch'"),
+        ("-m32", "Value '32' is not defined for option 'machine'"),
+        ("-m=", "Value '' is not defined for option 'machine'"),
+        ("-m064", "Value '064' is not defined for option 'machine'"),
+        ("-cpu-arch=arm", "Value 'arm' is not defined for option 'cpu-arch'"),
+        ("-ghls=x", "Value 'x' is not defined for option 'gen-host-linker-script'"),
+        ("-maxrregcount=abc", "'abc': expected a number"),
+        ("-split-compile=99999999999", "32-bit integer value (99999999999) out of range"),
+        ("-device-stack-protector=1", "'1': expected true or false"),
+        ("-l a\"b", "Stray '\"' character"),
+        ("-optf nope", "Could not open options file 'nope'"),
+    ] {
+        assert_eq!(parse(line).unwrap_err().to_string(), message, "{line}");
+    }
+}
+
+#[test]
+fn unknown_options_are_answered_with_a_suggestion() {
+    for (line, advice) in [
+        ("-output-file", Some("did you mean '--output-file'?")),
+        ("--v", Some("did you mean '--verbose'?")),
+        ("--register-link-binary", Some("did you mean '--register-link-binaries'?")),
+        ("-arch=sm_9O", Some("did you mean '--arch'?")),
+        ("-zzzzzz", None),
+    ] {
+        let error = parse(line).unwrap_err();
+        if line.starts_with("-arch") {
+            assert_eq!(error.advice().as_deref(), Some("did you mean 'sm_90'?"));
+        } else {
+            assert_eq!(error.advice().as_deref(), advice, "{line}");
+        }
+    }
+}
+
+#[test]
+fn recorded_command_lines() {
+    for (line, note) in [
+        ("", "-arch sm_90 "),
+        ("-m64", "-arch sm_90 -m 64 "),
+        ("-m=0x40 -m 64", "-arch sm_90 -m 64 "),
+        ("-g", "a.cubin,b.cubin -o o -g  -arch sm_90 "),
+        ("--verbose-tkinfo=true", "a.cubin,b.cubin -o o -arch sm_90 "),
+        ("--verbose-tkinfo=false -g", "-g  -arch sm_90 "),
+        (
+            "-lcudadevrt -Lx -L y/z,w -cpu-arch=X86_64",
+            "-arch sm_90 -l cudadevrt -L x,y/z,w -cpu-arch X86_64 ",
+        ),
+        ("-l=", "-arch sm_90 -l  "),
+        ("-lineinfo", "-arch sm_90 -l ineinfo "),
+        ("-w -v -Werror", "-arch sm_90 -v  -w  -Werror  "),
+        ("-maxrregcount=0x20", "-arch sm_90 -maxrregcount 32 "),
+        ("-maxrregcount=010", "-arch sm_90 -maxrregcount 8 "),
+        ("-maxrregcount=", "-arch sm_90 -maxrregcount 0 "),
+        ("-device-stack-protector=false", "-arch sm_90 -device-stack-protector false "),
+        ("-kernels-used=x -use-host-info", "-arch sm_90 -kernels-used x -use-host-info  "),
+        ("-kernels-used -v", "-arch sm_90 -kernels-used -v "),
+        ("-nvvmpath=", "-arch sm_90 -nvvmpath  "),
+        ("--shared --host-ccbin gcc --force-rela -dot x", "-arch sm_90 "),
+        ("--register-link-binaries=x/reg -time x/t", "-arch sm_90 "),
+        (
+            "-g --register-link-binaries=x/reg -time x/t",
+            "a.cubin,b.cubin -o o -g  -arch sm_90 - reg -time t ",
+        ),
+        ("--map m --trace --identity=nvlink --threads 3", "-arch sm_90 "),
+        (
+            "-r -suppress-stack-size-warning -report-arch -extrawarn -preserve-relocs",
+            "-suppress-stack-size-warning  -arch sm_90 -preserve-relocs  -report-arch  -extrawarn  -r  ",
+        ),
+        (
+            "-Xnvvm=-x -Xptxas=-O2,-v -split-compile-extended 3 -split-compile 2",
+            "-arch sm_90 -split-compile 2 -split-compile-extended 3 -Xptxas -O2,-v -Xnvvm -x ",
+        ),
+    ] {
+        let line = parse(&format!("{line} {A}")).unwrap();
+        assert_eq!(NoteText::new(&line).command_line, note);
+    }
+}
+
+#[test]
+fn the_object_name_is_recorded_with_debug_only() {
+    let name = |line: &str| NoteText::new(&parse(line).unwrap()).object_name;
+    assert_eq!(name("-arch=sm_90 a.cubin -o x/y.cubin"), "");
+    assert_eq!(name("-g -arch=sm_90 a.cubin -o x/y.cubin"), "y.cubin");
+}
+
+#[test]
+fn settings_that_do_not_go_together() {
+    for (line, message) in [
+        ("a.cubin -o o", "Unknown arch name '(null)'"),
+        ("-arch=sm_90 a.cubin", "Must specify output file with -o option"),
+        (
+            "-arch=sm_90 -o o -lq",
+            "No input files specified; use option --help for more information",
+        ),
+        ("-arch=lto_90", "No input files specified; use option --help for more information"),
+        (
+            "-arch=lto_90 a.cubin",
+            "Link target of 'lto_90' is virtual target that is not JIT-able; use 'sm_' target instead",
+        ),
+        (
+            "-suppress-debug-info -emit-ptx",
+            "Conflicting options '-suppress-debug-info' and 'no -g'",
+        ),
+        (
+            "-dump-callgraph -dump-callgraph-no-demangle -dlto",
+            "Conflicting options '-dump-callgraph' and '-dump-callgraph-no-demangle'",
+        ),
+        (
+            "-use-host-info -ignore-host-info -Ofc=min",
+            "Conflicting options '-use-host-info' and '-ignore-host-info'",
+        ),
+        ("-force-partial-lto -Ofc=min", "Conflicting options '-force-partial-lto' and 'no -dlto'"),
+        ("-emit-ptx -Ofc=min", "Conflicting options '-emit-ptx' and 'no -dlto'"),
+        ("-Ofc=zz", "Conflicting options '--Ofast-compile' and 'no -dlto'"),
+        ("-dlto -Ofc=zz", "-nvvmpath should be specified with -lto"),
+        ("-dlto -nvvmpath=/x -Ofc=zz", "Invalid argument for option '--Ofast-compile'"),
+        (
+            "-ghls=lcs-aug",
+            "Input files are not allowed with -ghls option; use --help for more information",
+        ),
+    ] {
+        let whole = if line.contains("a.cubin") || line.contains("arch=") {
+            line.to_owned()
+        } else {
+            format!("{line} {A}")
+        };
+        let error = Request::new(&parse(&whole).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), message, "{line}");
+    }
+}
+
+fn settings(line: &str) -> LinkSettings {
+    match Request::new(&parse(line).unwrap()) {
+        Ok(Request::Link(settings)) => *settings,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+#[test]
+fn settings_of_a_link() {
+    let plain = settings(A);
+    assert_eq!(plain.target.to_string(), "sm_90");
+    assert_eq!(plain.inputs, [Path::new("a.cubin"), Path::new("b.cubin")]);
+    assert_eq!(plain.output.as_deref(), Some(Path::new("o")));
+    assert!(!plain.config.report && plain.config.kernels_used.is_none());
+    assert_eq!(plain.config.identity.tool, "warpld");
+
+    assert!(settings(&format!("-v {A}")).config.report);
+    assert_eq!(settings(&format!("-kernels-used= {A}")).config.kernels_used, None);
+    assert!(
+        settings(&format!("--disable-smem-reservation=true {A}")).config.disable_smem_reservation
+    );
+    assert!(
+        !settings(&format!("--disable-smem-reservation=false {A}")).config.disable_smem_reservation
+    );
+    let named = settings(&format!("--identity=nvlink --tool-name=x {A}"));
+    assert_eq!(named.config.identity.tool, "x");
+    assert!(named.config.identity.version.contains("V13.0.88"));
+    let virtual_target = settings("-arch=compute_90a a.cubin");
+    assert_eq!(virtual_target.target.to_string(), "compute_90a");
+    assert_eq!(virtual_target.output, None);
+}
+
+#[test]
+fn redefinitions() {
+    let redefined = |line: &str| parse(line).unwrap().redefined;
+    assert_eq!(redefined("-arch=sm_80 -arch=sm_90"), [Opt::Arch]);
+    assert_eq!(redefined("-arch=sm_80 -arch=sm_90 -arch=sm_80"), [Opt::Arch, Opt::Arch]);
+    assert_eq!(redefined("-o a -o a -v -v -l x -l y"), []);
+    assert_eq!(redefined("-maxrregcount=8 -maxrregcount=010"), []);
+}
+
+#[test]
+fn options_files() {
+    let files = HashMap::from([
+        ("f", "-arch=sm_90 a.cubin"),
+        ("nested", "-optf f"),
+        ("loop", "-optf loop"),
+        ("open", "-o"),
+        ("quoted", "\"x y\" 'z"),
+        ("response", "'x y' \"z\" -v"),
+        ("stray", "a \"b"),
+    ]);
+    let inputs = |line: &str| -> Vec<String> {
+        let line = parse_with(line, &files).unwrap();
+        line.inputs.iter().map(|i| String::from_utf8(i.clone()).unwrap()).collect()
+    };
+    assert_eq!(inputs("x -optf f y"), ["x", "a.cubin", "y"]);
+    assert_eq!(inputs("-optf=f,f"), ["a.cubin", "a.cubin"]);
+    assert_eq!(inputs("--options-file nested"), ["a.cubin"]);
+    assert_eq!(inputs("-optf quoted"), ["x y", "'z"]);
+    assert_eq!(inputs("@response"), ["x y", "z"]);
+    assert_eq!(inputs("@nope"), ["@nope"]);
+    for (line, message) in [
+        ("-optf loop", "Too many options file opened 'loop'"),
+        ("-optf open o", "argument expected after '-o'"),
+        ("-optf stray", "Stray '\"' character"),
+    ] {
+        assert_eq!(parse_with(line, &files).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn a_million_words_are_read_in_no_time() {
+    let text = "input.o ".repeat(1_000_000);
+    let line = parse_with("-optf f", &HashMap::from([("f", text.as_str())])).unwrap();
+    assert_eq!(line.inputs.len(), 1_000_000);
+}
+
+#[test]
+fn help_names_every_documented_option() {
+    let (help, man, guide) = (help_text("warpld"), man_page(), guide_page());
+    for (_, row) in TABLE {
+        let spelled = format!("--{}", row.long);
+        if row.audience != Audience::Hidden {
+            assert!(help.contains(&spelled), "{spelled}");
+        }
+        assert!(man.contains(&spelled.replace('-', "\\-")), "{spelled}");
+        assert!(guide.contains(&spelled), "{spelled}");
+    }
+    assert!(help.lines().all(|line| line.len() <= 80));
+}
+
+/// Writes `text` to a file of the documentation when `WARPLD_BLESS` is set, and
+/// compares otherwise.
+fn check_page(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
+    if std::env::var_os("WARPLD_BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let page = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(page == text, "{name} is out of date: run this test with WARPLD_BLESS=1");
+}
+
+#[test]
+fn the_guide_is_current() {
+    check_page("options.md", &guide_page());
+    check_page("warpld.1", &man_page());
+}
