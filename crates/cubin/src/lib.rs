@@ -10,6 +10,7 @@ pub mod classify;
 pub mod compat;
 pub mod consts;
 pub mod flags;
+pub mod half;
 pub mod header;
 pub mod info;
 pub mod layout;
@@ -22,6 +23,7 @@ pub mod reloc;
 pub mod sink;
 pub mod tables;
 pub mod validate;
+pub mod words;
 pub mod write;
 
 pub use arch::{Arch, Variant};

@@ -195,6 +195,16 @@ impl<'a> Cubin<'a> {
         Ok(Self { data, header, sections, symtab })
     }
 
+    /// The same file with its sections described differently and another symbol
+    /// table in force.
+    pub(crate) fn relabelled(
+        &self,
+        sections: Vec<SectionRef<'a>>,
+        symtab: Option<SymbolTable<'a>>,
+    ) -> Self {
+        Self { data: self.data, header: self.header, sections, symtab }
+    }
+
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
         self.data

@@ -1,0 +1,189 @@
+//! The Mercury half of a two-halved file, seen as a file of its own.
+//!
+//! Capsule files carry everything twice: machine code with its tables, and the
+//! Mercury twins, last in the file, with a symbol table of equal numbering. The
+//! half is a view of the same bytes in which the twins have the names and types
+//! of ordinary sections and the machine-code side of each is hidden. Section
+//! numbers do not change, so a number means the same in both views.
+
+use crate::consts::{SectionType, shf};
+use crate::read::{Cubin, ReadError, SectionRef};
+
+/// Prefix of the name of a capsule section.
+const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
+/// Prefix of the names of other twins.
+const TWIN_PREFIX: &[u8] = b".nv.merc";
+/// Alignment of machine code.
+const TEXT_ALIGN: u64 = 128;
+
+/// A capsule file taken apart.
+#[derive(Clone, Debug)]
+pub struct Halves<'a> {
+    /// The Mercury side under ordinary names.
+    pub mercury: Cubin<'a>,
+    /// The file as it is.
+    pub sass: Cubin<'a>,
+    /// Machine-code section of each section of the Mercury side; 0 where there
+    /// is none.
+    pub twin: Vec<u32>,
+}
+
+impl<'a> Halves<'a> {
+    /// Splits a file with capsules.
+    pub fn split(file: &Cubin<'a>) -> Result<Self, ReadError> {
+        let sections = file.sections();
+        let table = sections.iter().find(|s| s.kind == SectionType::CUDA_MERCURY_SYMTAB);
+        let missing = ReadError::BadField { field: "Mercury symbol table", section: None, value: 0 };
+        let symtab = file.symbol_table(table.ok_or(missing)?)?;
+        let mut twin = vec![0; sections.len()];
+        for section in sections.iter().filter(|s| is_mercury(s)) {
+            twin[section.index.0 as usize] = find_twin(file, section)?;
+        }
+        let mut hidden = vec![false; sections.len()];
+        for &section in twin.iter().filter(|&&t| t != 0) {
+            hidden[section as usize] = true;
+        }
+        let seen = sections.iter().map(|s| match (is_mercury(s), hidden[s.index.0 as usize]) {
+            (true, _) => as_ordinary(s),
+            (false, hidden) if hidden || is_machine_side(s) => {
+                SectionRef { kind: SectionType::NULL, data: &[], ..*s }
+            }
+            _ => *s,
+        });
+        let mercury = file.relabelled(seen.collect(), Some(symtab));
+        Ok(Self { mercury, sass: file.clone(), twin })
+    }
+
+    /// The machine-code section of a section of the Mercury side.
+    pub fn twin(&self, section: u32) -> Option<&SectionRef<'a>> {
+        match self.twin.get(section as usize) {
+            None | Some(0) => None,
+            Some(&twin) => self.sass.section(twin),
+        }
+    }
+}
+
+/// Whether the section belongs to the Mercury side.
+pub fn is_mercury(section: &SectionRef<'_>) -> bool {
+    section.flags & shf::MERCURY != 0
+}
+
+/// Sections that the Mercury side has no use for, twin or not.
+fn is_machine_side(s: &SectionRef<'_>) -> bool {
+    matches!(
+        s.kind,
+        SectionType::SYMTAB | SectionType::REL | SectionType::RELA | SectionType::CUDA_INFO
+    ) || s.flags & shf::EXECINSTR != 0
+        || s.kind.constant_bank() == Some(0)
+}
+
+fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
+    let flags = s.flags & !shf::MERCURY;
+    let name = ordinary_name(s.name);
+    match s.kind {
+        SectionType::CUDA_CAPMERC => SectionRef {
+            name,
+            kind: SectionType::PROGBITS,
+            flags: shf::ALLOC | shf::EXECINSTR,
+            align: TEXT_ALIGN,
+            ..*s
+        },
+        SectionType::CUDA_MERCURY_RELA => SectionRef { name, kind: SectionType::RELA, flags, ..*s },
+        SectionType::CUDA_MERCURY_INFO => {
+            SectionRef { name, kind: SectionType::CUDA_INFO, flags, ..*s }
+        }
+        SectionType::CUDA_MERCURY_SYMTAB => {
+            SectionRef { name: b".symtab", kind: SectionType::SYMTAB, flags, ..*s }
+        }
+        _ => SectionRef { name, flags, ..*s },
+    }
+}
+
+fn ordinary_name(name: &[u8]) -> &[u8] {
+    let stripped = name.strip_prefix(CAPSULE_PREFIX).or_else(|| name.strip_prefix(TWIN_PREFIX));
+    stripped.unwrap_or(name)
+}
+
+/// The twin of a Mercury section: a capsule names its text section, tables
+/// belong to the twin of what they describe, data to the section of the same
+/// name (constant banks have a name on one side and a number on the other).
+fn find_twin(file: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, ReadError> {
+    let found = match section.kind {
+        SectionType::CUDA_MERCURY_SYMTAB => None,
+        SectionType::CUDA_CAPMERC => Some(text_of(file, section)?),
+        SectionType::CUDA_MERCURY_INFO if section.flags & shf::INFO_LINK == 0 => {
+            by_kind(file, SectionType::CUDA_INFO, |s| s.flags & shf::INFO_LINK == 0)
+        }
+        SectionType::CUDA_MERCURY_INFO | SectionType::CUDA_MERCURY_RELA => {
+            let kind = match section.kind {
+                SectionType::CUDA_MERCURY_INFO => SectionType::CUDA_INFO,
+                _ => SectionType::RELA,
+            };
+            let target = match file.section(section.info) {
+                Some(target) if is_mercury(target) && !is_table(target) => {
+                    find_twin(file, target)?
+                }
+                _ => section.info,
+            };
+            by_kind(file, kind, |s| s.info == target)
+        }
+        _ => data_twin(file, section),
+    };
+    Ok(found.unwrap_or(0))
+}
+
+fn is_table(s: &SectionRef<'_>) -> bool {
+    matches!(s.kind, SectionType::CUDA_MERCURY_INFO | SectionType::CUDA_MERCURY_RELA)
+}
+
+fn by_kind(
+    file: &Cubin<'_>,
+    kind: SectionType,
+    matches: impl Fn(&SectionRef<'_>) -> bool,
+) -> Option<u32> {
+    file.sections().iter().find(|s| s.kind == kind && matches(s)).map(|s| s.index.0)
+}
+
+fn data_twin(file: &Cubin<'_>, section: &SectionRef<'_>) -> Option<u32> {
+    let wanted = match mercury_bank(section.name) {
+        Some((bank, function)) => [format!(".nv.constant{bank}").as_bytes(), function].concat(),
+        None => ordinary_name(section.name).to_vec(),
+    };
+    let plain = |s: &&SectionRef<'_>| !is_mercury(s) && s.name == &wanted[..];
+    file.sections().iter().find(plain).map(|s| s.index.0)
+}
+
+/// The text section a capsule belongs to, by its first word.
+fn text_of(file: &Cubin<'_>, capsule: &SectionRef<'_>) -> Result<u32, ReadError> {
+    let bad = |value| ReadError::BadField {
+        field: "text section of a capsule",
+        section: Some(capsule.index.0),
+        value,
+    };
+    let Some(&[a, b, c, d]) = capsule.data.get(..4) else { return Err(bad(0)) };
+    let index = u32::from_le_bytes([a, b, c, d]);
+    match file.section(index) {
+        Some(text)
+            if text.flags & shf::EXECINSTR != 0
+                && ordinary_name(capsule.name) == text.name
+                && text.kind == SectionType::PROGBITS =>
+        {
+            Ok(index)
+        }
+        _ => Err(bad(index.into())),
+    }
+}
+
+/// Constant banks that Mercury calls by name, with their numbers.
+const BANKS: [(&[u8], u8); 3] = [(b"optimizer", 2), (b"user", 3), (b"pic", 4)];
+
+/// The number of a bank with a name, and what follows the bank in the name of
+/// the section (`.F` for a function's own bank).
+pub fn mercury_bank(name: &[u8]) -> Option<(u8, &[u8])> {
+    let at = name.windows(13).position(|w| w == b".nv.constant.")?;
+    let rest = name.get(at + 13..)?;
+    BANKS.iter().find_map(|&(bank, number)| {
+        let rest = rest.strip_prefix(bank)?;
+        matches!(rest.first(), None | Some(b'.')).then_some((number, rest))
+    })
+}
