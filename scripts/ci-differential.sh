@@ -11,6 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 work=target/differential
 cuda=$(scripts/toolkit.sh)
+ptxas12=$(scripts/toolkit.sh ptxas12)
 cargo build --release -q -p differential
 if [ -z "${WARPLD:-}" ]; then
     cargo build --release -q -p warpld
@@ -29,6 +30,6 @@ if [ "${NCCL:-yes}" != no ]; then
     nccl=(--nccl "$library")
 fi
 
-exec "$target/release/differential" run --toolkit "$cuda" --warpld "$WARPLD" --work "$work" \
+exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" --work "$work" \
     --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
     --cuda tests/differential/cuda "${nccl[@]}" "$@"

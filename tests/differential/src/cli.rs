@@ -20,6 +20,7 @@ differential gen SEED --out DIR   writes a program's PTX files and command lines
 options
   --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: $TOOLKIT_ROOT)
   --warpld PATH     the linker under test; without it nvlink runs alone
+  --ptxas12 PATH    ptxas of CUDA 12 for modules in the older ABI
   --work DIR        objects, running and failed cases (default: target/differential)
   --seeds A..B,C    seeds of random programs
   --name TEXT       only cases whose name contains TEXT
@@ -57,6 +58,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
     let mut options = Options {
         tools: Tools {
             toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
+            ptxas12: None,
             warpld: None,
             work: PathBuf::from("target/differential"),
         },
@@ -86,6 +88,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         match arg.as_str() {
             "--toolkit" => options.tools.toolkit = value()?.into(),
             "--warpld" => options.tools.warpld = Some(value()?.into()),
+            "--ptxas12" => options.tools.ptxas12 = Some(value()?.into()),
             "--work" => options.tools.work = value()?.into(),
             "--seeds" => options.seeds = seeds(value()?)?,
             "--sm" => {

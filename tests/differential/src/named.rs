@@ -111,6 +111,7 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
     let mut archive = None;
     let mut target = sm;
     let mut mode = "";
+    let mut older = false;
     for word in words {
         let list = |value: &str| value.split(',').map(str::to_owned).collect();
         match word.split_once('=') {
@@ -120,6 +121,7 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
             Some(("constants", value)) => refs.constants = list(value),
             Some(("archive", value)) => archive = Some(value.to_owned()),
             Some(("target", value)) => target = Sm::parse(value).ok_or("unknown target")?,
+            _ if word == "cuda12" => older = true,
             _ if word == "texmode_independent" => mode = ", texmode_independent",
             _ => flags.push(word.to_owned()),
         }
@@ -132,5 +134,5 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
         _ => return Err(format!("unknown kind of module {file}")),
     };
     let ptx = format!(".version 9.0\n.target {target}{mode}\n.address_size 64\n{text}");
-    Ok(Module { name: name.into(), ptx, flags, sm: target, pack })
+    Ok(Module { name: name.into(), ptx, flags, sm: target, older, pack })
 }

@@ -124,6 +124,8 @@ pub struct Module {
     pub ptx: String,
     /// Further options for ptxas.
     pub flags: Vec<String>,
+    /// Compiled by CUDA 12, if that is at hand: the older ABI.
+    pub older: bool,
     /// Target it is compiled for.
     pub sm: Sm,
     /// How the linker gets it.

@@ -193,7 +193,7 @@ pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(at) else { return Ok(()) };
                 one(tools, &job.case(), settings, &report)?;
-                if (at + 1) % 500 == 0 {
+                if (at + 1).is_multiple_of(500) {
                     let report = lock(&report);
                     eprintln!(
                         "{} of {} cases, {} links, {} disagree, {:.0?}",

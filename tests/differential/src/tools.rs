@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Longest time any single program may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(300);
 
+/// Names and bytes of an archive's members.
+type Members = Vec<(String, Vec<u8>)>;
+
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -63,6 +66,8 @@ pub fn run(command: &mut Command, folder: &Path, log: &str) -> io::Result<Outcom
 pub struct Tools {
     /// Folder with `bin`, `lib64` and `include`.
     pub toolkit: PathBuf,
+    /// ptxas of CUDA 12, which writes the older ABI; none to do without.
+    pub ptxas12: Option<PathBuf>,
     /// The linker under test; none to look at nvlink alone.
     pub warpld: Option<PathBuf>,
     /// Folder for objects, running cases and failed cases.
@@ -83,7 +88,7 @@ impl Tools {
     /// Puts all inputs of `case` into `folder`.
     pub fn prepare(&self, case: &Case, folder: &Path) -> Result<(), String> {
         let io = |e: io::Error| format!("{}: {e}", folder.display());
-        let mut archives: Vec<(String, Vec<(String, Vec<u8>)>)> = Vec::new();
+        let mut archives: Vec<(String, Members)> = Vec::new();
         for (name, path) in &case.files {
             fs::hard_link(path, folder.join(name))
                 .or_else(|_| fs::copy(path, folder.join(name)).map(drop))
@@ -118,10 +123,12 @@ impl Tools {
 
     /// Compiles `module` for separate linking, or takes it from the cache.
     fn compile(&self, module: &Module, folder: &Path) -> Result<Vec<u8>, String> {
+        let older = self.ptxas12.as_ref().filter(|_| module.older);
         let key = content_key(&[
             module.ptx.as_bytes(),
             module.flags.join(" ").as_bytes(),
             module.sm.to_string().as_bytes(),
+            if older.is_some() { b"12" } else { b"13" },
         ]);
         let cached = self.cache().join(format!("{key}.cubin"));
         if let Ok(bytes) = fs::read(&cached) {
@@ -129,8 +136,12 @@ impl Tools {
         }
         let source = folder.join(format!("{}.ptx", module.name));
         let output = folder.join(format!("{}.compiling", module.name));
-        fs::write(&source, &module.ptx).map_err(|e| e.to_string())?;
-        let mut command = Command::new(self.program("ptxas"));
+        let ptx = match older {
+            Some(_) => module.ptx.replacen(".version 9.0", ".version 8.8", 1),
+            None => module.ptx.clone(),
+        };
+        fs::write(&source, ptx).map_err(|e| e.to_string())?;
+        let mut command = Command::new(older.unwrap_or(&self.program("ptxas")));
         command
             .arg("-c")
             .arg(format!("-arch={}", module.sm))

@@ -192,7 +192,7 @@ impl<'a> Body<'a> {
         let mut candidates = self.plan.callable(self.m);
         if let Owner::Func(own) = self.owner {
             let recursive = self.mix.likes(self.rng, "recursion", 40);
-            candidates.retain(|&f| f > own || (recursive && f <= own));
+            candidates.retain(|&f| recursive || f > own);
             candidates
                 .retain(|&f| recursive || self.plan.funcs[f].alias_of.is_none_or(|t| t > own));
             if recursive {

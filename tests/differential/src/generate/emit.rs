@@ -40,6 +40,7 @@ pub fn module(rng: &mut Rng, mix: &mut Mix, plan: &Plan, m: usize) -> Module {
         ptx,
         flags: plan.modules[m].flags.clone(),
         sm: plan.modules[m].sm,
+        older: plan.modules[m].older,
         pack: Pack::Cubin,
     }
 }

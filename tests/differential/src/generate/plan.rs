@@ -105,6 +105,7 @@ pub struct ModulePlan {
     pub lines: bool,
     pub independent_textures: bool,
     pub sm: Sm,
+    pub older: bool,
 }
 
 /// The whole program.
@@ -327,5 +328,7 @@ fn module_plan(rng: &mut Rng, mix: &mut Mix, sm: Sm) -> ModulePlan {
         lines,
         independent_textures: mix.likes(rng, "texmode-independent", 50),
         sm: older.unwrap_or(sm),
+        // CUDA 12 does not know sm_88 and the later ones.
+        older: sm.number != 88 && sm.number <= 90 && mix.likes(rng, "older-toolkit", 20),
     }
 }

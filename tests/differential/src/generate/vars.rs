@@ -189,7 +189,7 @@ fn constants(rng: &mut Rng, mix: &mut Mix, modules: usize, vars: &mut Vec<Var>) 
 fn shared(rng: &mut Rng, mix: &mut Mix, modules: usize, vars: &mut Vec<Var>) {
     for i in 0..rng.range(1, 5) {
         let mut var = data_var(rng, mix, modules, format!("sh{i}"), Space::Shared);
-        var.align = var.align.max(4).min(128);
+        var.align = var.align.clamp(4, 128);
         var.size = (*rng.pick(&[4, 8, 16, 24, 64, 100, 256, 1000])).max(4);
         vars.push(var);
     }
