@@ -17,8 +17,11 @@ pub struct MapPart {
     pub section: String,
     /// Offset in the output section.
     pub offset: u64,
-    /// Bytes.
+    /// Bytes of the input section.
     pub size: u64,
+    /// The bytes are in the output as they are; otherwise the linker made
+    /// records or relocations of its own out of them.
+    pub copied: bool,
 }
 
 /// An output section.
@@ -69,16 +72,16 @@ fn pieces(parts: Parts<'_, '_>, id: SectionId) -> Vec<MapPart> {
             .layout
             .chunks(parts.merged, id)
             .iter()
-            .filter_map(|chunk| piece(parts, chunk.from, chunk.offset))
+            .filter_map(|chunk| piece(parts, chunk.from, chunk.offset, true))
             .collect(),
         Content::Attributes(sources) | Content::Relocs(_, sources) => {
-            sources.iter().filter_map(|&from| piece(parts, from, 0)).collect()
+            sources.iter().filter_map(|&from| piece(parts, from, 0, false)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn piece(parts: Parts<'_, '_>, from: InputSection, offset: u64) -> Option<MapPart> {
+fn piece(parts: Parts<'_, '_>, from: InputSection, offset: u64, copied: bool) -> Option<MapPart> {
     let object = parts.cx.objects.get(from.object.0 as usize)?;
     let section = object.cubin.section(from.section)?;
     Some(MapPart {
@@ -86,6 +89,7 @@ fn piece(parts: Parts<'_, '_>, from: InputSection, offset: u64) -> Option<MapPar
         section: text(section.name),
         offset,
         size: section.size,
+        copied,
     })
 }
 
@@ -100,14 +104,12 @@ pub fn map_text(report: &LinkReport) -> String {
     for section in &map.sections {
         let _ = writeln!(out, "{:#12x}  {:>10}  {}", section.offset, section.size, section.name);
         for part in &section.parts {
-            let _ = writeln!(
-                out,
-                "{:>12}  {:>10}      {} from {}",
-                format!("+{:#x}", part.offset),
-                part.size,
-                part.section,
-                part.file
-            );
+            let offset = match part.copied {
+                true => format!("+{:#x}", part.offset),
+                false => "from".into(),
+            };
+            let (size, section, file) = (part.size, &part.section, &part.file);
+            let _ = writeln!(out, "{offset:>12}  {size:>10}      {section} of {file}");
         }
     }
     out.push_str("\nRemoved functions\n");
@@ -125,7 +127,8 @@ fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
     for (i, file) in map.inputs.iter().enumerate() {
         index.entry(file.as_str()).or_insert(i);
     }
-    for part in map.sections.iter().flat_map(|section| &section.parts) {
+    let copied = map.sections.iter().flat_map(|section| &section.parts).filter(|part| part.copied);
+    for part in copied {
         if let Some(total) = index.get(part.file.as_str()).and_then(|&i| totals.get_mut(i)) {
             total.1 += part.size;
         }
@@ -142,11 +145,12 @@ pub fn map_json(report: &LinkReport) -> String {
     let sections = map.sections.iter().map(|section| {
         let parts = section.parts.iter().map(|part| {
             format!(
-                "{{\"file\":{},\"section\":{},\"offset\":{},\"size\":{}}}",
+                "{{\"file\":{},\"section\":{},\"offset\":{},\"size\":{},\"copied\":{}}}",
                 json_string(&part.file),
                 json_string(&part.section),
                 part.offset,
-                part.size
+                part.size,
+                part.copied
             )
         });
         format!(
@@ -186,6 +190,7 @@ mod tests {
             section: ".text.k".into(),
             offset,
             size,
+            copied: true,
         };
         let section = MapSection {
             index: 1,
@@ -217,8 +222,8 @@ mod tests {
             map_text(&report()),
             "Output: 1000 bytes\n\nInputs\n         128  a.o\n         256  b.o\n\n\
              Sections\n      offset        size  name\n        0x40         384  .text.k\n        \
-             +0x0         128      .text.k from a.o\n       \
-             +0x80         256      .text.k from b.o\n\n\
+             +0x0         128      .text.k of a.o\n       \
+             +0x80         256      .text.k of b.o\n\n\
              Removed functions\n          64  foo(int) [_Z3fooi] from a.o\n"
         );
     }
