@@ -1,11 +1,11 @@
 //! The readable form.
 
-use super::attributes::{Symbols, Tables, attribute_name, compat_name, value_text};
+use super::attributes::{Tables, attribute_name, compat_name, edge, value_text};
 use super::functions::{Function, functions};
 use super::names;
 use super::table::{Align, Table};
 use clap::ValueEnum;
-use cubin::callgraph::{self, List};
+use cubin::callgraph;
 use cubin::classify::{self, SectionClass, SymbolClass};
 use cubin::flags::{Flags, Identity};
 use cubin::note::{self, NoteType, ToolInfo};
@@ -331,8 +331,8 @@ impl<W: Write> View<'_, '_, '_, W> {
                 SectionClass::CallGraph => {
                     let Ok(entries) = callgraph::entries(s.data) else { continue };
                     for (list, pair) in entries.map_while(Result::ok) {
-                        let from = symbols.name(pair.first.get());
-                        lines.push(edge(list, &from, pair.second.get(), &symbols));
+                        let (first, second) = (pair.first.get(), pair.second.get());
+                        lines.push(edge(list, first, second, &symbols));
                     }
                 }
                 SectionClass::Prototype => {
@@ -355,18 +355,6 @@ impl<W: Write> View<'_, '_, '_, W> {
             }
         }
         Ok(())
-    }
-}
-
-fn edge(list: List, from: &str, second: u32, symbols: &Symbols<'_, '_>) -> String {
-    let prototype = || symbols.string(second).unwrap_or_default();
-    match list {
-        List::Calls => format!("{from} calls {}", symbols.name(second)),
-        List::TakesAddress => format!("{from} takes the address of {}", symbols.name(second)),
-        List::AddressTaken => {
-            format!("{from} has its address taken, prototype \"{}\"", prototype())
-        }
-        List::IndirectCalls => format!("{from} calls through prototype \"{}\"", prototype()),
     }
 }
 
