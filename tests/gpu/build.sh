@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# Builds the programs of this folder for sm_90 into out/, their device code
+# linked by warpld, and compares each linked cubin with nvlink's.
+#
+#   CUDA_HOME=/path/to/cuda WARPLD=/path/to/warpld tests/gpu/build.sh
+#
+# out/ then holds all that run.sh needs on a machine with a GPU.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+: "${CUDA_HOME:?set CUDA_HOME to a CUDA toolkit}"
+warpld=${WARPLD:-$here/../../target/release/warpld}
+jobs=${JOBS:-2}
+arch=sm_90
+out=$here/out
+work=${WORK:-${TMPDIR:-/tmp}/warpld-gpu-build}
+shim=$work/toolkit
+mkdir -p "$out/programs" "$out/cubins" "$work/objects"
+rm -f "$out/programs"/* "$out/cubins"/*
+"$warpld" shim "$CUDA_HOME" "$shim" >/dev/null
+
+# The same command makes and remakes an object only when its sources changed.
+compile() { # source, tag, options...
+    local source=$here/cuda/$1.cu object=$work/objects/$1$2.o newest
+    newest=$(ls -t "$source" "$here"/cuda/*.h "$object" 2>/dev/null | head -1)
+    [ "$newest" = "$object" ] && return
+    "$CUDA_HOME/bin/nvcc" -dc -arch=$arch -std=c++17 -w "${@:3}" "$source" -o "$object.part"
+    mv "$object.part" "$object"
+}
+
+# The device link alone, by the toolkit in $1; prints the cubin's path.
+device_link() { # toolkit, tag, inputs and options...
+    local dir=$work/dlink/$2
+    rm -rf "$dir" && mkdir -p "$dir"
+    "$1/bin/nvcc" -dlink -arch=$arch "${@:3}" -o "$dir/dlink.o" --keep --keep-dir "$dir"
+    ls "$dir"/*_dlink.$arch.cubin
+}
+
+different=0
+compare() { # name, inputs and options...
+    local ours theirs
+    theirs=$(device_link "$CUDA_HOME" "$1.nvlink" "${@:2}")
+    ours=$(device_link "$shim" "$1.warpld" "${@:2}" -Xnvlink --identity=nvlink)
+    if cmp -s "$ours" "$theirs"; then
+        echo "$1: linked; same bytes as nvlink's"
+    else
+        echo "$1: linked; DIFFERENT from nvlink's: $ours $theirs"
+        different=$((different + 1))
+    fi
+}
+
+# Host programs take nothing from the machine they run on but libc.
+host_link() { # name, nvcc arguments...
+    "$shim/bin/nvcc" -arch=$arch "${@:2}" -o "$out/programs/$1" \
+        -Xcompiler -static-libstdc++,-static-libgcc -Xlinker -s
+}
+
+tag_of() { [ -n "$*" ] && printf '.%s' "$(printf %s "$*" | tr -c 'a-zA-Z0-9\n' _)" || true; }
+
+each_program() { # command
+    local name sources options library
+    while IFS='|' read -r name sources options library; do
+        case $name in '#'* | '') continue ;; esac
+        read -r name <<<"$name"
+        # Options and lists are words on purpose.
+        # shellcheck disable=SC2086
+        "$1" "$name" "$(echo $sources)" "$(echo $options)" "$(echo $library)"
+    done <"$here/programs.txt"
+}
+
+list_objects() {
+    local source
+    for source in $2 $4; do echo "$source|$3"; done
+}
+
+build_program() {
+    local objects=() members=() source tag
+    tag=$(tag_of "$3")
+    for source in $2; do objects+=("$work/objects/$source$tag.o"); done
+    if [ -n "$4" ]; then
+        for source in $4; do members+=("$work/objects/$source$tag.o"); done
+        rm -f "$work/lib$1.a"
+        "$CUDA_HOME/bin/nvcc" -lib "${members[@]}" -o "$work/lib$1.a"
+        objects+=("-L$work" "-l$1")
+    fi
+    local options=()
+    case " $3 " in *" -G "*) options=(-g -G) ;; esac
+    compare "$1" "${objects[@]}" "${options[@]}"
+    host_link "$1" "${objects[@]}" "${options[@]}"
+}
+
+# Two device links in one program, as build systems make them for libraries.
+build_two_links() {
+    local o=$work/objects
+    compare two_links.first "$o/two_links_a.o" "$o/two_links_b.o"
+    compare two_links.second "$o/two_links_c.o" "$o/two_links_d.o"
+    compare two_links.main "$o/two_links_main.o"
+    local pair
+    for pair in "first a b" "second c d" "main main"; do
+        # shellcheck disable=SC2086
+        set -- $pair
+        local objects=() part
+        for part in "${@:2}"; do objects+=("$o/two_links_$part.o"); done
+        "$shim/bin/nvcc" -dlink -arch=$arch "${objects[@]}" -o "$work/two_links.$1.o"
+    done
+    g++ "$o"/two_links_{main,a,b,c,d}.o "$work"/two_links.{first,second,main}.o \
+        -L"$CUDA_HOME/lib64" -L"$CUDA_HOME/lib" -lcudadevrt -lcudart_static -lrt -lpthread -ldl \
+        -static-libstdc++ -static-libgcc -s -o "$out/programs/two_links"
+}
+
+compile_line() {
+    local options=${1#*|}
+    # shellcheck disable=SC2086
+    compile "${1%%|*}" "$(tag_of "$options")" $options
+}
+
+echo "compiling"
+export -f compile compile_line tag_of
+export here work arch CUDA_HOME
+{ each_program list_objects; printf 'two_links_%s|\n' main a b c d; } | sort -u |
+    xargs -P "$jobs" -d '\n' -I{} bash -euc 'compile_line "$1"' - {}
+each_program build_program
+build_two_links
+. "$here/ptx/build.sh"
+
+du -sh "$out" | cut -f1 | sed 's/^/out\/ takes /'
+if [ "$different" -gt 0 ]; then
+    echo "$different linked cubins differ from nvlink's"
+    exit 1
+fi

@@ -1,0 +1,5 @@
+// Second file of `asserts`.
+#include <cassert>
+__device__ void require(int value) {
+    assert(value > 0);
+}

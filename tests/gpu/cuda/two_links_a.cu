@@ -1,0 +1,10 @@
+// First link of `two_links`.
+#include "check.h"
+__device__ int answer(int x);
+static __global__ void ask(int *out, int x) { *out = answer(x); }
+int ask_first(int x) {
+    Buffer<int> out(1);
+    ask<<<1, 1>>>(out, x);
+    RAN();
+    return out.get()[0];
+}

@@ -1,0 +1,49 @@
+# Part of ../build.sh: links the modules written in PTX in several ways, and
+# lists the cubins with what their kernels must write.
+
+mkdir -p "$work/ptx"
+gcc -O1 -Wall "$here/ptx/loader.c" -o "$out/loader" -ldl -s
+list=$out/cubins/list.txt
+: >"$list"
+
+# One link by each linker; same bytes or it is counted.
+link_both() { # output, arguments...
+    "$CUDA_HOME/bin/nvlink" -arch=$arch "${@:2}" -o "$1.nvlink"
+    "$warpld" -arch=$arch --identity=nvlink "${@:2}" -o "$1.same"
+    "$warpld" -arch=$arch "${@:2}" -o "$1"
+    if ! cmp -s "$1.same" "$1.nvlink"; then
+        echo "${1##*/}: linked; DIFFERENT from nvlink's: $1.same $1.nvlink"
+        different=$((different + 1))
+    fi
+}
+
+link_all_ways() { # name, modules, shared bytes, values
+    local inputs=() reversed=() module way at=$work/ptx
+    for module in $2; do
+        "$CUDA_HOME/bin/ptxas" -c -arch=$arch "$here/ptx/$module.ptx" -o "$at/$module.cubin"
+        inputs+=("$at/$module.cubin")
+        reversed=("$at/$module.cubin" "${reversed[@]}")
+    done
+    rm -f "$at/lib$1.a"
+    ar rcs "$at/lib$1.a" "${inputs[@]:1}"
+    link_both "$at/$1.plain.cubin" "${inputs[@]}"
+    link_both "$at/$1.reversed.cubin" "${reversed[@]}"
+    link_both "$at/$1.debug.cubin" -g "${inputs[@]}"
+    link_both "$at/$1.preserved.cubin" --preserve-relocs "${inputs[@]}"
+    link_both "$at/$1.rela.cubin" --force-rela "${inputs[@]}"
+    link_both "$at/$1.used.cubin" --kernels-used=run "${inputs[@]}"
+    link_both "$at/$1.archive.cubin" "${inputs[0]}" "-L$at" "-l$1"
+    link_both "$at/$1.partial.cubin" -r "${inputs[@]}"
+    link_both "$at/$1.relinked.cubin" "$at/$1.partial.cubin"
+    for way in plain reversed debug preserved rela used archive relinked; do
+        cp "$at/$1.$way.cubin" "$out/cubins/"
+        echo "$1.$way $3 $4" >>"$list"
+    done
+    echo "$1: linked in nine ways"
+}
+
+while IFS='|' read -r name modules shared values; do
+    case $name in '#'* | '') continue ;; esac
+    # shellcheck disable=SC2086
+    link_all_ways "$(echo $name)" "$(echo $modules)" "$(echo $shared)" "$(echo $values)"
+done <"$here/ptx/programs.txt"
