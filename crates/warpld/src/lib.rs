@@ -5,6 +5,7 @@ pub mod builtins;
 pub mod callgraph;
 pub mod checks;
 pub mod cli;
+pub mod codes;
 pub mod compat;
 pub mod config;
 pub mod demangle;

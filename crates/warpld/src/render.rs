@@ -1,5 +1,6 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
+use crate::codes::advice;
 use crate::demangle::{demangle, readable};
 use crate::diag::{Diagnostic, Severity};
 use std::fmt::Write;
@@ -86,7 +87,7 @@ impl Renderer {
             let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
         }
         out.push('\n');
-        for note in source_names(diagnostic).iter().chain(&diagnostic.notes) {
+        for note in all_notes(diagnostic) {
             let mut lines = note.lines();
             let _ = writeln!(
                 out,
@@ -122,10 +123,24 @@ impl Renderer {
         if let Some(kernel) = &diagnostic.kernel {
             let _ = write!(out, ",\"kernel\":{}", json_string(kernel));
         }
-        let notes: Vec<_> = diagnostic.notes.iter().map(|note| json_string(note)).collect();
+        let notes: Vec<_> = diagnostic
+            .notes
+            .iter()
+            .map(String::as_str)
+            .chain(advice(diagnostic.code))
+            .map(json_string)
+            .collect();
         let _ = writeln!(out, ",\"notes\":[{}]}}", notes.join(","));
         out
     }
+}
+
+/// What is printed under a message: names, notes, advice.
+fn all_notes(diagnostic: &Diagnostic) -> Vec<String> {
+    let mut notes = source_names(diagnostic);
+    notes.extend(diagnostic.notes.iter().cloned());
+    notes.extend(advice(diagnostic.code).map(str::to_owned));
+    notes
 }
 
 /// The names that the message mentions, as they stand in the source.

@@ -19,3 +19,6 @@ pub use settings::{
     CallgraphNames, HostScript, LinkSettings, Request, SettingsError, SideOutputs, Target,
 };
 pub use table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
+
+#[cfg(test)]
+pub(crate) use tests::check_page;

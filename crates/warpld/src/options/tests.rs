@@ -268,7 +268,7 @@ fn help_names_every_documented_option() {
 
 /// Writes `text` to a file of the documentation when `WARPLD_BLESS` is set, and
 /// compares otherwise.
-fn check_page(name: &str, text: &str) {
+pub(crate) fn check_page(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(name);
     if std::env::var_os("WARPLD_BLESS").is_some() {
         std::fs::write(&path, text).unwrap();
