@@ -1,17 +1,29 @@
 //! The dialects of the device ELF, as data that the phases consult.
 
+use crate::object::Side;
 use cubin::Arch;
 
 /// Facts that differ between targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flavour {
     arch: Arch,
+    side: Side,
 }
 
 impl Flavour {
     /// The dialect of a target.
-    pub fn of(arch: Arch) -> Self {
-        Self { arch }
+    pub fn of(arch: Arch, side: Side) -> Self {
+        Self { arch, side }
+    }
+
+    /// Whether the link works on the Mercury side of its inputs.
+    pub fn is_mercury(self) -> bool {
+        self.side == Side::Mercury
+    }
+
+    /// Name of a function's own bank 2, without the function.
+    pub fn bank2_prefix(self) -> &'static [u8] {
+        if self.is_mercury() { b".nv.constant.optimizer." } else { b".nv.constant2." }
     }
 
     /// sm_90 on: `.nv.compat`, RELA only, no register count in `sh_info`.

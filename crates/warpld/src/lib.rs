@@ -20,6 +20,7 @@ pub mod layout;
 pub mod link;
 pub mod load;
 pub mod mentions;
+pub mod mercury;
 pub mod merge;
 pub mod object;
 pub mod options;

@@ -7,10 +7,10 @@ use crate::finalize::{self, Parts};
 use crate::flavour::Flavour;
 use crate::input::Inputs;
 use crate::merge::{self, Context};
-use crate::object::Object;
+use crate::object::{Object, Side};
 use crate::report::{self, LinkReport};
 use crate::{mentions, 
-    checks, compat, explain, layout, properties, reach, relocate, resolve, serialize, undefined,
+    checks, compat, explain, layout, mercury, properties, reach, relocate, resolve, serialize, undefined,
 };
 use rayon::prelude::*;
 
@@ -33,10 +33,12 @@ pub fn link(
     config: &Config,
     diags: &mut Diagnostics,
 ) -> Result<LinkOutput, Failed> {
-    let flavour = Flavour::of(config.arch);
+    // Whether the link works on Mercury or on machine code.
+    let side = mercury::side(inputs, config, diags).map_err(|error| fail(diags, error))?;
+    let flavour = Flavour::of(config.arch, side);
 
     // Read and check every image, in parallel.
-    let objects = parse(inputs, diags)?;
+    let objects = parse(inputs, side, diags)?;
     if flavour.has_compat() {
         compat::check(&objects, config.arch, diags);
     }
@@ -96,6 +98,11 @@ pub fn link(
     if diags.failed() {
         return Ok(LinkOutput { image: None, report });
     }
+    if side == Side::Mercury {
+        // Both halves of the file.
+        let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
+        return Ok(LinkOutput { image: Some(image), report });
+    }
     let plan = finalize::finalize(parts);
     report.map = config.report.then(|| report::collect_map(parts, &plan));
 
@@ -104,9 +111,13 @@ pub fn link(
     Ok(LinkOutput { image: Some(image), report })
 }
 
-fn parse<'a>(inputs: &'a Inputs<'_>, diags: &mut Diagnostics) -> Result<Vec<Object<'a>>, Failed> {
+fn parse<'a>(
+    inputs: &'a Inputs<'_>,
+    side: Side,
+    diags: &mut Diagnostics,
+) -> Result<Vec<Object<'a>>, Failed> {
     let parsed: Result<Vec<Object<'a>>, Diagnostic> =
-        inputs.images.par_iter().map(Object::parse).collect();
+        inputs.images.par_iter().map(|input| Object::parse(input, side)).collect();
     parsed.map_err(|error| fail(diags, error))
 }
 

@@ -4,7 +4,9 @@
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use cubin::consts::{shf, sto};
+use cubin::half::{self, Halves};
 use cubin::raw::Pair;
+use cubin::reloc::{self, RelocType};
 use cubin::{Cubin, FileType, SectionRef, SectionType, SymbolRef, SymbolType, info, note};
 use hashbrown::HashMap;
 use zerocopy::FromBytes;
@@ -12,6 +14,15 @@ use zerocopy::FromBytes;
 /// Index of an input in link order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
+
+/// Which side of its inputs a link works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Machine code, as all targets before sm_100 have it.
+    Machine,
+    /// Mercury, with the machine code made to follow.
+    Mercury,
+}
 
 /// What a section of an input is to the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +80,10 @@ pub struct CallGraphLists<'a> {
 pub struct Object<'a> {
     /// Name in messages.
     pub name: &'a str,
-    /// The file.
+    /// The file, or its Mercury side where both are linked.
     pub cubin: Cubin<'a>,
+    /// Both sides of a file with capsules.
+    pub halves: Option<Halves<'a>>,
     /// Class of every section.
     pub classes: Vec<SectionClass>,
     /// Call graph.
@@ -114,19 +127,25 @@ pub mod eiattr {
 
 impl<'a> Object<'a> {
     /// Reads an input; the error is ready to be shown.
-    pub fn parse(input: &'a LinkInput<'_>) -> Result<Self, Diagnostic> {
+    pub fn parse(input: &'a LinkInput<'_>, side: Side) -> Result<Self, Diagnostic> {
         let damaged = |what: &dyn std::fmt::Display| {
             Diagnostic::fatal(
                 "damaged-input",
                 format_args!("Input file '{}' is damaged: {what}", input.name),
             )
         };
-        let cubin = Cubin::parse(&input.image).map_err(|e| damaged(&e))?;
+        let file = Cubin::parse(&input.image).map_err(|e| damaged(&e))?;
+        let halves = match side {
+            Side::Machine => None,
+            Side::Mercury => Some(Halves::split(&file).map_err(|e| damaged(&e))?),
+        };
+        let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
         let classes = classify(&cubin).map_err(|e| damaged(&e))?;
         let mut object = Object {
             name: &input.name,
             whole_program: cubin.header().file_type == FileType::EWP,
             cubin,
+            halves,
             classes,
             callgraph: CallGraphLists::default(),
             prototypes: Vec::new(),
@@ -152,6 +171,24 @@ impl<'a> Object<'a> {
                 _ => self.owner(target),
             },
             _ => None,
+        }
+    }
+
+    /// The relocation type with this number, if the side that is linked can
+    /// have it.
+    pub fn reloc_type(&self, kind: u32) -> Option<&'static RelocType> {
+        match self.halves {
+            Some(_) => reloc::mercury(kind),
+            None => reloc::cuda(kind),
+        }
+    }
+
+    /// How far relocations of a section reach: its size, or for Mercury code
+    /// that of the decoded stream, which only the function's symbol tells.
+    pub fn reloc_limit(&self, section: u32) -> u64 {
+        match (&self.halves, self.classes.get(section as usize)) {
+            (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
+            _ => self.cubin.section(section).map_or(0, |s| s.size),
         }
     }
 
@@ -359,6 +396,9 @@ pub fn constant_bank(name: &[u8], kind: SectionType) -> Option<u8> {
     if let Some(bank) = kind.constant_bank() {
         return u8::try_from(bank).ok();
     }
+    if let Some((bank, _)) = half::mercury_bank(name) {
+        return Some(bank);
+    }
     let digits = name.strip_prefix(b".nv.constant")?;
     let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
     std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
@@ -385,4 +425,9 @@ pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
         symbol.kind(),
         SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
     )
+}
+
+/// Whether the symbol is an extern shared array of no given size.
+pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {
+    is_shared(symbol) && symbol.is_undefined() && symbol.size == 0
 }

@@ -32,6 +32,18 @@ pub mod kind {
     pub const UNIFIED_8_56: u32 = 111;
     pub const UNIFIED32_LO_32: u32 = 112;
     pub const UNIFIED32_HI_32: u32 = 113;
+    pub const MERCURY_ABS64: u32 = 0x10002;
+    pub const MERCURY_ABS32: u32 = 0x10003;
+    pub const MERCURY_ABS32_LO: u32 = 0x10005;
+    pub const MERCURY_ABS32_HI: u32 = 0x10006;
+    pub const MERCURY_UNUSED_CLEAR64: u32 = 0x1000e;
+    pub const MERCURY_8_0: u32 = 0x10010;
+    pub const MERCURY_UNIFIED: u32 = 0x10032;
+    pub const MERCURY_UNIFIED_32: u32 = 0x10033;
+    pub const MERCURY_UNIFIED_8_0: u32 = 0x10034;
+    pub const MERCURY_UNIFIED_8_56: u32 = 0x1003b;
+    pub const MERCURY_UNIFIED32_LO: u32 = 0x1003e;
+    pub const MERCURY_UNIFIED32_HI: u32 = 0x1003f;
 }
 
 /// A relocation of the output.
@@ -54,15 +66,29 @@ pub struct Patch {
     pub bank: u8,
 }
 
+/// One relocation of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The relocation section.
+    pub from: InputSection,
+    /// The entry's number there.
+    pub index: u32,
+}
+
 /// What became of the relocations for one output section.
 #[derive(Debug, Default)]
 pub struct SectionRelocs {
     /// Entries of the output relocation section.
     pub kept: Vec<OutReloc>,
+    /// Where the kept ones come from, in the same order.
+    pub kept_from: Vec<Source>,
     /// Changes of the target section.
     pub patches: Vec<Patch>,
-    /// Applied relocations, for `--preserve-relocs`.
-    pub resolved: Vec<OutReloc>,
+    /// Where the patches come from, in the same order.
+    pub patched_from: Vec<Source>,
+    /// Applied relocations with the input section they come from, for
+    /// `--preserve-relocs`.
+    pub resolved: Vec<(InputSection, OutReloc)>,
 }
 
 /// Outcome of all relocations, by output relocation section.
@@ -144,7 +170,7 @@ impl<'a> Relocator<'a, '_> {
             self.source(target, &place, &mut out)?;
         }
         out.kept.reverse();
-        out.resolved.reverse();
+        out.kept_from.reverse();
         Ok(out)
     }
 
@@ -156,14 +182,15 @@ impl<'a> Relocator<'a, '_> {
     ) -> Result<(), Diagnostic> {
         let input = &self.cx.objects[place.object.0 as usize];
         let Some(section) = input.cubin.section(place.from.section) else { return Ok(()) };
-        let Some(base) = self.merged.placement(place.object, section.info) else { return Ok(()) };
-        let size = input.cubin.section(section.info).map_or(0, |s| s.size);
-        debug_assert_eq!(base.section, target);
+        let Some(base) = self.base(place, section.info, target) else { return Ok(()) };
+        let size = input.reloc_limit(section.info);
         let lost = self.lost_data(place, section.info);
         let relocs =
             input.cubin.relocs(section).map_err(|e| self.error(place, "bad-relocation", &e))?;
-        for reloc in relocs {
-            let known = reloc::cuda(reloc.kind)
+        for (index, reloc) in relocs.into_iter().enumerate() {
+            let source = Source { from: place.from, index: index as u32 };
+            let known = input
+                .reloc_type(reloc.kind)
                 .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
             if reloc.offset.checked_add(known.span() as u64).is_none_or(|end| end > size) {
                 return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
@@ -173,29 +200,43 @@ impl<'a> Relocator<'a, '_> {
             }
             let relative = self.is_section_relative(place, &reloc);
             let addend = reloc.addend.unwrap_or(0);
-            let offset = base.offset + reloc.offset;
+            let offset = base + reloc.offset;
             match self.action(place, &reloc)? {
                 Action::Drop => {}
                 Action::Clear => {
+                    out.patched_from.push(source);
                     out.patches.push(Patch { offset, kind: reloc.kind, value: 0, bank: 0 })
                 }
                 Action::Keep { kind, symbol } => {
+                    out.kept_from.push(source);
                     out.kept.push(OutReloc { offset, kind, symbol, addend });
                 }
                 Action::Apply { value, bank, symbol } => {
                     let value = value.wrapping_add(addend as u64);
+                    out.patched_from.push(source);
                     out.patches.push(Patch { offset, kind: reloc.kind, value, bank });
                     if self.cx.config.preserve_relocs
                         && let Some(symbol) = symbol
                     {
                         // Relative to a section, the addend is the new offset.
                         let addend = if relative { value as i64 } else { addend };
-                        out.resolved.push(OutReloc { offset, kind: reloc.kind, symbol, addend });
+                        let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
+                        out.resolved.push((place.from, resolved));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Where the input section that is relocated lies in the target. A device
+    /// function's bank 2 lies at one offset in all kernels that have it.
+    fn base(&self, place: &Place<'_>, section: u32, target: SectionId) -> Option<u64> {
+        if let Some(base) = self.merged.placement(place.object, section) {
+            debug_assert_eq!(base.section, target);
+            return Some(base.offset);
+        }
+        self.layout.bank2.offset_of.get(&(place.object.0, section)).copied()
     }
 
     /// Extents of weak variables that lost against another weak one: nvlink
@@ -251,7 +292,7 @@ impl<'a> Relocator<'a, '_> {
             return Action::Drop;
         };
         let section = self.merged.section(at.section);
-        match reloc::cuda(reloc.kind).map(|t| t.handler) {
+        match reloc::by_number(reloc.kind).map(|t| t.handler) {
             Some(Handler::Linker | Handler::Either) => Action::Apply {
                 value: at.offset.wrapping_add(symbol.value),
                 bank: section.bank.unwrap_or(0),
@@ -272,14 +313,17 @@ impl<'a> Relocator<'a, '_> {
         reloc: &Reloc,
     ) -> Action {
         let live = self.cx.keeps(id);
-        let clears = matches!(reloc.kind, kind::UNUSED_CLEAR32 | kind::UNUSED_CLEAR64);
+        let clears = matches!(
+            reloc.kind,
+            kind::UNUSED_CLEAR32 | kind::UNUSED_CLEAR64 | kind::MERCURY_UNUSED_CLEAR64
+        );
         if is_weak_sensitive_debug(place.target_name) {
             let at = Sighting { object: place.object, symbol: symbol.index.0 };
             let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-            let repeated = !live && !symbol.is_undefined() && !self.is_first_definition(id, at);
-            if role == Role::Discarded || removed || repeated {
+            let outlived = !live && role == Role::Replaced && self.lost_to_weak(id, at);
+            if role == Role::Discarded || removed || outlived {
                 return Action::Drop;
             }
         }
@@ -292,11 +336,14 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    /// Removed functions are not compared: whatever their registers, the first
-    /// definition is the one that was seen.
-    fn is_first_definition(&self, id: SymbolId, at: Sighting) -> bool {
-        let replaced = self.cx.resolution.replaced.get(&id).and_then(|r| r.first()).copied();
-        replaced.or(self.cx.resolution.get(id).definition) == Some(at)
+    /// Whether the definition after this one was weak, too. (The debug data of a
+    /// removed function is cleared in the copy that a strong one replaced.)
+    fn lost_to_weak(&self, id: SymbolId, at: Sighting) -> bool {
+        let replaced = self.cx.resolution.replaced.get(&id).map_or(&[][..], |r| &r[..]);
+        let next = replaced.iter().skip_while(|r| **r != at).nth(1).copied();
+        let next = next.or(self.cx.resolution.get(id).definition);
+        let next = next.and_then(|at| self.cx.input_symbol(at));
+        next.is_some_and(|s| s.binding() == Binding::WEAK)
     }
 
     /// An alias is replaced by the function that owns its section.
@@ -321,6 +368,13 @@ impl<'a> Relocator<'a, '_> {
             kind::UNIFIED_8_0..=kind::UNIFIED_8_56 => number - kind::UNIFIED_8_0 + kind::R8_0,
             kind::UNIFIED32_LO_32 => kind::ABS32_LO_32,
             kind::UNIFIED32_HI_32 => kind::ABS32_HI_32,
+            kind::MERCURY_UNIFIED => kind::MERCURY_ABS64,
+            kind::MERCURY_UNIFIED_32 => kind::MERCURY_ABS32,
+            kind::MERCURY_UNIFIED_8_0..=kind::MERCURY_UNIFIED_8_56 => {
+                number - kind::MERCURY_UNIFIED_8_0 + kind::MERCURY_8_0
+            }
+            kind::MERCURY_UNIFIED32_LO => kind::MERCURY_ABS32_LO,
+            kind::MERCURY_UNIFIED32_HI => kind::MERCURY_ABS32_HI,
             _ => number,
         }
     }
@@ -336,7 +390,7 @@ impl<'a> Relocator<'a, '_> {
             return Ok(Action::Drop);
         }
         let mut out = self.merged.symbol_of[id.0 as usize];
-        let handler = reloc::cuda(reloc.kind).map(|t| t.handler);
+        let handler = reloc::by_number(reloc.kind).map(|t| t.handler);
         if matches!(handler, Some(Handler::Linker | Handler::Either)) {
             if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id) {
                 // Constants of device functions have no symbol in the output.
@@ -353,7 +407,7 @@ impl<'a> Relocator<'a, '_> {
                 }
             }
             if is_image(symbol) {
-                return Ok(self.image(id, out));
+                return Ok(self.image(id));
             }
             if is_internal(symbol) && symbol.is_undefined() {
                 // `.nv.ptx.const0.size` of libcudadevrt: unknown, all ones.
@@ -368,12 +422,12 @@ impl<'a> Relocator<'a, '_> {
 
     /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is
     /// 0 and the bank that of no section (0 - 0x64).
-    fn image(&self, id: SymbolId, symbol: Option<OutSymbolId>) -> Action {
+    fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            return Action::Apply { value: 0, bank: 0x1c, symbol };
+            return Action::Apply { value: 0, bank: 0x1c, symbol: None };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
-        Action::Apply { value, bank: 0, symbol }
+        Action::Apply { value, bank: 0, symbol: None }
     }
 
     /// The offset of a shared object. In a relocatable file local ones are

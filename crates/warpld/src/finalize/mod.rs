@@ -2,8 +2,8 @@
 //! numbers, and the bytes of everything the linker itself writes.
 
 mod records;
-mod symbols;
-mod tables;
+pub(crate) mod symbols;
+pub(crate) mod tables;
 
 use crate::layout::Layout;
 use crate::merge::{Content, Context, Merged, SectionId, Synthetic, align_up};
@@ -78,7 +78,7 @@ pub fn finalize(parts: Parts<'_, '_>) -> Plan {
 }
 
 /// Whether a section that is not made of attribute records remains.
-fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
+pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match &section.content {
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
@@ -105,7 +105,7 @@ fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
 }
 
 /// Size and alignment in the file.
-pub(super) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
+pub(crate) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
     let shared = &parts.layout.shared;
     if let Some(&extent) = shared.kernels.get(&id) {
         return extent;
@@ -119,7 +119,7 @@ pub(super) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// nvlink sorts sections into buckets and keeps creation order within each.
-fn order(parts: Parts<'_, '_>, contents: &[Option<Vec<u8>>], exists: &[bool]) -> Vec<SectionId> {
+pub(crate) fn order(parts: Parts<'_, '_>, contents: &[Option<Vec<u8>>], exists: &[bool]) -> Vec<SectionId> {
     let merged = parts.merged;
     let empty_info = |i: usize| {
         matches!(merged.sections[i].content, Content::Attributes(_))
@@ -133,7 +133,7 @@ fn order(parts: Parts<'_, '_>, contents: &[Option<Vec<u8>>], exists: &[bool]) ->
     order
 }
 
-fn bucket(merged: &Merged, id: SectionId) -> u32 {
+pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u32 {
     let s = merged.section(id);
     match s.kind {
         SectionType::STRTAB | SectionType::SYMTAB => 0,

@@ -6,7 +6,7 @@ use crate::object::is_shared;
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
-use cubin::{Binding, SymbolType};
+use cubin::{Binding, SectionType, SymbolType};
 
 /// Numbers of the output symbols.
 #[derive(Debug)]
@@ -46,7 +46,13 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
         Meaning::Section(section) => {
             let chunks =
                 matches!(merged.section(section).content, crate::merge::Content::Chunks(_));
-            exists[section.0 as usize] && !(chunks && super::extent(parts, section).0 == 0)
+            let is_shared = merged.section(section).kind == SectionType::CUDA_SHARED;
+            let size = if is_shared {
+                parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
+            } else {
+                super::extent(parts, section).0
+            };
+            exists[section.0 as usize] && !(chunks && size == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
         Meaning::DynamicInstance(_) => true,
@@ -91,7 +97,12 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
     }
 }
 
-fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u8, u32, u64, u64) {
+/// Info, other, section, value and size of a resolved symbol.
+pub fn symbol_fields(
+    parts: Parts<'_, '_>,
+    id: SymbolId,
+    index_of: &[u32],
+) -> (u8, u8, u32, u64, u64) {
     let cx = parts.cx;
     let symbol = cx.resolution.get(id);
     let at = symbol.definition.unwrap_or(symbol.first);
@@ -112,7 +123,7 @@ fn symbol_fields(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u8, u
     if is_shared(&input) {
         if relocatable {
             value = input.value;
-            if symbol.definition.is_none() {
+            if crate::object::is_dynamic_array(&input) {
                 section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }
         } else if address.is_some() {

@@ -13,7 +13,9 @@ pub use strings::StringRun;
 use crate::callgraph::{CallGraph, Callers, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
-use crate::object::{Object, ObjectId, SectionClass, constant_bank, is_internal, is_shared};
+use crate::object::{
+    Object, ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
+};
 use crate::mentions::Mentions;
 use crate::reach::{Pruning, Reach};
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
@@ -244,7 +246,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             }
             let defined = !symbol.is_undefined();
             match cx.resolution.role(id, at, defined) {
-                Role::Selected | Role::Replaced => self.function_definition(id, function, &symbol),
+                Role::Selected | Role::Replaced => {
+                    self.function_definition(id, function, object, &symbol);
+                }
                 Role::Reference => self.function_symbol(id, function, List::Global),
                 Role::Discarded => {}
             }
@@ -287,14 +291,20 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    fn function_definition(&mut self, id: SymbolId, function: FunctionId, symbol: &SymbolRef<'a>) {
+    fn function_definition(
+        &mut self,
+        id: SymbolId,
+        function: FunctionId,
+        object: ObjectId,
+        symbol: &SymbolRef<'a>,
+    ) {
         let list = match symbol.binding() {
             Binding::LOCAL | Binding::WEAK => List::Local,
             _ => List::Global,
         };
         self.function_symbol(id, function, list);
         if self.out.function_sections[function.0 as usize].text.is_some() {
-            self.forget_bank2(function);
+            self.replaced(id, function, object);
             return;
         }
         let cx = self.cx;
@@ -335,9 +345,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// The compiler's constants of a definition go with it when a better one
-    /// takes its place.
-    fn forget_bank2(&mut self, function: FunctionId) {
+    /// A better definition takes the place of the one so far: the compiler's
+    /// constants of that go, and, if it has relocations with addends, so do the
+    /// debug relocations against it that were read so far.
+    fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
+        let text = self.out.function_sections[function.0 as usize].text;
+        if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
+            self.out.debug_cut.insert(id, object);
+        }
         self.out.bank2.remove(&function);
         if let Some(section) = self.out.function_sections[function.0 as usize].constant2 {
             let section = &mut self.out.sections[section.0 as usize];
@@ -393,13 +408,13 @@ impl<'a, 'o> Merger<'a, 'o> {
             if defined && role != Role::Discarded && !self.is_stray(object, &symbol) {
                 self.section_of_symbol(object, &symbol);
             }
-            if symbol.is_undefined() && is_shared(&symbol) {
+            if is_dynamic_array(&symbol) {
                 self.common_shared();
             }
             if symbol.is_common() && !self.out.commons.contains(&id) {
                 self.out.commons.push(id);
             }
-            if self.is_emitted(id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
+            if self.is_emitted(object, id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
                 let local = defined && symbol.binding() != Binding::GLOBAL
                     || symbol.binding() == Binding::LOCAL;
                 self.named_symbol(id, if local { List::Local } else { List::Global });
@@ -422,17 +437,29 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Internal symbols never leave their object; shared-memory symbols do so
     /// only for debuggers.
-    fn is_emitted(&self, id: SymbolId, symbol: &SymbolRef<'_>) -> bool {
+    fn is_emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> bool {
         let config = self.cx.config;
         if config.relocatable {
-            return true;
+            return !self.is_lost_constant(object, symbol);
         }
         if is_shared(symbol) {
             let debug = config.debug && !config.suppress_debug_info;
             let shown = debug || (config.preserve_relocs && !symbol.is_undefined());
             return shown && self.cx.mentions.mentioned.contains(&id);
         }
-        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined())
+        // Compiler constants of device functions have no section of their own.
+        let placed = || self.out.placement(object, symbol.shndx).is_some();
+        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined() && placed())
+    }
+
+    /// The compiler's constants of a function that lost against another.
+    fn is_lost_constant(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
+        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
+        let owner = self.cx.owner(object, symbol.shndx);
+        bank2 && owner.is_some_and(|(id, at)| {
+            self.cx.resolution.role(id, at, true) == Role::Discarded
+        })
     }
 
     fn section_of_symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
@@ -457,10 +484,6 @@ impl<'a, 'o> Merger<'a, 'o> {
                     Some(&known) => known,
                     None => self.plain_section(input),
                 };
-                self.place(section, object, input);
-            }
-            SectionClass::CommonShared if self.cx.config.relocatable => {
-                let section = self.common_shared();
                 self.place(section, object, input);
             }
             SectionClass::CommonShared => {
@@ -543,12 +566,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             }
             SectionClass::KernelShared(_) => {
                 let Some(section) = sections.shared else { return };
-                if cx.config.relocatable {
-                    self.place(section, object, input);
-                } else {
-                    self.out.placements[object.0 as usize][input.index.0 as usize] =
-                        Some(Placement { section, offset: 0 });
-                }
+                self.out.placements[object.0 as usize][input.index.0 as usize] =
+                    Some(Placement { section, offset: 0 });
             }
             SectionClass::FunctionConstant { bank: 0, .. } => {
                 let section = self.per_function(sections.constant0, id, input, true);
@@ -726,7 +745,6 @@ impl<'a, 'o> Merger<'a, 'o> {
                         None => None,
                     };
                     if let Some(out) = out {
-                        self.note_replacement(id, at, out);
                         self.add_relocs(out, section, from, role == Role::Selected);
                     }
                 }
@@ -736,17 +754,6 @@ impl<'a, 'o> Merger<'a, 'o> {
                     }
                 }
             }
-        }
-    }
-
-    /// When a better definition arrives and `.rela.text.F` exists, nvlink drops
-    /// the debug relocations against F read so far.
-    fn note_replacement(&mut self, id: SymbolId, at: Sighting, text: SectionId) {
-        let replaced = self.cx.resolution.replaced.get(&id);
-        let Some(replaced) = replaced else { return };
-        let is_first = replaced.first() == Some(&at);
-        if !is_first && self.out.sections[text.0 as usize].rela.is_some() {
-            self.out.debug_cut.insert(id, at.object);
         }
     }
 
@@ -826,7 +833,8 @@ impl<'a, 'o> Merger<'a, 'o> {
     // ---- after the last input ------------------------------------------------
 
     fn closing_sections(&mut self) {
-        self.out.constant3 = self.by_name.get(&b".nv.constant3"[..]).copied();
+        let user = [&b".nv.constant3"[..], b".nv.constant.user"];
+        self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
         self.common_storage();
         let graph = NewSection::synthetic(
             b".nv.callgraph",
@@ -847,6 +855,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         self.entry_banks();
+        if self.cx.flavour.is_mercury() {
+            return;
+        }
         let action = NewSection::synthetic(
             b".nv.rel.action",
             SectionType::CUDA_RELOCINFO,
@@ -899,21 +910,31 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-        for &function in self.out.bank2.keys().rev() {
+        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
+        let mut functions: Vec<FunctionId> = self.out.bank2.keys().copied().collect();
+        functions.sort_by_key(by_text);
+        for &function in functions.iter().rev() {
             let mut entries = callers.entries_reaching(&[function]);
+            entries.sort_by_key(by_text);
             entries.reverse();
             self.out.bank2_users.push((function, entries));
         }
-        let users = self.out.bank2_users.clone();
-        for entry in users.into_iter().flat_map(|(_, entries)| entries) {
-            let sections = &self.out.function_sections[entry.0 as usize];
-            if sections.constant2.is_some() {
-                continue;
+        for (function, entries) in self.out.bank2_users.clone() {
+            for entry in entries {
+                let bank = self.entry_bank(entry);
+                self.copied_relocations(function, bank);
             }
-            let id = cx.graph.symbol(entry);
-            let name = cx.resolution.symbols[id.0 as usize].name;
-            let section = self.create(NewSection {
-                name: [b".nv.constant2.", name],
+        }
+    }
+
+    fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
+        if let Some(known) = self.out.function_sections[entry.0 as usize].constant2 {
+            return known;
+        }
+        let id = self.cx.graph.symbol(entry);
+        let name = self.cx.resolution.symbols[id.0 as usize].name;
+        let section = self.create(NewSection {
+                name: [self.cx.flavour.bank2_prefix(), name],
                 kind: SectionType::PROGBITS,
                 flags: shf::ALLOC | shf::INFO_LINK,
                 align: 0,
@@ -922,8 +943,28 @@ impl<'a, 'o> Merger<'a, 'o> {
                 has_symbol: true,
                 function: Some(id),
             });
-            self.out.sections[section.0 as usize].bank = Some(2);
-            self.out.function_sections[entry.0 as usize].constant2 = Some(section);
+        self.out.sections[section.0 as usize].bank = Some(2);
+        self.out.function_sections[entry.0 as usize].constant2 = Some(section);
+        section
+    }
+
+    /// Jump tables of Mercury code have relocations, which go where the table
+    /// is copied to.
+    fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
+        let objects = self.cx.objects;
+        for part in self.out.bank2.get(&function).cloned().unwrap_or_default() {
+            for (section, class) in objects[part.object.0 as usize].classified() {
+                if class != SectionClass::Reloc(part.section) || section.size == 0 {
+                    continue;
+                }
+                let relocs = self.reloc_section(bank, true);
+                let from = InputSection { object: part.object, section: section.index.0 };
+                if let Content::Relocs(_, sources) =
+                    &mut self.out.sections[relocs.0 as usize].content
+                {
+                    sources.push(from);
+                }
+            }
         }
     }
 }
