@@ -126,6 +126,7 @@ shipped() {
         python3 -m pip download --quiet --no-deps --dest "$wheels" nvidia-nvshmem-cu13 nvidia-nccl-cu13==2.27.7
     fi
     local wheel
+    mkdir -p "$work/wheels"
     for wheel in "$wheels"/*.whl; do
         [ -e "$wheel" ] && python3 -m zipfile -e "$wheel" "$work/wheels"
     done

@@ -11,7 +11,7 @@ mod pick;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::input::{Inputs, LinkInput};
 use crate::load::host_use::{HostSide, HostUse};
-use crate::load::{Ignored, Loaded, Source, Step};
+use crate::load::{Loaded, Source, Step};
 use cubin::{Arch, FileType, Header};
 use pick::Picked;
 use rayon::prelude::*;
@@ -70,8 +70,29 @@ pub struct Selected<'f> {
     pub inputs: Inputs<'f>,
     /// What to register.
     pub registration: Registration,
-    /// What was left out and why.
-    pub ignored: Vec<Ignored>,
+    /// All inputs in link order, with the reason where one has no part in the
+    /// link.
+    pub trace: Vec<Traced>,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Its name.
+    pub name: String,
+    /// Why it is not linked; `None` if it is.
+    pub ignored: Option<String>,
+}
+
+impl Selected<'_> {
+    /// One line per input, for `--trace`.
+    pub fn trace_text(&self) -> String {
+        let line = |traced: &Traced| match &traced.ignored {
+            None => format!("{}\n", traced.name),
+            Some(reason) => format!("{} (ignored: {reason})\n", traced.name),
+        };
+        self.trace.iter().map(line).collect()
+    }
 }
 
 /// The selection ended with a fatal message, which is in the diagnostics.
@@ -177,9 +198,9 @@ impl<'s, 'f> Selection<'s, 'f> {
             Step::Messages(list) => {
                 list.iter().try_for_each(|message| self.say(message.clone()))?
             }
-            Step::Ignored(ignored) => self.selected.ignored.push(ignored.clone()),
+            Step::Ignored(ignored) => self.trace(&ignored.name, Some(&ignored.reason)),
             Step::Source(source) if self.loaded.is_linked(source) => {
-                self.ignore(source, "an earlier device link has dealt with it");
+                self.trace(&source.name, Some("an earlier device link has dealt with it"));
             }
             Step::Source(source) if source.system_library => {
                 return self.system_library(source, side);
@@ -200,7 +221,7 @@ impl<'s, 'f> Selection<'s, 'f> {
                 *state = SystemLibrary::Unused;
             }
             self.dropped_system_library |= self.any_source;
-            self.ignore(source, "no function is missing that it could provide");
+            self.trace(&source.name, Some("no function is missing that it could provide"));
             return Ok(());
         }
         *state = SystemLibrary::Used;
@@ -214,9 +235,7 @@ impl<'s, 'f> Selection<'s, 'f> {
             return self.say(messages::after_system_library(&source.name));
         }
         self.any_source = true;
-        if let Some(reason) = picked.ignored {
-            self.ignore(source, &reason);
-        }
+        self.trace(&source.name, picked.ignored.as_deref().filter(|_| picked.images.is_empty()));
         if !(source.fatbin_file && picked.images.is_empty()) {
             self.register(source);
         }
@@ -279,9 +298,9 @@ impl<'s, 'f> Selection<'s, 'f> {
         selected
     }
 
-    fn ignore(&mut self, source: &Source<'f>, reason: &str) {
-        let ignored = Ignored { name: source.name.clone(), reason: reason.to_owned() };
-        self.selected.ignored.push(ignored);
+    fn trace(&mut self, name: &str, ignored: Option<&str>) {
+        let ignored = ignored.map(str::to_owned);
+        self.selected.trace.push(Traced { name: name.to_owned(), ignored });
     }
 
     fn say(&mut self, message: Diagnostic) -> Result<(), Stopped> {

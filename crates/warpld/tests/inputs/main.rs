@@ -9,6 +9,7 @@ mod images;
 mod make;
 mod matrix;
 mod scenarios;
+mod trace;
 
 use answer::Answer;
 use std::collections::BTreeMap;
