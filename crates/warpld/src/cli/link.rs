@@ -68,7 +68,7 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
     let loaded = files.scan();
     let options = select_options(settings);
     let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
-    let trace = settings.side.trace.then(|| trace::text(&loaded, &selected));
+    let trace = settings.side.trace.then(|| trace::text(&selected));
     let registration = selected.registration.clone();
     let (image, report) = match settings.target {
         Target::Virtual(_) => (None, None),

@@ -70,8 +70,7 @@ pub struct Selected<'f> {
     pub inputs: Inputs<'f>,
     /// What to register.
     pub registration: Registration,
-    /// All inputs in link order, with the reason where one has no part in the
-    /// link.
+    /// What became of all inputs, in link order.
     pub trace: Vec<Traced>,
 }
 
@@ -80,19 +79,10 @@ pub struct Selected<'f> {
 pub struct Traced {
     /// Its name.
     pub name: String,
-    /// Why it is not linked; `None` if it is.
+    /// How many images of it are linked.
+    pub images: usize,
+    /// Why none is, where there is no message about it.
     pub ignored: Option<String>,
-}
-
-impl Selected<'_> {
-    /// One line per input, for `--trace`.
-    pub fn trace_text(&self) -> String {
-        let line = |traced: &Traced| match &traced.ignored {
-            None => format!("{}\n", traced.name),
-            Some(reason) => format!("{} (ignored: {reason})\n", traced.name),
-        };
-        self.trace.iter().map(line).collect()
-    }
 }
 
 /// The selection ended with a fatal message, which is in the diagnostics.
@@ -198,9 +188,9 @@ impl<'s, 'f> Selection<'s, 'f> {
             Step::Messages(list) => {
                 list.iter().try_for_each(|message| self.say(message.clone()))?
             }
-            Step::Ignored(ignored) => self.trace(&ignored.name, Some(&ignored.reason)),
+            Step::Ignored(ignored) => self.trace(&ignored.name, 0, Some(&ignored.reason)),
             Step::Source(source) if self.loaded.is_linked(source) => {
-                self.trace(&source.name, Some("an earlier device link has dealt with it"));
+                self.trace(&source.name, 0, Some("an earlier device link has dealt with it"));
             }
             Step::Source(source) if source.system_library => {
                 return self.system_library(source, side);
@@ -221,7 +211,7 @@ impl<'s, 'f> Selection<'s, 'f> {
                 *state = SystemLibrary::Unused;
             }
             self.dropped_system_library |= self.any_source;
-            self.trace(&source.name, Some("no function is missing that it could provide"));
+            self.trace(&source.name, 0, Some("no function is missing that it could provide"));
             return Ok(());
         }
         *state = SystemLibrary::Used;
@@ -235,7 +225,8 @@ impl<'s, 'f> Selection<'s, 'f> {
             return self.say(messages::after_system_library(&source.name));
         }
         self.any_source = true;
-        self.trace(&source.name, picked.ignored.as_deref().filter(|_| picked.images.is_empty()));
+        let ignored = picked.ignored.as_deref().filter(|_| picked.images.is_empty());
+        self.trace(&source.name, picked.images.len(), ignored);
         if !(source.fatbin_file && picked.images.is_empty()) {
             self.register(source);
         }
@@ -298,9 +289,9 @@ impl<'s, 'f> Selection<'s, 'f> {
         selected
     }
 
-    fn trace(&mut self, name: &str, ignored: Option<&str>) {
+    fn trace(&mut self, name: &str, images: usize, ignored: Option<&str>) {
         let ignored = ignored.map(str::to_owned);
-        self.selected.trace.push(Traced { name: name.to_owned(), ignored });
+        self.selected.trace.push(Traced { name: name.to_owned(), images, ignored });
     }
 
     fn say(&mut self, message: Diagnostic) -> Result<(), Stopped> {

@@ -38,16 +38,22 @@ fn every_input_is_traced_in_order() {
         ("m.o", host("c", &["m2"]).bytes(&images)),
     ];
     select(&files, |selected| {
-        let text = selected.trace_text();
-        let lines: Vec<_> = text.lines().map(|l| l.rsplit('/').next().unwrap()).collect();
+        let trace: Vec<_> = selected
+            .trace
+            .iter()
+            .map(|t| {
+                let name = t.name.rsplit('/').next().unwrap();
+                (name, t.images, t.ignored.as_deref().unwrap_or_default())
+            })
+            .collect();
         let expected = [
-            "l.a:x.o",
-            "l.a:text (ignored: no format that carries device code)",
-            "l.a:old.o (ignored: nothing in it fits sm_90: it has sm_80)",
-            "plain.o (ignored: it has no device code)",
-            "m.o",
+            ("l.a:x.o", 1, ""),
+            ("l.a:text", 0, "no format that carries device code"),
+            ("l.a:old.o", 0, "nothing in it fits sm_90: it has sm_80"),
+            ("plain.o", 0, "it has no device code"),
+            ("m.o", 1, ""),
         ];
-        assert_eq!(lines, expected);
+        assert_eq!(trace, expected);
     });
 }
 
