@@ -1,0 +1,1 @@
+// main() comes from the library, which holds linked device code.

@@ -1,0 +1,2 @@
+__constant__ int factor = 3;
+__device__ int scale(int x) { return x * factor; }
