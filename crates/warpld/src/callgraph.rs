@@ -265,7 +265,10 @@ impl<'g> Callers<'g> {
             .functions
             .iter()
             .enumerate()
-            .map(|(f, &s)| resolution.get(s).entry && reach.is_live(FunctionId(f as u32)))
+            .map(|(f, &s)| {
+                let function = FunctionId(f as u32);
+                resolution.get(s).entry && reach.is_live(function) && !reach.is_pruned(function)
+            })
             .collect();
         Self {
             predecessors: graph.successors().reversed(),

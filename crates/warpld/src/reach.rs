@@ -26,6 +26,7 @@ pub enum Pruning {
 #[derive(Debug)]
 pub struct Reach {
     live: Vec<bool>,
+    pruned: Vec<bool>,
     /// What decided about kernels.
     pub pruning: Pruning,
 }
@@ -34,6 +35,12 @@ impl Reach {
     /// Whether the function is part of the output.
     pub fn is_live(&self, function: FunctionId) -> bool {
         self.live[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel nobody asked for. It may still be part of
+    /// the output (`--preserve-relocs` removes nothing), but counts for nothing.
+    pub fn is_pruned(&self, function: FunctionId) -> bool {
+        self.pruned[function.0 as usize]
     }
 
     /// Whether the symbol is data, or a function that is part of the output.
@@ -49,19 +56,26 @@ pub fn reach(
     host: Option<&HostReferences>,
     config: &Config,
 ) -> Reach {
-    if config.relocatable || config.debug || config.preserve_relocs {
-        return Reach { live: vec![true; graph.len()], pruning: Pruning::None };
+    let count = graph.len();
+    if config.relocatable || config.debug {
+        let (live, pruned) = (vec![true; count], vec![false; count]);
+        return Reach { live, pruned, pruning: Pruning::None };
     }
     let (pruning, wanted) = root_filter(host, config);
+    let mut pruned = vec![false; count];
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
     let mut work = Vec::new();
     for (f, &symbol) in graph.functions.iter().enumerate() {
         let symbol = resolution.get(symbol);
         let root = symbol.entry && wanted.matches(symbol.name, symbol.binding == Binding::LOCAL);
+        pruned[f] = symbol.entry && !root;
         if root {
             live[f] = true;
             work.push(f as u32);
         }
+    }
+    if config.preserve_relocs {
+        return Reach { live: vec![true; count], pruned, pruning };
     }
     while let Some(node) = work.pop() {
         for &next in graph.successors().of(node) {
@@ -75,7 +89,7 @@ pub fn reach(
         live[f] |= proto.is_some();
     }
     keep_undefined_callees(graph, resolution, &mut live);
-    Reach { live, pruning }
+    Reach { live, pruned, pruning }
 }
 
 fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {

@@ -10,6 +10,7 @@ use crate::relocate::OutReloc;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
 use cubin::{SectionType, relaction};
+use hashbrown::HashSet;
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
@@ -96,11 +97,14 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<OutReloc> {
         return Vec::new();
     };
     let target = parts.merged.section(target);
-    [target.rel, target.rela]
+    let mut all: Vec<_> = [target.rel, target.rela]
         .into_iter()
         .flatten()
-        .flat_map(|r| parts.relocated.sections[r.0 as usize].resolved.iter().copied())
-        .collect()
+        .flat_map(|r| &parts.relocated.sections[r.0 as usize].resolved)
+        .collect();
+    // Both kinds share one list, built by prepending in input order.
+    all.sort_by_key(|(from, _)| (from.object, from.section));
+    all.iter().rev().map(|(_, reloc)| *reloc).collect()
 }
 
 /// One entry per texture, sampler and surface handle, last offset first.
@@ -207,8 +211,9 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
     };
+    let once = parts.cx.config.relocatable;
     out.sentinel(-1);
-    out.by_function(both(&graph.calls), number);
+    out.by_function(both(&graph.calls), once, number);
     out.sentinel(-2);
     for &f in &parts.merged.function_order {
         if let Some(proto) = graph.address_taken[f.0 as usize] {
@@ -218,9 +223,9 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.sentinel(-3);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
     let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
-    out.by_function(indirect, number);
+    out.by_function(indirect, once, number);
     out.sentinel(-4);
-    out.by_function(both(&graph.takes_address), number);
+    out.by_function(both(&graph.takes_address), once, number);
     out.bytes
 }
 
@@ -240,12 +245,18 @@ impl PairList {
         self.push(0, list as u32);
     }
 
-    /// Functions in creation order, the entries of each in reverse input order.
+    /// Functions in creation order, the entries of each in reverse input order;
+    /// relocatable files have no entry twice.
     fn by_function(
         &mut self,
         mut list: Vec<(FunctionId, u32)>,
+        once: bool,
         number: impl Fn(FunctionId) -> u32,
     ) {
+        if once {
+            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            list.retain(|entry| seen.insert(*entry));
+        }
         list.reverse();
         list.sort_by_key(|(f, _)| *f);
         for (f, second) in list {

@@ -99,7 +99,11 @@ fn null_symbol_of_duplicates(cx: Context<'_, '_>, merged: &Merged, out: &mut Ban
     for sections in &merged.function_sections {
         let Some(bank) = sections.constant2 else { continue };
         let Content::Chunks(chunks) = &merged.section(bank).content else { continue };
-        for chunk in chunks.iter().skip(1) {
+        // A section that a duplicate alone brought about does not count.
+        if chunks.first().is_some_and(|c| is_duplicate(cx, c.from)) {
+            continue;
+        }
+        for chunk in chunks {
             if is_duplicate(cx, chunk.from)
                 && let Some(last) = last_internal_value(cx, chunk.from)
             {

@@ -3,9 +3,11 @@
 //! of it.
 
 use super::Layout;
+use super::shared::{DYNAMIC_ALIGN, is_dynamic};
+use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
-use crate::object::is_shared;
+use crate::object::{ObjectId, is_shared};
 use crate::resolve::SymbolId;
 use hashbrown::{HashMap, HashSet};
 
@@ -14,10 +16,9 @@ use hashbrown::{HashMap, HashSet};
 pub struct Instances {
     /// Start of the array, by kernel.
     pub start_of: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Static size of each shared section.
+    pub static_size: HashMap<SectionId, u64, foldhash::fast::FixedState>,
 }
-
-/// Alignment of dynamic arrays.
-const DYNAMIC_ALIGN: u64 = 16;
 
 /// Functions whose own code refers to a dynamic array.
 pub fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
@@ -25,46 +26,69 @@ pub fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast:
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
 
-fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
-    let symbol = cx.resolution.get(id);
-    symbol.definition.is_none() && cx.input_symbol(symbol.first).is_some_and(|s| is_shared(&s))
-}
-
 /// Sizes of shared-memory sections.
 pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
-    for &function in merged.instances.keys() {
-        if let Some(section) = merged.function_sections[function.0 as usize].shared {
-            let start = align_up(merged.section(section).size, DYNAMIC_ALIGN);
-            out.instances.start_of.insert(function, start);
-        }
+    let extents = static_extents(cx, merged);
+    let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
+    let declared = (0..cx.resolution.symbols.len() as u32).any(|i| is_dynamic(cx, SymbolId(i)));
+    let mut common_align = 0;
+    if let Some(section) = merged.common_shared {
+        let (size, align) = extent(section);
+        common_align = align;
+        let align = align.max(if declared { DYNAMIC_ALIGN } else { 0 });
+        out.extents.insert(section, padded(size, align));
+        out.instances.static_size.insert(section, size);
     }
+    let everywhere = declared && common_align >= DYNAMIC_ALIGN;
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function.0 as usize].shared else { continue };
-        let instance = out.instances.start_of.contains_key(&function);
-        resize(merged, section, instance, out);
-    }
-    if let Some(section) = merged.common_shared {
-        let count = cx.resolution.symbols.len() as u32;
-        let declared = (0..count).any(|i| is_dynamic(cx, SymbolId(i)));
-        let (size, align) = padded(
-            merged.section(section).size,
-            merged.section(section).align.max(if declared { DYNAMIC_ALIGN } else { 0 }),
-        );
-        out.extents.insert(section, (size, align));
+        let (size, align) = extent(section);
+        out.instances.static_size.insert(section, size);
+        if merged.instances.contains_key(&function) {
+            let (padded, align) = padded(size, align.max(DYNAMIC_ALIGN));
+            out.extents.insert(section, (align_up(padded, DYNAMIC_ALIGN), align));
+            out.instances.start_of.insert(function, align_up(size, DYNAMIC_ALIGN));
+        } else if size > 0 {
+            out.extents.insert(section, padded(size, align));
+        } else if everywhere {
+            out.extents.insert(section, padded(size, align.max(common_align)));
+        }
     }
 }
 
-fn resize(merged: &Merged, section: SectionId, instance: bool, out: &mut Layout) {
-    let (size, align) = (merged.section(section).size, merged.section(section).align);
-    if instance {
-        let (size, align) = padded(size, align.max(DYNAMIC_ALIGN));
-        out.extents.insert(section, (align_up(size, DYNAMIC_ALIGN), align));
-    } else if size > 0 {
-        out.extents.insert(section, padded(size, align));
+/// Size and alignment of the objects in each section, as if they were placed:
+/// largest alignment first.
+fn static_extents(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+) -> HashMap<SectionId, (u64, u64), foldhash::fast::FixedState> {
+    let mut objects: HashMap<SectionId, Vec<(u64, u64)>, foldhash::fast::FixedState> =
+        HashMap::default();
+    let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
+    for (i, input) in cx.objects.iter().enumerate() {
+        let object = ObjectId(i as u32);
+        for symbol in input.cubin.symbols().filter(|s| is_shared(s) && !s.is_undefined()) {
+            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            if let Some(place) = merged.placement(object, symbol.shndx)
+                && seen.insert(id)
+            {
+                objects.entry(place.section).or_default().push((symbol.value, symbol.size));
+            }
+        }
     }
+    let extent = |mut list: Vec<(u64, u64)>| {
+        alternating_merge_sort(&mut list, Ties::A, |(align, _)| std::cmp::Reverse(*align));
+        let (mut end, mut largest) = (0u64, 0);
+        for (align, size) in list {
+            end = align_up(end, align).saturating_add(size);
+            largest = largest.max(align);
+        }
+        (end, largest)
+    };
+    objects.into_iter().map(|(section, list)| (section, extent(list))).collect()
 }
 
 /// Quirk: a section no larger than its alignment grows by its alignment.
 fn padded(size: u64, align: u64) -> (u64, u64) {
-    (if size <= align { size + align } else { size }, align)
+    (if size <= align { size.saturating_add(align) } else { size }, align)
 }

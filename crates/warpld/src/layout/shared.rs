@@ -9,9 +9,12 @@
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Merged, SectionId, align_up};
-use crate::object::{ObjectId, SectionClass, is_shared};
+use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_shared};
 use crate::resolve::SymbolId;
 use hashbrown::{HashMap, HashSet};
+
+/// Alignment of dynamic arrays.
+pub const DYNAMIC_ALIGN: u64 = 16;
 
 /// Where shared memory objects are.
 #[derive(Debug, Default)]
@@ -77,7 +80,7 @@ fn collect_objects(
             }
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             if symbol.is_undefined() {
-                if cx.resolution.get(id).definition.is_none() && seen.insert(id) {
+                if is_dynamic(cx, id) && seen.insert(id) {
                     dynamic.push(id);
                 }
                 continue;
@@ -184,7 +187,10 @@ impl Planner<'_, '_> {
         let null = if self.cx.config.reserve_null_pointer { 4 } else { 0 };
         let reserved = self.reserved();
         let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
-            .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
+            .filter(|&f| {
+                self.merged.function_sections[f.0 as usize].shared.is_some()
+                    && !self.cx.reach.is_pruned(f)
+            })
             .collect();
         let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
         let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
@@ -213,7 +219,12 @@ impl Planner<'_, '_> {
                 let end = ends.get(&entry).copied().unwrap_or(0);
                 let align = aligns.get(&entry).copied().unwrap_or(self.group_align);
                 self.out.static_bytes.insert(entry, end);
-                self.out.kernels.insert(section, (end.saturating_add(reserved), align));
+                let size = end.saturating_add(reserved);
+                // Quirk: an empty section is kept only if its alignment is that of
+                // dynamic arrays, whether or not it has one.
+                if size > 0 || align == DYNAMIC_ALIGN {
+                    self.out.kernels.insert(section, (size, align));
+                }
             }
         }
         self.common_section(dynamic, reserved);
@@ -284,7 +295,8 @@ impl Planner<'_, '_> {
             ends.insert(entry, joint[&together.find(entry)]);
         }
         for (function, entries) in reaching {
-            let start = entries.first().map_or(0, |e| ends[e]);
+            // Code that no kernel reaches has no start: all ones.
+            let start = entries.first().map_or(u64::MAX, |e| ends[e]);
             self.out.dynamic_start.insert(function, start);
         }
         for &symbol in dynamic {
@@ -303,7 +315,8 @@ impl Planner<'_, '_> {
         if self.merged.common_shared.is_none() {
             return;
         }
-        let debug = self.cx.config.debug;
+        let config = self.cx.config;
+        let debug = (config.debug && !config.suppress_debug_info) || config.preserve_relocs;
         let used_dynamic = dynamic.iter().any(|s| self.cx.mentions.mentioned.contains(s));
         if debug && (self.group_align > 0 || used_dynamic) {
             let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
@@ -338,4 +351,12 @@ impl Together {
             self.parent.insert(b.max(a), a.min(b));
         }
     }
+}
+
+/// Whether the symbol is an array whose size the launch decides. (An undefined
+/// array with a size is a reference to somebody's static one.)
+pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    let symbol = cx.resolution.get(id);
+    let input = cx.input_symbol(symbol.first);
+    symbol.definition.is_none() && input.is_some_and(|s| is_dynamic_array(&s))
 }

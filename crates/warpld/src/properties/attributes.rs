@@ -76,9 +76,7 @@ pub fn propagate(
         Propagation { reader, properties, components, own, changes: Map::default() };
     propagation.moved_barriers();
     match properties.entries[..] {
-        [] => {
-            propagation.missing_sparse_masks();
-        }
+        [] => propagation.missing_sparse_masks(),
         [only] => propagation.single(only),
         _ => propagation.several(),
     }
@@ -133,22 +131,35 @@ impl Propagation<'_, '_> {
     }
 
     /// Where some functions have a SPARSE_MMA_MASK and some do not, those
-    /// without get 0x8000. Returns whether that was so.
-    fn missing_sparse_masks(&mut self) -> bool {
+    /// without get 0x8000.
+    fn missing_sparse_masks(&mut self) {
         let order = &self.reader.merged.function_order;
         let state = |f: &&FunctionId| self.own(**f).codes[sparse_slot()].map(|c| c.1);
         let any = order.iter().any(|f| state(&f).is_some_and(|key| key != Key::MISSING));
         let lacking: Vec<FunctionId> =
             order.iter().filter(|f| state(f) == Some(Key::MISSING)).copied().collect();
-        if !any || lacking.is_empty() {
-            return false;
+        if !any {
+            return;
         }
         for function in lacking {
+            // An alias counts for the function it stands for.
             let function = self.reader.section_owner(function);
+            if let Some((mask, _)) = &mut self.own[function.0 as usize].codes[sparse_slot()] {
+                *mask |= 0x8000;
+            }
             let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value: 0x8000 };
             self.change(function).tail.push(record);
         }
-        true
+    }
+
+    /// Quirk: with one kernel, masks are combined only if the link knows more
+    /// functions (removed and undefined ones count) than masks.
+    fn lacks_some_sparse_mask(&self) -> bool {
+        let with = |c: &&Contribution| {
+            c.codes[sparse_slot()].is_some_and(|(_, key)| key != Key::MISSING)
+        };
+        let count = self.own.iter().filter(with).count();
+        count > 0 && count < self.own.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
@@ -349,7 +360,8 @@ impl Propagation<'_, '_> {
     // ---- exactly one kernel -------------------------------------------------
 
     fn single(&mut self, entry: FunctionId) {
-        let mixed = self.missing_sparse_masks();
+        self.missing_sparse_masks();
+        let mixed = self.lacks_some_sparse_mask();
         let mut reached = Contribution::default();
         let mut fragments: Vec<u32> = Vec::new();
         for &function in &self.reader.merged.function_order {

@@ -62,7 +62,7 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
         .filter(|&f| {
             let symbol = cx.resolution.get(cx.graph.symbol(f));
-            symbol.entry && symbol.definition.is_some()
+            symbol.entry && symbol.definition.is_some() && !cx.reach.is_pruned(f)
         })
         .collect();
     let mut out = Properties { depth: Vec::new(), attributes: HashMap::default(), entries };
