@@ -176,17 +176,17 @@ impl Collector<'_, '_> {
         needed: &Needs,
         needs: &[Needs],
     ) -> KernelUse {
-        let culprit = |peak: Peak| {
-            let index = peak.function as usize;
-            (index != function.0 as usize).then_some(Culprit { value: peak.value, function: index })
+        let culprit = |peak: Peak, own: u32| {
+            let Peak { value, function } = peak;
+            (value > own).then_some(Culprit { value, function: function as usize })
         };
         KernelUse {
             name: node.name.clone(),
             index: function.0 as usize,
             registers: needed.registers.value,
-            registers_from: culprit(needed.registers),
+            registers_from: culprit(needed.registers, node.registers.unwrap_or(0)),
             barriers: needed.barriers.value,
-            barriers_from: culprit(needed.barriers),
+            barriers_from: culprit(needed.barriers, node.barriers),
             stack: if needed.recursive { 0 } else { needed.stack.into() },
             recursive: needed.recursive,
             deepest_chain: chain(function.0, needs, nodes.len()),

@@ -112,8 +112,10 @@ pub fn map_text(report: &LinkReport) -> String {
             let _ = writeln!(out, "{offset:>12}  {size:>10}      {section} of {file}");
         }
     }
-    out.push_str("\nRemoved functions\n");
-    for node in report.callgraph.iter().filter(|node| node.removed) {
+    for (index, node) in report.callgraph.iter().filter(|node| node.removed).enumerate() {
+        if index == 0 {
+            out.push_str("\nRemoved functions\n");
+        }
         let file = node.file.as_deref().unwrap_or("nowhere");
         let _ = writeln!(out, "{:>12}  {} from {file}", node.size, described(&node.name));
     }
