@@ -74,7 +74,12 @@ fn is_machine_side(s: &SectionRef<'_>) -> bool {
         s.kind,
         SectionType::SYMTAB | SectionType::REL | SectionType::RELA | SectionType::CUDA_INFO
     ) || s.flags & shf::EXECINSTR != 0
-        || s.kind.constant_bank() == Some(0)
+        || is_parameter_bank(s)
+}
+
+/// Whether the section is a kernel's parameter bank, which Mercury has not.
+pub fn is_parameter_bank(s: &SectionRef<'_>) -> bool {
+    s.kind.constant_bank() == Some(0) || s.name.starts_with(b".nv.constant0.")
 }
 
 fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {

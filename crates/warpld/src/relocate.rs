@@ -5,10 +5,11 @@
 //! Output lists are the reverse of input order, as nvlink prepends.
 
 use crate::callgraph::FunctionId;
+use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::Layout;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
-use crate::object::{ObjectId, is_image, is_internal, is_shared};
+use crate::object::{ObjectId, SectionClass, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::reloc::{self, Handler};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
@@ -322,7 +323,9 @@ impl<'a> Relocator<'a, '_> {
             let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-            let outlived = !live && role == Role::Replaced && self.lost_to_weak(id, at);
+            // The debug data of a removed function's replaced copy is cleared only
+            // if its code had no relocations.
+            let outlived = !live && role == Role::Replaced && self.has_text_relocs(at);
             if role == Role::Discarded || removed || outlived {
                 return Action::Drop;
             }
@@ -331,19 +334,16 @@ impl<'a> Relocator<'a, '_> {
             return if clears { Action::Clear } else { Action::Drop };
         }
         match self.merged.symbol_of[self.behind_alias(id).0 as usize] {
-            Some(symbol) if !clears => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
+            Some(symbol) if !clears => Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol },
             _ => Action::Drop,
         }
     }
 
-    /// Whether the definition after this one was weak, too. (The debug data of a
-    /// removed function is cleared in the copy that a strong one replaced.)
-    fn lost_to_weak(&self, id: SymbolId, at: Sighting) -> bool {
-        let replaced = self.cx.resolution.replaced.get(&id).map_or(&[][..], |r| &r[..]);
-        let next = replaced.iter().skip_while(|r| **r != at).nth(1).copied();
-        let next = next.or(self.cx.resolution.get(id).definition);
-        let next = next.and_then(|at| self.cx.input_symbol(at));
-        next.is_some_and(|s| s.binding() == Binding::WEAK)
+    /// Whether an input has relocations for a function's code.
+    fn has_text_relocs(&self, at: Sighting) -> bool {
+        let object = &self.cx.objects[at.object.0 as usize];
+        let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
+        object.classes.iter().any(|c| matches!(c, SectionClass::Reloc(t) if Some(*t) == text))
     }
 
     /// An alias is replaced by the function that owns its section.
@@ -355,28 +355,6 @@ impl<'a> Relocator<'a, '_> {
             cx.resolution.id(at.object, owner)
         });
         owner.unwrap_or(id)
-    }
-
-    /// Unified-table types become their plain counterparts in an executable.
-    fn final_kind(&self, number: u32) -> u32 {
-        if self.cx.config.relocatable {
-            return number;
-        }
-        match number {
-            kind::UNIFIED => kind::R64,
-            kind::UNIFIED_32 => kind::R32,
-            kind::UNIFIED_8_0..=kind::UNIFIED_8_56 => number - kind::UNIFIED_8_0 + kind::R8_0,
-            kind::UNIFIED32_LO_32 => kind::ABS32_LO_32,
-            kind::UNIFIED32_HI_32 => kind::ABS32_HI_32,
-            kind::MERCURY_UNIFIED => kind::MERCURY_ABS64,
-            kind::MERCURY_UNIFIED_32 => kind::MERCURY_ABS32,
-            kind::MERCURY_UNIFIED_8_0..=kind::MERCURY_UNIFIED_8_56 => {
-                number - kind::MERCURY_UNIFIED_8_0 + kind::MERCURY_8_0
-            }
-            kind::MERCURY_UNIFIED32_LO => kind::MERCURY_ABS32_LO,
-            kind::MERCURY_UNIFIED32_HI => kind::MERCURY_ABS32_HI,
-            _ => number,
-        }
     }
 
     fn object(
@@ -415,7 +393,7 @@ impl<'a> Relocator<'a, '_> {
             }
         }
         Ok(match out {
-            Some(symbol) => Action::Keep { kind: self.final_kind(reloc.kind), symbol },
+            Some(symbol) => Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol },
             None => Action::Drop,
         })
     }
@@ -470,6 +448,28 @@ impl<'a> Relocator<'a, '_> {
                 reloc.symbol.0
             ),
         )
+    }
+}
+
+/// Unified-table types become their plain counterparts in an executable.
+pub fn final_kind(config: &Config, number: u32) -> u32 {
+    if config.relocatable {
+        return number;
+    }
+    match number {
+        kind::UNIFIED => kind::R64,
+        kind::UNIFIED_32 => kind::R32,
+        kind::UNIFIED_8_0..=kind::UNIFIED_8_56 => number - kind::UNIFIED_8_0 + kind::R8_0,
+        kind::UNIFIED32_LO_32 => kind::ABS32_LO_32,
+        kind::UNIFIED32_HI_32 => kind::ABS32_HI_32,
+        kind::MERCURY_UNIFIED => kind::MERCURY_ABS64,
+        kind::MERCURY_UNIFIED_32 => kind::MERCURY_ABS32,
+        kind::MERCURY_UNIFIED_8_0..=kind::MERCURY_UNIFIED_8_56 => {
+            number - kind::MERCURY_UNIFIED_8_0 + kind::MERCURY_8_0
+        }
+        kind::MERCURY_UNIFIED32_LO => kind::MERCURY_ABS32_LO,
+        kind::MERCURY_UNIFIED32_HI => kind::MERCURY_ABS32_HI,
+        _ => number,
     }
 }
 

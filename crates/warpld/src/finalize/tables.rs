@@ -63,11 +63,22 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
         Synthetic::Symbols => Vec::new(),
         Synthetic::ToolNote => tool_note(parts),
         Synthetic::VersionNote => version_note(parts),
-        Synthetic::Compat => compat::merge(parts.cx.objects, parts.cx.config.arch),
+        Synthetic::Compat => compat(parts),
         Synthetic::CallGraph => callgraph(parts, numbering),
         Synthetic::Prototype => prototypes(parts, numbering),
         Synthetic::RelAction => relaction::linker_section(),
     }
+}
+
+fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
+    let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
+    let mut out = compat::merge(objects, arch);
+    if parts.cx.flavour.is_mercury() {
+        let has_code = parts.merged.function_sections.iter().any(|s| s.text.is_some());
+        let targets = if has_code { compat::fastpath_targets(objects, arch) } else { 0 };
+        compat::push_fastpath(targets, &mut out);
+    }
+    out
 }
 
 fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering) -> Vec<u8> {

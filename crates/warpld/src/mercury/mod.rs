@@ -1,13 +1,46 @@
 //! Links of capsule files (sm_100 on): the file with two halves.
+//!
+//! The link itself is done on the Mercury side of the inputs, by the same
+//! phases as any other. This phase then makes the machine-code side follow
+//! it, relocation by relocation and record by record, and lays out the file
+//! that has both. Decisions are taken once, on the Mercury side; the input's
+//! own machine code supplies the bytes.
 
+mod attributes;
+mod code;
+mod data;
+mod file;
+mod names;
+mod pairing;
+mod shape;
 mod side;
+mod symbols;
 
 pub use side::side;
 
 use crate::diag::Diagnostic;
 use crate::finalize::Parts;
+use data::MachinePlaces;
+use shape::Shape;
+
+/// What the parts of this phase share.
+pub(crate) struct Both<'a, 'o> {
+    parts: Parts<'a, 'o>,
+    shape: Shape,
+    places: MachinePlaces,
+}
 
 /// Writes both halves.
-pub fn write(_parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
-    Err(Diagnostic::fatal("unsupported-target", "Mercury code cannot be linked yet"))
+pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
+    let shape = shape::shape(parts);
+    let places = data::machine_places(parts);
+    let both = Both { parts, shape, places };
+    let sections = file::sections(&both)?;
+    file::assemble(&both, sections)
+}
+
+/// An input that contradicts itself.
+pub(crate) fn damaged(parts: Parts<'_, '_>, object: usize, what: &str) -> Diagnostic {
+    let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
+    Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))
 }

@@ -1,0 +1,79 @@
+//! `.nv.info.F` of the machine-code side, made from the Mercury side's.
+
+use super::Both;
+use crate::merge::{Content, SectionId};
+use crate::object::eiattr;
+use cubin::info::{self, Record};
+use hashbrown::HashMap;
+
+/// What the compiler tells the finalizer; no business of the driver's.
+const FINALIZER_OPTIONS: u8 = 0x5a;
+
+/// The records of one input function, by what the Mercury side says.
+#[derive(Default)]
+struct Translation<'a> {
+    /// Payloads that differ: offsets in code.
+    moved: HashMap<(u8, &'a [u8]), &'a [u8], foldhash::fast::FixedState>,
+    /// Records of the machine-code side only.
+    added: Vec<Record<'a>>,
+}
+
+/// The machine-code form of an attribute section.
+pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
+    let mercury = both.shape.contents[id.0 as usize].as_deref().unwrap_or_default();
+    if both.parts.merged.section(id).function.is_none() {
+        return mercury.to_vec();
+    }
+    let translation = translation(both, id);
+    let mut out = Vec::with_capacity(mercury.len());
+    for record in info::records(mercury).map_while(Result::ok) {
+        if record.code == FINALIZER_OPTIONS {
+            continue;
+        }
+        let moved = translation.moved.get(&(record.code, record.payload)).copied();
+        write(&record, moved.unwrap_or(record.payload), &mut out);
+    }
+    let bank = both.shape.banks.iter().find(|b| {
+        Some(b.kernel) == both.parts.merged.section(id).function
+    });
+    for record in &translation.added {
+        let mut payload = record.payload.to_vec();
+        if record.code == eiattr::PARAM_CBANK
+            && let (Some(word), Some(bank)) = (payload.get_mut(..4), bank)
+        {
+            word.copy_from_slice(&bank.symbol.to_le_bytes());
+        }
+        write(record, &payload, &mut out);
+    }
+    out
+}
+
+fn write(record: &Record<'_>, payload: &[u8], out: &mut Vec<u8>) {
+    let value = if payload.is_empty() { record.value } else { payload.len() as u16 };
+    Record { payload, value, ..*record }.write(out);
+}
+
+fn translation<'a>(both: &Both<'a, '_>, id: SectionId) -> Translation<'a> {
+    let mut out = Translation::default();
+    let Content::Attributes(sources) = &both.parts.merged.section(id).content else { return out };
+    for from in sources {
+        let object = &both.parts.cx.objects[from.object.0 as usize];
+        let Some(halves) = &object.halves else { continue };
+        let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
+        let machine = halves.twin(from.section).map_or(&[][..], |s| s.data);
+        let mut rest: Vec<Record<'a>> = records(machine);
+        for record in records(mercury) {
+            let Some(at) = rest.iter().position(|r| r.code == record.code) else { continue };
+            let twin = rest.remove(at);
+            if twin.payload != record.payload {
+                out.moved.insert((record.code, record.payload), twin.payload);
+            }
+        }
+        out.added = rest;
+    }
+    out
+}
+
+fn records(data: &[u8]) -> Vec<Record<'_>> {
+    info::records(data).map_while(Result::ok).collect()
+}

@@ -1,0 +1,127 @@
+//! Code on both sides: machine code with its relocations applied, and the
+//! capsules that say what Mercury knows beyond it.
+
+use super::data::{self, PairCache};
+use super::{Both, damaged};
+use crate::diag::Diagnostic;
+use crate::merge::SectionId;
+use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
+use cubin::reloc;
+
+/// Bytes of a machine instruction.
+const INSTRUCTION: u64 = 16;
+
+/// The machine code of a function.
+pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    let chunks = both.parts.layout.chunks(both.parts.merged, id);
+    let Some(chunk) = chunks.first() else { return Ok(Vec::new()) };
+    let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+    let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
+    let mut bytes = twin.map_or(&[][..], |t| t.data).to_vec();
+    data::patch_machine(both, id, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// A function's capsule, for machine code in section `text`.
+pub fn capsule(both: &Both<'_, '_>, id: SectionId, text: u32) -> Result<Vec<u8>, Diagnostic> {
+    let parts = both.parts;
+    let chunks = parts.layout.chunks(parts.merged, id);
+    let Some(chunk) = chunks.first() else { return Ok(Vec::new()) };
+    let object = chunk.from.object.0 as usize;
+    let bad = |what: &dyn std::fmt::Display| damaged(parts, object, &what.to_string());
+    let input = parts.cx.objects[object].cubin.section(chunk.from.section);
+    let input = input.map_or(&[][..], |s| s.data);
+    let parsed = Capsule::parse(input).map_err(|e| bad(&e))?;
+    let twin = parts.cx.objects[object].halves.as_ref().and_then(|h| h.twin(chunk.from.section));
+    let size = twin.map_or(0, |t| t.size);
+    if parsed.sass_instructions().checked_mul(INSTRUCTION as i64) != i64::try_from(size).ok() {
+        return Err(bad(&format_args!(
+            "capsule of {} instructions for {size:#x} bytes of code",
+            parsed.sass_instructions()
+        )));
+    }
+    let mut bytes = input.to_vec();
+    if let Some(word) = bytes.get_mut(..4) {
+        word.copy_from_slice(&text.to_le_bytes());
+    }
+    patch_items(both, id, &parsed, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// A whole Mercury instruction in a capsule.
+struct Stored {
+    /// First machine instruction it stands for, and how many.
+    first: u64,
+    count: u64,
+    /// Place in the capsule.
+    offset: usize,
+    size: usize,
+}
+
+/// The instructions a capsule stores whole.
+fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
+    let mut offset = capsule.mask.len()
+        + match capsule.header {
+            CapsuleHeader::Long(_) => 12,
+            CapsuleHeader::Short => 8,
+        };
+    let mut items = capsule.items.iter();
+    let mut first = 0;
+    let mut out = Vec::new();
+    for i in 0..capsule.count {
+        if capsule.is_sass_only(i) {
+            first += 1;
+            continue;
+        }
+        let Some(item) = items.next() else { break };
+        offset += if item.expands_to.is_some() { 2 } else { 0 };
+        let (size, count) = match item.form {
+            ItemForm::Full(bytes) | ItemForm::Short(bytes) => {
+                (bytes.len(), u64::from(item.expands_to.unwrap_or(1)))
+            }
+            ItemForm::Filler(n) => (2, u64::from(n)),
+        };
+        if matches!(item.form, ItemForm::Full(_)) {
+            out.push(Stored { first, count, offset, size });
+        }
+        offset += size;
+        first += count;
+    }
+    out
+}
+
+/// Writes resolved values into instructions that the capsule stores. A long
+/// instruction has its relocated field in the second half, at the same distance
+/// from its start as in a short one (seen: constant offsets at +0xc).
+fn patch_items(
+    both: &Both<'_, '_>,
+    id: SectionId,
+    capsule: &Capsule<'_>,
+    bytes: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let Some(relocs) = both.parts.merged.section(id).rela else { return Ok(()) };
+    let relocs = &both.parts.relocated.sections[relocs.0 as usize];
+    if relocs.patches.is_empty() {
+        return Ok(());
+    }
+    let stored = stored(capsule);
+    let mut pairs = PairCache::default();
+    for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
+        let Some((mercury, Some(machine))) = pairs.get(both, *source)? else { continue };
+        let instruction = machine.offset / INSTRUCTION;
+        let after = stored.partition_point(|s| s.first <= instruction);
+        let Some(item) = after.checked_sub(1).and_then(|i| stored.get(i)) else { continue };
+        if instruction >= item.first + item.count {
+            continue;
+        }
+        let half = if item.size == 32 { 16 } else { 0 };
+        let at = item.offset + half + (mercury.offset % INSTRUCTION) as usize;
+        let end = item.offset + item.size;
+        let field = reloc::mercury(patch.kind).map(|t| t.fields);
+        if let (Some(fields), Some(place)) = (field, bytes.get_mut(at..end)) {
+            reloc::patch(fields, place, patch.value, patch.bank.into())
+                .map_err(|e| Diagnostic::fatal("bad-relocation", e))?;
+        }
+    }
+    Ok(())
+}

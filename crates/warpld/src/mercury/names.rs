@@ -1,0 +1,94 @@
+//! Names: one section name table and one string table serve both halves.
+
+use super::Both;
+use crate::merge::{Content, SectionId, StringRun};
+use cubin::half;
+
+/// The two string tables.
+#[derive(Debug)]
+pub struct Names {
+    /// `.shstrtab`.
+    pub section_names: Vec<u8>,
+    /// `.strtab`.
+    pub strings: Vec<u8>,
+    /// Bytes left free after `.strtab`, see [`reserve`].
+    pub reserved: u64,
+    /// Name of each parameter bank, in both tables.
+    pub banks: Vec<(u32, u32)>,
+    /// Name of each section of the Mercury side.
+    pub mercury: Vec<u32>,
+    /// Name of `.nv.merc.symtab`.
+    pub mercury_symtab: u32,
+    /// Machine-code names of section symbols, by section.
+    pub bank_symbols: Vec<(SectionId, u32)>,
+}
+
+/// Makes both tables. The names that the link mentioned come first; banks that
+/// Mercury calls by name are renamed in place, the shorter name followed by
+/// zeros.
+pub fn names(both: &Both<'_, '_>) -> Names {
+    let (parts, shape) = (both.parts, &both.shape);
+    let merged = parts.merged;
+    let mut section_names = [&[0][..], merged.section_names.bytes()].concat();
+    let mut strings = [&[0][..], merged.names.bytes()].concat();
+    let mut bank_symbols = Vec::new();
+    let mut reserved = 0;
+    for &id in &shape.machine {
+        let name = merged.section_name(id);
+        let Some(short) = machine_name(name) else { continue };
+        reserved += reserve(&merged.section(id).content, name, &short);
+        let at = merged.section(id).name as usize;
+        if let Some(slot) = section_names.get_mut(at..at + name.len()) {
+            slot.fill(0);
+            slot[..short.len()].copy_from_slice(&short);
+        }
+        if merged.section(id).symbol.is_some() {
+            bank_symbols.push((id, append(&mut strings, &short)));
+        }
+    }
+    let mut more = StringRun::default();
+    let base = section_names.len() as u32;
+    let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
+    let mut banks = Vec::new();
+    for bank in &shape.banks {
+        let name = kernel_name(bank.kernel);
+        let in_strings = append(&mut strings, &[b".nv.constant0.", name].concat());
+        banks.push((base + more.add([b".nv.constant0.", name]), in_strings));
+    }
+    let mercury = shape.mercury.iter().map(|&id| {
+        let name = merged.section_name(id);
+        let prefix: &[u8] = match super::shape::text_function(parts, id) {
+            Some(_) => b".nv.capmerc",
+            None => b".nv.merc",
+        };
+        base + more.add([prefix, name])
+    });
+    let mercury = mercury.collect();
+    let mercury_symtab = base + more.add([b".nv.merc.symtab", b""]);
+    section_names.extend_from_slice(more.bytes());
+    Names { section_names, strings, reserved, banks, mercury, mercury_symtab, bank_symbols }
+}
+
+/// The room that the renamed section once asked for in the string table: what
+/// the longer name of a bank has more, and for the relocations of a bank the
+/// whole name, which no symbol needs in the end.
+fn reserve(content: &Content, name: &[u8], short: &[u8]) -> u64 {
+    match content {
+        Content::Relocs(..) => short.len() as u64 + 1,
+        _ => (name.len() - short.len()) as u64,
+    }
+}
+
+/// The name of a Mercury bank, or of its relocations, on the machine-code side.
+fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
+    let (bank, rest) = half::mercury_bank(name)?;
+    let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;
+    Some([prefix, bank.to_string().as_bytes(), rest].concat())
+}
+
+fn append(table: &mut Vec<u8>, name: &[u8]) -> u32 {
+    let at = table.len() as u32;
+    table.extend_from_slice(name);
+    table.push(0);
+    at
+}

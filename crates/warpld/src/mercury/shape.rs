@@ -1,0 +1,123 @@
+//! Which sections the two halves have, and their numbers.
+
+use crate::finalize::{self, Numbering, Parts, symbols, tables};
+use crate::merge::{Content, SectionId};
+use crate::resolve::SymbolId;
+use cubin::half;
+
+/// A kernel's parameter bank, which only machine code has.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterBank {
+    /// The kernel.
+    pub kernel: SymbolId,
+    /// Its code.
+    pub text: SectionId,
+    /// Index of the bank in the output.
+    pub index: u32,
+    /// Number of its section symbol.
+    pub symbol: u32,
+}
+
+/// Sections and their numbers.
+#[derive(Debug)]
+pub struct Shape {
+    /// Symbol numbers of both tables.
+    pub numbering: Numbering,
+    /// Tables of the Mercury side, by section.
+    pub contents: Vec<Option<Vec<u8>>>,
+    /// Sections of the machine-code side in file order.
+    pub machine: Vec<SectionId>,
+    /// Parameter banks, which follow them.
+    pub banks: Vec<ParameterBank>,
+    /// Sections of the Mercury side in file order.
+    pub mercury: Vec<SectionId>,
+    /// Number of each section on the machine-code side.
+    pub machine_index: Vec<u32>,
+    /// Number on the Mercury side: that of the twin where there is one.
+    pub mercury_index: Vec<u32>,
+    /// Number of `.nv.merc.symtab`.
+    pub mercury_symtab: u32,
+}
+
+/// Decides about sections and numbers.
+pub fn shape(parts: Parts<'_, '_>) -> Shape {
+    let count = parts.merged.sections.len();
+    let exists: Vec<bool> =
+        (0..count).map(|i| finalize::exists(parts, SectionId(i as u32))).collect();
+    let numbering = symbols::number(parts, &exists);
+    let contents = tables::contents(parts, &numbering, &exists);
+    let machine = finalize::order(parts, &contents, &exists);
+    let mut machine_index = vec![0; count];
+    for (i, id) in machine.iter().enumerate() {
+        machine_index[id.0 as usize] = i as u32 + 1;
+    }
+    let banks = parameter_banks(parts, &machine, &numbering);
+    let mercury = mercury_order(parts, &machine);
+    let mut mercury_index = machine_index.clone();
+    let first = (machine.len() + banks.len()) as u32 + 1;
+    for (i, id) in mercury.iter().enumerate() {
+        mercury_index[id.0 as usize] = first + i as u32;
+    }
+    let mercury_symtab = first + mercury.len() as u32;
+    Shape {
+        numbering,
+        contents,
+        machine,
+        banks,
+        mercury,
+        machine_index,
+        mercury_index,
+        mercury_symtab,
+    }
+}
+
+/// One bank per kernel, in the order of the kernels' code.
+fn parameter_banks(
+    parts: Parts<'_, '_>,
+    machine: &[SectionId],
+    numbering: &Numbering,
+) -> Vec<ParameterBank> {
+    let kernels = machine.iter().filter_map(|&text| {
+        let kernel = text_function(parts, text)?;
+        parts.cx.resolution.get(kernel).entry.then_some((kernel, text))
+    });
+    let (index, symbol) = (machine.len() as u32 + 1, numbering.order.len() as u32 + 1);
+    let bank = |(i, (kernel, text))| {
+        let i = i as u32;
+        ParameterBank { kernel, text, index: index + i, symbol: symbol + i }
+    };
+    kernels.enumerate().map(bank).collect()
+}
+
+/// The function whose code the section is.
+pub fn text_function(parts: Parts<'_, '_>, id: SectionId) -> Option<SymbolId> {
+    let symbol = parts.merged.section(id).function?;
+    let function = parts.cx.graph.function(symbol)?;
+    (parts.merged.function_sections[function.0 as usize].text == Some(id)).then_some(symbol)
+}
+
+/// Capsules come first, then the twins in the order of the machine-code side.
+fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
+    let is_text = |id: &SectionId| text_function(parts, *id).is_some();
+    let texts = machine.iter().copied().filter(is_text);
+    let others = machine.iter().copied().filter(|id| !is_text(id) && is_twinned(parts, *id));
+    texts.chain(others).collect()
+}
+
+/// Whether both sides have the section.
+fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match &section.content {
+        Content::Attributes(_) | Content::Relocs(..) => true,
+        Content::Chunks(chunks) => {
+            section.bank.is_some()
+                || chunks.iter().any(|chunk| {
+                    let object = &parts.cx.objects[chunk.from.object.0 as usize];
+                    let input =
+                        object.halves.as_ref().and_then(|h| h.sass.section(chunk.from.section));
+                    input.is_some_and(half::is_mercury)
+                })
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,141 @@
+//! The two symbol tables, equal but for what each half says about code, data
+//! and banks; the machine-code one ends with the parameter banks.
+
+use super::Both;
+use super::names::Names;
+use crate::finalize::symbols::{entry, symbol_fields};
+use crate::merge::{Meaning, OutSymbolId};
+use crate::resolve::SymbolId;
+use cubin::consts::shn;
+use cubin::raw::Sym64;
+use cubin::{Binding, SymbolType};
+use zerocopy::IntoBytes;
+
+/// A symbol table and the index after its last local symbol.
+#[derive(Debug)]
+pub struct Table {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// `sh_info`.
+    pub info: u32,
+}
+
+/// `.nv.merc.symtab`.
+pub fn mercury(both: &Both<'_, '_>) -> Table {
+    table(both, |id| {
+        let merged = both.parts.merged;
+        let index = &both.shape.mercury_index;
+        let mut symbol = entry(both.parts, id, merged.symbols[id.0 as usize].name, index);
+        if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning {
+            as_in_object(both, known, &mut symbol);
+        }
+        symbol
+    })
+}
+
+/// `.symtab`.
+pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
+    let merged = both.parts.merged;
+    let mut out = table(both, |id| {
+        let known = &merged.symbols[id.0 as usize];
+        let renamed = match known.meaning {
+            Meaning::Section(section) => names.bank_symbols.iter().find(|b| b.0 == section),
+            _ => None,
+        };
+        let name = renamed.map_or(known.name, |b| b.1);
+        let mut symbol = entry(both.parts, id, name, &both.shape.machine_index);
+        if let Meaning::Symbol(known) = known.meaning {
+            as_machine_code(both, known, &mut symbol);
+        }
+        symbol
+    });
+    for (bank, name) in both.shape.banks.iter().zip(&names.banks) {
+        let symbol = Sym64 {
+            st_name: name.1.into(),
+            st_info: SymbolType::SECTION.0,
+            st_shndx: index16(bank.index).into(),
+            ..Sym64::default()
+        };
+        out.bytes.extend_from_slice(symbol.as_bytes());
+        out.info = (out.bytes.len() / size_of::<Sym64>()) as u32;
+    }
+    out
+}
+
+fn table(both: &Both<'_, '_>, symbol: impl Fn(OutSymbolId) -> Sym64) -> Table {
+    let order = &both.shape.numbering.order;
+    let null = Sym64 { st_value: both.parts.layout.null_value.into(), ..Sym64::default() };
+    let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
+    bytes.extend_from_slice(null.as_bytes());
+    let mut info = 1;
+    for (i, &id) in order.iter().enumerate() {
+        let symbol = symbol(id);
+        if Binding(symbol.st_info >> 4) == Binding::LOCAL {
+            info = i as u32 + 2;
+        }
+        bytes.extend_from_slice(symbol.as_bytes());
+    }
+    Table { bytes, info }
+}
+
+/// The Mercury side keeps the form that symbols have in objects, also in an
+/// executable; the reserved shared memory has no value there.
+fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
+    let parts = both.parts;
+    let known = parts.cx.resolution.get(id);
+    let Some(input) = parts.cx.input_symbol(known.definition.unwrap_or(known.first)) else {
+        return;
+    };
+    symbol.st_other = input.other;
+    if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
+        symbol.st_info = symbol.st_info & 0xf0 | data_type(both, id, input.kind()).0;
+    }
+    if is_reserved(known.name) {
+        symbol.st_value = 0.into();
+    }
+}
+
+/// Data that nobody defined has the object's type on both sides.
+fn data_type(both: &Both<'_, '_>, id: SymbolId, input: SymbolType) -> SymbolType {
+    let known = both.parts.cx.resolution.get(id);
+    match both.parts.cx.config.relocatable && known.definition.is_none() {
+        true => input,
+        false => SymbolType::CUDA_OBJECT,
+    }
+}
+
+fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
+    let parts = both.parts;
+    let known = parts.cx.resolution.get(id);
+    let at = known.definition.unwrap_or(known.first);
+    let object = &parts.cx.objects[at.object.0 as usize];
+    let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
+    if known.function {
+        // Numbering is the same in both tables of an input.
+        if let Some(twin) = twin.filter(|t| t.kind() == SymbolType::FUNC) {
+            symbol.st_size = twin.size.into();
+        }
+        return;
+    }
+    if known.definition.is_none()
+        && known.common.is_none()
+        && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
+    {
+        let input = parts.cx.input_symbol(at).map_or(SymbolType::OBJECT, |s| s.kind());
+        symbol.st_info = symbol.st_info & 0xf0 | data_type(both, id, input).0;
+    }
+    if is_reserved(known.name)
+        && let Some(twin) = twin
+    {
+        let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
+        symbol.st_value = value.max(twin.value).into();
+    }
+}
+
+fn is_reserved(name: &[u8]) -> bool {
+    name.starts_with(b".nv.reservedSmem.")
+}
+
+fn index16(index: u32) -> u16 {
+    u16::try_from(index).unwrap_or(shn::XINDEX as u16)
+}
