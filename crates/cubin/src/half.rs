@@ -39,14 +39,21 @@ impl<'a> Halves<'a> {
         for section in sections.iter().filter(|s| is_mercury(s)) {
             twin[section.index.0 as usize] = find_twin(file, section)?;
         }
-        let mut hidden = vec![false; sections.len()];
-        for &section in twin.iter().filter(|&&t| t != 0) {
-            hidden[section as usize] = true;
+        // Sections that belong to code (`.nv.shared.K`) name the machine code's.
+        let mut behind = vec![0; sections.len()];
+        for (section, &twin) in twin.iter().enumerate() {
+            if let Some(place) = behind.get_mut(twin as usize) {
+                *place = section as u32;
+            }
         }
-        let seen = sections.iter().map(|s| match (is_mercury(s), hidden[s.index.0 as usize]) {
+        let seen = sections.iter().map(|s| match (is_mercury(s), behind[s.index.0 as usize]) {
             (true, _) => as_ordinary(s),
-            (false, hidden) if hidden || is_machine_side(s) => {
+            (false, mercury) if mercury != 0 || is_machine_side(s) => {
                 SectionRef { kind: SectionType::NULL, data: &[], ..*s }
+            }
+            _ if s.flags & shf::INFO_LINK != 0 => {
+                let info = behind.get(s.info as usize).filter(|&&b| b != 0).copied();
+                SectionRef { info: info.unwrap_or(s.info), ..*s }
             }
             _ => *s,
         });

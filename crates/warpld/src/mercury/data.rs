@@ -124,7 +124,7 @@ pub fn patch_machine(
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
         let Some((mercury, Some(machine))) = pairs.get(both, *source)? else { continue };
         let offset = machine_place(both, source, &mercury, &machine, patch.offset);
-        let value = match section_relative(both, source, &machine) {
+        let value = match section_relative(both, source, &mercury, &machine) {
             Some(value) => value,
             None => {
                 let addends = machine.addend.unwrap_or(0).wrapping_sub(mercury.addend.unwrap_or(0));
@@ -151,14 +151,52 @@ fn machine_place(
 }
 
 /// The value of a relocation against a debug section: its offset on this side.
-fn section_relative(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+fn section_relative(
+    both: &Both<'_, '_>,
+    source: &Source,
+    mercury: &Reloc,
+    machine: &Reloc,
+) -> Option<u64> {
     let object = &both.parts.cx.objects[source.from.object.0 as usize];
     let symbol = object.cubin.symbol(machine.symbol.0)?;
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
     let base = both.places.offsets.get(&(source.from.object.0, symbol.shndx))?;
-    Some(base.wrapping_add(machine.addend.unwrap_or(0) as u64))
+    let mut offset = machine.addend.unwrap_or(0) as u64;
+    if object.cubin.section(symbol.shndx).is_some_and(|s| s.name == b".debug_frame") {
+        let from = InputSection { section: symbol.shndx, ..source.from };
+        offset = frame_entry(both.parts, from, mercury.addend.unwrap_or(0) as u64).unwrap_or(offset);
+    }
+    Some(base.wrapping_add(offset))
+}
+
+/// The offset in the machine code's frame table of the entry that lies at
+/// `offset` in Mercury's: the one with the same number. (ptxas gives Mercury's
+/// offset on both sides.)
+fn frame_entry(parts: Parts<'_, '_>, from: InputSection, offset: u64) -> Option<u64> {
+    let object = &parts.cx.objects[from.object.0 as usize];
+    let mercury = object.cubin.section(from.section)?;
+    let number = frame_entries(mercury.data).position(|at| at as u64 == offset)?;
+    frame_entries(machine_input(parts, from)?.data).nth(number).map(|at| at as u64)
+}
+
+/// Offsets of the entries of a frame table.
+fn frame_entries(data: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    const LONG_FORM: u64 = 0xffff_ffff;
+    let number = |at: usize, size: usize| -> Option<u64> {
+        let bytes = data.get(at..at.checked_add(size)?)?;
+        Some(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
+    };
+    let after = move |at: usize| -> Option<usize> {
+        let (head, length) = match number(at, 4)? {
+            LONG_FORM => (12, number(at + 4, 8)?),
+            short => (4, short),
+        };
+        at.checked_add(head)?.checked_add(usize::try_from(length).ok()?)
+    };
+    let first = (!data.is_empty()).then_some(0);
+    std::iter::successors(first, move |&at| after(at).filter(|&next| next < data.len()))
 }
 
 fn apply(
