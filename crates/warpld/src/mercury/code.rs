@@ -1,7 +1,8 @@
 //! Code on both sides: machine code with its relocations applied, and the
 //! capsules that say what Mercury knows beyond it.
 
-use super::data::{self, PairCache};
+use super::data;
+use super::pairing::{PairCache, pair_at};
 use super::{Both, damaged};
 use crate::diag::Diagnostic;
 use crate::merge::SectionId;
@@ -107,7 +108,7 @@ fn patch_items(
     let stored = stored(capsule);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pairs.get(both, *source)? else { continue };
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
         let instruction = machine.offset / INSTRUCTION;
         let after = stored.partition_point(|s| s.first <= instruction);
         let Some(item) = after.checked_sub(1).and_then(|i| stored.get(i)) else { continue };

@@ -1,7 +1,7 @@
 //! Data on both sides. Where the sides differ in size (debug sections), the
 //! machine-code side has offsets of its own.
 
-use super::pairing::{self, Pairs};
+use super::pairing::{PairCache, pair_at};
 use super::{Both, damaged};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent};
@@ -60,6 +60,9 @@ pub fn machine_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// The bytes of a data section on the machine-code side.
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    if both.frames.section == Some(id) {
+        return Ok(both.frames.bytes.clone());
+    }
     let mut bytes = zeros(machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
@@ -122,9 +125,10 @@ pub fn patch_machine(
     let relocs = &both.parts.relocated.sections[relocs.0 as usize];
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pairs.get(both, *source)? else { continue };
-        let offset = machine_place(both, source, &mercury, &machine, patch.offset);
-        let value = match section_relative(both, source, &mercury, &machine) {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
+        let place = machine_place(both, source, &mercury, &machine, patch.offset);
+        let Some(offset) = place else { continue };
+        let value = match section_relative(both, source, &machine) {
             Some(value) => value,
             None => {
                 let addends = machine.addend.unwrap_or(0).wrapping_sub(mercury.addend.unwrap_or(0));
@@ -143,60 +147,41 @@ fn machine_place(
     mercury: &Reloc,
     machine: &Reloc,
     place: u64,
-) -> u64 {
+) -> Option<u64> {
     let object = &both.parts.cx.objects[source.from.object.0 as usize];
-    let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
-    let base = both.places.offsets.get(&(source.from.object.0, target)).copied();
-    base.unwrap_or(place.wrapping_sub(mercury.offset)).wrapping_add(machine.offset)
+    let section = object.cubin.section(source.from.section).map_or(0, |s| s.info);
+    let place = Place { section, mercury_base: place.wrapping_sub(mercury.offset) };
+    both.machine_offset(source.from.object.0, place, machine.offset)
+}
+
+/// An input section that is relocated.
+struct Place {
+    section: u32,
+    /// Where it lies on the Mercury side.
+    mercury_base: u64,
+}
+
+impl Both<'_, '_> {
+    /// Where an offset of an input's machine-code section lies in the output.
+    fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
+        let name = self.parts.cx.objects[object as usize].cubin.section(place.section)?.name;
+        if name == b".debug_frame" {
+            return self.frames.offset(object, place.section, offset);
+        }
+        let base = self.places.offsets.get(&(object, place.section)).copied();
+        Some(base.unwrap_or(place.mercury_base).wrapping_add(offset))
+    }
 }
 
 /// The value of a relocation against a debug section: its offset on this side.
-fn section_relative(
-    both: &Both<'_, '_>,
-    source: &Source,
-    mercury: &Reloc,
-    machine: &Reloc,
-) -> Option<u64> {
+fn section_relative(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     let object = &both.parts.cx.objects[source.from.object.0 as usize];
     let symbol = object.cubin.symbol(machine.symbol.0)?;
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
     let base = both.places.offsets.get(&(source.from.object.0, symbol.shndx))?;
-    let mut offset = machine.addend.unwrap_or(0) as u64;
-    if object.cubin.section(symbol.shndx).is_some_and(|s| s.name == b".debug_frame") {
-        let from = InputSection { section: symbol.shndx, ..source.from };
-        offset = frame_entry(both.parts, from, mercury.addend.unwrap_or(0) as u64).unwrap_or(offset);
-    }
-    Some(base.wrapping_add(offset))
-}
-
-/// The offset in the machine code's frame table of the entry that lies at
-/// `offset` in Mercury's: the one with the same number. (ptxas gives Mercury's
-/// offset on both sides.)
-fn frame_entry(parts: Parts<'_, '_>, from: InputSection, offset: u64) -> Option<u64> {
-    let object = &parts.cx.objects[from.object.0 as usize];
-    let mercury = object.cubin.section(from.section)?;
-    let number = frame_entries(mercury.data).position(|at| at as u64 == offset)?;
-    frame_entries(machine_input(parts, from)?.data).nth(number).map(|at| at as u64)
-}
-
-/// Offsets of the entries of a frame table.
-fn frame_entries(data: &[u8]) -> impl Iterator<Item = usize> + '_ {
-    const LONG_FORM: u64 = 0xffff_ffff;
-    let number = |at: usize, size: usize| -> Option<u64> {
-        let bytes = data.get(at..at.checked_add(size)?)?;
-        Some(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
-    };
-    let after = move |at: usize| -> Option<usize> {
-        let (head, length) = match number(at, 4)? {
-            LONG_FORM => (12, number(at + 4, 8)?),
-            short => (4, short),
-        };
-        at.checked_add(head)?.checked_add(usize::try_from(length).ok()?)
-    };
-    let first = (!data.is_empty()).then_some(0);
-    std::iter::successors(first, move |&at| after(at).filter(|&next| next < data.len()))
+    Some(base.wrapping_add(machine.addend.unwrap_or(0) as u64))
 }
 
 fn apply(
@@ -224,8 +209,9 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     let mut pairs = PairCache::default();
     let mut out = Vec::with_capacity(relocs.kept.len() * size_of::<Rela64>());
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
-        let Some((mercury, Some(machine))) = pairs.get(both, *source)? else { continue };
-        let offset = machine_place(both, source, &mercury, &machine, kept.offset);
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
+        let place = machine_place(both, source, &mercury, &machine, kept.offset);
+        let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
         let addend = machine.addend.unwrap_or(0);
         out.extend_from_slice(record(both, &OutReloc { offset, kind, addend, ..*kept }).as_bytes());
@@ -239,28 +225,6 @@ fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {
         r_type: reloc.kind.into(),
         r_sym: both.shape.numbering.index[reloc.symbol.0 as usize].into(),
         r_addend: reloc.addend.into(),
-    }
-}
-
-/// Pairs of the input sections that make up one output section.
-#[derive(Default)]
-pub struct PairCache {
-    known: Map<(u32, u32), Pairs>,
-}
-
-impl PairCache {
-    /// The relocation of the Mercury side and its counterpart.
-    pub fn get(
-        &mut self,
-        both: &Both<'_, '_>,
-        source: Source,
-    ) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
-        let key = (source.from.object.0, source.from.section);
-        if !self.known.contains_key(&key) {
-            self.known.insert(key, pairing::pair(both, source.from)?);
-        }
-        let pairs = self.known.get(&key);
-        Ok(pairs.and_then(|p| p.list.get(source.index as usize)).copied())
     }
 }
 

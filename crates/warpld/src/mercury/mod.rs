@@ -10,6 +10,7 @@ mod attributes;
 mod code;
 mod data;
 mod file;
+mod frames;
 mod names;
 mod pairing;
 mod shape;
@@ -21,6 +22,7 @@ pub use side::side;
 use crate::diag::Diagnostic;
 use crate::finalize::Parts;
 use data::MachinePlaces;
+use frames::Frames;
 use shape::Shape;
 
 /// What the parts of this phase share.
@@ -28,13 +30,15 @@ pub(crate) struct Both<'a, 'o> {
     parts: Parts<'a, 'o>,
     shape: Shape,
     places: MachinePlaces,
+    frames: Frames,
 }
 
 /// Writes both halves.
 pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let shape = shape::shape(parts);
     let places = data::machine_places(parts);
-    let both = Both { parts, shape, places };
+    let frames = frames::frames(parts)?;
+    let both = Both { parts, shape, places, frames };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
 }

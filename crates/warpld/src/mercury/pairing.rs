@@ -3,11 +3,13 @@
 //! same numbers; some Mercury relocations have no counterpart (jump tables, the
 //! size of reserved shared memory).
 
-use super::{Both, damaged};
+use super::damaged;
 use crate::diag::Diagnostic;
+use crate::finalize::Parts;
 use crate::merge::InputSection;
-use crate::relocate::kind;
+use crate::relocate::{Source, kind};
 use cubin::Reloc;
+use hashbrown::HashMap;
 
 /// The relocations of one input section, side by side.
 #[derive(Debug, Default)]
@@ -17,10 +19,10 @@ pub struct Pairs {
 }
 
 /// Pairs the relocations of an input's relocation section.
-pub fn pair(both: &Both<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
+fn pair(parts: Parts<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
     let index = from.object.0 as usize;
-    let object = &both.parts.cx.objects[index];
-    let bad = |what: &dyn std::fmt::Display| damaged(both.parts, index, &what.to_string());
+    let object = &parts.cx.objects[index];
+    let bad = |what: &dyn std::fmt::Display| damaged(parts, index, &what.to_string());
     let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
         return Ok(Pairs::default());
     };
@@ -29,13 +31,17 @@ pub fn pair(both: &Both<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic
         Some(twin) => halves.sass.relocs(twin).map_err(|e| bad(&e))?,
         None => Vec::new(),
     };
-    let mut rest = machine.iter().peekable();
+    let mut rest: Vec<Option<Reloc>> = machine.into_iter().map(Some).collect();
+    let mut first = 0;
     let list = mercury.into_iter().map(|reloc| {
-        let twin = rest.next_if(|other| goes_with(&reloc, other));
-        (reloc, twin.copied())
+        let open = rest.get_mut(first..).unwrap_or_default();
+        let twin = open.iter_mut().find(|r| r.is_some_and(|r| goes_with(&reloc, &r)));
+        let twin = twin.and_then(Option::take);
+        first += rest.iter().skip(first).take_while(|r| r.is_none()).count();
+        (reloc, twin)
     });
     let list: Vec<_> = list.collect();
-    match rest.next() {
+    match rest.iter().flatten().next() {
         Some(left) => Err(bad(&format_args!(
             "the relocations of its two halves differ (section {}, offset {:#x})",
             from.section, left.offset
@@ -47,4 +53,24 @@ pub fn pair(both: &Both<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic
 fn goes_with(mercury: &Reloc, machine: &Reloc) -> bool {
     let clears = mercury.kind == kind::MERCURY_UNUSED_CLEAR64;
     mercury.symbol == machine.symbol && clears == (machine.kind == kind::UNUSED_CLEAR64)
+}
+
+/// Pairs of the input sections that make up one output section.
+#[derive(Default)]
+pub struct PairCache {
+    known: HashMap<(u32, u32), Pairs, foldhash::fast::FixedState>,
+}
+
+/// The relocation of the Mercury side and its counterpart.
+pub fn pair_at(
+    parts: Parts<'_, '_>,
+    cache: &mut PairCache,
+    source: Source,
+) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
+    let key = (source.from.object.0, source.from.section);
+    if !cache.known.contains_key(&key) {
+        cache.known.insert(key, pair(parts, source.from)?);
+    }
+    let pairs = cache.known.get(&key);
+    Ok(pairs.and_then(|p| p.list.get(source.index as usize)).copied())
 }

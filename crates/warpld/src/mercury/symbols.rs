@@ -88,19 +88,10 @@ fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     };
     symbol.st_other = input.other;
     if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
-        symbol.st_info = symbol.st_info & 0xf0 | data_type(both, id, input.kind()).0;
+        symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
     if is_reserved(known.name) {
         symbol.st_value = 0.into();
-    }
-}
-
-/// Data that nobody defined has the object's type on both sides.
-fn data_type(both: &Both<'_, '_>, id: SymbolId, input: SymbolType) -> SymbolType {
-    let known = both.parts.cx.resolution.get(id);
-    match both.parts.cx.config.relocatable && known.definition.is_none() {
-        true => input,
-        false => SymbolType::CUDA_OBJECT,
     }
 }
 
@@ -121,8 +112,8 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         && known.common.is_none()
         && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
     {
-        let input = parts.cx.input_symbol(at).map_or(SymbolType::OBJECT, |s| s.kind());
-        symbol.st_info = symbol.st_info & 0xf0 | data_type(both, id, input).0;
+        // Data that nobody defined has the object's type on both sides.
+        symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
     if is_reserved(known.name)
         && let Some(twin) = twin
