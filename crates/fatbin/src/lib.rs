@@ -11,7 +11,7 @@ pub mod host;
 pub mod raw;
 pub mod write;
 
-pub use archive::{Archive, Member, MemberData};
+pub use archive::{Archive, ArchiveError, Member, MemberData};
 pub use compress::{Compression, DecodeError};
 pub use container::{Container, Containers, Entry, FatbinError};
 pub use content::Content;

@@ -7,7 +7,10 @@ use super::search::Found;
 use super::{Files, Opened};
 use crate::diag::Diagnostic;
 use cubin::FileType;
-use fatbin::{Archive, Container, Containers, Content, FatbinError, HostKind, HostObject};
+use fatbin::{
+    Archive, ArchiveError, Container, Containers, Content, FatbinError, HostKind, HostObject,
+    Member, MemberData,
+};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
@@ -184,30 +187,34 @@ impl<'f> Scanner<'f> {
     }
 
     fn archive(&self, data: &'f [u8]) -> Vec<Scanned<'f>> {
-        let mut list = Vec::new();
         let archive = match Archive::parse(data) {
             Ok(archive) => archive,
             Err(e) => return vec![Scanned::message(bad_archive(&self.opened.name, e.reason))],
         };
-        if archive.is_thin() {
-            for member in &self.opened.members {
-                list.push(match &member.data {
-                    Ok(data) => self.member(&member.name, data),
-                    Err(error) => Scanned::message(could_not_open(&member.name, error)),
-                });
+        let mut files = self.opened.members.iter();
+        let members: Vec<_> = archive.members().map(|m| (m, files.next())).collect();
+        members.into_par_iter().map(|(member, file)| self.any_member(member, file)).collect()
+    }
+
+    /// A member, with the file it stands for in a thin archive.
+    fn any_member(
+        &self,
+        member: Result<Member<'f>, ArchiveError>,
+        file: Option<&'f Opened>,
+    ) -> Scanned<'f> {
+        match (member, file) {
+            (Ok(Member { name, data: MemberData::Inline(data) }), _) => {
+                self.member(&String::from_utf8_lossy(name), data)
             }
-            return list;
+            (Ok(_), Some(Opened { name, data: Ok(data), .. })) => self.member(name, data),
+            (Ok(_), Some(Opened { name, data: Err(error), .. })) => {
+                Scanned::message(could_not_open(name, error))
+            }
+            (Ok(Member { name, .. }), None) => {
+                Scanned::message(could_not_open(&String::from_utf8_lossy(name), "not opened"))
+            }
+            (Err(e), _) => Scanned::message(bad_archive(&self.opened.name, e.reason)),
         }
-        for member in archive.members() {
-            list.push(match member {
-                Ok(fatbin::Member { name, data: fatbin::MemberData::Inline(data) }) => {
-                    self.member(&String::from_utf8_lossy(name), data)
-                }
-                Ok(_) => continue,
-                Err(e) => Scanned::message(bad_archive(&self.opened.name, e.reason)),
-            });
-        }
-        list
     }
 
     fn member(&self, member: &str, data: &'f [u8]) -> Scanned<'f> {
