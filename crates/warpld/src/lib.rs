@@ -10,6 +10,7 @@ pub mod compat;
 pub mod config;
 pub mod demangle;
 pub mod diag;
+pub mod diff;
 pub mod dump;
 pub mod explain;
 pub mod extract;

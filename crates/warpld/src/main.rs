@@ -17,6 +17,7 @@ fn dispatch(program: &OsString, args: Vec<OsString>) -> i32 {
     let rest = || args.clone().into_iter().skip(1);
     match command {
         _ if warpld::cli::tool_name(program) == "nvlink" => warpld::cli::run(program, args),
+        "diff" => warpld::diff::main(rest()),
         "dump" => warpld::dump::main(rest()),
         "extract" => warpld::extract::main(rest()),
         "shim" => warpld::shim::main(rest()),
