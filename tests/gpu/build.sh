@@ -27,23 +27,23 @@ compile() { # source, tag, options...
     mv "$object.part" "$object"
 }
 
-# The device link alone, by the toolkit in $1; prints the cubin's path.
-device_link() { # toolkit, tag, inputs and options...
-    local dir=$work/dlink/$2
-    rm -rf "$dir" && mkdir -p "$dir"
-    "$1/bin/nvcc" -dlink -arch=$arch "${@:3}" -o "$dir/dlink.o" --keep --keep-dir "$dir"
-    ls "$dir"/*_dlink.$arch.cubin
+# The device link as nvcc makes it, by one linker into a folder of its own.
+device_link() { # folder, linker, inputs and options...
+    rm -rf "$1" && mkdir -p "$1"
+    (cd "$1" && "$2" -m64 --arch=$arch --register-link-binaries=link.reg.c \
+        -L"$CUDA_HOME/lib64" -L"$CUDA_HOME/lib" -cpu-arch=X86_64 "${@:3}" -lcudadevrt \
+        -o linked.cubin)
 }
 
 different=0
 compare() { # name, inputs and options...
-    local ours theirs
-    theirs=$(device_link "$CUDA_HOME" "$1.nvlink" "${@:2}")
-    ours=$(device_link "$shim" "$1.warpld" "${@:2}" -Xnvlink --identity=nvlink)
-    if cmp -s "$ours" "$theirs"; then
+    local at=$work/dlink/$1
+    device_link "$at/nvlink" "$CUDA_HOME/bin/nvlink" "${@:2}"
+    device_link "$at/warpld" "$warpld" "${@:2}" --identity=nvlink
+    if diff -rq "$at/nvlink" "$at/warpld" >/dev/null; then
         echo "$1: linked; same bytes as nvlink's"
     else
-        echo "$1: linked; DIFFERENT from nvlink's: $ours $theirs"
+        echo "$1: linked; DIFFERENT from nvlink's: $at"
         different=$((different + 1))
     fi
 }
@@ -82,10 +82,16 @@ build_program() {
         "$CUDA_HOME/bin/nvcc" -lib "${members[@]}" -o "$work/lib$1.a"
         objects+=("-L$work" "-l$1")
     fi
-    local options=()
-    case " $3 " in *" -G "*) options=(-g -G) ;; esac
-    compare "$1" "${objects[@]}" "${options[@]}"
-    host_link "$1" "${objects[@]}" "${options[@]}"
+    case " $3 " in
+    *" -G "*)
+        compare "$1" -g "${objects[@]}"
+        host_link "$1" -g -G "${objects[@]}"
+        ;;
+    *)
+        compare "$1" "${objects[@]}"
+        host_link "$1" "${objects[@]}"
+        ;;
+    esac
 }
 
 # Two device links in one program, as build systems make them for libraries.

@@ -1,7 +1,7 @@
 // First link of `two_links`.
 #include "check.h"
-__device__ int answer(int x);
-static __global__ void ask(int *out, int x) { *out = answer(x); }
+__device__ int answer_more(int x);
+static __global__ void ask(int *out, int x) { *out = answer_more(x); }
 int ask_first(int x) {
     Buffer<int> out(1);
     ask<<<1, 1>>>(out, x);

@@ -1,3 +1,3 @@
-// First link of `two_links`: an answer that grows.
-__device__ int state = 0;
-__device__ int answer(int x) { return x + ++state; }
+// First link of `two_links`: a value that grows.
+__device__ int state_more = 0;
+__device__ int answer_more(int x) { return x + ++state_more; }

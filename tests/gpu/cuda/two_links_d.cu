@@ -1,3 +1,3 @@
-// Second link of `two_links`: another answer, and another variable named state.
-__device__ int state = 2;
-__device__ int answer(int x) { return x * state; }
+// Second link of `two_links`: a value that stays.
+__device__ int state_times = 2;
+__device__ int answer_times(int x) { return x * state_times; }

@@ -1,4 +1,4 @@
-// Two device links in one program, with symbols of the same names.
+// Two device links in one program, each with a kernel of the same name.
 #define PROGRAM_MAIN
 #include "check.h"
 const char *program = "two_links";

@@ -24,22 +24,19 @@ link_all_ways() { # name, modules, shared bytes, values
         inputs+=("$at/$module.cubin")
         reversed=("$at/$module.cubin" "${reversed[@]}")
     done
-    rm -f "$at/lib$1.a"
-    ar rcs "$at/lib$1.a" "${inputs[@]:1}"
     link_both "$at/$1.plain.cubin" "${inputs[@]}"
     link_both "$at/$1.reversed.cubin" "${reversed[@]}"
     link_both "$at/$1.debug.cubin" -g "${inputs[@]}"
     link_both "$at/$1.preserved.cubin" --preserve-relocs "${inputs[@]}"
     link_both "$at/$1.rela.cubin" --force-rela "${inputs[@]}"
     link_both "$at/$1.used.cubin" --kernels-used=run "${inputs[@]}"
-    link_both "$at/$1.archive.cubin" "${inputs[0]}" "-L$at" "-l$1"
     link_both "$at/$1.partial.cubin" -r "${inputs[@]}"
     link_both "$at/$1.relinked.cubin" "$at/$1.partial.cubin"
-    for way in plain reversed debug preserved rela used archive relinked; do
+    for way in plain reversed debug preserved rela used relinked; do
         cp "$at/$1.$way.cubin" "$out/cubins/"
         echo "$1.$way $3 $4" >>"$list"
     done
-    echo "$1: linked in nine ways"
+    echo "$1: linked in eight ways"
 }
 
 while IFS='|' read -r name modules shared values; do
