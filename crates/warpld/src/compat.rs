@@ -71,22 +71,7 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     }
 }
 
-/// Targets that the output may be moved to without translation: those that all
-/// inputs allow. Code that was linked for another target than it was compiled
-/// for, and the last target of a family, allow none.
-pub fn fastpath_targets(objects: &[Object<'_>], arch: Arch) -> u64 {
-    let allowed = |object: &Object<'_>| {
-        let mut records = info::records(section(object)?).map_while(Result::ok);
-        let payload = records.find(|r| r.code == FASTPATH)?.payload;
-        Some(u64::from_le_bytes(payload.try_into().ok()?))
-    };
-    match arch.number {
-        100 | 120 => objects.iter().fold(u64::MAX, |all, o| all & allowed(o).unwrap_or(0)),
-        _ => 0,
-    }
-}
-
-/// Appends the record of [`fastpath_targets`].
+/// Appends the record of the targets that the code runs on as it is.
 pub fn push_fastpath(targets: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&[4, FASTPATH, 8, 0]);
     out.extend_from_slice(&targets.to_le_bytes());

@@ -74,9 +74,7 @@ fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
     let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
     let mut out = compat::merge(objects, arch);
     if parts.cx.flavour.is_mercury() {
-        let has_code = parts.merged.function_sections.iter().any(|s| s.text.is_some());
-        let targets = if has_code { compat::fastpath_targets(objects, arch) } else { 0 };
-        compat::push_fastpath(targets, &mut out);
+        compat::push_fastpath(crate::mercury::fastpath_targets(parts), &mut out);
     }
     out
 }

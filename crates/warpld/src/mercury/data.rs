@@ -58,6 +58,28 @@ pub fn machine_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     both.places.extents.get(&id).copied().unwrap_or_else(|| extent(both.parts, id))
 }
 
+/// Shared memory that the system keeps for itself on some targets.
+pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
+/// Where it starts in a kernel's shared memory.
+pub const RESERVED_SHARED_START: u64 = 0x40;
+
+/// Size and alignment of memory without bits on the machine-code side.
+pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
+    let parts = both.parts;
+    let (size, align) = extent(parts, id);
+    let config = parts.cx.config;
+    if config.relocatable {
+        (size, align)
+    } else if parts.merged.section_name(id) == RESERVED_SHARED {
+        (size + RESERVED_SHARED_START, align)
+    } else if parts.merged.common_shared == Some(id) && size == 0 {
+        let reserved = if config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() };
+        (reserved, align)
+    } else {
+        (size, align)
+    }
+}
+
 /// The bytes of a data section on the machine-code side.
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     if both.frames.section == Some(id) {
@@ -66,7 +88,9 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     let mut bytes = zeros(machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
-        copy(&mut bytes, machine_offset(both, chunk), input.data);
+        if !is_foreign_table(both.parts, id, chunk) {
+            copy(&mut bytes, machine_offset(both, chunk), input.data);
+        }
     }
     patch_machine(both, id, &mut bytes)?;
     Ok(bytes)
@@ -88,6 +112,22 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         }
     }
     Ok(bytes)
+}
+
+/// Whether a jump table was made for another definition of its function than
+/// the one that stayed: its targets mean nothing there and are left zero.
+fn is_foreign_table(parts: Parts<'_, '_>, id: SectionId, chunk: &Chunk) -> bool {
+    if parts.merged.section(id).bank != Some(2) {
+        return false;
+    }
+    let Some((owner, at)) = parts.cx.owner(chunk.from.object, chunk.from.section) else {
+        return false;
+    };
+    let size = |at| parts.cx.input_symbol(at).map(|s| s.size);
+    match parts.cx.resolution.get(owner).definition {
+        Some(kept) => kept != at && size(kept) != size(at),
+        None => false,
+    }
 }
 
 fn machine_offset(both: &Both<'_, '_>, chunk: &Chunk) -> u64 {

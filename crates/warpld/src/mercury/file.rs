@@ -154,7 +154,7 @@ fn machine_section<'a>(
         Content::Attributes(_) => head.bytes(attributes::machine(both, id)),
         Content::Relocs(..) => head.bytes(data::machine_relocs(both, id)?),
         Content::Chunks(_) if section.is_nobits() => {
-            let (size, align) = crate::finalize::extent(parts, id);
+            let (size, align) = data::machine_nobits(both, id);
             Head { align, ..head }.with(size, Body::NoBits)
         }
         Content::Chunks(_) if text_function(parts, id).is_some() => {
@@ -222,7 +222,9 @@ fn mercury_section<'a>(
             head.kind = mercury_kind(section.bank, section.kind, parts.merged.section_name(id)).0;
             let (size, align) = crate::finalize::extent(parts, id);
             head.align = align;
-            if shares_bytes(parts.merged.section_name(id)) {
+            if section.is_nobits() {
+                head.with(size, Body::NoBits)
+            } else if shares_bytes(parts.merged.section_name(id)) {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {
                 head.bytes(data::mercury(both, id)?)
@@ -237,6 +239,7 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
         Some(3) => SectionType::CUDA_MERCURY_CONSTANT_USER,
         Some(4) => SectionType::CUDA_MERCURY_CONSTANT_PIC,
         _ if name == b".nv.global.init" => SectionType::CUDA_GLOBAL_INIT,
+        _ if name == data::RESERVED_SHARED => SectionType::CUDA_RESERVED_SHARED,
         _ => kind,
     }
 }

@@ -9,6 +9,7 @@
 mod attributes;
 mod code;
 mod data;
+mod fastpath;
 mod file;
 mod frames;
 mod names;
@@ -17,6 +18,7 @@ mod shape;
 mod side;
 mod symbols;
 
+pub use fastpath::targets as fastpath_targets;
 pub use side::side;
 
 use crate::diag::Diagnostic;

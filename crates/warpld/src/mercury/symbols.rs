@@ -2,6 +2,7 @@
 //! and banks; the machine-code one ends with the parameter banks.
 
 use super::Both;
+use super::data::{RESERVED_SHARED, RESERVED_SHARED_START};
 use super::names::Names;
 use crate::finalize::symbols::{entry, symbol_fields};
 use crate::merge::{Meaning, OutSymbolId};
@@ -93,6 +94,17 @@ fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     if is_reserved(known.name) {
         symbol.st_value = 0.into();
     }
+    if in_reserved_shared(both, id) && !parts.cx.config.relocatable {
+        // Values in shared memory are alignments until the layout is known.
+        symbol.st_value = symbol.st_value.get().wrapping_sub(input.value).into();
+    }
+}
+
+/// Whether the symbol lies in the system's part of shared memory.
+fn in_reserved_shared(both: &Both<'_, '_>, id: SymbolId) -> bool {
+    let parts = both.parts;
+    let address = parts.layout.address(parts.cx, parts.merged, id);
+    address.is_some_and(|a| parts.merged.section_name(a.section) == RESERVED_SHARED)
 }
 
 fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
@@ -114,6 +126,11 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     {
         // Data that nobody defined has the object's type on both sides.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
+    }
+    if in_reserved_shared(both, id) && !parts.cx.config.relocatable {
+        let alignment = parts.cx.input_symbol(at).map_or(0, |s| s.value);
+        let offset = symbol.st_value.get().wrapping_sub(alignment);
+        symbol.st_value = offset.wrapping_add(RESERVED_SHARED_START).into();
     }
     if is_reserved(known.name)
         && let Some(twin) = twin

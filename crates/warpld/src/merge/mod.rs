@@ -445,7 +445,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if is_shared(symbol) {
             let debug = config.debug && !config.suppress_debug_info;
             let shown = debug || (config.preserve_relocs && !symbol.is_undefined());
-            return shown && self.cx.mentions.mentioned.contains(&id);
+            return shown && self.cx.mentions.by_symbol.contains_key(&id);
         }
         // Compiler constants of device functions have no section of their own.
         let placed = || self.out.placement(object, symbol.shndx).is_some();
@@ -733,7 +733,12 @@ impl<'a, 'o> Merger<'a, 'o> {
                 Some((id, at)) => {
                     let Some(function) = cx.graph.function(id) else { continue };
                     let role = cx.resolution.role(id, at, true);
-                    if !cx.reach.is_live(function) || role == Role::Discarded {
+                    // The jump tables of a losing duplicate that were kept, see
+                    // `function_data`, keep their relocations.
+                    let stray = cx.flavour.is_mercury()
+                        && role == Role::Discarded
+                        && self.out.placement(object, target).is_some();
+                    if !cx.reach.is_live(function) || (role == Role::Discarded && !stray) {
                         continue;
                     }
                     let text = self.out.function_sections[function.0 as usize].text;
@@ -745,7 +750,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                         None => None,
                     };
                     if let Some(out) = out {
-                        self.add_relocs(out, section, from, role == Role::Selected);
+                        self.add_relocs(out, section, from, role == Role::Selected || stray);
                     }
                 }
                 None => {

@@ -1,0 +1,58 @@
+//! Which other targets the code of the output runs on as it is
+//! (CAN_FASTPATH_FINALIZE in `.nv.compat`).
+
+use crate::finalize::Parts;
+use crate::merge::{Content, InputSection};
+use crate::object::{Object, SectionClass};
+use cubin::compat::Compat;
+use cubin::info;
+
+/// Bit of sm_103, whose double-precision unit needs other latencies.
+const SM_103: u64 = 8;
+
+/// Low nine bits of the opcodes that wait for the double-precision unit: DMUL,
+/// DADD, DSETP, DFMA, DMMA and the conversions with 64 bits. (Read off the
+/// attribute of some 80 objects: it lacks bit 8 exactly where one occurs.)
+const DOUBLE_PRECISION: [u16; 8] = [0x28, 0x29, 0x2a, 0x2b, 0x3f, 0x110, 0x111, 0x112];
+
+/// Targets that all code of the output allows. The attribute is made anew from
+/// the functions that remain: an input without code does not count, and neither
+/// does removed code. Only the first target of a family allows others.
+pub fn targets(parts: Parts<'_, '_>) -> u64 {
+    if !matches!(parts.cx.config.arch.number, 100 | 120) {
+        return 0;
+    }
+    let texts = parts.merged.function_sections.iter().filter_map(|f| f.text);
+    let chunks = texts.filter_map(|text| match &parts.merged.section(text).content {
+        Content::Chunks(chunks) => chunks.first(),
+        _ => None,
+    });
+    let allowed = chunks.map(|chunk| function_targets(parts, chunk.from));
+    allowed.reduce(|a, b| a & b).unwrap_or(0)
+}
+
+fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
+    let object = &parts.cx.objects[from.object.0 as usize];
+    let declared = declared(object).unwrap_or(0);
+    let code = object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
+    let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
+    match native && declared & SM_103 == 0 && !uses_double_precision(code) {
+        true => declared | SM_103,
+        false => declared,
+    }
+}
+
+/// What the input says of all its code.
+fn declared(object: &Object<'_>) -> Option<u64> {
+    let (section, _) = object.classified().find(|(_, c)| *c == SectionClass::Compat)?;
+    let mut records = info::records(section.data).map_while(Result::ok);
+    let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0)?;
+    Some(u64::from_le_bytes(record.payload.try_into().ok()?))
+}
+
+fn uses_double_precision(code: &[u8]) -> bool {
+    code.chunks_exact(16).any(|instruction| {
+        let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
+        DOUBLE_PRECISION.contains(&opcode)
+    })
+}
