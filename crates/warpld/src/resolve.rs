@@ -314,6 +314,7 @@ impl<'a> Resolver<'a, '_> {
                 self.file(old)
             ),
         )
+        .about(text(name))
     }
 
     /// Whether a definition has bytes in the file.
@@ -338,6 +339,7 @@ impl<'a> Resolver<'a, '_> {
                     self.file(first)
                 ),
             )
+            .about(text(symbol.name))
         };
         let function = symbol.kind() == SymbolType::FUNC;
         let mut errors = Vec::new();

@@ -21,6 +21,9 @@ use references::References;
 /// How many places, names or contributors a note lists.
 const LISTED: usize = 5;
 
+/// How many missing symbols are explained; a flood of them has one cause.
+const EXPLAINED: usize = 20;
+
 /// Completes the messages of a link.
 pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
     let cx = parts.cx;
@@ -31,6 +34,7 @@ pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
         .iter()
         .filter(|d| d.code == "undefined-symbol")
         .filter_map(|d| d.symbol.clone())
+        .take(EXPLAINED)
         .collect();
     let references = References::collect(cx, &missing);
     for diagnostic in diagnostics.as_mut_slice() {
@@ -48,6 +52,9 @@ pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
 fn undefined(cx: Context<'_, '_>, diagnostic: &Diagnostic, references: &References) -> Vec<String> {
     let Some(symbol) = diagnostic.symbol.as_deref() else { return Vec::new() };
     let mut notes = references.notes(symbol);
+    if notes.is_empty() {
+        return notes;
+    }
     notes.extend(suggest::did_you_mean(cx, symbol));
     notes.extend(suggest::missing_library(symbol));
     notes

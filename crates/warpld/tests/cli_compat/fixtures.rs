@@ -29,19 +29,26 @@ fn run(command: &mut Command) {
 
 const CUBINS: &[&str] = &[
     "a", "b", "b2", "c", "d", "e", "und", "undvar", "rec", "size", "space", "smem", "const",
-    "const2", "global", "device", "virt", "cdp", "heavy", "heavy2", "bound",
+    "const2", "global", "device", "virt", "cdp", "heavy", "heavy2", "bound", "near", "recs",
 ];
 const OBJECTS: &[&str] = &["a", "b", "c", "d", "e", "und", "cdp", "empty"];
 
 /// A folder with all inputs; built when it is not there yet.
 pub fn build(toolkit: &Toolkit) -> PathBuf {
+    static ONCE: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    ONCE.get_or_init(|| build_all(toolkit)).clone()
+}
+
+fn build_all(toolkit: &Toolkit) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli_compat/inputs");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-inputs");
     let newest = std::fs::read_dir(&sources)
         .unwrap()
         .chain(std::fs::read_dir(sources.parent().unwrap()).unwrap())
         .map(|entry| entry.unwrap())
-        .filter(|entry| entry.file_name() != "cases.rs" && entry.file_name() != "main.rs")
+        .filter(|entry| {
+            !["cases.rs", "main.rs", "messages.rs"].iter().any(|name| entry.file_name() == *name)
+        })
         .map(|entry| entry.metadata().unwrap().modified().unwrap())
         .max();
     let stamp = folder.join("stamp");
@@ -76,6 +83,7 @@ pub fn build(toolkit: &Toolkit) -> PathBuf {
     nvcc(&["-gencode=arch=compute_80,code=sm_80", "-dc", "-o", "b80.o", &source("b")]);
     nvcc(&["-arch=sm_90", "-rdc=true", "-fatbin", "-o", "b.fatbin", &source("b")]);
     nvcc(&["-arch=sm_90", "-c", "-o", "whole.o", &source("b")]);
+    nvcc(&["-arch=sm_90", "-rdc=true", "-lineinfo", "-cubin", "-o", "lines.cubin", &source("und")]);
     nvcc(&["-arch=sm_90", "-rdc=true", "-G", "-cubin", "-o", "ag.cubin", &source("a")]);
     gcc(&folder);
     archives(&folder);

@@ -4,6 +4,7 @@
 
 mod cases;
 mod fixtures;
+mod messages;
 
 use cases::{CASES, Case, Promise};
 use fixtures::Toolkit;

@@ -1,0 +1,2 @@
+extern __device__ int foo(long);
+__global__ void kn(int *p) { *p = foo((long)*p); }
