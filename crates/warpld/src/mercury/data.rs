@@ -6,6 +6,7 @@ use super::{Both, damaged};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent};
 use crate::merge::{Chunk, Content, InputSection, SectionId, align_up};
+use crate::object::ObjectId;
 use crate::relocate::{OutReloc, Source, final_kind};
 use cubin::consts::shf;
 use cubin::raw::Rela64;
@@ -82,8 +83,8 @@ pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// The bytes of a data section on the machine-code side.
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    if both.frames.section == Some(id) {
-        return Ok(both.frames.bytes.clone());
+    if let Some(table) = both.rebuilt.get(&id) {
+        return Ok(table.bytes.clone());
     }
     let mut bytes = zeros(machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
@@ -204,9 +205,9 @@ struct Place {
 impl Both<'_, '_> {
     /// Where an offset of an input's machine-code section lies in the output.
     fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
-        let name = self.parts.cx.objects[object as usize].cubin.section(place.section)?.name;
-        if name == b".debug_frame" {
-            return self.frames.offset(object, place.section, offset);
+        let merged = self.parts.merged.placement(ObjectId(object), place.section);
+        if let Some(table) = merged.and_then(|p| self.rebuilt.get(&p.section)) {
+            return table.offset(object, place.section, offset);
         }
         let base = self.places.offsets.get(&(object, place.section)).copied();
         Some(base.unwrap_or(place.mercury_base).wrapping_add(offset))
@@ -247,16 +248,23 @@ fn apply(
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let relocs = &both.parts.relocated.sections[id.0 as usize];
     let mut pairs = PairCache::default();
-    let mut out = Vec::with_capacity(relocs.kept.len() * size_of::<Rela64>());
+    let mut out: Vec<Rela64> = Vec::with_capacity(relocs.kept.len());
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
         let place = machine_place(both, source, &mercury, &machine, kept.offset);
         let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
         let addend = machine.addend.unwrap_or(0);
-        out.extend_from_slice(record(both, &OutReloc { offset, kind, addend, ..*kept }).as_bytes());
+        out.push(record(both, &OutReloc { offset, kind, addend, ..*kept }));
     }
-    Ok(out)
+    let target = match both.parts.merged.section(id).content {
+        Content::Relocs(target, _) => both.rebuilt.get(&target),
+        _ => None,
+    };
+    if target.is_some_and(|table| table.sorted) {
+        out.sort_by_key(|r| r.r_offset.get());
+    }
+    Ok(out.as_bytes().to_vec())
 }
 
 fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {

@@ -224,7 +224,7 @@ fn mercury_section<'a>(
             head.align = align;
             if section.is_nobits() {
                 head.with(size, Body::NoBits)
-            } else if shares_bytes(parts.merged.section_name(id)) {
+            } else if shares_bytes(parts.merged.section_name(id), section.rela.is_some()) {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {
                 head.bytes(data::mercury(both, id)?)
@@ -244,8 +244,9 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
     }
 }
 
-/// Twins without code addresses lie in the file once.
-fn shares_bytes(name: &[u8]) -> bool {
+/// Twins without code addresses lie in the file once; a line table is one if
+/// it says nothing about any function.
+fn shares_bytes(name: &[u8], relocated: bool) -> bool {
     const SHARED: [&[u8]; 7] = [
         b".nv.global.init",
         b".nv.constant.user",
@@ -255,7 +256,9 @@ fn shares_bytes(name: &[u8]) -> bool {
         b".debug_pubnames",
         b".debug_pubtypes",
     ];
-    SHARED.contains(&name) || name.starts_with(b".nv_debug_ptx_txt")
+    SHARED.contains(&name)
+        || name.starts_with(b".nv_debug_ptx_txt")
+        || (name == b".debug_line" && !relocated)
 }
 
 /// Lays the sections out one after the other and writes the file.

@@ -12,8 +12,10 @@ mod data;
 mod fastpath;
 mod file;
 mod frames;
+mod lines;
 mod names;
 mod pairing;
+mod rebuilt;
 mod shape;
 mod side;
 mod symbols;
@@ -23,8 +25,9 @@ pub use side::side;
 
 use crate::diag::Diagnostic;
 use crate::finalize::Parts;
+use crate::merge::SectionId;
 use data::MachinePlaces;
-use frames::Frames;
+use rebuilt::Rebuilt;
 use shape::Shape;
 
 /// What the parts of this phase share.
@@ -32,15 +35,15 @@ pub(crate) struct Both<'a, 'o> {
     parts: Parts<'a, 'o>,
     shape: Shape,
     places: MachinePlaces,
-    frames: Frames,
+    rebuilt: rebuilt::Map<SectionId, Rebuilt>,
 }
 
 /// Writes both halves.
 pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let shape = shape::shape(parts);
     let places = data::machine_places(parts);
-    let frames = frames::frames(parts)?;
-    let both = Both { parts, shape, places, frames };
+    let rebuilt = rebuilt::rebuild(parts, &shape.numbering)?;
+    let both = Both { parts, shape, places, rebuilt };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
 }

@@ -1,0 +1,117 @@
+//! Debug tables that the finalizer makes anew for machine code: only functions
+//! of the output are in them.
+
+use super::pairing::{PairCache, pair_at};
+use super::{frames, lines};
+use crate::diag::Diagnostic;
+use crate::finalize::{Numbering, Parts};
+use crate::merge::{Content, SectionId};
+use hashbrown::HashMap;
+
+pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// A table made anew.
+#[derive(Debug, Default)]
+pub struct Rebuilt {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// By input and section on the Mercury side: pieces of the machine-code
+    /// side and where they went.
+    moved: Map<(u32, u32), Vec<Moved>>,
+    /// Its relocations come by offset.
+    pub sorted: bool,
+}
+
+/// A piece of an input's table.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    start: u64,
+    end: u64,
+    to: u64,
+}
+
+/// Where the addresses of functions of the output are, by input and offset on
+/// the machine-code side, with the number of the function's symbol.
+pub type Alive = Map<(u32, u64), u32>;
+
+impl Rebuilt {
+    /// Where an offset of an input's table went; `None` if it is gone.
+    pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
+        let list = self.moved.get(&(object, section))?;
+        let moved = list.iter().find(|m| (m.start..m.end).contains(&offset))?;
+        Some(moved.to + (offset - moved.start))
+    }
+
+    /// Appends a piece of an input's table and returns its new place.
+    pub fn copy(&mut self, input: &Input<'_>, start: usize, end: usize) -> usize {
+        let to = self.bytes.len();
+        self.bytes.extend_from_slice(input.data.get(start..end).unwrap_or_default());
+        let moved = Moved { start: start as u64, end: end as u64, to: to as u64 };
+        self.moved.entry((input.object, input.section)).or_default().push(moved);
+        to
+    }
+
+    /// Overwrites bytes.
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(at..at.saturating_add(bytes.len())) {
+            place.copy_from_slice(bytes);
+        }
+    }
+}
+
+/// One input's table on the machine-code side.
+pub struct Input<'a> {
+    /// The input.
+    pub object: u32,
+    /// Section on the Mercury side.
+    pub section: u32,
+    /// The table.
+    pub data: &'a [u8],
+}
+
+/// Makes all such tables.
+pub fn rebuild(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+) -> Result<Map<SectionId, Rebuilt>, Diagnostic> {
+    let mut out = Map::default();
+    for i in 0..parts.merged.sections.len() {
+        let id = SectionId(i as u32);
+        let add = match parts.merged.section_name(id) {
+            b".debug_frame" => frames::add,
+            b".debug_line" | b".nv_debug_line_sass" => lines::add,
+            _ => continue,
+        };
+        let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
+        let alive = alive(parts, id, numbering)?;
+        let sorted = parts.merged.section_name(id) != b".debug_frame";
+        let mut table = Rebuilt { sorted, ..Rebuilt::default() };
+        for chunk in chunks {
+            let object = &parts.cx.objects[chunk.from.object.0 as usize];
+            let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
+            let Some(twin) = twin else { continue };
+            let (object, section) = (chunk.from.object.0, chunk.from.section);
+            add(&mut table, &Input { object, section, data: twin.data }, &alive);
+        }
+        out.insert(id, table);
+    }
+    Ok(out)
+}
+
+fn alive(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+) -> Result<Alive, Diagnostic> {
+    let mut out = Alive::default();
+    let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
+    let mut pairs = PairCache::default();
+    let relocs = &parts.relocated.sections[relocs.0 as usize];
+    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
+        if let Some((_, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
+            let symbol = numbering.index[kept.symbol.0 as usize];
+            out.insert((source.from.object.0, machine.offset), symbol);
+        }
+    }
+    Ok(out)
+}
