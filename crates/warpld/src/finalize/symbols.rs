@@ -1,7 +1,7 @@
 //! Symbol numbers and the symbol table's entries.
 
 use super::Parts;
-use crate::merge::{List, Meaning, OutSymbolId};
+use crate::merge::{List, Meaning, OutSymbolId, SectionId};
 use crate::object::is_shared;
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
@@ -50,12 +50,22 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
             let size = if is_shared {
                 parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
             } else {
-                super::extent(parts, section).0
+                super::extent(parts, section).0 - reserved_on_mercury(parts, section)
             };
             exists[section.0 as usize] && !(chunks && size == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
         Meaning::DynamicInstance(_) => true,
+    }
+}
+
+/// Mercury's side of a kernel's shared memory does not count what the system
+/// keeps, which decides whether the section has a symbol.
+fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
+    let kernel = parts.layout.shared.kernels.get(&section);
+    match kernel.filter(|_| parts.cx.flavour.is_mercury()) {
+        Some((size, _)) => reserved(parts).min(*size),
+        None => 0,
     }
 }
 
@@ -66,7 +76,7 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
         return true;
     }
     if first.is_some_and(|s| is_shared(&s)) {
-        return parts.cx.mentions.mentioned.contains(&id);
+        return parts.cx.mentions.by_symbol.contains_key(&id);
     }
     if symbol.definition.is_some() || symbol.common.is_some() {
         return true;

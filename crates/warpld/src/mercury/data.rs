@@ -136,7 +136,8 @@ fn machine_offset(both: &Both<'_, '_>, chunk: &Chunk) -> u64 {
     both.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
 }
 
-fn zeros(size: u64) -> Result<Vec<u8>, Diagnostic> {
+/// That many zeros.
+pub fn zeros(size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
     };

@@ -223,7 +223,8 @@ fn mercury_section<'a>(
             let (size, align) = crate::finalize::extent(parts, id);
             head.align = align;
             if section.is_nobits() {
-                head.with(size, Body::NoBits)
+                // Memory without bits takes room on this side all the same.
+                head.bytes(data::zeros(size)?)
             } else if shares_bytes(parts.merged.section_name(id), section.rela.is_some()) {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {

@@ -1,7 +1,7 @@
 //! Names: one section name table and one string table serve both halves.
 
 use super::Both;
-use crate::merge::{Content, SectionId, StringRun};
+use crate::merge::{Content, SectionId};
 use cubin::half;
 
 /// The two string tables.
@@ -46,14 +46,13 @@ pub fn names(both: &Both<'_, '_>) -> Names {
             bank_symbols.push((id, append(&mut strings, &short)));
         }
     }
-    let mut more = StringRun::default();
-    let base = section_names.len() as u32;
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
     for bank in &shape.banks {
         let name = kernel_name(bank.kernel);
         let in_strings = append(&mut strings, &[b".nv.constant0.", name].concat());
-        banks.push((base + more.add([b".nv.constant0.", name]), in_strings));
+        let in_names = append(&mut section_names, &[b".nv.constant0.", name].concat());
+        banks.push((in_names, in_strings));
     }
     let mercury = shape.mercury.iter().map(|&id| {
         let name = merged.section_name(id);
@@ -61,11 +60,10 @@ pub fn names(both: &Both<'_, '_>) -> Names {
             Some(_) => b".nv.capmerc",
             None => b".nv.merc",
         };
-        base + more.add([prefix, name])
+        append(&mut section_names, &[prefix, name].concat())
     });
     let mercury = mercury.collect();
-    let mercury_symtab = base + more.add([b".nv.merc.symtab", b""]);
-    section_names.extend_from_slice(more.bytes());
+    let mercury_symtab = append(&mut section_names, b".nv.merc.symtab");
     Names { section_names, strings, reserved, banks, mercury, mercury_symtab, bank_symbols }
 }
 
