@@ -36,6 +36,12 @@ device_link() { # folder, linker, inputs and options...
 }
 
 different=0
+tell_difference() { # name, warpld's file, nvlink's file
+    echo "$1: linked; DIFFERENT from nvlink's:"
+    "$warpld" diff --limit 12 "$2" "$3" | sed 's/^/    /' || true
+    different=$((different + 1))
+}
+
 compare() { # name, inputs and options...
     local at=$work/dlink/$1
     device_link "$at/nvlink" "$CUDA_HOME/bin/nvlink" "${@:2}"
@@ -43,8 +49,7 @@ compare() { # name, inputs and options...
     if diff -rq "$at/nvlink" "$at/warpld" >/dev/null; then
         echo "$1: linked; same bytes as nvlink's"
     else
-        echo "$1: linked; DIFFERENT from nvlink's: $at"
-        different=$((different + 1))
+        tell_difference "$1" "$at/warpld/linked.cubin" "$at/nvlink/linked.cubin"
     fi
 }
 

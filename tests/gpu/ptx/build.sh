@@ -1,19 +1,19 @@
 # Part of ../build.sh: links the modules written in PTX in several ways, and
 # lists the cubins with what their kernels must write.
 
-mkdir -p "$work/ptx"
+mkdir -p "$work/ptx/nvlink" "$work/ptx/same"
 gcc -O1 -Wall "$here/ptx/loader.c" -o "$out/loader" -ldl -s
 list=$out/cubins/list.txt
 : >"$list"
 
-# One link by each linker; same bytes or it is counted.
-link_both() { # output, arguments...
-    "$CUDA_HOME/bin/nvlink" -arch=$arch "${@:2}" -o "$1.nvlink"
-    "$warpld" -arch=$arch --identity=nvlink "${@:2}" -o "$1.same"
-    "$warpld" -arch=$arch "${@:2}" -o "$1"
-    if ! cmp -s "$1.same" "$1.nvlink"; then
-        echo "${1##*/}: linked; DIFFERENT from nvlink's: $1.same $1.nvlink"
-        different=$((different + 1))
+# One link by each linker; same bytes or it is counted. The outputs have the
+# same name because debug links write that into the file.
+link_both() { # name, arguments...
+    (cd "$work/ptx/nvlink" && "$CUDA_HOME/bin/nvlink" -arch=$arch "${@:2}" -o "$1")
+    (cd "$work/ptx/same" && "$warpld" -arch=$arch --identity=nvlink "${@:2}" -o "$1")
+    (cd "$work/ptx" && "$warpld" -arch=$arch "${@:2}" -o "$1")
+    if ! cmp -s "$work/ptx/same/$1" "$work/ptx/nvlink/$1"; then
+        tell_difference "$1" "$work/ptx/same/$1" "$work/ptx/nvlink/$1"
     fi
 }
 
@@ -24,14 +24,14 @@ link_all_ways() { # name, modules, shared bytes, values
         inputs+=("$at/$module.cubin")
         reversed=("$at/$module.cubin" "${reversed[@]}")
     done
-    link_both "$at/$1.plain.cubin" "${inputs[@]}"
-    link_both "$at/$1.reversed.cubin" "${reversed[@]}"
-    link_both "$at/$1.debug.cubin" -g "${inputs[@]}"
-    link_both "$at/$1.preserved.cubin" --preserve-relocs "${inputs[@]}"
-    link_both "$at/$1.rela.cubin" --force-rela "${inputs[@]}"
-    link_both "$at/$1.used.cubin" --kernels-used=run "${inputs[@]}"
-    link_both "$at/$1.partial.cubin" -r "${inputs[@]}"
-    link_both "$at/$1.relinked.cubin" "$at/$1.partial.cubin"
+    link_both "$1.plain.cubin" "${inputs[@]}"
+    link_both "$1.reversed.cubin" "${reversed[@]}"
+    link_both "$1.debug.cubin" -g "${inputs[@]}"
+    link_both "$1.preserved.cubin" --preserve-relocs "${inputs[@]}"
+    link_both "$1.rela.cubin" --force-rela "${inputs[@]}"
+    link_both "$1.used.cubin" --kernels-used=run "${inputs[@]}"
+    link_both "$1.partial.cubin" -r "${inputs[@]}"
+    link_both "$1.relinked.cubin" "$at/$1.partial.cubin"
     for way in plain reversed debug preserved rela used relinked; do
         cp "$at/$1.$way.cubin" "$out/cubins/"
         echo "$1.$way $3 $4" >>"$list"
