@@ -13,16 +13,14 @@ pub enum Side {
     B,
 }
 
-/// Which part of a file a difference is in.
+/// Which part of a file a difference is in. Those that mostly follow from
+/// other differences come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Area {
     Header,
-    Segment,
-    Layout,
     Section,
     Symbol,
-    String,
     Relocation,
     Attribute,
     Compatibility,
@@ -32,6 +30,9 @@ pub enum Area {
     RelocationAction,
     Capsule,
     Bytes,
+    String,
+    Layout,
+    Segment,
 }
 
 impl Area {
