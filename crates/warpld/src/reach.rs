@@ -38,7 +38,8 @@ impl Reach {
     }
 
     /// Whether the function is a kernel nobody asked for. It may still be part of
-    /// the output (`--preserve-relocs` removes nothing), but counts for nothing.
+    /// the output (`-g` and `--preserve-relocs` remove nothing), but counts for
+    /// nothing.
     pub fn is_pruned(&self, function: FunctionId) -> bool {
         self.pruned[function.0 as usize]
     }
@@ -57,11 +58,11 @@ pub fn reach(
     config: &Config,
 ) -> Reach {
     let count = graph.len();
-    if config.relocatable || config.debug {
+    let (pruning, wanted) = root_filter(host, config);
+    if config.relocatable {
         let (live, pruned) = (vec![true; count], vec![false; count]);
         return Reach { live, pruned, pruning: Pruning::None };
     }
-    let (pruning, wanted) = root_filter(host, config);
     let mut pruned = vec![false; count];
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
     let mut work = Vec::new();
@@ -74,7 +75,7 @@ pub fn reach(
             work.push(f as u32);
         }
     }
-    if config.preserve_relocs {
+    if config.preserve_relocs || config.debug {
         return Reach { live: vec![true; count], pruned, pruning };
     }
     while let Some(node) = work.pop() {

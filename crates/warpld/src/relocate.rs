@@ -408,12 +408,11 @@ impl<'a> Relocator<'a, '_> {
         Action::Apply { value, bank: 0, symbol: None }
     }
 
-    /// The offset of a shared object. In a relocatable file local ones are
-    /// "resolved" to their `st_value`, the alignment; weak ones stay.
+    /// The offset of a shared object. Quirk: in a relocatable file it is "resolved"
+    /// to `st_value`, the alignment, unless it is weak.
     fn shared_value(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, id: SymbolId) -> Option<u64> {
         if self.cx.config.relocatable {
-            let dynamic = self.cx.resolution.get(id).definition.is_none();
-            return (dynamic || symbol.binding() == Binding::LOCAL).then_some(symbol.value);
+            return (symbol.binding() != Binding::WEAK).then_some(symbol.value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
             return Some(value);
@@ -474,7 +473,7 @@ pub fn final_kind(config: &Config, number: u32) -> u32 {
 }
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
-fn is_weak_sensitive_debug(target: &[u8]) -> bool {
+pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
     matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
 }
 

@@ -232,9 +232,9 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.sentinel(-3);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
     let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
-    out.by_function(indirect, once, number);
+    out.by_function(indirect, false, number);
     out.sentinel(-4);
-    out.by_function(both(&graph.takes_address), once, number);
+    out.by_function(both(&graph.takes_address), false, number);
     out.bytes
 }
 
@@ -255,7 +255,7 @@ impl PairList {
     }
 
     /// Functions in creation order, the entries of each in reverse input order;
-    /// relocatable files have no entry twice.
+    /// relocatable files have no direct call twice.
     fn by_function(
         &mut self,
         mut list: Vec<(FunctionId, u32)>,

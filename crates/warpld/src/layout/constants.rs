@@ -38,7 +38,10 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
         let start = align_up(start, blob.align);
         let updates: Vec<(SectionId, (u64, u64))> = sections
             .iter()
-            .map(|id| (*id, (start.saturating_add(blob.size), extent(id).1.max(blob.align))))
+            .map(|id| {
+                let align = extent(id).1.max(blob.align);
+                (*id, (align_up(start.saturating_add(blob.size), align), align))
+            })
             .collect();
         for (id, extent) in updates {
             out.extents.insert(id, extent);

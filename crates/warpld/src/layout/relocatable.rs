@@ -4,7 +4,6 @@
 
 use super::Layout;
 use super::shared::{DYNAMIC_ALIGN, is_dynamic};
-use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
@@ -43,6 +42,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function.0 as usize].shared else { continue };
         let (size, align) = extent(section);
+        let align = if size > 0 { align.max(common_align) } else { align };
         out.instances.static_size.insert(section, size);
         if merged.instances.contains_key(&function) {
             let (padded, align) = padded(size, align.max(DYNAMIC_ALIGN));
@@ -56,14 +56,13 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     }
 }
 
-/// Size and alignment of the objects in each section, as if they were placed:
-/// largest alignment first.
+/// Total size and largest alignment of the objects in each section. Quirk: the
+/// sizes are added up without regard to alignment.
 fn static_extents(
     cx: Context<'_, '_>,
     merged: &Merged,
 ) -> HashMap<SectionId, (u64, u64), foldhash::fast::FixedState> {
-    let mut objects: HashMap<SectionId, Vec<(u64, u64)>, foldhash::fast::FixedState> =
-        HashMap::default();
+    let mut out: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState> = HashMap::default();
     let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);
@@ -72,20 +71,13 @@ fn static_extents(
             if let Some(place) = merged.placement(object, symbol.shndx)
                 && seen.insert(id)
             {
-                objects.entry(place.section).or_default().push((symbol.value, symbol.size));
+                let (size, align) = out.entry(place.section).or_default();
+                *size = size.saturating_add(symbol.size);
+                *align = (*align).max(symbol.value);
             }
         }
     }
-    let extent = |mut list: Vec<(u64, u64)>| {
-        alternating_merge_sort(&mut list, Ties::A, |(align, _)| std::cmp::Reverse(*align));
-        let (mut end, mut largest) = (0u64, 0);
-        for (align, size) in list {
-            end = align_up(end, align).saturating_add(size);
-            largest = largest.max(align);
-        }
-        (end, largest)
-    };
-    objects.into_iter().map(|(section, list)| (section, extent(list))).collect()
+    out
 }
 
 /// Quirk: a section no larger than its alignment grows by its alignment.

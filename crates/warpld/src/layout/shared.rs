@@ -187,10 +187,7 @@ impl Planner<'_, '_> {
         let null = if self.cx.config.reserve_null_pointer { 4 } else { 0 };
         let reserved = self.reserved();
         let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
-            .filter(|&f| {
-                self.merged.function_sections[f.0 as usize].shared.is_some()
-                    && !self.cx.reach.is_pruned(f)
-            })
+            .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
             .collect();
         let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
         let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();

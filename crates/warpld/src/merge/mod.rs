@@ -18,6 +18,7 @@ use crate::object::{
 };
 use crate::mentions::Mentions;
 use crate::reach::{Pruning, Reach};
+use crate::relocate::is_weak_sensitive_debug;
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
@@ -86,6 +87,8 @@ struct Merger<'a, 'o> {
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
     /// Created for a function while another definition of it was in force.
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
+    /// Compiler constants with a symbol so far.
+    constants: u32,
 }
 
 /// How a new section is described.
@@ -135,7 +138,13 @@ impl<'a, 'o> Merger<'a, 'o> {
             commons: Vec::new(),
             debug_cut: HashMap::default(),
         };
-        Self { cx, out, by_name: HashMap::default(), by_function: HashMap::default() }
+        Self {
+            cx,
+            out,
+            by_name: HashMap::default(),
+            by_function: HashMap::default(),
+            constants: 0,
+        }
     }
 
     // ---- creation -------------------------------------------------------
@@ -273,7 +282,29 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.out.symbol_of[id.0 as usize] = Some(symbol);
     }
 
+    /// A compiler constant of Mercury code is called after its bank, with a
+    /// number over all that the output names.
+    fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
+        if !self.cx.flavour.is_mercury() {
+            return None;
+        }
+        let at = self.cx.resolution.get(id).definition?;
+        let symbol = self.cx.input_symbol(at).filter(is_internal)?;
+        let object = &self.cx.objects[at.object.0 as usize];
+        let class = object.classes.get(symbol.shndx as usize)?;
+        if !matches!(class, SectionClass::FunctionConstant { bank: 2, .. }) {
+            return None;
+        }
+        self.constants += 1;
+        let number = format!(".{}", self.constants);
+        let bank = object.cubin.section(symbol.shndx)?.name;
+        Some(self.out.names.add([bank, number.as_bytes()]) + 1)
+    }
+
     fn symbol_name(&mut self, id: SymbolId) -> u32 {
+        if let Some(name) = self.constant_name(id) {
+            return name;
+        }
         match self.cx.resolution.symbols[id.0 as usize].name {
             b"" => 0,
             name => self.out.names.add([name, b""]) + 1,
@@ -444,7 +475,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         if is_shared(symbol) {
             let debug = config.debug && !config.suppress_debug_info;
-            let shown = debug || (config.preserve_relocs && !symbol.is_undefined());
+            let shown = debug || (config.preserve_relocs && !is_dynamic_array(symbol));
             return shown && self.cx.mentions.by_symbol.contains_key(&id);
         }
         // Compiler constants of device functions have no section of their own.
@@ -771,7 +802,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     ) {
         let rela = input.kind == SectionType::RELA;
         let looked_up = if rela {
-            has_zero_addend_after_first(input.data)
+            self.has_zero_addend_after_first(from.object, target, input)
         } else {
             self.cx.config.force_rela
         };
@@ -788,6 +819,35 @@ impl<'a, 'o> Merger<'a, 'o> {
         if let Content::Relocs(_, sources) = &mut self.out.sections[section.0 as usize].content {
             sources.push(from);
         }
+    }
+
+    /// Whether any relocation but the first has addend 0: nvlink then looks up
+    /// the REL section's name, which leaves it in the string tables. Debug
+    /// relocations against code that lost do not count.
+    fn has_zero_addend_after_first(
+        &self,
+        object: ObjectId,
+        target: SectionId,
+        input: &SectionRef<'a>,
+    ) -> bool {
+        let debug = is_weak_sensitive_debug(self.out.section_name(target));
+        let cubin = &self.cx.objects[object.0 as usize].cubin;
+        let counts = |symbol: u32| {
+            let (Some(id), Some(input)) = (self.cx.resolution.id(object, symbol), cubin.symbol(symbol))
+            else {
+                return true;
+            };
+            let at = Sighting { object, symbol };
+            let defined = !input.is_undefined();
+            !input.kind().eq(&SymbolType::FUNC)
+                || self.cx.resolution.role(id, at, defined) != Role::Discarded
+        };
+        let relocs = cubin.relocs(input).unwrap_or_default();
+        relocs
+            .iter()
+            .filter(|r| !debug || counts(r.symbol.0))
+            .skip(1)
+            .any(|r| r.addend == Some(0))
     }
 
     fn mention_rel(&mut self, target: SectionId) {
@@ -991,12 +1051,6 @@ impl Context<'_, '_> {
     fn reloc_prefix(&self) -> &'static [u8] {
         if self.config.force_rela { b".rela" } else { b".rel" }
     }
-}
-
-/// Whether any relocation but the first has addend 0: nvlink then looks up the
-/// REL section's name, which leaves it in the string tables.
-fn has_zero_addend_after_first(data: &[u8]) -> bool {
-    data.chunks_exact(24).skip(1).any(|r| r[16..24] == [0; 8])
 }
 
 /// Rounds up; an alignment of 0 or 1 changes nothing.

@@ -12,6 +12,7 @@ use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Merged};
 use crate::object::eiattr;
 use crate::resolve::SymbolId;
+use hashbrown::HashSet;
 
 /// A record the linker makes; symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -405,15 +406,20 @@ impl Propagation<'_, '_> {
         self.single_externs(entry);
     }
 
-    /// All undefined functions, last symbol first; the kernel's own record stays
-    /// if it names the same ones.
+    /// All undefined functions that any record names, last symbol first; the
+    /// kernel's own record stays if it names the same ones.
     fn single_externs(&mut self, entry: FunctionId) {
         let cx = self.reader.cx;
+        let named: HashSet<SymbolId, foldhash::fast::FixedState> =
+            (self.reader.merged.function_order.iter())
+                .flat_map(|&f| self.reader.externs(f))
+                .map(|(_, id)| id)
+                .collect();
         // The output's symbol order is creation order within each list, and
         // undefined functions are all in the global one.
         let list: Vec<SymbolId> = (self.reader.merged.function_order.iter().rev())
             .map(|&f| cx.graph.symbol(f))
-            .filter(|&id| cx.resolution.get(id).definition.is_none())
+            .filter(|&id| cx.resolution.get(id).definition.is_none() && named.contains(&id))
             .collect();
         let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
