@@ -93,6 +93,13 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
             copy(&mut bytes, machine_offset(both, chunk), input.data);
         }
     }
+    if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
+        for chunk in both.parts.layout.chunks(both.parts.merged, id) {
+            let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
+            let object = chunk.from.object;
+            super::registers::clear_removed(both, object, bytes.get_mut(start..).unwrap_or_default());
+        }
+    }
     patch_machine(both, id, &mut bytes)?;
     Ok(bytes)
 }

@@ -259,7 +259,7 @@ fn shares_bytes(name: &[u8], relocated: bool) -> bool {
     ];
     SHARED.contains(&name)
         || name.starts_with(b".nv_debug_ptx_txt")
-        || (name == b".debug_line" && !relocated)
+        || (matches!(name, b".debug_line" | b".nv_debug_info_reg_type") && !relocated)
 }
 
 /// Lays the sections out one after the other and writes the file.
@@ -332,7 +332,7 @@ fn header(both: &Both<'_, '_>, sections: usize, headers: u64, segments: usize) -
         e_shoff: headers.into(),
         e_flags: flags(both).into(),
         e_ehsize: 64.into(),
-        e_phentsize: 56.into(),
+        e_phentsize: if config.relocatable { 0 } else { 56 }.into(),
         e_phnum: (segments as u16).into(),
         e_shentsize: 64.into(),
         e_shnum: u16::try_from(sections).unwrap_or(0).into(),

@@ -16,6 +16,7 @@ mod lines;
 mod names;
 mod pairing;
 mod rebuilt;
+mod registers;
 mod shape;
 mod side;
 mod symbols;

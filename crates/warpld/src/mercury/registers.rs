@@ -1,0 +1,52 @@
+//! `.nv_debug_info_reg_sass`: which registers hold which variables where.
+//!
+//! For each function its name, the number of ranges (64 bits), and per range the
+//! variable's name, a word about the register, and the first and last offset in
+//! the code.
+
+use super::Both;
+use crate::object::ObjectId;
+
+/// Zeroes the ranges of functions that the output does not have. `table` starts
+/// with the part of one input.
+pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
+    let mut at = 0;
+    while let Some((name, after)) = text(table, at) {
+        let removed = is_removed(both, object, name);
+        let Some(count) = number(table, after, 8) else { return };
+        at = after + 8;
+        for _ in 0..count {
+            let Some((_, after)) = text(table, at) else { return };
+            let Some(range) = table.get_mut(after + 4..after + 12) else { return };
+            if removed {
+                range.fill(0);
+            }
+            at = after + 12;
+        }
+        if name_is_missing(table, at) {
+            return;
+        }
+    }
+}
+
+fn name_is_missing(table: &[u8], at: usize) -> bool {
+    table.get(at).is_none_or(|&byte| byte == 0)
+}
+
+fn is_removed(both: &Both<'_, '_>, object: ObjectId, name: Vec<u8>) -> bool {
+    let input = &both.parts.cx.objects[object.0 as usize].cubin;
+    let symbol = input.symbols().find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
+    let id = symbol.and_then(|s| both.parts.cx.resolution.id(object, s.index.0));
+    id.is_some_and(|id| !both.parts.cx.keeps(id))
+}
+
+fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
+    let rest = table.get(at..)?;
+    let end = rest.iter().position(|&b| b == 0)?;
+    Some((rest[..end].to_vec(), at + end + 1))
+}
+
+fn number(table: &[u8], at: usize, size: usize) -> Option<u64> {
+    let bytes = table.get(at..at.checked_add(size)?)?;
+    Some(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
+}
