@@ -1,0 +1,186 @@
+//! The command as a program among programs: files, pipes, names, exit status.
+//! Needs no toolkit; the inputs are the repository's examples.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
+
+fn example(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    path.to_str().unwrap().to_owned()
+}
+
+fn inputs() -> [String; 2] {
+    [example("saxpy.sm_90.cubin"), example("scale.sm_90.cubin")]
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("front-door-{name}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    Command::new(WARPLD).args(args).current_dir(folder).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_link_writes_its_output_and_nothing_else() {
+    let folder = folder("plain");
+    let [a, b] = inputs();
+    let output = run(&folder, &["-arch=sm_90", &a, &b, "-o", "o", "--verify", "--threads=2"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    assert_eq!(names_in(&folder), ["o"]);
+}
+
+#[test]
+fn a_failed_link_leaves_the_old_output_alone() {
+    let folder = folder("failed");
+    fs::write(folder.join("o"), "old").unwrap();
+    let [a, _] = inputs();
+    let output = run(&folder, &["-arch=sm_90", &a, &a, "-o", "o"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(fs::read(folder.join("o")).unwrap(), b"old");
+    assert_eq!(names_in(&folder), ["o"]);
+}
+
+#[test]
+fn files_that_cannot_be_used_end_in_a_message() {
+    let folder = folder("unusable");
+    fs::create_dir(folder.join("dir")).unwrap();
+    let [a, b] = inputs();
+    for (args, message) in [
+        (["-arch=sm_90", "dir", &b, "-o", "o"], "Could not open input file 'dir'"),
+        (["-arch=sm_90", "missing.o", &b, "-o", "o"], "Could not open input file 'missing.o'"),
+        (["-arch=sm_90", &a, &b, "-o", "dir"], "Could not open output file 'dir'"),
+        (["-arch=sm_90", &a, &b, "-o", "no/o"], "Could not open output file 'no/o'"),
+        (["-arch=sm_90", &a, &b, "-o", "/dev/full"], "Internal error: writing file"),
+    ] {
+        let output = run(&folder, &args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let expected = format!("warpld fatal   : {message} [");
+        assert!(stderr(&output).starts_with(&expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn version_and_help_exist_under_both_names() {
+    let folder = folder("names");
+    let nvlink = folder.join("nvlink");
+    std::os::unix::fs::symlink(WARPLD, &nvlink).unwrap();
+    for program in [Path::new(WARPLD), &nvlink] {
+        for (flag, text) in [("--version", "V13.0.88\n"), ("-h", "--register-link-binaries")] {
+            let output = Command::new(program).arg(flag).output().unwrap();
+            assert!(output.status.success());
+            assert!(String::from_utf8_lossy(&output.stdout).contains(text));
+        }
+    }
+    let fatal =
+        |program: &Path, arg: &str| stderr(&Command::new(program).arg(arg).output().unwrap());
+    assert_eq!(fatal(&nvlink, "-q"), "nvlink fatal   : Unknown option 'q'\n");
+    assert_eq!(
+        fatal(Path::new(WARPLD), "-q"),
+        "warpld fatal   : Unknown option 'q' [unknown-option]\n"
+    );
+    // A subcommand for one, an input for the other.
+    assert_eq!(
+        fatal(&nvlink, "shim"),
+        "nvlink fatal   : Unknown arch name '(null)'\n    = name the target, for example -arch=sm_90\n"
+    );
+    assert!(fatal(Path::new(WARPLD), "shim").starts_with("Usage: warpld shim"));
+}
+
+#[test]
+fn nobody_reading_is_no_reason_to_panic() {
+    let mut child = Command::new(WARPLD)
+        .arg("--help")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", stderr(&output));
+    assert!(matches!(output.status.code(), Some(0 | 141)));
+}
+
+#[test]
+fn a_million_words_in_an_options_file() {
+    let folder = folder("million");
+    let [a, b] = inputs();
+    fs::write(folder.join("f"), format!("{} {a} {b} -o o", "-w ".repeat(1_000_000))).unwrap();
+    let output = run(&folder, &["-arch=sm_90", "-optf", "f"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let output = run(&folder, &["-arch=sm_90", "@f"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn links_at_the_same_time_share_a_registration_file() {
+    let folder = folder("shared");
+    let [a, b] = inputs();
+    let children: Vec<_> = (0..8)
+        .map(|i| {
+            Command::new(WARPLD)
+                .args(["-arch=sm_90", &a, &b, "--register-link-binaries=reg", "-o"])
+                .arg(format!("o{i}"))
+                .current_dir(&folder)
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let text = fs::read_to_string(folder.join("reg")).unwrap();
+    assert!(text.starts_with("#define NUM_PRELINKED_OBJECTS 2\n") && text.lines().count() == 3);
+    assert_eq!(names_in(&folder).len(), 9);
+    assert_eq!(fs::read(folder.join("o0")).unwrap(), fs::read(folder.join("o7")).unwrap());
+}
+
+#[test]
+fn messages_about_the_command_line_as_json() {
+    let folder = folder("json");
+    let output = run(&folder, &["--error-format=json", "--bogus"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "{\"tool\":\"warpld\",\"severity\":\"fatal\",\"code\":\"unknown-option\",\
+         \"message\":\"Unknown option '-bogus'\",\"notes\":[]}\n"
+    );
+}
+
+#[test]
+fn reports_of_a_link() {
+    let folder = folder("reports");
+    let [a, b] = inputs();
+    let output = run(
+        &folder,
+        &["-arch=sm_90", &a, &b, "-o", "o", "--map=m", "--trace", "--print-resources", "-dot", "d"],
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert_eq!(text.matches("trace: ").count(), 2, "{text}");
+    assert!(text.contains("\n  registers "), "{text}");
+    let map = fs::read_to_string(folder.join("m")).unwrap();
+    let size = fs::metadata(folder.join("o")).unwrap().len();
+    assert!(map.starts_with(&format!("Output: {size} bytes\n")), "{map}");
+    assert!(fs::read_to_string(folder.join("d")).unwrap().starts_with("digraph callgraph {\n"));
+}
