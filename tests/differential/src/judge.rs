@@ -1,6 +1,7 @@
 //! Both linkers on the same inputs, and the verdict.
 
 use crate::compare;
+use crate::mercury;
 use crate::program::{Case, Link};
 use crate::tools::{self, Outcome, Tools};
 use std::fs;
@@ -14,6 +15,8 @@ pub enum Verdict {
     Identical,
     /// The same but for the linker's own note.
     NoteOnly,
+    /// The same but for control bits of kernels without calls (sm_100 on).
+    ControlBits,
     /// Both refuse, with the same exit status.
     BothRefuse,
     /// nvlink crashed or stopped with an internal error; warpld did not crash.
@@ -32,9 +35,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of the table's columns.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Identical,
         Self::NoteOnly,
+        Self::ControlBits,
         Self::BothRefuse,
         Self::NvlinkFails,
         Self::Different,
@@ -49,6 +53,7 @@ impl Verdict {
         match self {
             Self::Identical => "identical",
             Self::NoteOnly => "note-only",
+            Self::ControlBits => "control-bits",
             Self::BothRefuse => "both-refuse",
             Self::NvlinkFails => "nvlink-fails",
             Self::Different => "DIFFERENT",
@@ -61,7 +66,14 @@ impl Verdict {
 
     /// Whether the two linkers agree.
     pub fn agrees(self) -> bool {
-        matches!(self, Self::Identical | Self::NoteOnly | Self::BothRefuse | Self::NvlinkFails)
+        matches!(
+            self,
+            Self::Identical
+                | Self::NoteOnly
+                | Self::ControlBits
+                | Self::BothRefuse
+                | Self::NvlinkFails
+        )
     }
 }
 
@@ -191,7 +203,13 @@ fn fails(nvlink: &Outcome) -> bool {
 fn same_file(folder: &Path, name: &str, device: bool, detail: &mut Vec<String>) -> Verdict {
     let [a, b] = [NVLINK_OUT, WARPLD_OUT].map(|out| fs::read(folder.join(out).join(name)).ok());
     match (a, b) {
-        (a, b) if a == b => Verdict::Identical,
+        (a, b) if a == b => {
+            if let (Some(a), true) = (a, device) {
+                mercury::count(&a, &a);
+            }
+            Verdict::Identical
+        }
+        (Some(a), Some(b)) if device && mercury::count(&a, &b) => Verdict::ControlBits,
         (Some(a), Some(b)) if device && compare::equal_but_for_note(&a, &b) => Verdict::NoteOnly,
         (Some(a), Some(b)) if device => {
             detail.extend(compare::explain(&a, &b));

@@ -143,6 +143,9 @@ impl Report {
             self.nvlink_time,
             self.warpld_time
         );
+        if let Some(line) = crate::mercury::summary() {
+            println!("{line}");
+        }
     }
 }
 
