@@ -51,6 +51,7 @@ fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
             C::Strings
                 | C::Symbols
                 | C::Relocations { .. }
+                | C::ResolvedRela
                 | C::Info(_)
                 | C::Compat
                 | C::CallGraph

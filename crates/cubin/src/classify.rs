@@ -148,7 +148,9 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
         SectionType::RELA | SectionType::REL | SectionType::CUDA_MERCURY_RELA => {
             SectionClass::Relocations { target: s.info }
         }
-        SectionType::CUDA_RESOLVED_RELA => SectionClass::ResolvedRela,
+        SectionType::CUDA_RESOLVED_RELA | SectionType::CUDA_MERCURY_RESOLVED_RELA => {
+            SectionClass::ResolvedRela
+        }
         SectionType::CUDA_INFO | SectionType::CUDA_MERCURY_INFO => {
             SectionClass::Info(name.strip_prefix(b".nv.info."))
         }
