@@ -1,6 +1,7 @@
 //! What a link is asked to do. The option table fills it in; library users
 //! build it themselves.
 
+use crate::finalizer::FinalizerConfig;
 use cubin::Arch;
 
 /// How the output names its producer in `.note.nv.tkinfo`.
@@ -61,6 +62,8 @@ pub struct Config {
     pub uidx: Option<Vec<u8>>,
     /// Collect what `LinkReport` holds.
     pub report: bool,
+    /// From sm_100 on: what to write and how to check it.
+    pub finalizer: FinalizerConfig,
     /// Who wrote the output.
     pub identity: Identity,
     /// The object name recorded in the note (empty unless `-g`).
@@ -90,6 +93,7 @@ impl Config {
             suppress_stack_size_warning: false,
             uidx: None,
             report: false,
+            finalizer: FinalizerConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),
             note_command_line: format!("-arch {arch} "),

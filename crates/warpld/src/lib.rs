@@ -15,6 +15,7 @@ pub mod dump;
 pub mod explain;
 pub mod extract;
 pub mod finalize;
+pub mod finalizer;
 pub mod flavour;
 pub mod input;
 pub mod layout;

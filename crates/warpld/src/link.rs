@@ -101,6 +101,7 @@ pub fn link(
     if side == Side::Mercury {
         // Both halves of the file.
         let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
+        mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
         return Ok(LinkOutput { image: Some(image), report });
     }
     let plan = finalize::finalize(parts);

@@ -24,7 +24,9 @@ mod symbols;
 pub use fastpath::targets as fastpath_targets;
 pub use side::side;
 
-use crate::diag::Diagnostic;
+use crate::config::Config;
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::finalizer::{self, Trace};
 use crate::finalize::Parts;
 use crate::merge::SectionId;
 use data::MachinePlaces;
@@ -47,6 +49,26 @@ pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let both = Both { parts, shape, places, rebuilt };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
+}
+
+/// Finalizes the output again, if that is asked for.
+pub fn check_output(
+    image: &[u8],
+    config: &Config,
+    diags: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    let settings = &config.finalizer;
+    let mut trace = Trace::new(settings.trace, settings.trace_compatibility);
+    let result = match settings.self_check {
+        true => finalizer::self_check(image, config.arch, settings, &mut trace),
+        false => Ok(()),
+    };
+    for line in trace.lines {
+        diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
+    }
+    result.map_err(|error| {
+        Diagnostic::fatal("finalizer-failed", "Internal FNLZR error in the output").note(error)
+    })
 }
 
 /// An input that contradicts itself.

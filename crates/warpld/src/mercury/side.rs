@@ -1,11 +1,12 @@
 //! Which side of the inputs is linked.
 
 use crate::config::Config;
-use crate::diag::{Diagnostic, Diagnostics};
-use crate::input::Inputs;
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::finalizer::{self, BinaryKind, Fastpath, FinalizerError, Mode, Trace};
+use crate::input::{Inputs, LinkInput};
 use crate::object::Side;
 use cubin::flags::{CodeState, Flags, v8};
-use cubin::{FileType, Header};
+use cubin::{Cubin, FileType, Header};
 
 /// The side all inputs can be linked on. One input of machine code alone makes
 /// the whole output machine code, with a warning (nvlink does so in any order
@@ -18,10 +19,17 @@ pub fn side(
     if !config.arch.is_mercury() {
         return Ok(Side::Machine);
     }
-    let mut side = Side::Mercury;
+    let finalizer = &config.finalizer;
+    let mut trace = Trace::new(finalizer.trace, finalizer.trace_compatibility);
+    let mut side = match finalizer.binary_kind {
+        BinaryKind::CapsuleMercury => Side::Mercury,
+        BinaryKind::Sass => Side::Machine,
+    };
     for input in &inputs.images {
         let Ok(header) = Header::parse(&input.image) else { continue };
         let flags = Flags::decode(&header);
+        trace.line(format_args!("Input ELF: {}", input.name));
+        trace.line(Mode::PreLink.title());
         match flags.state() {
             CodeState::Sass => {
                 side = Side::Machine;
@@ -34,11 +42,47 @@ pub fn side(
                     ),
                 ));
             }
-            CodeState::CapsuleMercury => check_capsule_file(&input.name, &header, flags)?,
+            CodeState::CapsuleMercury => {
+                check_capsule_file(&input.name, &header, flags)?;
+                check_target(input, flags, config, &mut trace)?;
+            }
             CodeState::Mercury => return Err(pure_mercury(&input.name)),
         }
     }
+    for line in trace.lines {
+        diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
+    }
     Ok(side)
+}
+
+/// Code for another number of the family is linked where it declares itself fit
+/// for the target; no compiler is at hand to schedule it anew. A version above
+/// the ceiling is refused as nvlink does.
+fn check_target(
+    input: &LinkInput<'_>,
+    flags: Flags,
+    config: &Config,
+    trace: &mut Trace,
+) -> Result<(), Diagnostic> {
+    let Ok(cubin) = Cubin::parse(&input.image) else { return Ok(()) };
+    let name = &input.name;
+    let failed = |error: FinalizerError| {
+        let message = format_args!("Internal FNLZR error '{name}'");
+        Diagnostic::fatal("finalizer-failed", message).note(error)
+    };
+    let (found, newest) = (finalizer::version(&cubin), finalizer::NEWEST_VERSION);
+    if found > newest {
+        return Err(failed(FinalizerError::VersionTooHigh { found, newest }));
+    }
+    let (from, to) = (flags.sm(), config.arch.number);
+    let declared = finalizer::declared_targets(&cubin);
+    let off = config.finalizer.fastpath == Fastpath::Off && from != to;
+    if off || !finalizer::can_finalize_with_mask(declared, from, to, trace) {
+        let error = FinalizerError::NeedsCompiler { from, to };
+        let message = format!("Input file '{name}' cannot be linked for sm_{to}");
+        return Err(Diagnostic::fatal("needs-compiler", message).note(error));
+    }
+    Ok(())
 }
 
 /// Capsules and machine code alone exclude each other (nvlink: `Internal

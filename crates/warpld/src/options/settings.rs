@@ -3,6 +3,7 @@
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
+use crate::finalizer::{BinaryKind, Fastpath, FinalizerConfig};
 use crate::config::{Config, HostInfo, Identity};
 use crate::diag::Diagnostic;
 use cubin::Arch;
@@ -344,10 +345,29 @@ fn config(line: &CommandLine, arch: Arch) -> Config {
         allow_undefined_globals: line.has(Opt::AllowUndefinedGlobals),
         extra_warnings: line.has(Opt::ExtraWarnings),
         suppress_stack_size_warning: line.has(Opt::SuppressStackSizeWarning),
+        finalizer: finalizer(line),
         identity,
         note_object_name: note.object_name,
         note_command_line: note.command_line,
         ..Config::new(arch)
+    }
+}
+
+fn finalizer(line: &CommandLine) -> FinalizerConfig {
+    FinalizerConfig {
+        binary_kind: match line.bytes(Opt::BinaryKind) {
+            Some(b"sass") => BinaryKind::Sass,
+            _ => BinaryKind::CapsuleMercury,
+        },
+        fastpath: match line.bytes(Opt::Fastpath) {
+            Some(b"off") => Fastpath::Off,
+            _ => Fastpath::Auto,
+        },
+        self_check: line.has(Opt::SelfCheck),
+        trace: line.has(Opt::FnlzrTrace),
+        trace_compatibility: line.has(Opt::FnlzrTrace)
+            || std::env::var("CAN_FINALIZE_DEBUG").is_ok_and(|v| !matches!(&v[..], "" | "0")),
+        ..FinalizerConfig::default()
     }
 }
 

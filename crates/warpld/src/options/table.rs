@@ -267,6 +267,20 @@ options! {
     LazyArchives: Row::new("lazy-archives", "", Search)
         .own()
         .help("Take from archives only the members that something needs.");
+    BinaryKind: Row::new("binary-kind", "", Output)
+        .takes(Kind::Choice(&["capmerc", "sass"]), "KIND")
+        .own()
+        .help("From sm_100 on: write machine code with Mercury capsules (capmerc, the default) or machine code alone (sass).");
+    Fastpath: Row::new("fastpath", "", Output)
+        .takes(Kind::Choice(&["auto", "off"]), "WHEN")
+        .own()
+        .help("From sm_100 on: link code for another target of its family as it is where it declares itself fit (auto, the default), or never (off).");
+    SelfCheck: Row::new("self-check", "", Output)
+        .own()
+        .help("From sm_100 on: finalize the output again and fail if sections, relocations or symbols differ.");
+    FnlzrTrace: Row::new("fnlzr-trace", "", Reports)
+        .own()
+        .help("From sm_100 on: print what the finalizer does with each input and with the output.");
     Threads: Row::new("threads", "", General)
         .takes(Kind::Number, "N")
         .own()

@@ -1,0 +1,61 @@
+//! Which code can serve which target. The pairs were read off a full matrix of
+//! links (docs/mercury.md).
+
+use super::Trace;
+use cubin::Cubin;
+use cubin::compat::Compat;
+use cubin::info;
+
+/// Numbers that stand for another. None is a target of nvlink 13.0, so the
+/// remaps cannot be seen from outside; they are kept for objects of other tools.
+pub fn remapped(number: u16) -> u16 {
+    match number {
+        101 => 110,
+        104 => 120,
+        130 => 107,
+        _ => number,
+    }
+}
+
+/// The bit of a target in CAN_FASTPATH_FINALIZE.
+pub fn capability_bit(number: u16) -> Option<u64> {
+    match remapped(number) {
+        100 => Some(0x01),
+        110 => Some(0x02),
+        103 => Some(0x08),
+        120 => Some(0x10),
+        121 => Some(0x40),
+        _ => None,
+    }
+}
+
+/// Whether code for one number can be linked for another at all.
+pub fn can_finalize(from: u16, to: u16, trace: &mut Trace) -> bool {
+    let pair = (remapped(from), remapped(to));
+    let fits = pair.0 == pair.1 || matches!(pair, (100, 103) | (120, 121));
+    trace.compatibility(format_args!("can_finalize {from} -> {to}: {fits}"));
+    fits
+}
+
+/// Whether the code can serve the target as it is: it must say so, except that
+/// all code for sm_120 runs on sm_121.
+pub fn can_finalize_with_mask(declared: u64, from: u16, to: u16, trace: &mut Trace) -> bool {
+    let same = remapped(from) == remapped(to);
+    let uplift = (remapped(from), remapped(to)) == (120, 121);
+    let needed = capability_bit(to).unwrap_or(0);
+    let allowed = needed != 0 && declared & needed == needed;
+    let fits = can_finalize(from, to, trace) && (same || uplift || allowed);
+    trace.compatibility(format_args!(
+        "capabilities {declared:#x}, needed {needed:#x}, {from} -> {to}: {fits}"
+    ));
+    fits
+}
+
+/// CAN_FASTPATH_FINALIZE of a file; 0 where it says nothing.
+pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
+    let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
+    let mut records = info::records(section.data).map_while(Result::ok);
+    let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0);
+    let payload = record.and_then(|r| r.payload.try_into().ok());
+    payload.map_or(0, u64::from_le_bytes)
+}
