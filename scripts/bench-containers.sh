@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # The relocatable code of a library is a fatbin of many containers.
-objcopy -O binary --only-section=__nv_relfatbin --set-section-flags __nv_relfatbin=alloc "$library" "$work/x.fatbin"
+objcopy -O binary --only-section=__nv_relfatbin "$library" "$work/x.fatbin"
 echo "$(stat -c %s "$work/x.fatbin") bytes of relocatable code, target $arch"
 cat "$work/x.fatbin" >/dev/null
 

@@ -14,7 +14,7 @@ pub enum Make {
     Bytes(Vec<u8>),
     /// An image by name.
     Cubin(&'static str),
-    /// A container with images by name; `ptx:90` is PTX.
+    /// A container with images by name; `ptx:90` is PTX, `lto:90` LTO-IR.
     Fatbin(Vec<&'static str>),
     /// A host object.
     Host(Host),
@@ -102,16 +102,20 @@ impl Make {
     }
 }
 
+const LTO_IR: &[u8] = b"\xED\x43\x4E\x7F and nothing that could be compiled";
+
 fn fatbin(names: &[&'static str], images: &Images) -> Vec<u8> {
     let mut writer = Writer::new();
     for name in names {
         let text;
-        let (kind, arch, version, payload) = match name.strip_prefix("ptx:") {
-            Some(arch) => {
+        let (kind, arch, version, payload) = match name.split_once(':') {
+            Some(("ptx", arch)) => {
                 let kernel = format!(".visible .entry k_ptx{arch}() {{ ret; }}");
                 text = images::ptx(arch, &kernel) + "\0";
                 (Kind::PTX, arch, (9, 0), text.as_bytes())
             }
+            // nvlink looks no further than the magic, without -dlto.
+            Some((_, arch)) => (Kind::LTO_IR, arch, (1, 0x41), LTO_IR),
             None => {
                 let arch = if images::ARCHS.contains(name) { name } else { "90" };
                 (Kind::ELF, arch, (1, 8), images[*name].as_slice())
@@ -120,7 +124,7 @@ fn fatbin(names: &[&'static str], images: &Images) -> Vec<u8> {
         let arch = images::arch(arch);
         let flags = Flags::ADDRESS_64.union(Flags::LINUX);
         let compat = if arch.is_mercury() { compat_of(payload) } else { None };
-        let options = (kind == Kind::PTX).then_some(&b"--compile-only  "[..]);
+        let options = (kind != Kind::ELF).then_some(&b"--compile-only  "[..]);
         let compression = Compression::Zstd;
         let ident = None;
         let image =

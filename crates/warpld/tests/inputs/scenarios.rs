@@ -274,6 +274,11 @@ fn image_choice() -> Vec<Scenario> {
         ("sm_90", "90 ptx:80"),
         ("sm_90", "80"),
         ("sm_90a", "80 100"),
+        ("sm_90", "lto:90"),
+        ("sm_90", "lto:80"),
+        ("sm_90", "lto:100"),
+        ("sm_90", "90 lto:90"),
+        ("sm_90", "80 lto:90"),
     ] {
         let name = leak(format!("{arch} of {images}"));
         let images: Vec<&'static str> = images.split(' ').collect();
