@@ -1,0 +1,382 @@
+//! The programs that are linked: a few templates are compiled, then stamped
+//! out under other names of the same length.
+
+use crate::ptx::{Function, Linkage, module};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A program to link.
+pub struct Corpus {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub sm: u32,
+    pub options: &'static [&'static str],
+    shape: Shape,
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    /// Objects of a kernel and some functions in short chains.
+    Objects { count: usize, functions: usize, length: usize },
+    /// A kernel and a function each.
+    Tiny { count: usize },
+    /// Weak functions out of a pool, with long names, and weak kernels.
+    Weak { count: usize, functions: usize, pool: usize },
+    /// An archive, of which a root needs every tenth member.
+    Archive { members: usize },
+    /// Two functions per level, both calling both of the next.
+    Ladder { objects: usize, levels: usize, kernels: bool },
+    /// Functions calling others at random, without recursion.
+    Random { objects: usize, functions: usize, calls: usize },
+    /// One chain through all objects, each with a kernel.
+    Chain { objects: usize, functions: usize },
+    /// Objects with debug information.
+    Debug { count: usize },
+}
+
+/// All corpora, or small ones of the same shapes.
+pub fn all(quick: bool) -> Vec<Corpus> {
+    let n = |full: usize| if quick { (full / 20).max(2) } else { full };
+    let corpus = |name, what, shape| Corpus { name, what, sm: 90, options: &[], shape };
+    let objects = |count| Shape::Objects { count: n(count), functions: 30, length: 8 };
+    let growing = |count| Shape::Objects { count: n(count), functions: 10, length: 4 };
+    let ladder = |levels| if quick { levels / 2 } else { levels };
+    vec![
+        corpus("small", "two objects", Shape::Tiny { count: 2 }),
+        corpus("objects-500", "500 objects of 30 functions", objects(500)),
+        corpus("objects-2000", "2,000 objects of 30 functions", objects(2000)),
+        corpus("tiny-10000", "10,000 objects of two functions", Shape::Tiny { count: n(10_000) }),
+        corpus(
+            "weak",
+            "1,000 objects of 60 weak functions of a pool of 300",
+            Shape::Weak { count: n(1000), functions: 60, pool: 300 },
+        ),
+        corpus(
+            "archive",
+            "an archive of 2,000 members, 200 of them needed",
+            Shape::Archive { members: n(2000) },
+        ),
+        corpus(
+            "ladder",
+            "56 functions with 2^28 call paths",
+            Shape::Ladder { objects: 1, levels: ladder(28), kernels: true },
+        ),
+        corpus(
+            "random",
+            "100 objects of 10 functions, 5 random calls each",
+            Shape::Random { objects: n(100), functions: 10, calls: 5 },
+        ),
+        corpus(
+            "chain",
+            "a chain 3,000 deep under 300 kernels",
+            Shape::Chain { objects: n(300), functions: 10 },
+        ),
+        Corpus { sm: 100, ..corpus("sm_100", "500 objects for sm_100", growing(500)) },
+        Corpus {
+            sm: 100,
+            ..corpus(
+                "sm_100-long",
+                "2,000 long functions for sm_100",
+                Shape::Objects { count: n(200), functions: 10, length: 1024 },
+            )
+        },
+        Corpus {
+            options: &["-g"],
+            ..corpus("debug", "500 objects of nvcc -G", Shape::Debug { count: n(500) })
+        },
+    ]
+}
+
+/// Corpora that nvlink cannot finish, or that show growth.
+pub fn growth(quick: bool) -> Vec<Corpus> {
+    let n = |full: usize| if quick { (full / 20).max(2) } else { full };
+    let corpus = |name, what, shape| Corpus { name, what, sm: 90, options: &[], shape };
+    let growing = |count| Shape::Objects { count: n(count), functions: 10, length: 4 };
+    vec![
+        corpus("grow-1000", "1,000 objects of 10 functions", growing(1000)),
+        corpus("grow-2000", "2,000 objects of 10 functions", growing(2000)),
+        corpus("grow-4000", "4,000 objects of 10 functions", growing(4000)),
+        corpus("grow-8000", "8,000 objects of 10 functions", growing(8000)),
+        corpus("grow-16000", "16,000 objects of 10 functions", growing(16_000)),
+        corpus(
+            "ladder-10000",
+            "a ladder of 10,000 levels",
+            Shape::Ladder { objects: n(1000), levels: 10, kernels: false },
+        ),
+    ]
+}
+
+/// Makes the files of a corpus.
+pub struct Maker<'a> {
+    pub toolkit: &'a Path,
+    pub folder: &'a Path,
+    pub sm: u32,
+}
+
+/// A compiled template and where its numbered names lie.
+struct Template {
+    image: Vec<u8>,
+    numbers: Vec<(usize, usize)>,
+}
+
+/// The name of a thing of the object with this number: `x00042x`.
+fn slot(number: usize) -> String {
+    format!("x{number:05}x")
+}
+
+/// Stands for the number of the next object.
+const NEXT: usize = 99_999;
+
+impl Template {
+    fn new(image: Vec<u8>) -> Self {
+        let number = |window: &[u8]| match window {
+            [b'x', digits @ .., b'x'] if digits.iter().all(u8::is_ascii_digit) => {
+                Some(digits.iter().fold(0, |n, d| n * 10 + usize::from(d - b'0')))
+            }
+            _ => None,
+        };
+        let windows = image.windows(7).enumerate();
+        let numbers = windows.filter_map(|(at, window)| Some((at, number(window)?))).collect();
+        Self { image, numbers }
+    }
+    /// The template with every number replaced.
+    fn stamp(&self, renumber: impl Fn(usize) -> usize) -> Vec<u8> {
+        let mut image = self.image.clone();
+        for &(at, number) in &self.numbers {
+            image[at..at + 7].copy_from_slice(slot(renumber(number)).as_bytes());
+        }
+        image
+    }
+    /// Object `number`, followed by object `next`.
+    fn object(&self, number: usize, next: usize) -> Vec<u8> {
+        self.stamp(|n| if n == NEXT { next } else { number })
+    }
+}
+
+impl Maker<'_> {
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
+        let path = self.folder.join(name);
+        fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(name.to_string())
+    }
+    fn tool(&self, name: &str, words: &[&str]) -> Result<(), String> {
+        let path: PathBuf = self.toolkit.join("bin").join(name);
+        let output = Command::new(&path).args(words).current_dir(self.folder).output();
+        let output = output.map_err(|e| format!("{}: {e}", path.display()))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+    fn compile(&self, functions: &[Function]) -> Result<Vec<u8>, String> {
+        self.write("template.ptx", module(self.sm, functions).as_bytes())?;
+        let arch = format!("-arch=sm_{}", self.sm);
+        self.tool("ptxas", &["-c", "-O1", &arch, "template.ptx", "-o", "template.cubin"])?;
+        fs::read(self.folder.join("template.cubin")).map_err(|e| e.to_string())
+    }
+    fn template(&self, functions: &[Function]) -> Result<Template, String> {
+        self.compile(functions).map(Template::new)
+    }
+    /// A ring of objects: each is followed by the next, the last by the first.
+    fn ring(&self, functions: &[Function], count: usize) -> Result<Vec<String>, String> {
+        let template = self.template(functions)?;
+        (0..count)
+            .map(|i| self.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
+            .collect()
+    }
+}
+
+fn function(number: usize, index: usize) -> String {
+    format!("f{}_{index:02}", slot(number))
+}
+
+impl Corpus {
+    /// The names of the inputs, which exist after that.
+    pub fn make(&self, maker: &Maker<'_>) -> Result<Vec<String>, String> {
+        fs::create_dir_all(maker.folder).map_err(|e| e.to_string())?;
+        match self.shape {
+            Shape::Objects { count, functions, length } => {
+                maker.ring(&short_chains(functions, length), count)
+            }
+            Shape::Tiny { count } => maker.ring(&short_chains(1, 2), count),
+            Shape::Weak { count, functions, pool } => weak(maker, count, functions, pool),
+            Shape::Archive { members } => archive(maker, members),
+            Shape::Ladder { objects, levels, kernels } => ladder(maker, objects, levels, kernels),
+            Shape::Random { objects, functions, calls } => random(maker, objects, functions, calls),
+            Shape::Chain { objects, functions } => chain(maker, objects, functions),
+            Shape::Debug { count } => debug(maker, count),
+        }
+    }
+}
+
+/// A kernel that starts chains of up to ten functions and calls the last
+/// function of the next object.
+fn short_chains(count: usize, length: usize) -> Vec<Function> {
+    const CHAIN: usize = 10;
+    let mut out: Vec<Function> = (0..count)
+        .map(|i| {
+            let goes_on = i % CHAIN != CHAIN - 1 && i + 1 < count;
+            let calls = goes_on.then(|| function(0, i + 1)).into_iter().collect();
+            Function::new(function(0, i), Linkage::Visible, calls).long(length)
+        })
+        .collect();
+    let mut calls: Vec<String> = (0..count).step_by(CHAIN).map(|i| function(0, i)).collect();
+    calls.push(function(NEXT, count - 1));
+    out.push(Function::new(format!("k{}", slot(0)), Linkage::Kernel, calls));
+    out
+}
+
+fn weak(maker: &Maker<'_>, count: usize, each: usize, pool: usize) -> Result<Vec<String>, String> {
+    let long = "_a_name_as_long_as_templates_have_it".repeat(3);
+    let name = |i: usize| format!("w{}{long}", slot(i));
+    let mut functions: Vec<Function> =
+        (0..each).map(|i| Function::new(name(i), Linkage::Weak, Vec::new()).long(60)).collect();
+    for k in 0..4 {
+        let calls = (0..each).filter(|i| i % 4 == k).map(name).collect();
+        functions.push(Function::new(format!("k{}{long}", slot(k)), Linkage::WeakKernel, calls));
+    }
+    let template = maker.template(&functions)?;
+    (0..count)
+        .map(|object| {
+            let image = template.stamp(|i| (i + object * 37) % pool);
+            maker.write(&format!("{object}.cubin"), &image)
+        })
+        .collect()
+}
+
+fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
+    const FUNCTIONS: usize = 10;
+    let body: Vec<Function> = (0..FUNCTIONS)
+        .map(|i| {
+            let calls = (i + 1 < FUNCTIONS).then(|| function(0, i + 1)).into_iter().collect();
+            Function::new(function(0, i), Linkage::Visible, calls)
+        })
+        .collect();
+    let template = maker.template(&body)?;
+    let mut file = b"!<arch>\n".to_vec();
+    for member in 0..members {
+        let image = template.object(member, 0);
+        let (name, size) = (format!("{member}.o/"), image.len());
+        file.extend(format!("{name:<16}0           0     0     644     {size:<10}`\n").bytes());
+        file.extend(&image);
+        if file.len() % 2 != 0 {
+            file.push(b'\n');
+        }
+    }
+    let calls = (0..members).step_by(10).map(|i| function(i, 0)).collect();
+    let root = maker.compile(&[Function::new("root".into(), Linkage::Kernel, calls)])?;
+    Ok(vec![maker.write("root.cubin", &root)?, maker.write("lib.a", &file)?])
+}
+
+fn ladder(
+    maker: &Maker<'_>,
+    objects: usize,
+    levels: usize,
+    kernels: bool,
+) -> Result<Vec<String>, String> {
+    let pair = |level: usize, last: bool| match (level < levels, last) {
+        (true, _) => vec![function(0, 2 * level), function(0, 2 * level + 1)],
+        (false, false) => vec![function(NEXT, 0), function(NEXT, 1)],
+        (false, true) => Vec::new(),
+    };
+    let body = |last: bool, kernels: bool| {
+        let mut out = Vec::new();
+        for level in 0..levels {
+            for side in 0..2 {
+                let name = function(0, 2 * level + side);
+                out.push(Function::new(name, Linkage::Visible, pair(level + 1, last)));
+            }
+            if kernels || level == 0 {
+                let name = format!("k{}_{level:02}", slot(0));
+                out.push(Function::new(name, Linkage::Kernel, pair(level, last)));
+            }
+        }
+        out
+    };
+    let (middle, last) =
+        (maker.template(&body(false, kernels))?, maker.template(&body(true, kernels))?);
+    (0..objects)
+        .map(|i| {
+            let template = if i + 1 == objects { &last } else { &middle };
+            maker.write(&format!("{i}.cubin"), &template.object(i, i + 1))
+        })
+        .collect()
+}
+
+fn random(
+    maker: &Maker<'_>,
+    objects: usize,
+    functions: usize,
+    calls: usize,
+) -> Result<Vec<String>, String> {
+    let mut state = 0x9e37_79b9_u64;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % limit
+    };
+    let total = objects * functions;
+    let name = |i: usize| function(i / functions, i % functions);
+    let mut files = Vec::new();
+    for object in 0..objects {
+        let mut body = Vec::new();
+        for index in object * functions..(object + 1) * functions {
+            let later = total - index - 1;
+            let callees: std::collections::BTreeSet<usize> =
+                (0..calls.min(later)).map(|_| index + 1 + below(later)).collect();
+            let callees = callees.into_iter().map(name).collect();
+            body.push(Function::new(name(index), Linkage::Visible, callees));
+        }
+        let start = vec![function(object, 0)];
+        body.push(Function::new(format!("k{}", slot(object)), Linkage::Kernel, start));
+        files.push(maker.write(&format!("{object}.cubin"), &maker.compile(&body)?)?);
+    }
+    Ok(files)
+}
+
+fn chain(maker: &Maker<'_>, objects: usize, functions: usize) -> Result<Vec<String>, String> {
+    let body = |last: bool| {
+        let mut out = Vec::new();
+        for i in 0..functions {
+            let calls = match (i + 1 < functions, last) {
+                (true, _) => vec![function(0, i + 1)],
+                (false, false) => vec![function(NEXT, 0)],
+                (false, true) => Vec::new(),
+            };
+            out.push(Function::new(function(0, i), Linkage::Visible, calls));
+        }
+        let start = vec![function(0, 0)];
+        out.push(Function::new(format!("k{}", slot(0)), Linkage::Kernel, start));
+        out
+    };
+    let (middle, last) = (maker.template(&body(false))?, maker.template(&body(true))?);
+    (0..objects)
+        .map(|i| {
+            let template = if i + 1 == objects { &last } else { &middle };
+            maker.write(&format!("{i}.cubin"), &template.object(i, i + 1))
+        })
+        .collect()
+}
+
+fn debug(maker: &Maker<'_>, count: usize) -> Result<Vec<String>, String> {
+    let (own, next) = (slot(0), slot(NEXT));
+    let mut source = format!("extern \"C\" __device__ int f{next}_0(int);\n");
+    for i in 0..10 {
+        source += &format!(
+            "extern \"C\" __device__ __noinline__ int f{own}_{i}(int a) {{\n\
+             int b = a * {i};\nfor (int c = 0; c < a; ++c) b += c ^ a;\nreturn b;\n}}\n"
+        );
+    }
+    source += &format!("extern \"C\" __global__ void k{own}(int *p) {{ *p = f{next}_0(*p)");
+    (0..10).for_each(|i| source += &format!(" + f{own}_{i}(p[{i}])"));
+    source += "; }\n";
+    maker.write("template.cu", source.as_bytes())?;
+    let arch = format!("-arch=sm_{}", maker.sm);
+    let words = ["-G", "-rdc=true", "-cubin", &arch, "template.cu", "-o", "template.cubin"];
+    maker.tool("nvcc", &words)?;
+    let image = fs::read(maker.folder.join("template.cubin")).map_err(|e| e.to_string())?;
+    let template = Template::new(image);
+    (0..count)
+        .map(|i| maker.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
+        .collect()
+}

@@ -1,0 +1,161 @@
+//! Whole links of damaged objects: none may panic, hang, or allocate out of
+//! proportion, whatever the bytes.
+//!
+//! `WARPLD_MUTATIONS=N` sets the number of links, `WARPLD_MUTATION_SEED=N` the
+//! first seed; a seed that fails says so and can be run alone.
+//!
+//! One test only: it measures what its process allocates.
+#![allow(unsafe_code)]
+
+#[path = "../../../cubin/tests/common/mod.rs"]
+mod common;
+mod structure;
+
+use common::{Random, fixtures, mutate};
+use cubin::Arch;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use warpld::{Config, Diagnostics, Inputs, LinkInput};
+
+/// Counts what is allocated at once.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is handed to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Relaxed).wrapping_add(layout.size());
+        PEAK.fetch_max(now, Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Links in an ordinary test run.
+const LINKS: u64 = 4_000;
+
+/// More than this for inputs of some 50 KB is out of proportion.
+const MOST_MEMORY: usize = 16 << 20;
+
+/// More than this is a hang.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Relocatable fixtures that can be linked together, by target.
+fn families() -> Vec<(Arch, Vec<Vec<u8>>)> {
+    let all = fixtures();
+    let family = |arch: &str, suffix: &str| {
+        let members = all.iter().filter(|(path, bytes)| {
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            let linked = name.starts_with("linked-") || name.contains("exec");
+            name.ends_with(suffix) && !linked && bytes.len() < 24_000
+        });
+        let arch: Arch = arch.parse().expect("a target");
+        (arch, members.map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>())
+    };
+    vec![
+        family("sm_90", ".sm_90.cubin"),
+        family("sm_75", ".sm_75.cubin"),
+        family("sm_100", ".sm_100.cubin"),
+        family("sm_70", ".sm_70.cuda12.cubin"),
+        family("sm_90a", ".sm_90a.cuda12.cubin"),
+    ]
+}
+
+/// One link, made from a seed.
+struct Case {
+    inputs: Inputs<'static>,
+    config: Config,
+}
+
+impl Case {
+    fn new(seed: u64, families: &[(Arch, Vec<Vec<u8>>)]) -> Self {
+        let mut random = Random::new(seed);
+        for _ in 0..4 {
+            random.next();
+        }
+        let (arch, members) = &families[random.below(families.len())];
+        let count = 1 + random.below(3);
+        let images = (0..count).map(|i| {
+            let original = &members[random.below(members.len())];
+            let image = match random.below(8) {
+                0 if i > 0 => original.clone(),
+                1 => mutate(original, &mut random),
+                _ => structure::mutate(original, &mut random),
+            };
+            LinkInput {
+                name: format!("{i}.o"),
+                image: Cow::Owned(image),
+                system_library: random.below(32) == 0,
+            }
+        });
+        let inputs = Inputs { images: images.collect(), host_references: None };
+        let mut config = Config::new(*arch);
+        config.relocatable = random.below(6) == 0;
+        config.debug = random.below(8) == 0;
+        config.preserve_relocs = random.below(8) == 0;
+        config.force_rela = random.below(12) == 0;
+        config.suppress_debug_info = random.below(16) == 0;
+        config.report = random.below(8) == 0;
+        config.reserve_null_pointer = random.below(16) == 0;
+        config.extra_warnings = random.below(16) == 0;
+        config.allow_undefined_globals = random.below(8) == 0;
+        config.kernels_used = (random.below(16) == 0).then(|| vec!["a".into()]);
+        Self { inputs, config }
+    }
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn damaged_objects_are_linked_or_refused() {
+    let families = families();
+    let first = number("WARPLD_MUTATION_SEED", 1);
+    let links = number("WARPLD_MUTATIONS", LINKS);
+    let (mut linked, mut refused) = (0_u64, 0_u64);
+    let mut failures = Vec::new();
+    for seed in first..first + links {
+        let case = Case::new(seed, &families);
+        let before = NOW.load(Relaxed);
+        PEAK.store(before, Relaxed);
+        let start = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut diagnostics = Diagnostics::default();
+            let output = warpld::link(&case.inputs, &case.config, &mut diagnostics);
+            let image = output.ok().and_then(|output| output.image);
+            // Silence is no refusal.
+            assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
+            image
+        }));
+        match outcome {
+            Ok(Some(image)) => linked += u64::from(!image.is_empty()),
+            Ok(None) => refused += 1,
+            Err(_) => failures.push(format!("seed {seed}: panic")),
+        }
+        let peak = PEAK.load(Relaxed).saturating_sub(before);
+        if peak > MOST_MEMORY {
+            failures.push(format!("seed {seed}: {peak} bytes allocated"));
+        }
+        if start.elapsed() > LONGEST {
+            failures.push(format!("seed {seed}: took {:?}", start.elapsed()));
+        }
+    }
+    println!("{links} links from seed {first}: {linked} linked, {refused} refused");
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    if links >= LINKS {
+        // The damage must neither miss everything nor stop everything early.
+        assert!(linked > links / 20 && refused > links / 20, "{linked} linked, {refused} refused");
+    }
+}
