@@ -11,6 +11,7 @@ use crate::layout::Layout;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
 use crate::object::{ObjectId, SectionClass, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
+use cubin::consts::sto;
 use cubin::reloc::{self, Handler};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use rayon::prelude::*;
@@ -166,13 +167,31 @@ impl<'a> Relocator<'a, '_> {
         let function = self.merged.section(target).function;
         let function = function.and_then(|id| self.cx.graph.function(id));
         let target_name = self.merged.section_name(target);
-        for &from in sources {
+        let (placed, copied): (Vec<_>, Vec<_>) =
+            sources.iter().partition(|from| self.is_placed(**from));
+        for &from in placed {
             let place = Place { from, object: from.object, function, target_name };
             self.source(target, &place, &mut out)?;
         }
         out.kept.reverse();
         out.kept_from.reverse();
+        // What comes with copied tables follows.
+        for &from in copied {
+            let place = Place { from, object: from.object, function, target_name };
+            let start = out.kept.len();
+            self.source(target, &place, &mut out)?;
+            out.kept[start..].reverse();
+            out.kept_from[start..].reverse();
+        }
         Ok(out)
+    }
+
+    /// Whether the section that is relocated went to one place, not to every
+    /// kernel that reaches its function.
+    fn is_placed(&self, from: InputSection) -> bool {
+        let input = &self.cx.objects[from.object.0 as usize].cubin;
+        let target = input.section(from.section).map(|s| s.info);
+        target.is_none_or(|t| !self.layout.bank2.offset_of.contains_key(&(from.object.0, t)))
     }
 
     fn source(
@@ -193,16 +212,22 @@ impl<'a> Relocator<'a, '_> {
             let known = input
                 .reloc_type(reloc.kind)
                 .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
-            if reloc.offset.checked_add(known.span() as u64).is_none_or(|end| end > size) {
-                return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
-            }
             if lost.iter().any(|range| range.contains(&reloc.offset)) {
                 continue;
             }
             let relative = self.is_section_relative(place, &reloc);
             let addend = reloc.addend.unwrap_or(0);
             let offset = base + reloc.offset;
-            match self.action(place, &reloc)? {
+            let action = self.action(place, &reloc)?;
+            // Only relocations that are applied touch bytes, but all have a place.
+            let span = match action {
+                Action::Apply { .. } | Action::Clear => known.span() as u64,
+                _ => 1,
+            };
+            if reloc.offset.checked_add(span).is_none_or(|end| end > size) {
+                return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
+            }
+            match action {
                 Action::Drop => {}
                 Action::Clear => {
                     out.patched_from.push(source);
@@ -384,6 +409,10 @@ impl<'a> Relocator<'a, '_> {
                     return Ok(Action::Apply { value, bank: 0, symbol: out });
                 }
             }
+            if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
+                // Quirk: "never allocated" goes into the code.
+                return Ok(Action::Apply { value: u64::MAX, bank: 0, symbol: None });
+            }
             if is_image(symbol) {
                 return Ok(self.image(id));
             }
@@ -396,6 +425,11 @@ impl<'a> Relocator<'a, '_> {
             Some(symbol) => Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol },
             None => Action::Drop,
         })
+    }
+
+    fn is_missing_constant(&self, symbol: &SymbolRef<'a>, id: SymbolId) -> bool {
+        let known = self.cx.resolution.get(id);
+        known.definition.is_none() && known.common.is_none() && is_undefined_constant(symbol)
     }
 
     /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is
@@ -412,7 +446,10 @@ impl<'a> Relocator<'a, '_> {
     /// to `st_value`, the alignment, unless it is weak.
     fn shared_value(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, id: SymbolId) -> Option<u64> {
         if self.cx.config.relocatable {
-            return (symbol.binding() != Binding::WEAK).then_some(symbol.value);
+            let known = self.cx.resolution.get(id);
+            let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
+            let value = defined.map_or(symbol.value, |s| s.value);
+            return (known.binding != Binding::WEAK).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
             return Some(value);
@@ -480,4 +517,9 @@ pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
 /// Symbols of the unified tables, which do not exist without an index file.
 fn is_unified_table(name: &[u8]) -> bool {
     name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
+}
+
+/// Whether the symbol is a constant of another input that is not there.
+fn is_undefined_constant(symbol: &SymbolRef<'_>) -> bool {
+    symbol.is_undefined() && symbol.other & sto::SPACE == sto::CONSTANT
 }

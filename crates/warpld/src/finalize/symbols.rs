@@ -2,7 +2,7 @@
 
 use super::Parts;
 use crate::merge::{List, Meaning, OutSymbolId, SectionId};
-use crate::object::is_shared;
+use crate::object::{is_internal, is_shared};
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
@@ -75,10 +75,10 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
     if symbol.function || parts.cx.config.relocatable {
         return true;
     }
-    if first.is_some_and(|s| is_shared(&s)) {
-        return parts.cx.mentions.by_symbol.contains_key(&id);
-    }
-    if symbol.definition.is_some() || symbol.common.is_some() {
+    if symbol.definition.is_some()
+        || symbol.common.is_some()
+        || first.is_some_and(|s| is_shared(&s))
+    {
         return true;
     }
     // Undefined data nobody refers to any more.
@@ -150,12 +150,18 @@ pub fn symbol_fields(
     }
     let space = input.other & sto::SPACE;
     let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
+    if relocatable && is_internal(&input) && input.is_undefined() {
+        kind = SymbolType::CUDA_OBJECT;
+        value = u64::MAX;
+    }
     if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
         // Quirk: "never allocated" shows in the file.
         value = u64::MAX;
     }
     if symbol.name == b".nv.reservedSmem.cap" {
         value = reserved(parts);
+    } else if symbol.name.starts_with(b".nv.reservedSmem.") && input.is_undefined() {
+        value = input.value;
     }
     let size = symbol.common.map_or(input.size, |c| c.size);
     let binding = match symbol.binding {

@@ -228,9 +228,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn prototype_strings(&mut self) {
         for text in &self.cx.graph.prototypes {
-            if !text.is_empty() {
-                self.out.names.add([text, b""]);
-            }
+            self.out.names.add([text, b""]);
         }
     }
 
@@ -384,8 +382,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
             self.out.debug_cut.insert(id, object);
         }
-        self.out.bank2.remove(&function);
-        if let Some(section) = self.out.function_sections[function.0 as usize].constant2 {
+        if let Some(parts) = self.out.bank2.get_mut(&function) {
+            parts.clear();
+        }
+        let sections = &mut self.out.function_sections[function.0 as usize];
+        if let Some(section) = sections.constant2 {
+            if !self.cx.resolution.get(id).entry && !self.cx.config.relocatable {
+                sections.constant2 = None;
+            }
             let section = &mut self.out.sections[section.0 as usize];
             section.size = 0;
             section.content = Content::Chunks(SmallVec::new());
@@ -456,7 +460,9 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Symbols of a losing function's own sections do not create those.
     fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
         let Some((id, at)) = self.cx.owner(object, symbol.shndx) else { return false };
-        if symbol.reserved || self.cx.resolution.role(id, at, true) != Role::Discarded {
+        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
+        if !bank2 || self.cx.resolution.role(id, at, true) != Role::Discarded {
             return false;
         }
         let function = self.cx.graph.function(id);
@@ -476,7 +482,9 @@ impl<'a, 'o> Merger<'a, 'o> {
         if is_shared(symbol) {
             let debug = config.debug && !config.suppress_debug_info;
             let shown = debug || (config.preserve_relocs && !is_dynamic_array(symbol));
-            return shown && self.cx.mentions.by_symbol.contains_key(&id);
+            let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+            let own = matches!(class, Some(SectionClass::KernelShared(_)));
+            return shown && (own || self.cx.mentions.by_symbol.contains_key(&id));
         }
         // Compiler constants of device functions have no section of their own.
         let placed = || self.out.placement(object, symbol.shndx).is_some();
@@ -801,6 +809,9 @@ impl<'a, 'o> Merger<'a, 'o> {
         selected: bool,
     ) {
         let rela = input.kind == SectionType::RELA;
+        if self.all_lost(from.object, target, input) {
+            return;
+        }
         let looked_up = if rela {
             self.has_zero_addend_after_first(from.object, target, input)
         } else {
@@ -821,33 +832,40 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
+    /// Debug relocations against a definition that lost are not even looked at.
+    fn counts(&self, object: ObjectId, symbol: u32) -> bool {
+        let cubin = &self.cx.objects[object.0 as usize].cubin;
+        match (self.cx.resolution.id(object, symbol), cubin.symbol(symbol)) {
+            (Some(id), Some(input)) if input.kind() == SymbolType::FUNC => {
+                let at = Sighting { object, symbol };
+                self.cx.resolution.role(id, at, !input.is_undefined()) != Role::Discarded
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether a debug section's relocations are all against code that lost.
+    fn all_lost(&self, object: ObjectId, target: SectionId, input: &SectionRef<'a>) -> bool {
+        let relocs = || self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
+        is_weak_sensitive_debug(self.out.section_name(target))
+            && relocs().iter().all(|r| !self.counts(object, r.symbol.0))
+    }
+
     /// Whether any relocation but the first has addend 0: nvlink then looks up
-    /// the REL section's name, which leaves it in the string tables. Debug
-    /// relocations against code that lost do not count.
+    /// the REL section's name, which leaves it in the string tables.
     fn has_zero_addend_after_first(
         &self,
         object: ObjectId,
         target: SectionId,
         input: &SectionRef<'a>,
     ) -> bool {
-        let debug = is_weak_sensitive_debug(self.out.section_name(target));
-        let cubin = &self.cx.objects[object.0 as usize].cubin;
-        let counts = |symbol: u32| {
-            let (Some(id), Some(input)) = (self.cx.resolution.id(object, symbol), cubin.symbol(symbol))
-            else {
-                return true;
-            };
-            let at = Sighting { object, symbol };
-            let defined = !input.is_undefined();
-            !input.kind().eq(&SymbolType::FUNC)
-                || self.cx.resolution.role(id, at, defined) != Role::Discarded
-        };
-        let relocs = cubin.relocs(input).unwrap_or_default();
-        relocs
-            .iter()
-            .filter(|r| !debug || counts(r.symbol.0))
-            .skip(1)
-            .any(|r| r.addend == Some(0))
+        let zero = |r: &&[u8]| r[16..24] == [0; 8];
+        if !is_weak_sensitive_debug(self.out.section_name(target)) {
+            return input.data.chunks_exact(24).skip(1).any(|r| zero(&r));
+        }
+        let symbol = |r: &[u8]| u32::from_le_bytes([r[12], r[13], r[14], r[15]]);
+        let counted = input.data.chunks_exact(24).filter(|r| self.counts(object, symbol(r)));
+        counted.skip(1).any(|r| zero(&r))
     }
 
     fn mention_rel(&mut self, target: SectionId) {
@@ -978,6 +996,13 @@ impl<'a, 'o> Merger<'a, 'o> {
         let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
         let mut functions: Vec<FunctionId> = self.out.bank2.keys().copied().collect();
         functions.sort_by_key(by_text);
+        if cx.flavour.is_mercury() {
+            // Seen in links of three files in two orders: as the banks came.
+            functions.sort_by_key(|f| {
+                let first = self.out.bank2.get(f).and_then(|parts| parts.first());
+                first.map(|part| (part.object, part.section))
+            });
+        }
         for &function in functions.iter().rev() {
             let mut entries = callers.entries_reaching(&[function]);
             entries.sort_by_key(by_text);
