@@ -223,8 +223,8 @@ impl<'a> CallGraph<'a> {
 }
 
 /// Whether the input's copy of the function lost, and so did every function of
-/// the input that takes its address: then the address is not taken. (One
-/// surviving taker, or a data table, is enough to keep it.)
+/// the input that takes its address: then the address is not taken, not even
+/// by a data table. One surviving taker is enough to keep it.
 fn taken_by_discarded_code(
     id: ObjectId,
     object: &Object<'_>,
@@ -242,7 +242,7 @@ fn taken_by_discarded_code(
         return false;
     }
     let mut takers = object.callgraph.takes_address.iter().filter(|(_, taken)| *taken == symbol);
-    takers.clone().next().is_some() && takers.all(|(taker, _)| discarded(*taker))
+    takers.all(|(taker, _)| discarded(*taker))
 }
 
 /// Answers "which kernels reach this function" by walking calls backwards.

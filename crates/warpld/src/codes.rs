@@ -53,6 +53,7 @@ pub const CODES: &[Code] = &[
     code("kernel-mismatch", "A function is a kernel in one file and not in another.", ""),
     code("limited-output", "An input lacks the attribute that lets the output run elsewhere.", ""),
     code("lto-only", "An input holds LTO-IR and no machine code for the target.", ""),
+    code("lto-unsupported", "-dlto was given; machine code is linked in its place.", ""),
     code(
         "managed-mismatch",
         "A variable is __managed__ in one file and not in another.",

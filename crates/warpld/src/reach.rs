@@ -75,6 +75,17 @@ pub fn reach(
             work.push(f as u32);
         }
     }
+    // A kernel nobody asked for whose address is taken is a root like others,
+    // unless exactly one kernel was asked for (quirk: nvlink then takes a short
+    // cut for that one).
+    if work.len() != 1 {
+        for f in (0..count).filter(|&f| graph.address_taken[f].is_some()) {
+            if std::mem::replace(&mut pruned[f], false) {
+                live[f] = true;
+                work.push(f as u32);
+            }
+        }
+    }
     if config.preserve_relocs || config.debug {
         return Reach { live: vec![true; count], pruned, pruning };
     }

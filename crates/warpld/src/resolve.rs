@@ -171,7 +171,9 @@ impl<'a> Resolver<'a, '_> {
 
     fn symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
         let at = Sighting { object, symbol: symbol.index.0 };
-        let id = if symbol.binding() == Binding::LOCAL || is_internal(symbol) {
+        // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
+        let unique = symbol.binding() == Binding::LOCAL || is_internal(symbol);
+        let id = if unique && !symbol.is_undefined() {
             self.create(at, symbol)
         } else {
             let hash = self.hasher.hash_one(symbol.name);

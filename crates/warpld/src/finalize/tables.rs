@@ -192,7 +192,8 @@ fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: Functi
     parts.merged.symbol_of[symbol.0 as usize].map_or(0, |s| numbering.index[s.0 as usize])
 }
 
-/// Offset of a prototype in `.strtab`; kernels have the empty one.
+/// Offset of a prototype in `.strtab`; kernels have the empty one, which is not
+/// the table's leading NUL.
 fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
     let mut offset = 1;
     parts
@@ -201,9 +202,6 @@ fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
         .prototypes
         .iter()
         .map(|text| {
-            if text.is_empty() {
-                return 0;
-            }
             let at = offset;
             offset += text.len() as u32 + 1;
             at

@@ -2,7 +2,6 @@
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Chunk, Content, Context, InputSection, Merged, SectionId, align_up};
-use crate::object::is_internal;
 use crate::resolve::Role;
 use hashbrown::HashMap;
 
@@ -15,7 +14,8 @@ pub struct Bank2 {
     pub copies: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
     /// Size and alignment of those sections.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
-    /// What the null symbol's value becomes, see [`null_symbol_of_duplicates`].
+    /// What the null symbol's value becomes. Quirk: nvlink writes the offset of
+    /// the last losing duplicate's data into symbol 0.
     pub null_value: Option<u64>,
 }
 
@@ -23,7 +23,6 @@ pub struct Bank2 {
 /// kernel that reaches them, at one offset for all, last function first.
 pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
     let mut out = Bank2::default();
-    null_symbol_of_duplicates(cx, merged, &mut out);
     for (function, entries) in &merged.bank2_users {
         let blob = blob_of(cx, merged, *function);
         let sections: Vec<SectionId> = entries
@@ -53,10 +52,8 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
         for part in &blob.parts {
             let at = if sections.is_empty() { 0 } else { start + part.offset };
             out.offset_of.insert((part.from.object.0, part.from.section), at);
-            if part.duplicate
-                && let Some(last) = last_internal_value(cx, part.from)
-            {
-                out.null_value = Some(at + last);
+            if part.duplicate {
+                out.null_value = Some(at);
             }
         }
     }
@@ -94,35 +91,6 @@ fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
 fn is_duplicate(cx: Context<'_, '_>, from: InputSection) -> bool {
     cx.owner(from.object, from.section)
         .is_some_and(|(id, at)| cx.resolution.role(id, at, true) == Role::Discarded)
-}
-
-/// Quirk: while a losing duplicate's bank-2 data is merged, nvlink writes the
-/// offset of its last symbol into symbol 0.
-fn null_symbol_of_duplicates(cx: Context<'_, '_>, merged: &Merged, out: &mut Bank2) {
-    for sections in &merged.function_sections {
-        let Some(bank) = sections.constant2 else { continue };
-        let Content::Chunks(chunks) = &merged.section(bank).content else { continue };
-        // A section that a duplicate alone brought about does not count.
-        if chunks.first().is_some_and(|c| is_duplicate(cx, c.from)) {
-            continue;
-        }
-        for chunk in chunks {
-            if is_duplicate(cx, chunk.from)
-                && let Some(last) = last_internal_value(cx, chunk.from)
-            {
-                out.null_value = Some(chunk.offset + last);
-            }
-        }
-    }
-}
-
-fn last_internal_value(cx: Context<'_, '_>, from: InputSection) -> Option<u64> {
-    let input = &cx.objects[from.object.0 as usize].cubin;
-    input
-        .symbols()
-        .filter(|s| s.shndx == from.section && !s.reserved && is_internal(s))
-        .last()
-        .map(|s| s.value)
 }
 
 /// Bank 3 after duplicate values were dropped.

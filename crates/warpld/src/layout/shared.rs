@@ -82,6 +82,8 @@ fn collect_objects(
             if symbol.is_undefined() {
                 if is_dynamic(cx, id) && seen.insert(id) {
                     dynamic.push(id);
+                    // Takes part in the sort, though it has no place of its own.
+                    common.push(Object { symbol: id, size: 0, align: 0 });
                 }
                 continue;
             }
@@ -96,11 +98,7 @@ fn collect_objects(
                         private.entry(owner).or_default().push(new);
                     }
                 }
-                Some(SectionClass::CommonShared)
-                    if cx.mentions.mentioned.contains(&id) && seen.insert(id) =>
-                {
-                    common.push(new);
-                }
+                Some(SectionClass::CommonShared) if seen.insert(id) => common.push(new),
                 _ => {}
             }
         }
@@ -127,12 +125,15 @@ impl Planner<'_, '_> {
         mut common: Vec<Object>,
         private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
     ) {
-        let largest = common.iter().map(|o| o.align).max().unwrap_or(0);
         alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
         let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<Object>)> =
             Vec::new();
         let mut users_of =
             HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
+        // Objects that no code mentions only influence how ties fall.
+        common.retain(|o| {
+            self.cx.mentions.mentioned.contains(&o.symbol) && !is_dynamic(self.cx, o.symbol)
+        });
         for object in common {
             let users = self.users(object.symbol);
             if let [only] = users[..] {
@@ -151,12 +152,12 @@ impl Planner<'_, '_> {
         if groups.is_empty() {
             return;
         }
-        self.group_align = largest;
+        self.group_align = common_alignment(self.cx);
         let section = self.merged.common_shared;
         let mut position = 0;
         for (_, members) in groups {
             let align = members.iter().map(|o| o.align).max().unwrap_or(1);
-            position = align_up(position, align);
+            position = self.past_null(align_up(position, align), align);
             for object in &members {
                 if let Some(section) = section {
                     self.out.objects.insert(object.symbol, (section, position));
@@ -172,6 +173,11 @@ impl Planner<'_, '_> {
         self.groups_end = position;
     }
 
+    /// `--reserve-null-pointer`: nothing is at offset 0.
+    fn past_null(&self, offset: u64, align: u64) -> u64 {
+        if offset == 0 && self.cx.config.reserve_null_pointer { align } else { offset }
+    }
+
     fn users(&mut self, symbol: SymbolId) -> Vec<FunctionId> {
         match self.cx.mentions.by_symbol.get(&symbol) {
             Some(functions) => self.callers.entries_reaching(functions),
@@ -184,7 +190,6 @@ impl Planner<'_, '_> {
         mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
         dynamic: &[SymbolId],
     ) {
-        let null = if self.cx.config.reserve_null_pointer { 4 } else { 0 };
         let reserved = self.reserved();
         let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
             .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
@@ -197,7 +202,7 @@ impl Planner<'_, '_> {
             if grouped.is_none() && own.is_none() {
                 continue;
             }
-            let (end, align) = self.place_private(entry, grouped.unwrap_or(null), own);
+            let (end, align) = self.place_private(entry, grouped.unwrap_or(0), own);
             ends.insert(entry, end);
             aligns.insert(entry, align.max(self.group_align));
         }
@@ -242,7 +247,7 @@ impl Planner<'_, '_> {
         let section = self.merged.function_sections[entry.0 as usize].shared;
         let (mut end, mut align) = (start, 0);
         for object in list {
-            end = align_up(end, object.align);
+            end = self.past_null(align_up(end, object.align), object.align);
             if let Some(section) = section {
                 self.out.objects.insert(object.symbol, (section, end));
             }
@@ -270,7 +275,7 @@ impl Planner<'_, '_> {
         let users = self.callers.entries_reaching(&functions);
         for &entry in &users {
             let end = ends.entry(entry).or_insert(0);
-            *end = align_up(*end, 16);
+            *end = self.past_null(align_up(*end, DYNAMIC_ALIGN), DYNAMIC_ALIGN);
         }
         let mut together = Together::default();
         let mut reaching = Vec::new();
@@ -293,12 +298,13 @@ impl Planner<'_, '_> {
         }
         for (function, entries) in reaching {
             // Code that no kernel reaches has no start: all ones.
-            let start = entries.first().map_or(u64::MAX, |e| ends[e]);
+            let start = entries.first().and_then(|e| ends.get(e).copied()).unwrap_or(u64::MAX);
             self.out.dynamic_start.insert(function, start);
         }
         for &symbol in dynamic {
             let functions = self.cx.mentions.by_symbol.get(&symbol).cloned().unwrap_or_default();
-            let start = self.callers.entries_reaching(&functions).iter().map(|e| ends[e]).max();
+            let entries = self.callers.entries_reaching(&functions);
+            let start = entries.iter().filter_map(|e| ends.get(e).copied()).max();
             if let Some(start) = start {
                 self.out.dynamic_symbols.insert(symbol, start);
             }
@@ -356,4 +362,11 @@ pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
     let symbol = cx.resolution.get(id);
     let input = cx.input_symbol(symbol.first);
     symbol.definition.is_none() && input.is_some_and(|s| is_dynamic_array(&s))
+}
+
+/// Largest alignment of the inputs' sections of common shared memory.
+fn common_alignment(cx: Context<'_, '_>) -> u64 {
+    let sections = cx.objects.iter().flat_map(|o| o.classified());
+    let common = sections.filter(|(_, class)| *class == SectionClass::CommonShared);
+    common.map(|(section, _)| section.align).max().unwrap_or(0)
 }
