@@ -25,7 +25,10 @@ fn gnu() -> Vec<u8> {
     bytes
 }
 
-fn members(data: &[u8]) -> Result<Vec<(String, Option<Vec<u8>>)>, String> {
+/// Name and bytes; `None` where those are in another file.
+type Listed = (String, Option<Vec<u8>>);
+
+fn members(data: &[u8]) -> Result<Vec<Listed>, String> {
     let archive = Archive::parse(data).map_err(|e| e.to_string())?;
     archive
         .members()
