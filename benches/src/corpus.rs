@@ -178,6 +178,15 @@ impl Maker<'_> {
     fn template(&self, functions: &[Function]) -> Result<Template, String> {
         self.compile(functions).map(Template::new)
     }
+    /// A template from CUDA source.
+    fn cuda(&self, source: &str, options: &[&str]) -> Result<Template, String> {
+        self.write("template.cu", source.as_bytes())?;
+        let target = format!("-gencode=arch=compute_{0},code=sm_{0}", self.sm);
+        let words = [options, &[&target, "template.cu", "-o", "template.o"]].concat();
+        self.tool("nvcc", &words)?;
+        let image = fs::read(self.folder.join("template.o")).map_err(|e| e.to_string())?;
+        Ok(Template::new(image))
+    }
     /// A ring of objects: each is followed by the next, the last by the first.
     fn ring(&self, functions: &[Function], count: usize) -> Result<Vec<String>, String> {
         let template = self.template(functions)?;
@@ -245,15 +254,9 @@ fn weak(maker: &Maker<'_>, count: usize, each: usize, pool: usize) -> Result<Vec
         .collect()
 }
 
+/// Host objects, since nvlink passes over bare cubins in archives.
 fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
-    const FUNCTIONS: usize = 10;
-    let body: Vec<Function> = (0..FUNCTIONS)
-        .map(|i| {
-            let calls = (i + 1 < FUNCTIONS).then(|| function(0, i + 1)).into_iter().collect();
-            Function::new(function(0, i), Linkage::Visible, calls)
-        })
-        .collect();
-    let template = maker.template(&body)?;
+    let template = maker.cuda(&device_functions(&slot(0)), &["-dc", "--no-compress"])?;
     let mut file = b"!<arch>\n".to_vec();
     for member in 0..members {
         let image = template.object(member, 0);
@@ -264,7 +267,7 @@ fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
             file.push(b'\n');
         }
     }
-    let calls = (0..members).step_by(10).map(|i| function(i, 0)).collect();
+    let calls = (0..members).step_by(10).map(|i| format!("f{}_0", slot(i))).collect();
     let root = maker.compile(&[Function::new("root".into(), Linkage::Kernel, calls)])?;
     Ok(vec![maker.write("root.cubin", &root)?, maker.write("lib.a", &file)?])
 }
@@ -358,24 +361,24 @@ fn chain(maker: &Maker<'_>, objects: usize, functions: usize) -> Result<Vec<Stri
         .collect()
 }
 
+fn device_functions(own: &str) -> String {
+    let function = |i: usize| {
+        format!(
+            "extern \"C\" __device__ __noinline__ int f{own}_{i}(int a) {{\n\
+             int b = a * {i};\nfor (int c = 0; c < a; ++c) b += c ^ a;\nreturn b;\n}}\n"
+        )
+    };
+    (0..10).map(function).collect()
+}
+
 fn debug(maker: &Maker<'_>, count: usize) -> Result<Vec<String>, String> {
     let (own, next) = (slot(0), slot(NEXT));
     let mut source = format!("extern \"C\" __device__ int f{next}_0(int);\n");
-    for i in 0..10 {
-        source += &format!(
-            "extern \"C\" __device__ __noinline__ int f{own}_{i}(int a) {{\n\
-             int b = a * {i};\nfor (int c = 0; c < a; ++c) b += c ^ a;\nreturn b;\n}}\n"
-        );
-    }
+    source += &device_functions(&own);
     source += &format!("extern \"C\" __global__ void k{own}(int *p) {{ *p = f{next}_0(*p)");
     (0..10).for_each(|i| source += &format!(" + f{own}_{i}(p[{i}])"));
     source += "; }\n";
-    maker.write("template.cu", source.as_bytes())?;
-    let arch = format!("-arch=sm_{}", maker.sm);
-    let words = ["-G", "-rdc=true", "-cubin", &arch, "template.cu", "-o", "template.cubin"];
-    maker.tool("nvcc", &words)?;
-    let image = fs::read(maker.folder.join("template.cubin")).map_err(|e| e.to_string())?;
-    let template = Template::new(image);
+    let template = maker.cuda(&source, &["-G", "-rdc=true", "-cubin"])?;
     (0..count)
         .map(|i| maker.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
         .collect()
