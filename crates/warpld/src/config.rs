@@ -60,6 +60,8 @@ pub struct Config {
     pub suppress_stack_size_warning: bool,
     /// `--uidx-file`, its bytes.
     pub uidx: Option<Vec<u8>>,
+    /// `--nv-host`, its bytes.
+    pub nv_host: Option<Vec<u8>>,
     /// Collect what `LinkReport` holds.
     pub report: bool,
     /// From sm_100 on: what to write and how to check it.
@@ -92,6 +94,7 @@ impl Config {
             extra_warnings: false,
             suppress_stack_size_warning: false,
             uidx: None,
+            nv_host: None,
             report: false,
             finalizer: FinalizerConfig::default(),
             identity: Identity::warpld(),

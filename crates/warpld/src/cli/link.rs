@@ -2,14 +2,16 @@
 
 use super::progress::Progress;
 use super::{Console, elsewhere, output, register, timing, trace};
+use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
-use crate::load::{CpuArch, Files, LoadRequest};
+use crate::load::{Body, CpuArch, Files, LoadRequest, Loaded, Source, Step};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
 use crate::select::{Registration, SelectOptions, Selected};
+use fatbin::Kind;
 use std::path::Path;
 
 /// What a link left behind.
@@ -69,6 +71,9 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
     let options = select_options(settings);
     let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
     let trace = settings.side.trace.then(|| trace::text(&selected));
+    if settings.lto.is_some() {
+        diagnostics.push(lto_remark(&loaded));
+    }
     let registration = selected.registration.clone();
     let (image, report) = match settings.target {
         Target::Virtual(_) => (None, None),
@@ -81,13 +86,34 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
     Ok(Outcome { image, report, trace, registration })
 }
 
+/// What is said about `-dlto` once machine code was found for all inputs.
+fn lto_remark(loaded: &Loaded<'_>) -> Diagnostic {
+    let has_lto_ir = loaded.steps().iter().any(|step| {
+        let Step::Source(Source { body: Body::Fatbins(containers), .. }) = step else {
+            return false;
+        };
+        let entries = containers.iter().flat_map(|c| c.flat_entries().unwrap_or_default());
+        entries.into_iter().any(|entry| entry.kind() == Kind::LTO_IR)
+    });
+    match has_lto_ir {
+        false => Diagnostic::warning(
+            "option-ignored",
+            "Ignoring -dlto option because no LTO objects found",
+        ),
+        true => Diagnostic::warning("lto-unsupported", "linking machine code in place of LTO-IR")
+            .note("warpld has no compiler; code is not optimised across files"),
+    }
+}
+
 fn link_images(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Result<(Option<Vec<u8>>, LinkReport), Stop> {
-    let output = crate::link(&selected.inputs, &settings.config, diagnostics)
-        .map_err(|Failed| Stop::Reported)?;
+    let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
+    let config = Config { nv_host, ..settings.config.clone() };
+    let output =
+        crate::link(&selected.inputs, &config, diagnostics).map_err(|Failed| Stop::Reported)?;
     if let (Some(image), true) = (&output.image, settings.verify) {
         cubin::validate::validate(image).map_err(|violation| {
             Diagnostic::fatal("verify-failed", "the output does not stand up to --verify")
@@ -113,13 +139,8 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
                 .note(format_args!("'{}' does not exist", library.display())));
         }
     }
-    for path in settings.nv_host.iter().chain(&settings.uidx) {
-        if let Err(error) = std::fs::metadata(path) {
-            let message = format!("Could not open input file '{}'", path.display());
-            return Err(Diagnostic::fatal("cannot-open-input", message).note(error));
-        }
-    }
-    if settings.uidx.is_some() {
+    if let Some(path) = &settings.uidx {
+        read_file(path)?;
         return Err(Diagnostic::fatal("bad-uidx", "Internal error: not uidx input"));
     }
     Ok(())
@@ -239,6 +260,13 @@ fn map(path: &Path, report: &LinkReport) -> String {
         true => map_json(report),
         false => map_text(report),
     }
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    std::fs::read(path).map_err(|error| {
+        let message = format!("Could not open input file '{}'", path.display());
+        Diagnostic::fatal("cannot-open-input", message).note(error)
+    })
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {

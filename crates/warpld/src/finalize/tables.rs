@@ -67,6 +67,7 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
         Synthetic::CallGraph => callgraph(parts, numbering),
         Synthetic::Prototype => prototypes(parts, numbering),
         Synthetic::RelAction => relaction::linker_section(),
+        Synthetic::HostFile => parts.cx.config.nv_host.clone().unwrap_or_default(),
     }
 }
 

@@ -47,6 +47,14 @@ impl HostUse {
         add(&mut references.constants, lists.constants_external);
         add(&mut references.constants, lists.constants_internal);
     }
+    /// Takes the system library into account: its names count, but that it
+    /// has some does not make the names of all others count. (An object that
+    /// launches nothing keeps its kernels beside it.)
+    pub(crate) fn add_system_library(&mut self, side: &HostSide<'_>) {
+        let any_kernel = self.any_kernel;
+        self.add(side);
+        self.any_kernel = any_kernel;
+    }
     /// The names, if they can be relied on: every input that counts must have
     /// lists, and some list of kernels must not be empty.
     pub(crate) fn finish(self) -> Option<HostReferences> {

@@ -25,6 +25,9 @@ use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+/// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
+const HOST_FILE: u32 = 0x7000_0087;
+
 /// What earlier phases decided.
 #[derive(Clone, Copy)]
 pub struct Context<'a, 'o> {
@@ -222,6 +225,14 @@ impl<'a, 'o> Merger<'a, 'o> {
                 T::CUDA_COMPAT_INFO,
                 4,
                 Synthetic::Compat,
+            ));
+        }
+        if self.cx.config.nv_host.is_some() {
+            self.create(NewSection::synthetic(
+                b".nv.host",
+                T(HOST_FILE),
+                8,
+                Synthetic::HostFile,
             ));
         }
     }

@@ -64,6 +64,7 @@ pub enum Synthetic {
     CallGraph,
     Prototype,
     RelAction,
+    HostFile,
 }
 
 /// An output section.

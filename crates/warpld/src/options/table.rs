@@ -232,7 +232,7 @@ options! {
     NvHost: Row::both("nv-host", Output)
         .takes(Kind::Text, "FILE")
         .hidden()
-        .help("FILE must exist; changes nothing.");
+        .help("Put the bytes of FILE into the section .nv.host of the output.");
 
     Identity: Row::new("identity", "", Output)
         .takes(Kind::Choice(&["warpld", "nvlink"]), "WHO")

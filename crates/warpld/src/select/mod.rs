@@ -215,7 +215,7 @@ impl<'s, 'f> Selection<'s, 'f> {
             return Ok(());
         }
         *state = SystemLibrary::Used;
-        self.host_use.add(side);
+        self.host_use.add_system_library(side);
         self.take(source, Picked::from(source, self.options))
     }
 
