@@ -11,6 +11,8 @@ use cubin::{Cubin, Header, SectionRef, Segment};
 /// The field with a section's size.
 pub(crate) const SIZE: &str = "size";
 
+const PROGRAM_HEADERS: &str = "the program headers";
+
 /// The file header. The offsets of its tables are part of the layout.
 pub(crate) fn header(cubin: &Cubin<'_>, file: &File<'_, '_>) -> Entry {
     let h = cubin.header();
@@ -46,32 +48,48 @@ fn flags(header: &Header, file: &File<'_, '_>) -> String {
     format!("{word:#x} (sm_{}, {}{cuinfo})", flags.sm(), words::state(flags.state()))
 }
 
-/// The program headers, with the sections they start at.
+/// The program headers, by the sections they reach from and to: where those
+/// lie depends on all sizes before them.
 pub(crate) fn segments(file: &File<'_, '_>) -> Vec<Entry> {
-    let header = file.cubin.header();
-    // Whichever section has bytes at the place; the tables else.
-    let start = |offset: u64| {
-        let mut sections = file.cubin.sections().iter().skip(1);
-        match sections.find(|s| s.offset == offset && s.size > 0) {
-            _ if offset == header.phoff => "the program headers".to_owned(),
-            Some(s) => words::reference(s.name).into_owned(),
-            None if offset == 0 => "nothing".to_owned(),
-            None => format!("{offset:#x}"),
-        }
-    };
     let entry = |(index, s): (usize, &Segment)| {
         Entry::new(index.to_string())
             .with("type", format!("{:#x}", s.kind))
             .with("flags", format!("{:#x}", s.flags))
-            .with("start", start(s.offset))
+            .with("start", starts_at(file, s.offset))
+            .with("end", ends_at(file, s))
             .with("virtual address", format!("{:#x}", s.vaddr))
             .with("physical address", format!("{:#x}", s.paddr))
-            .with("size in the file", format!("{:#x}", s.filesz))
-            .with("size in memory", format!("{:#x}", s.memsz))
+            .with("memory beyond the file", format!("{:#x}", s.memsz.saturating_sub(s.filesz)))
             .with("alignment", format!("{:#x}", s.align))
     };
     let segments = file.cubin.segments().unwrap_or_default();
     segments.iter().enumerate().map(entry).collect()
+}
+
+/// The part of the file that starts at an offset, or the offset.
+fn starts_at(file: &File<'_, '_>, offset: u64) -> String {
+    let mut sections = file.cubin.sections().iter().skip(1);
+    match sections.find(|s| s.size > 0 && s.offset == offset) {
+        _ if offset == file.cubin.header().phoff => PROGRAM_HEADERS.to_owned(),
+        Some(s) => words::reference(s.name).into_owned(),
+        None => format!("{offset:#x}"),
+    }
+}
+
+/// The part of the file that ends with a segment, or the offset.
+fn ends_at(file: &File<'_, '_>, segment: &Segment) -> String {
+    if segment.filesz == 0 {
+        return "its start".to_owned();
+    }
+    let offset = segment.offset.saturating_add(segment.filesz);
+    let header = file.cubin.header();
+    let table = u64::from(header.phnum) * u64::from(header.phentsize);
+    let mut sections = file.cubin.sections().iter().filter(|s| !s.data.is_empty());
+    match sections.find(|s| s.offset.saturating_add(s.size) == offset) {
+        _ if offset == header.phoff.saturating_add(table) => PROGRAM_HEADERS.to_owned(),
+        Some(s) => words::reference(s.name).into_owned(),
+        None => format!("{offset:#x}"),
+    }
 }
 
 /// A section header. Its offset is part of the layout, the offset of its name

@@ -120,6 +120,9 @@ impl fmt::Display for Difference {
             Change::OnlyIn { side, what } if what.is_empty() => write!(f, ": only in {side:?}"),
             Change::OnlyIn { side, what } => write!(f, ": only in {side:?}: {what}"),
             Change::Field { field, a, b } => write!(f, ": {field} is {a} in A, {b} in B"),
+            Change::Moved { a, b } if a == b => {
+                write!(f, ": number {a} in both, others around it in another order")
+            }
             Change::Moved { a, b } => write!(f, ": number {a} in A, number {b} in B"),
             Change::Bytes { offset, size, a, b, notes } => {
                 let more = |shown: &[u8]| if shown.len() as u64 == *size { "" } else { " …" };

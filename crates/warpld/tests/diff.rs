@@ -38,3 +38,31 @@ fn json_and_limit() {
     assert_eq!(text.lines().count(), 5, "{text}");
     assert!(text.lines().last().unwrap().starts_with("… and "), "{text}");
 }
+
+#[test]
+fn the_linkers_own_note_can_be_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let warpld = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warpld"));
+        command.current_dir(&folder).args(args).output().unwrap()
+    };
+    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let input = |name: &str| examples.join(name).canonicalize().unwrap().display().to_string();
+    let (a, b) = (input("saxpy.sm_90.cubin"), input("scale.sm_90.cubin"));
+    for (identity, output) in [("warpld", "one.cubin"), ("nvlink", "two.cubin")] {
+        let identity = format!("--identity={identity}");
+        let made = warpld(&["-arch=sm_90", &identity, &a, &b, "-o", output]);
+        assert!(made.status.success(), "{made:?}");
+    }
+    let told = warpld(&["diff", "one.cubin", "two.cubin"]);
+    assert_eq!(told.status.code(), Some(1));
+    let text = String::from_utf8(told.stdout).unwrap();
+    assert!(text.contains("note of a tool: tool is \"warpld\" in A, \"nvlink\" in B"), "{text}");
+    let same = warpld(&["diff", "--ignore-tool-note", "one.cubin", "two.cubin"]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    // The order of the inputs is another matter.
+    let made = warpld(&["-arch=sm_90", &b, &a, "-o", "three.cubin"]);
+    assert!(made.status.success(), "{made:?}");
+    let other = warpld(&["diff", "--ignore-tool-note", "one.cubin", "three.cubin"]);
+    assert_eq!(other.status.code(), Some(1));
+}
