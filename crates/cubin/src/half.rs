@@ -8,6 +8,7 @@
 
 use crate::consts::{SectionType, shf};
 use crate::read::{Cubin, ReadError, SectionRef};
+use std::collections::HashMap;
 
 /// Prefix of the name of a capsule section.
 const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
@@ -26,6 +27,8 @@ pub struct Halves<'a> {
     /// Machine-code section of each section of the Mercury side; 0 where there
     /// is none.
     pub twin: Vec<u32>,
+    /// Parameter banks by their kernel's machine code.
+    banks: HashMap<u32, u32>,
 }
 
 impl<'a> Halves<'a> {
@@ -33,12 +36,16 @@ impl<'a> Halves<'a> {
     pub fn split(file: &Cubin<'a>) -> Result<Self, ReadError> {
         let sections = file.sections();
         let table = sections.iter().find(|s| s.kind == SectionType::CUDA_MERCURY_SYMTAB);
-        let missing = ReadError::BadField { field: "Mercury symbol table", section: None, value: 0 };
+        let missing =
+            ReadError::BadField { field: "Mercury symbol table", section: None, value: 0 };
         let symtab = file.symbol_table(table.ok_or(missing)?)?;
+        let machine = MachineSide::of(file);
         let mut twin = vec![0; sections.len()];
         for section in sections.iter().filter(|s| is_mercury(s)) {
-            twin[section.index.0 as usize] = find_twin(file, section)?;
+            twin[section.index.0 as usize] = machine.twin(file, section)?;
         }
+        let banks = sections.iter().filter(|s| is_parameter_bank(s));
+        let banks = banks.map(|s| (s.info, s.index.0)).collect();
         // Sections that belong to code (`.nv.shared.K`) name the machine code's.
         let mut behind = vec![0; sections.len()];
         for (section, &twin) in twin.iter().enumerate() {
@@ -58,7 +65,12 @@ impl<'a> Halves<'a> {
             _ => *s,
         });
         let mercury = file.relabelled(seen.collect(), Some(symtab));
-        Ok(Self { mercury, sass: file.clone(), twin })
+        Ok(Self { mercury, sass: file.clone(), twin, banks })
+    }
+
+    /// The parameter bank of the kernel whose machine code is in section `text`.
+    pub fn parameter_bank(&self, text: u32) -> Option<&SectionRef<'a>> {
+        self.sass.section(*self.banks.get(&text)?)
     }
 
     /// The machine-code section of a section of the Mercury side.
@@ -116,53 +128,78 @@ fn ordinary_name(name: &[u8]) -> &[u8] {
     stripped.unwrap_or(name)
 }
 
-/// The twin of a Mercury section: a capsule names its text section, tables
-/// belong to the twin of what they describe, data to the section of the same
-/// name (constant banks have a name on one side and a number on the other).
-fn find_twin(file: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, ReadError> {
-    let found = match section.kind {
-        SectionType::CUDA_MERCURY_SYMTAB => None,
-        SectionType::CUDA_CAPMERC => Some(text_of(file, section)?),
-        SectionType::CUDA_MERCURY_INFO if section.flags & shf::INFO_LINK == 0 => {
-            by_kind(file, SectionType::CUDA_INFO, |s| s.flags & shf::INFO_LINK == 0)
-        }
-        SectionType::CUDA_MERCURY_INFO | SectionType::CUDA_MERCURY_RELA => {
-            let kind = match section.kind {
-                SectionType::CUDA_MERCURY_INFO => SectionType::CUDA_INFO,
-                _ => SectionType::RELA,
-            };
-            let target = match file.section(section.info) {
-                Some(target) if is_mercury(target) && !is_table(target) => {
-                    find_twin(file, target)?
+/// Sections of the machine-code side, by what leads to them.
+struct MachineSide<'a> {
+    /// Tables, by type and by the section they are about.
+    tables: HashMap<(u32, u32), u32>,
+    /// The first section of each name.
+    names: HashMap<&'a [u8], u32>,
+    /// `.nv.info`.
+    module_info: Option<u32>,
+}
+
+impl<'a> MachineSide<'a> {
+    fn of(file: &Cubin<'a>) -> Self {
+        let mut out = Self { tables: HashMap::new(), names: HashMap::new(), module_info: None };
+        for section in file.sections().iter().filter(|s| !is_mercury(s)) {
+            let index = section.index.0;
+            out.names.entry(section.name).or_insert(index);
+            match section.kind {
+                SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => {
+                    out.module_info.get_or_insert(index);
                 }
-                _ => section.info,
-            };
-            by_kind(file, kind, |s| s.info == target)
+                SectionType::CUDA_INFO | SectionType::RELA => {
+                    out.tables.entry((section.kind.0, section.info)).or_insert(index);
+                }
+                _ => {}
+            }
         }
-        _ => data_twin(file, section),
-    };
-    Ok(found.unwrap_or(0))
+        out
+    }
+
+    /// The twin of a Mercury section: a capsule names its text section, tables
+    /// belong to the twin of what they describe, data to the section of the same
+    /// name (constant banks have a name on one side and a number on the other).
+    fn twin(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Result<u32, ReadError> {
+        let found = match section.kind {
+            SectionType::CUDA_MERCURY_SYMTAB => None,
+            SectionType::CUDA_CAPMERC => Some(text_of(file, section)?),
+            SectionType::CUDA_MERCURY_INFO if section.flags & shf::INFO_LINK == 0 => {
+                self.module_info
+            }
+            SectionType::CUDA_MERCURY_INFO => self.table(file, SectionType::CUDA_INFO, section)?,
+            SectionType::CUDA_MERCURY_RELA => self.table(file, SectionType::RELA, section)?,
+            _ => self.data(section),
+        };
+        Ok(found.unwrap_or(0))
+    }
+
+    fn table(
+        &self,
+        file: &Cubin<'a>,
+        kind: SectionType,
+        section: &SectionRef<'a>,
+    ) -> Result<Option<u32>, ReadError> {
+        let target = match file.section(section.info) {
+            Some(target) if is_mercury(target) && !is_table(target) => self.twin(file, target)?,
+            _ => section.info,
+        };
+        Ok(self.tables.get(&(kind.0, target)).copied())
+    }
+
+    fn data(&self, section: &SectionRef<'a>) -> Option<u32> {
+        match mercury_bank(section.name) {
+            Some((bank, function)) => {
+                let name = [format!(".nv.constant{bank}").as_bytes(), function].concat();
+                self.names.get(&name[..]).copied()
+            }
+            None => self.names.get(ordinary_name(section.name)).copied(),
+        }
+    }
 }
 
 fn is_table(s: &SectionRef<'_>) -> bool {
     matches!(s.kind, SectionType::CUDA_MERCURY_INFO | SectionType::CUDA_MERCURY_RELA)
-}
-
-fn by_kind(
-    file: &Cubin<'_>,
-    kind: SectionType,
-    matches: impl Fn(&SectionRef<'_>) -> bool,
-) -> Option<u32> {
-    file.sections().iter().find(|s| s.kind == kind && matches(s)).map(|s| s.index.0)
-}
-
-fn data_twin(file: &Cubin<'_>, section: &SectionRef<'_>) -> Option<u32> {
-    let wanted = match mercury_bank(section.name) {
-        Some((bank, function)) => [format!(".nv.constant{bank}").as_bytes(), function].concat(),
-        None => ordinary_name(section.name).to_vec(),
-    };
-    let plain = |s: &&SectionRef<'_>| !is_mercury(s) && s.name == &wanted[..];
-    file.sections().iter().find(plain).map(|s| s.index.0)
 }
 
 /// The text section a capsule belongs to, by its first word.
@@ -198,4 +235,25 @@ pub fn mercury_bank(name: &[u8]) -> Option<(u8, &[u8])> {
         let rest = rest.strip_prefix(bank)?;
         matches!(rest.first(), None | Some(b'.')).then_some((number, rest))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn banks_have_numbers() {
+        assert_eq!(mercury_bank(b".nv.constant.user"), Some((3, &b""[..])));
+        assert_eq!(mercury_bank(b".nv.merc.nv.constant.optimizer.k"), Some((2, &b".k"[..])));
+        assert_eq!(mercury_bank(b".rela.nv.constant.pic"), Some((4, &b""[..])));
+        assert_eq!(mercury_bank(b".nv.constant.users"), None);
+        assert_eq!(mercury_bank(b".nv.constant3"), None);
+    }
+
+    #[test]
+    fn twins_lose_their_prefix() {
+        assert_eq!(ordinary_name(b".nv.capmerc.text.f"), b".text.f");
+        assert_eq!(ordinary_name(b".nv.merc.rela.text.f"), b".rela.text.f");
+        assert_eq!(ordinary_name(b".nv.global"), b".nv.global");
+    }
 }

@@ -59,3 +59,26 @@ pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
     let payload = record.and_then(|r| r.payload.try_into().ok());
     payload.map_or(0, u64::from_le_bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(declared: u64, from: u16, to: u16) -> bool {
+        can_finalize_with_mask(declared, from, to, &mut Trace::default())
+    }
+
+    #[test]
+    fn code_moves_only_where_it_says_so() {
+        assert!(fits(0, 100, 100) && fits(9, 100, 103) && fits(0, 120, 121));
+        assert!(!fits(1, 100, 103), "FP64 code must be scheduled anew for sm_103");
+        assert!(!fits(u64::MAX, 100, 110) && !fits(u64::MAX, 103, 100));
+    }
+
+    #[test]
+    fn decisions_are_traced_on_request() {
+        let mut trace = Trace::new(false, true);
+        can_finalize(100, 103, &mut trace);
+        assert_eq!(trace.lines, ["FNLZR: can_finalize 100 -> 103: true"]);
+    }
+}

@@ -18,7 +18,7 @@ mod trace;
 mod validate;
 
 pub use compatibility::{
-    capability_bit, can_finalize, can_finalize_with_mask, declared_targets, remapped,
+    can_finalize, can_finalize_with_mask, capability_bit, declared_targets, remapped,
 };
 pub use config::{BinaryKind, Fastpath, FinalizerConfig};
 pub use mode::Mode;

@@ -33,3 +33,17 @@ impl Mode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_map_to_the_engine_s_numbers() {
+        let code = |mode: Mode, state| mode.guard(state).map_err(|e| e.code());
+        assert_eq!(code(Mode::PostLink, CodeState::CapsuleMercury), Ok(()));
+        assert_eq!(code(Mode::PreLink, CodeState::Sass), Err(4));
+        assert_eq!(code(Mode::PostLink, CodeState::Sass), Err(5));
+        assert_eq!(code(Mode::PreLink, CodeState::Mercury), Err(6));
+    }
+}

@@ -22,10 +22,14 @@ pub enum FinalizerError {
     #[error("the file holds machine code without capsules")]
     NotCapsule,
     /// Mercury code alone needs a translator.
-    #[error("the file holds Mercury code without machine code, which only NVIDIA's compiler translates")]
+    #[error(
+        "the file holds Mercury code without machine code, which only NVIDIA's compiler translates"
+    )]
     PureMercury,
     /// Code for another target that it does not declare itself fit for.
-    #[error("code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, or give PTX")]
+    #[error(
+        "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, or give PTX"
+    )]
     NeedsCompiler {
         /// Compiled for.
         from: u16,

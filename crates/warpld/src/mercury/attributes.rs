@@ -33,9 +33,8 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
         let moved = translation.moved.get(&(record.code, record.payload)).copied();
         write(&record, moved.unwrap_or(record.payload), &mut out);
     }
-    let bank = both.shape.banks.iter().find(|b| {
-        Some(b.kernel) == both.parts.merged.section(id).function
-    });
+    let bank =
+        both.shape.banks.iter().find(|b| Some(b.kernel) == both.parts.merged.section(id).function);
     for record in &translation.added {
         let mut payload = record.payload.to_vec();
         if record.code == eiattr::PARAM_CBANK

@@ -108,7 +108,9 @@ fn patch_items(
     let stored = stored(capsule);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
         let instruction = machine.offset / INSTRUCTION;
         let after = stored.partition_point(|s| s.first <= instruction);
         let Some(item) = after.checked_sub(1).and_then(|i| stored.get(i)) else { continue };

@@ -74,7 +74,8 @@ pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     } else if parts.merged.section_name(id) == RESERVED_SHARED {
         (size + RESERVED_SHARED_START, align)
     } else if parts.merged.common_shared == Some(id) && size == 0 {
-        let reserved = if config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() };
+        let reserved =
+            if config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() };
         (reserved, align)
     } else {
         (size, align)
@@ -97,7 +98,11 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         for chunk in both.parts.layout.chunks(both.parts.merged, id) {
             let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
             let object = chunk.from.object;
-            super::registers::clear_removed(both, object, bytes.get_mut(start..).unwrap_or_default());
+            super::registers::clear_removed(
+                both,
+                object,
+                bytes.get_mut(start..).unwrap_or_default(),
+            );
         }
     }
     patch_machine(both, id, &mut bytes)?;
@@ -174,7 +179,9 @@ pub fn patch_machine(
     let relocs = &both.parts.relocated.sections[relocs.0 as usize];
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
         let place = machine_place(both, source, &mercury, &machine, patch.offset);
         let Some(offset) = place else { continue };
         let value = match section_relative(both, source, &machine) {
@@ -258,7 +265,9 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     let mut pairs = PairCache::default();
     let mut out: Vec<Rela64> = Vec::with_capacity(relocs.kept.len());
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else { continue };
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
         let place = machine_place(both, source, &mercury, &machine, kept.offset);
         let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
@@ -294,14 +303,8 @@ pub fn parameter_bank<'a>(
     let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
     let halves = object.halves.as_ref();
     let text = halves.and_then(|h| h.twin(chunk.from.section)).map_or(0, |s| s.index.0);
-    let bank = halves.and_then(|h| {
-        let is_bank = |s: &&cubin::SectionRef<'_>| {
-            s.info == text && cubin::half::is_parameter_bank(s)
-        };
-        h.sass.sections().iter().find(is_bank)
-    });
-    let missing = || {
-        damaged(both.parts, chunk.from.object.0 as usize, "a kernel has no parameter bank")
-    };
+    let bank = halves.and_then(|h| h.parameter_bank(text));
+    let missing =
+        || damaged(both.parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
     bank.map(|b| (b.data, b.align)).ok_or_else(missing)
 }

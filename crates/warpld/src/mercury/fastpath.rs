@@ -34,7 +34,8 @@ pub fn targets(parts: Parts<'_, '_>) -> u64 {
 fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
     let object = &parts.cx.objects[from.object.0 as usize];
     let declared = declared(object).unwrap_or(0);
-    let code = object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
+    let code =
+        object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
     let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
     match native && declared & SM_103 == 0 && !uses_double_precision(code) {
         true => declared | SM_103,

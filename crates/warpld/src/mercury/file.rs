@@ -125,8 +125,7 @@ fn machine_section<'a>(
 ) -> Result<FileSection<'a>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
-    let (link, info) =
-        tables::link_and_info(parts, id, &shape.numbering, &shape.machine_index);
+    let (link, info) = tables::link_and_info(parts, id, &shape.numbering, &shape.machine_index);
     let mut head = Head {
         name: section.name,
         kind: machine_kind(both, id).0,
@@ -270,9 +269,9 @@ pub fn assemble(
     let mut position = size_of::<Ehdr64>() as u64;
     for i in 0..sections.len() {
         let shared = match sections[i].body {
-            Body::SharedWith(index) => sections
-                .get((index as usize).wrapping_sub(1))
-                .map(|s| s.header.sh_offset),
+            Body::SharedWith(index) => {
+                sections.get((index as usize).wrapping_sub(1)).map(|s| s.header.sh_offset)
+            }
             _ => None,
         };
         let section = &mut sections[i];
@@ -378,10 +377,8 @@ fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<P
         }
     }
     let size = ((loads.len() + 2) * size_of::<Phdr64>()) as u64;
-    let mut out = vec![
-        segment(PT_PHDR, 4, (at, size, size)),
-        segment(PT_LOAD, 4, (at, size, size)),
-    ];
+    let mut out =
+        vec![segment(PT_PHDR, 4, (at, size, size)), segment(PT_LOAD, 4, (at, size, size))];
     out.append(&mut loads);
     out
 }

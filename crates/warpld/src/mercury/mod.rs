@@ -26,8 +26,8 @@ pub use side::side;
 
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::finalizer::{self, Trace};
 use crate::finalize::Parts;
+use crate::finalizer::{self, Trace};
 use crate::merge::SectionId;
 use data::MachinePlaces;
 use rebuilt::Rebuilt;

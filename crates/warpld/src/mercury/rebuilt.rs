@@ -98,11 +98,7 @@ pub fn rebuild(
     Ok(out)
 }
 
-fn alive(
-    parts: Parts<'_, '_>,
-    id: SectionId,
-    numbering: &Numbering,
-) -> Result<Alive, Diagnostic> {
+fn alive(parts: Parts<'_, '_>, id: SectionId, numbering: &Numbering) -> Result<Alive, Diagnostic> {
     let mut out = Alive::default();
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
     let mut pairs = PairCache::default();
