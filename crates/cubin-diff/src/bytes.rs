@@ -101,11 +101,16 @@ impl<'c, 'a, 'o> Bytes<'c, 'a, 'o> {
         out: &mut Vec<Difference>,
     ) {
         let offset = base + run.start as u64;
-        let mut notes = self.relocations.at(section, offset, run.len() as u64);
-        notes.extend(match symbol {
+        let mut notes = match symbol {
             Some(s) => self.origins.of_symbol(s.name, s.size, run.start as u64, a),
             None => self.origins.of_section(section, offset),
-        });
+        };
+        // An executable for the driver keeps relocations of its inputs.
+        for note in self.relocations.at(section, offset, run.len() as u64) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         let place = match symbol {
             Some(s) => format!(
                 "of {} {}+{:#x}",
