@@ -49,6 +49,7 @@ pub const CODES: &[Code] = &[
         "A library found by -l holds nothing for this host; the search went on.",
         "",
     ),
+    code("input-changed", "An input was changed while it was being linked.", ""),
     code("input-kind", "An input is not what its name says.", ""),
     code("kernel-mismatch", "A function is a kernel in one file and not in another.", ""),
     code("limited-output", "An input lacks the attribute that lets the output run elsewhere.", ""),

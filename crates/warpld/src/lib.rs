@@ -36,6 +36,7 @@ pub mod select;
 pub mod serialize;
 pub mod shim;
 pub mod undefined;
+pub mod verify;
 
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};

@@ -6,7 +6,7 @@
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::object::{Object, ObjectId, SectionClass, is_image, is_shared};
 use crate::reach::Reach;
-use crate::resolve::{Resolution, Sighting, SymbolId};
+use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 
@@ -15,7 +15,8 @@ use rayon::prelude::*;
 pub struct Mentions {
     /// Live functions, by symbol.
     pub by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
-    /// Symbols that any text relocation of any input mentions.
+    /// Symbols that any text relocation of any input mentions, removed code
+    /// included, definitions that lost against others not.
     pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
 
@@ -62,7 +63,12 @@ impl Scan<'_, '_> {
         for (section, class) in input.classified() {
             let SectionClass::Reloc(target) = class else { continue };
             let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
-            let function = self.resolution.id(object, owner).and_then(|id| {
+            let at = Sighting { object, symbol: owner };
+        let id = self.resolution.id(object, owner);
+        if id.is_some_and(|id| self.resolution.role(id, at, true) == Role::Discarded) {
+            continue;
+        }
+        let function = id.and_then(|id| {
                 let selected =
                     self.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
                 self.graph.function(id).filter(|&f| selected && self.reach.is_live(f))

@@ -59,7 +59,9 @@ pub fn reach(
 ) -> Reach {
     let count = graph.len();
     let (pruning, wanted) = root_filter(host, config);
-    if config.relocatable {
+    // A debug link keeps everything and heeds no host references, unless its
+    // debug information is suppressed.
+    if config.relocatable || (config.debug && !config.suppress_debug_info) {
         let (live, pruned) = (vec![true; count], vec![false; count]);
         return Reach { live, pruned, pruning: Pruning::None };
     }

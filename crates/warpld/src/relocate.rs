@@ -9,7 +9,9 @@ use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::Layout;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
-use crate::object::{ObjectId, SectionClass, is_image, is_internal, is_shared};
+use crate::object::{
+    ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared,
+};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::consts::sto;
 use cubin::reloc::{self, Handler};
@@ -395,7 +397,12 @@ impl<'a> Relocator<'a, '_> {
         let mut out = self.merged.symbol_of[id.0 as usize];
         let handler = reloc::by_number(reloc.kind).map(|t| t.handler);
         if matches!(handler, Some(Handler::Linker | Handler::Either)) {
-            if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id) {
+            // In a relocatable file, weak symbols may still be replaced.
+            let open = self.cx.config.relocatable
+                && self.cx.resolution.get(id).binding == Binding::WEAK;
+            if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id)
+                && !open
+            {
                 // Constants of device functions have no symbol in the output.
                 let copied = self.layout.address(self.cx, self.merged, id).is_none();
                 let symbol = out.filter(|_| !copied);
@@ -411,7 +418,7 @@ impl<'a> Relocator<'a, '_> {
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
                 // Quirk: "never allocated" goes into the code.
-                return Ok(Action::Apply { value: u64::MAX, bank: 0, symbol: None });
+                return Ok(Action::Apply { value: u64::MAX, bank: NO_BANK, symbol: None });
             }
             if is_image(symbol) {
                 return Ok(self.image(id));
@@ -436,7 +443,7 @@ impl<'a> Relocator<'a, '_> {
     /// 0 and the bank that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            return Action::Apply { value: 0, bank: 0x1c, symbol: None };
+            return Action::Apply { value: 0, bank: NO_BANK, symbol: None };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
         Action::Apply { value, bank: 0, symbol: None }
@@ -448,7 +455,8 @@ impl<'a> Relocator<'a, '_> {
         if self.cx.config.relocatable {
             let known = self.cx.resolution.get(id);
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
-            let value = defined.map_or(symbol.value, |s| s.value);
+            let missing = if is_dynamic_array(symbol) { symbol.value } else { u64::MAX };
+            let value = defined.map_or(missing, |s| s.value);
             return (known.binding != Binding::WEAK).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
@@ -508,6 +516,9 @@ pub fn final_kind(config: &Config, number: u32) -> u32 {
         _ => number,
     }
 }
+
+/// The bank of a symbol without section: its type less that of bank 0.
+const NO_BANK: u8 = 0x1c;
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {

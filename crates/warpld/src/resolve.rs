@@ -5,7 +5,7 @@
 //! that later phases know the winner before they touch any section.
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::object::{Object, ObjectId, is_entry, is_internal};
+use crate::object::{Object, ObjectId, SectionClass, is_entry, is_internal};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 use hashbrown::{HashMap, HashTable};
@@ -232,6 +232,16 @@ impl<'a> Resolver<'a, '_> {
             None => self.define(id, at, symbol),
             Some(old) => match (known.binding, symbol.binding()) {
                 (Binding::WEAK, Binding::WEAK) => {
+                    if known.entry && self.parameter_size(at) != self.parameter_size(old) {
+                        self.errors.push(Diagnostic::error(
+                            "parameter-mismatch",
+                            format_args!(
+                                "Duplicate weak parameter bank for '{}' is not the same size",
+                                text(symbol.name)
+                            ),
+                        ));
+                        return;
+                    }
                     if known.function && self.is_better(id, at, old) {
                         self.replace(id, old, at, symbol);
                     }
@@ -412,6 +422,13 @@ impl<'a> Resolver<'a, '_> {
             std::cmp::Ordering::Equal => virtual_sm(new) > virtual_sm(first),
             std::cmp::Ordering::Greater => false,
         }
+    }
+
+    /// Size of a kernel's parameter bank.
+    fn parameter_size(&self, at: Sighting) -> Option<u64> {
+        let object = &self.objects[at.object.0 as usize];
+        let bank = SectionClass::FunctionConstant { bank: 0, function: at.symbol };
+        object.classified().find(|(_, class)| *class == bank).map(|(section, _)| section.size)
     }
 
     fn registers(&self, at: Sighting) -> u32 {

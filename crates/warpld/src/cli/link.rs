@@ -1,7 +1,7 @@
 //! The link command: load, select, link, write.
 
 use super::progress::Progress;
-use super::{Console, elsewhere, output, register, timing, trace};
+use super::{Console, elsewhere, output, register, threads, timing, trace};
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
@@ -62,10 +62,8 @@ impl From<Diagnostic> for Stop {
 fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<Outcome, Stop> {
     prepare(settings)?;
     remark_on_options(settings, diagnostics);
-    if settings.threads != 0 {
-        // A second link in one process keeps the threads it has.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(settings.threads).build_global();
-    }
+    let libraries = !settings.libraries.is_empty();
+    let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
     let files = Files::open(&load_request(settings));
     let loaded = files.scan();
     let options = select_options(settings);
@@ -83,6 +81,10 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
         }
     };
     elsewhere::explain(&loaded, &options, diagnostics);
+    if let Some(name) = files.changed() {
+        let message = format!("Input file '{name}' changed while it was being linked");
+        return Err(Diagnostic::fatal("input-changed", message).into());
+    }
     Ok(Outcome { image, report, trace, registration })
 }
 
@@ -115,7 +117,7 @@ fn link_images(
     let output =
         crate::link(&selected.inputs, &config, diagnostics).map_err(|Failed| Stop::Reported)?;
     if let (Some(image), true) = (&output.image, settings.verify) {
-        cubin::validate::validate(image).map_err(|violation| {
+        crate::verify::verify(image).map_err(|violation| {
             Diagnostic::fatal("verify-failed", "the output does not stand up to --verify")
                 .note(violation)
                 .note("this is a fault of warpld; please report it with the inputs")

@@ -6,6 +6,7 @@ mod link;
 pub(crate) mod output;
 mod progress;
 mod register;
+mod threads;
 mod timing;
 mod trace;
 mod version;

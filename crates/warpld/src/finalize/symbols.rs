@@ -133,6 +133,9 @@ pub fn symbol_fields(
     if is_shared(&input) {
         if relocatable {
             value = input.value;
+            if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
+                value = u64::MAX;
+            }
             if crate::object::is_dynamic_array(&input) {
                 section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }

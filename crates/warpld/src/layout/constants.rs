@@ -75,8 +75,11 @@ struct Blob {
 /// The bank-2 data of one device function. Quirk: the data of weak duplicates
 /// that lost is still appended.
 fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
-    let mut blob = Blob { parts: Vec::new(), size: 0, align: 1 };
-    for &from in merged.bank2.get(&function).into_iter().flatten() {
+    let Some(bank) = merged.bank2.get(&function) else {
+        return Blob { parts: Vec::new(), size: 0, align: 1 };
+    };
+    let mut blob = Blob { parts: Vec::new(), size: 0, align: bank.align };
+    for &from in &bank.parts {
         let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
             continue;
         };

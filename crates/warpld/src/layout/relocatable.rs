@@ -50,8 +50,8 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
             out.instances.start_of.insert(function, align_up(size, DYNAMIC_ALIGN));
         } else if size > 0 {
             out.extents.insert(section, padded(size, align));
-        } else if everywhere {
-            out.extents.insert(section, padded(size, align.max(common_align)));
+        } else if everywhere && common_align == DYNAMIC_ALIGN {
+            out.extents.insert(section, padded(size, common_align));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_shared};
-use crate::resolve::SymbolId;
+use crate::resolve::{Role, Sighting, SymbolId};
 use hashbrown::{HashMap, HashSet};
 
 /// Alignment of dynamic arrays.
@@ -38,6 +38,8 @@ struct Object {
     symbol: SymbolId,
     size: u64,
     align: u64,
+    /// Not a copy that a later definition replaced; those keep their storage.
+    selected: bool,
 }
 
 /// Lays out the shared memory of every kernel.
@@ -83,22 +85,27 @@ fn collect_objects(
                 if is_dynamic(cx, id) && seen.insert(id) {
                     dynamic.push(id);
                     // Takes part in the sort, though it has no place of its own.
-                    common.push(Object { symbol: id, size: 0, align: 0 });
+                    common.push(Object { symbol: id, size: 0, align: 0, selected: false });
                 }
                 continue;
             }
-            let new = Object { symbol: id, size: symbol.size, align: symbol.value };
+            let at = Sighting { object, symbol: symbol.index.0 };
+            let role = cx.resolution.role(id, at, true);
+            if role == Role::Discarded {
+                continue;
+            }
+            let selected = role == Role::Selected;
+            let new = Object { symbol: id, size: symbol.size, align: symbol.value, selected };
             match input.classes.get(symbol.shndx as usize) {
                 Some(&SectionClass::KernelShared(owner)) => {
                     let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
                     if let Some(owner) = owner
                         && merged.function_sections[owner.0 as usize].shared.is_some()
-                        && seen.insert(id)
                     {
                         private.entry(owner).or_default().push(new);
                     }
                 }
-                Some(SectionClass::CommonShared) if seen.insert(id) => common.push(new),
+                Some(SectionClass::CommonShared) => common.push(new),
                 _ => {}
             }
         }
@@ -159,7 +166,7 @@ impl Planner<'_, '_> {
             let align = members.iter().map(|o| o.align).max().unwrap_or(1);
             position = self.past_null(align_up(position, align), align);
             for object in &members {
-                if let Some(section) = section {
+                if let Some(section) = section.filter(|_| object.selected) {
                     self.out.objects.insert(object.symbol, (section, position));
                 }
                 for &user in &users_of[&object.symbol] {
@@ -248,7 +255,7 @@ impl Planner<'_, '_> {
         let (mut end, mut align) = (start, 0);
         for object in list {
             end = self.past_null(align_up(end, object.align), object.align);
-            if let Some(section) = section {
+            if let Some(section) = section.filter(|_| object.selected) {
                 self.out.objects.insert(object.symbol, (section, end));
             }
             end = end.saturating_add(object.size);

@@ -1,9 +1,10 @@
-//! Mapping files. The one place of the linker that needs `unsafe`.
+//! Reading files, mapping large ones. The one place of the linker that needs
+//! `unsafe`.
 
-use std::fs::File;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -14,8 +15,23 @@ pub(crate) struct Mapped {
 
 #[derive(Debug)]
 enum Bytes {
-    Map(memmap2::Mmap),
-    Empty,
+    /// With what says whether the file has changed since.
+    Map(memmap2::Mmap, PathBuf, Stamp),
+    Owned(Vec<u8>),
+}
+
+/// Files of up to this many bytes are read: that is faster than a map of their
+/// own, whose number the system limits, and nobody can change what was read.
+const READ_AT_MOST: u64 = 256 << 10;
+
+/// Size and time of change of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp(u64, Option<std::time::SystemTime>);
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self(metadata.len(), metadata.modified().ok())
+    }
 }
 
 /// What tells whether two names are one file.
@@ -40,12 +56,34 @@ impl Mapped {
             return Err(io::Error::other("not a regular file").into());
         }
         let key = FileKey::of(path, &metadata);
-        // An empty file cannot be mapped.
-        let bytes = if metadata.len() == 0 { Bytes::Empty } else { Bytes::Map(map(&file)?) };
+        let stamp = Stamp::of(&metadata);
+        let bytes = match metadata.len() {
+            size @ 0..=READ_AT_MOST => Bytes::Owned(read(&file, size as usize)?),
+            _ => Bytes::Map(map(&file)?, path.to_owned(), stamp),
+        };
         Ok(Self { bytes, key })
+    }
+    /// Whether the file is still the one that was mapped.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        match &self.bytes {
+            Bytes::Map(_, path, stamp) => {
+                std::fs::metadata(path).is_ok_and(|now| Stamp::of(&now) == *stamp)
+            }
+            Bytes::Owned(_) => true,
+        }
     }
     pub(crate) fn key(&self) -> &FileKey {
         &self.key
+    }
+}
+
+/// Reads `file`, which had `size` bytes when it was opened.
+fn read(mut file: &File, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(size);
+    file.by_ref().take(size as u64).read_to_end(&mut bytes)?;
+    match bytes.len() == size {
+        true => Ok(bytes),
+        false => Err(io::Error::other("the file changed while it was read")),
     }
 }
 
@@ -63,8 +101,8 @@ impl Deref for Mapped {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Map(map) => map,
-            Bytes::Empty => &[],
+            Bytes::Map(map, ..) => map,
+            Bytes::Owned(bytes) => bytes,
         }
     }
 }

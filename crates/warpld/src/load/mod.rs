@@ -73,6 +73,17 @@ impl Files {
         take_archives_once(&mut opened);
         Self { opened, working_directory: request.working_directory.clone() }
     }
+
+    /// The name of a file that has changed since it was opened.
+    pub fn changed(&self) -> Option<&str> {
+        let files = self.opened.iter().filter_map(|found| match found {
+            search::Found::File(file) => Some(file),
+            search::Found::Message(_) => None,
+        });
+        let mut all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
+        let changed = all.find(|file| file.data.as_ref().is_ok_and(|data| !data.is_unchanged()));
+        changed.map(|file| file.name.as_str())
+    }
 }
 
 /// An archive given twice, under whatever names, is linked once: builds name

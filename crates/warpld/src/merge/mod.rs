@@ -22,7 +22,7 @@ use crate::relocate::is_weak_sensitive_debug;
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
 /// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
@@ -92,6 +92,8 @@ struct Merger<'a, 'o> {
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
     /// Compiler constants with a symbol so far.
     constants: u32,
+    /// The members of `Merged::commons`.
+    seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
 
 /// How a new section is described.
@@ -147,6 +149,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             by_name: HashMap::default(),
             by_function: HashMap::default(),
             constants: 0,
+            seen_commons: HashSet::default(),
         }
     }
 
@@ -394,7 +397,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.out.debug_cut.insert(id, object);
         }
         if let Some(parts) = self.out.bank2.get_mut(&function) {
-            parts.clear();
+            parts.parts.clear();
         }
         let sections = &mut self.out.function_sections[function.0 as usize];
         if let Some(section) = sections.constant2 {
@@ -457,7 +460,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             if is_dynamic_array(&symbol) {
                 self.common_shared();
             }
-            if symbol.is_common() && !self.out.commons.contains(&id) {
+            if symbol.is_common() && self.seen_commons.insert(id) {
                 self.out.commons.push(id);
             }
             if self.is_emitted(object, id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
@@ -608,9 +611,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                     self.place(section, object, input);
                 } else {
                     let from = InputSection { object, section: input.index.0 };
-                    let parts = self.out.bank2.entry(function).or_default();
-                    if parts.last() != Some(&from) {
-                        parts.push(from);
+                    let bank = self.out.bank2.entry(function).or_default();
+                    if bank.parts.last() != Some(&from) {
+                        bank.parts.push(from);
+                        bank.align = bank.align.max(input.align);
                     }
                 }
             }
@@ -1010,7 +1014,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if cx.flavour.is_mercury() {
             // Seen in links of three files in two orders: as the banks came.
             functions.sort_by_key(|f| {
-                let first = self.out.bank2.get(f).and_then(|parts| parts.first());
+                let first = self.out.bank2.get(f).and_then(|bank| bank.parts.first());
                 first.map(|part| (part.object, part.section))
             });
         }
@@ -1053,7 +1057,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// is copied to.
     fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
         let objects = self.cx.objects;
-        for part in self.out.bank2.get(&function).cloned().unwrap_or_default() {
+        for part in self.out.bank2.get(&function).cloned().unwrap_or_default().parts {
             for (section, class) in objects[part.object.0 as usize].classified() {
                 if class != SectionClass::Reloc(part.section) || section.size == 0 {
                     continue;

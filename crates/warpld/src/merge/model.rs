@@ -158,6 +158,15 @@ pub struct FunctionSections {
     pub constant2: Option<SectionId>,
 }
 
+/// Constant bank 2 contributions of one device function.
+#[derive(Clone, Debug, Default)]
+pub struct Bank2Parts {
+    /// The copy in force and the losers after it.
+    pub parts: Vec<InputSection>,
+    /// Largest alignment ever seen, replaced copies included.
+    pub align: u64,
+}
+
 /// Everything created by `merge`.
 #[derive(Debug)]
 pub struct Merged {
@@ -181,7 +190,7 @@ pub struct Merged {
     /// The shared-memory section of device functions, if any input has one.
     pub common_shared: Option<SectionId>,
     /// Constant bank 2 contributions of each function, see `layout::bank2`.
-    pub bank2: std::collections::BTreeMap<FunctionId, Vec<InputSection>>,
+    pub bank2: std::collections::BTreeMap<FunctionId, Bank2Parts>,
     /// Device functions with bank 2 data, last first, and the kernels that reach
     /// each, last first.
     pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,

@@ -424,7 +424,7 @@ impl Propagation<'_, '_> {
         let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
             .collect();
-        let same = mine.len() == list.len() && list.iter().all(|id| mine.contains(id));
+        let same = list.iter().all(|id| mine.contains(id)) && mine.iter().all(|id| list.contains(id));
         if same {
             return;
         }

@@ -1,0 +1,153 @@
+//! How many threads a link uses: what was asked for, what a GNU make
+//! jobserver grants, or one per processor; none beside its own for links too
+//! small to be worth starting any.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Inputs of fewer bytes than this are linked before a thread has started.
+const SMALL_LINK: u64 = 2 << 20;
+
+/// More files than this are not even asked for their size.
+const FEW_FILES: usize = 16;
+
+/// Starts the threads of this process; the jobserver's tokens are given back
+/// when the result is dropped. A second link in one process keeps the threads
+/// it has.
+pub fn start(asked: usize, inputs: &[PathBuf], libraries: bool) -> Tokens {
+    let alone = asked == 0 && !libraries && is_small(inputs);
+    let processors = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    let mut tokens = Tokens::default();
+    let count = match asked {
+        0 if alone => 1,
+        0 => match std::env::var("MAKEFLAGS").ok().as_deref().and_then(Jobserver::find) {
+            Some(server) => {
+                tokens = server.take(processors().saturating_sub(1));
+                tokens.held.len() + 1
+            }
+            None => processors(),
+        },
+        asked => asked,
+    };
+    let mut pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+    if count == 1 {
+        // The calling thread does all the work: none is started.
+        pool = pool.use_current_thread();
+    }
+    let _ = pool.build_global();
+    tokens
+}
+
+fn is_small(inputs: &[PathBuf]) -> bool {
+    let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
+    inputs.len() <= FEW_FILES && inputs.iter().map(size).sum::<u64>() < SMALL_LINK
+}
+
+/// A jobserver as `MAKEFLAGS` names it.
+#[derive(Debug, PartialEq, Eq)]
+struct Jobserver {
+    read: PathBuf,
+    write: PathBuf,
+}
+
+impl Jobserver {
+    fn find(flags: &str) -> Option<Self> {
+        let value = flags.split_ascii_whitespace().rev().find_map(|word| {
+            word.strip_prefix("--jobserver-auth=").or(word.strip_prefix("--jobserver-fds="))
+        })?;
+        if let Some(path) = value.strip_prefix("fifo:") {
+            return Some(Self { read: path.into(), write: path.into() });
+        }
+        let (read, write) = value.split_once(',')?;
+        let file = |number: &str| {
+            let number: u32 = number.parse().ok()?;
+            Some(PathBuf::from(format!("/proc/self/fd/{number}")))
+        };
+        Some(Self { read: file(read)?, write: file(write)? })
+    }
+
+    /// Takes up to `most` tokens, as many as are free right now.
+    fn take(&self, most: usize) -> Tokens {
+        let (Some(mut read), Some(write)) = (pipe(&self.read, false), pipe(&self.write, true))
+        else {
+            return Tokens::default();
+        };
+        let mut held = Vec::new();
+        let mut token = [0];
+        while held.len() < most && matches!(read.read(&mut token), Ok(1)) {
+            held.push(token[0]);
+        }
+        Tokens { held, back: Some(write) }
+    }
+}
+
+/// Opens a pipe anew, so that not blocking is our own affair. Make closes its
+/// descriptors to commands it does not take for makes, and the number may stand
+/// for any file then.
+#[cfg(unix)]
+fn pipe(path: &Path, write: bool) -> Option<File> {
+    use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+    const O_NONBLOCK: i32 = if cfg!(target_os = "macos") { 4 } else { 0o4000 };
+    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
+    let mut options = OpenOptions::new();
+    options.read(!write).write(write).custom_flags(O_NONBLOCK);
+    is_pipe.then(|| options.open(path).ok()).flatten()
+}
+
+#[cfg(not(unix))]
+fn pipe(_: &Path, _: bool) -> Option<File> {
+    None
+}
+
+/// Tokens of a jobserver, given back when dropped.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    held: Vec<u8>,
+    back: Option<File>,
+}
+
+impl Drop for Tokens {
+    fn drop(&mut self) {
+        if let Some(back) = &mut self.back {
+            // Nothing can be done about a make that is gone.
+            let _ = back.write_all(&self.held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn makeflags_name_a_pipe_or_descriptors() {
+        let fifo = Jobserver::find(" -j8 --jobserver-auth=fifo:/tmp/x").unwrap();
+        assert_eq!(fifo.read, Path::new("/tmp/x"));
+        let pair = Jobserver::find("w --jobserver-fds=3,4 -j").unwrap();
+        assert_eq!(pair.read, Path::new("/proc/self/fd/3"));
+        assert_eq!(pair.write, Path::new("/proc/self/fd/4"));
+        for flags in ["", "-j8", "--jobserver-auth=", "--jobserver-auth=-2,-2"] {
+            assert_eq!(Jobserver::find(flags), None, "{flags}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn tokens_are_taken_and_given_back() {
+        use std::os::fd::AsRawFd;
+        let (mut read, mut write) = std::io::pipe().unwrap();
+        write.write_all(b"abc").unwrap();
+        let flags = format!("--jobserver-auth={},{}", read.as_raw_fd(), write.as_raw_fd());
+        let server = Jobserver::find(&flags).unwrap();
+        let (two, rest) = (server.take(2), server.take(9));
+        assert_eq!((two.held.len(), rest.held.len()), (2, 1));
+        assert_eq!(server.take(1).held.len(), 0);
+        drop((two, rest));
+        drop(write);
+        let mut back = Vec::new();
+        read.read_to_end(&mut back).unwrap();
+        back.sort_unstable();
+        assert_eq!(back, b"abc");
+    }
+}
