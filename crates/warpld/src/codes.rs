@@ -43,6 +43,7 @@ pub const CODES: &[Code] = &[
     code("damaged-input", "A cubin has tables that make no sense.", ""),
     code("damaged-member", "A member of an archive is malformed and was passed over.", ""),
     code("finalizer-failed", "Mercury code cannot be turned into machine code.", ""),
+    code("fnlzr-trace", "A line of --fnlzr-trace.", ""),
     code("host-linker-script", "The host linker did not give its script.", ""),
     code(
         "incompatible-library",
@@ -68,6 +69,7 @@ pub const CODES: &[Code] = &[
         "if it stands in a header, make it inline or static; \
          if an input is named twice, name it once",
     ),
+    code("needs-compiler", "The input must be compiled again for this target.", ""),
     code(
         "never-called",
         "The address of a function is taken, but no indirect call has its type.",

@@ -231,12 +231,10 @@ impl<'a, 'o> Merger<'a, 'o> {
             ));
         }
         if self.cx.config.nv_host.is_some() {
-            self.create(NewSection::synthetic(
-                b".nv.host",
-                T(HOST_FILE),
-                8,
-                Synthetic::HostFile,
-            ));
+            self.create(NewSection {
+                has_symbol: true,
+                ..NewSection::synthetic(b".nv.host", T(HOST_FILE), 8, Synthetic::HostFile)
+            });
         }
     }
 

@@ -82,6 +82,11 @@ impl Components {
         self.starts.len() - 1
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Nodes of a component.
     pub fn members(&self, component: usize) -> &[u32] {
         &self.members[self.starts[component] as usize..self.starts[component + 1] as usize]
