@@ -95,6 +95,11 @@ pub const CODES: &[Code] = &[
     code("option-ignored", "An option has no effect beside another.", ""),
     code("options-file", "An options file cannot be read, or they name each other.", ""),
     code("out-of-memory", "The output does not fit in memory.", ""),
+    code(
+        "parameter-mismatch",
+        "A function takes other parameters in one file than in another.",
+        "declare it the same way everywhere",
+    ),
     code("preserve-relocs", "--preserve-relocs is incomplete for this target, as in nvlink.", ""),
     code(
         "prototype-mismatch",
@@ -104,6 +109,7 @@ pub const CODES: &[Code] = &[
     code("ptx-only", "An input has PTX for the target and no machine code.", ""),
     code("pure-mercury", "An input has Mercury code that only NVIDIA's finalizer can use.", ""),
     code("redefined-option", "An option was given twice; the last value counts.", ""),
+    code("reserved-shared", "Reserved shared memory is used in a way the target lacks.", ""),
     code("resource-usage", "A line of -v.", ""),
     code(
         "size-mismatch",
