@@ -3,7 +3,7 @@
 use super::names::{Names, names};
 use super::shape::text_function;
 use super::symbols::{self, Table};
-use super::{Both, attributes, code, data};
+use super::{Both, attributes, code, data, reserved};
 use crate::diag::Diagnostic;
 use crate::finalize::{bucket, tables};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
@@ -223,11 +223,15 @@ fn mercury_section<'a>(
             head.align = align;
             if section.is_nobits() {
                 // Memory without bits takes room on this side all the same.
-                head.bytes(data::zeros(size)?)
-            } else if shares_bytes(parts.merged.section_name(id), section.rela.is_some()) {
+                return Ok(head.bytes(reserved::stray_bytes(both, id, size)?));
+            }
+            let bytes = data::mercury(both, id)?;
+            if shares_bytes(parts.merged.section_name(id))
+                || (section.flags & shf::ALLOC == 0 && data::machine(both, id)? == bytes)
+            {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {
-                head.bytes(data::mercury(both, id)?)
+                head.bytes(bytes)
             }
         }
     })
@@ -244,21 +248,10 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
     }
 }
 
-/// Twins without code addresses lie in the file once; a line table is one if
-/// it says nothing about any function.
-fn shares_bytes(name: &[u8], relocated: bool) -> bool {
-    const SHARED: [&[u8]; 7] = [
-        b".nv.global.init",
-        b".nv.constant.user",
-        b".nv.constant.pic",
-        b".debug_abbrev",
-        b".debug_loc",
-        b".debug_pubnames",
-        b".debug_pubtypes",
-    ];
-    SHARED.contains(&name)
-        || name.starts_with(b".nv_debug_ptx_txt")
-        || (matches!(name, b".debug_line" | b".nv_debug_info_reg_type") && !relocated)
+/// Data lies in the file once, and so do debug tables that say the same on
+/// both sides.
+fn shares_bytes(name: &[u8]) -> bool {
+    matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
 }
 
 /// Lays the sections out one after the other and writes the file.

@@ -17,6 +17,7 @@ mod names;
 mod pairing;
 mod rebuilt;
 mod registers;
+mod reserved;
 mod shape;
 mod side;
 mod symbols;

@@ -9,7 +9,7 @@ use crate::merge::{Meaning, OutSymbolId};
 use crate::resolve::SymbolId;
 use cubin::consts::shn;
 use cubin::raw::Sym64;
-use cubin::{Binding, SymbolType};
+use cubin::SymbolType;
 use zerocopy::IntoBytes;
 
 /// A symbol table and the index after its last local symbol.
@@ -68,15 +68,10 @@ fn table(both: &Both<'_, '_>, symbol: impl Fn(OutSymbolId) -> Sym64) -> Table {
     let null = Sym64 { st_value: both.parts.layout.null_value.into(), ..Sym64::default() };
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
-    let mut info = 1;
-    for (i, &id) in order.iter().enumerate() {
-        let symbol = symbol(id);
-        if Binding(symbol.st_info >> 4) == Binding::LOCAL {
-            info = i as u32 + 2;
-        }
-        bytes.extend_from_slice(symbol.as_bytes());
+    for &id in order {
+        bytes.extend_from_slice(symbol(id).as_bytes());
     }
-    Table { bytes, info }
+    Table { bytes, info: both.shape.numbering.local_count }
 }
 
 /// The Mercury side keeps the form that symbols have in objects, also in an

@@ -90,8 +90,6 @@ struct Merger<'a, 'o> {
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
     /// Created for a function while another definition of it was in force.
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
-    /// Compiler constants with a symbol so far.
-    constants: u32,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
@@ -148,7 +146,6 @@ impl<'a, 'o> Merger<'a, 'o> {
             out,
             by_name: HashMap::default(),
             by_function: HashMap::default(),
-            constants: 0,
             seen_commons: HashSet::default(),
         }
     }
@@ -292,8 +289,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.out.symbol_of[id.0 as usize] = Some(symbol);
     }
 
-    /// A compiler constant of Mercury code is called after its bank, with a
-    /// number over all that the output names.
+    /// A compiler constant of Mercury code is called after its bank, with its
+    /// number among those of its input.
     fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
         if !self.cx.flavour.is_mercury() {
             return None;
@@ -301,12 +298,16 @@ impl<'a, 'o> Merger<'a, 'o> {
         let at = self.cx.resolution.get(id).definition?;
         let symbol = self.cx.input_symbol(at).filter(is_internal)?;
         let object = &self.cx.objects[at.object.0 as usize];
-        let class = object.classes.get(symbol.shndx as usize)?;
-        if !matches!(class, SectionClass::FunctionConstant { bank: 2, .. }) {
+        let is_constant = |s: &SymbolRef<'_>| {
+            let class = object.classes.get(s.shndx as usize);
+            is_internal(s)
+                && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+        };
+        if !is_constant(&symbol) {
             return None;
         }
-        self.constants += 1;
-        let number = format!(".{}", self.constants);
+        let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
+        let number = format!(".{}", before.filter(is_constant).count() + 1);
         let bank = object.cubin.section(symbol.shndx)?.name;
         Some(self.out.names.add([bank, number.as_bytes()]) + 1)
     }
