@@ -9,8 +9,9 @@ use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::{Object, Side};
 use crate::report::{self, LinkReport};
-use crate::{mentions, 
-    checks, compat, explain, layout, mercury, properties, reach, relocate, resolve, serialize, undefined,
+use crate::{
+    checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, resolve,
+    serialize, undefined,
 };
 use rayon::prelude::*;
 

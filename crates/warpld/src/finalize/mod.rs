@@ -121,7 +121,11 @@ pub(crate) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(parts: Parts<'_, '_>, contents: &[Option<Vec<u8>>], exists: &[bool]) -> Vec<SectionId> {
+pub(crate) fn order(
+    parts: Parts<'_, '_>,
+    contents: &[Option<Vec<u8>>],
+    exists: &[bool],
+) -> Vec<SectionId> {
     let merged = parts.merged;
     let empty_info = |i: usize| {
         matches!(merged.sections[i].content, Content::Attributes(_))

@@ -323,9 +323,7 @@ pub fn link_and_info(
         Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
         Content::Relocs(target, _)
         | Content::ResolvedRelocs(target)
-        | Content::ImageRelocs(target) => {
-            (SYMTAB, index_of[target.0 as usize])
-        }
+        | Content::ImageRelocs(target) => (SYMTAB, index_of[target.0 as usize]),
         Content::Chunks(chunks) => {
             let text = text_index(parts, id, index_of);
             if text != 0 && text == index_of[id.0 as usize] {

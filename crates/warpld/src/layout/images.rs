@@ -52,8 +52,7 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     if images.is_empty() {
         return out;
     }
-    let parameter_bank =
-        |f: FunctionId| merged.function_sections[f.0 as usize].constant0;
+    let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0;
     let kernels: Vec<FunctionId> = (merged.function_order.iter().copied())
         .filter(|&f| {
             let symbol = cx.resolution.get(cx.graph.symbol(f));

@@ -13,7 +13,7 @@ pub enum Ties {
 /// to two lists by prepending, each is sorted, and the two are merged. Found by
 /// comparing the order of equal elements over more than a hundred layouts.
 pub fn alternating_merge_sort<T: Copy, K: Ord>(
-    list: &mut Vec<T>,
+    list: &mut [T],
     ties: Ties,
     key: impl Fn(&T) -> K + Copy,
 ) {

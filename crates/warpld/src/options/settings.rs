@@ -3,9 +3,9 @@
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
-use crate::finalizer::{BinaryKind, Fastpath, FinalizerConfig};
 use crate::config::{Config, HostInfo, Identity};
 use crate::diag::Diagnostic;
+use crate::finalizer::{BinaryKind, Fastpath, FinalizerConfig};
 use cubin::Arch;
 use std::path::PathBuf;
 use thiserror::Error;
