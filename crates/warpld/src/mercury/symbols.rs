@@ -7,9 +7,9 @@ use super::names::Names;
 use crate::finalize::symbols::{entry, symbol_fields};
 use crate::merge::{Meaning, OutSymbolId};
 use crate::resolve::SymbolId;
+use cubin::SymbolType;
 use cubin::consts::shn;
 use cubin::raw::Sym64;
-use cubin::SymbolType;
 use zerocopy::IntoBytes;
 
 /// A symbol table and the index after its last local symbol.
@@ -109,9 +109,10 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let object = &parts.cx.objects[at.object.0 as usize];
     let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
-        // Numbering is the same in both tables of an input.
-        if let Some(twin) = twin.filter(|t| t.kind() == SymbolType::FUNC) {
-            symbol.st_size = twin.size.into();
+        // All of the section's code, also for an alias.
+        let text = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+        if let Some(text) = object.halves.as_ref().and_then(|h| h.twin(text)) {
+            symbol.st_size = text.size.into();
         }
         return;
     }
