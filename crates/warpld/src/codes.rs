@@ -109,7 +109,11 @@ pub const CODES: &[Code] = &[
     code("ptx-only", "An input has PTX for the target and no machine code.", ""),
     code("pure-mercury", "An input has Mercury code that only NVIDIA's finalizer can use.", ""),
     code("redefined-option", "An option was given twice; the last value counts.", ""),
-    code("reserved-shared", "Reserved shared memory is used in a way the target lacks.", ""),
+    code(
+        "reserved-shared",
+        "A function uses the shared memory that --disable-smem-reservation takes away.",
+        "",
+    ),
     code("resource-usage", "A line of -v.", ""),
     code(
         "size-mismatch",
