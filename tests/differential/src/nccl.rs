@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Targets the library was built for that link without Mercury code.
-const TARGETS: [Sm; 3] = [Sm::plain(75), Sm::plain(80), Sm::plain(90)];
+/// Targets the library was built for.
+const TARGETS: [Sm; 5] =
+    [Sm::plain(75), Sm::plain(80), Sm::plain(90), Sm::plain(100), Sm::plain(120)];
 
 /// Writes the inputs as host objects and returns one case per target.
 pub fn cases(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<Vec<Case>, String> {
