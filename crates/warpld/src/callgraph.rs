@@ -177,17 +177,19 @@ impl<'a> CallGraph<'a> {
             let name = resolution.id(id, symbol)?;
             resolution.ever_selected(name, at).then(|| function(symbol)).flatten()
         };
+        // What lost brings no prototype along.
         for &(symbol, text) in &object.callgraph.address_taken {
+            if taken_by_discarded_code(id, object, resolution, symbol) {
+                continue;
+            }
             let proto = intern(&mut self.prototypes, text);
-            if let Some(f) = function(symbol)
-                && !taken_by_discarded_code(id, object, resolution, symbol)
-            {
+            if let Some(f) = function(symbol) {
                 self.address_taken[f.0 as usize].get_or_insert(proto);
             }
         }
         for &(symbol, text) in &object.callgraph.indirect {
-            let proto = intern(&mut self.prototypes, text);
             if let Some(f) = caller(symbol) {
+                let proto = intern(&mut self.prototypes, text);
                 self.indirect.push((f, proto));
             }
         }

@@ -99,6 +99,7 @@ pub fn link(
     if diags.failed() {
         return Ok(LinkOutput { image: None, report });
     }
+    serialize::check_proportion(parts).map_err(|error| fail(diags, error))?;
     if side == Side::Mercury {
         // Both halves of the file.
         let image = mercury::write(parts).map_err(|error| fail(diags, error))?;

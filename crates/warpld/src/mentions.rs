@@ -65,7 +65,7 @@ impl Scan<'_, '_> {
             let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
             let at = Sighting { object, symbol: owner };
         let id = self.resolution.id(object, owner);
-        if id.is_some_and(|id| self.resolution.role(id, at, true) == Role::Discarded) {
+        if id.is_some_and(|id| self.resolution.role(id, at, true) != Role::Selected) {
             continue;
         }
         let function = id.and_then(|id| {

@@ -320,6 +320,7 @@ fn pairs<'a>(section: &SectionRef<'a>) -> Result<&'a [Pair], String> {
 
 fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
     let sections = cubin.sections();
+    check_alignments(cubin)?;
     let mut classes = vec![SectionClass::Skip; sections.len()];
     for (class, section) in classes.iter_mut().zip(sections) {
         if let Some(found) = classify_alone(cubin, section)? {
@@ -344,6 +345,18 @@ fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
         };
     }
     Ok(classes)
+}
+
+/// Compilers start sections at multiples of their alignment, so none is larger
+/// than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
+/// is would make the output grow out of proportion.
+fn check_alignments(cubin: &Cubin<'_>) -> Result<(), String> {
+    const PAGE: u64 = 4096;
+    let most = (cubin.bytes().len() as u64).max(PAGE);
+    match cubin.sections().iter().find(|s| s.align > most) {
+        Some(s) => Err(format!("alignment {:#x} of section {}", s.align, s.index.0)),
+        None => Ok(()),
+    }
 }
 
 fn classify_alone(

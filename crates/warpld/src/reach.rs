@@ -38,7 +38,7 @@ impl Reach {
     }
 
     /// Whether the function is a kernel nobody asked for. It may still be part of
-    /// the output (`-g` and `--preserve-relocs` remove nothing), but counts for
+    /// the output (debug links and `--preserve-relocs` remove nothing), but counts for
     /// nothing.
     pub fn is_pruned(&self, function: FunctionId) -> bool {
         self.pruned[function.0 as usize]

@@ -206,7 +206,7 @@ impl<'a> Relocator<'a, '_> {
         let Some(section) = input.cubin.section(place.from.section) else { return Ok(()) };
         let Some(base) = self.base(place, section.info, target) else { return Ok(()) };
         let size = input.reloc_limit(section.info);
-        let lost = self.lost_data(place, section.info);
+        let lost = lost_data(self.cx, place.object, place.target_name, section.info);
         let relocs =
             input.cubin.relocs(section).map_err(|e| self.error(place, "bad-relocation", &e))?;
         for (index, reloc) in relocs.into_iter().enumerate() {
@@ -218,7 +218,8 @@ impl<'a> Relocator<'a, '_> {
                 continue;
             }
             let relative = self.is_section_relative(place, &reloc);
-            let addend = reloc.addend.unwrap_or(0);
+            let held = || self.forced_addend(place, section.info, &reloc);
+            let addend = reloc.addend.unwrap_or_else(held);
             let offset = base + reloc.offset;
             let action = self.action(place, &reloc)?;
             // Only relocations that are applied touch bytes, but all have a place.
@@ -267,27 +268,21 @@ impl<'a> Relocator<'a, '_> {
         self.layout.bank2.offset_of.get(&(place.object.0, section)).copied()
     }
 
-    /// Extents of weak variables that lost against another weak one: nvlink
-    /// leaves their bytes in `.nv.global.init` but drops their relocations.
-    fn lost_data(&self, place: &Place<'_>, section: u32) -> Vec<std::ops::Range<u64>> {
-        if place.target_name != b".nv.global.init" {
-            return Vec::new();
+    /// `--force-rela`: what a REL relocation's place holds becomes the addend.
+    fn forced_addend(&self, place: &Place<'_>, target: u32, reloc: &Reloc) -> i64 {
+        if !self.cx.config.force_rela {
+            return 0;
         }
-        let input = &self.cx.objects[place.object.0 as usize];
-        let lost = |symbol: &SymbolRef<'a>| {
-            let at = Sighting { object: place.object, symbol: symbol.index.0 };
-            self.cx.resolution.id(place.object, symbol.index.0).is_some_and(|id| {
-                self.cx.resolution.role(id, at, true) == Role::Discarded
-                    && self.cx.resolution.get(id).binding == Binding::WEAK
-            })
+        let section = self.cx.objects[place.object.0 as usize].cubin.section(target);
+        let bytes = section.and_then(|s| s.data.get(usize::try_from(reloc.offset).ok()?..));
+        let word: u64 = match reloc.kind {
+            kind::R64 => bytes.and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b)),
+            kind::R32 => {
+                bytes.and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b).into())
+            }
+            _ => 0,
         };
-        input
-            .cubin
-            .symbols()
-            .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
-            .filter(lost)
-            .map(|s| s.value..s.value.saturating_add(s.size))
-            .collect()
+        word as i64
     }
 
     fn action(&self, place: &Place<'_>, reloc: &Reloc) -> Result<Action, Diagnostic> {
@@ -464,7 +459,7 @@ impl<'a> Relocator<'a, '_> {
         }
         match place.function {
             Some(function) => self.layout.shared.dynamic_start.get(&function).copied(),
-            None if self.cx.config.debug => self.layout.shared.dynamic_symbols.get(&id).copied(),
+            None if self.cx.config.debug && !self.cx.config.suppress_debug_info => self.layout.shared.dynamic_symbols.get(&id).copied(),
             None => Some(u64::MAX),
         }
     }
@@ -523,6 +518,33 @@ const NO_BANK: u8 = 0x1c;
 /// Debug sections in which relocations against a losing weak copy are dropped.
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
     matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
+}
+
+/// Extents of weak variables that lost against another weak one: nvlink leaves
+/// their bytes in `.nv.global.init` but drops their relocations.
+pub fn lost_data(
+    cx: Context<'_, '_>,
+    object: ObjectId,
+    target: &[u8],
+    section: u32,
+) -> Vec<std::ops::Range<u64>> {
+    if target != b".nv.global.init" {
+        return Vec::new();
+    }
+    let lost = |symbol: &SymbolRef<'_>| {
+        let at = Sighting { object, symbol: symbol.index.0 };
+        cx.resolution.id(object, symbol.index.0).is_some_and(|id| {
+            cx.resolution.role(id, at, true) == Role::Discarded
+                && cx.resolution.get(id).binding == Binding::WEAK
+        })
+    };
+    cx.objects[object.0 as usize]
+        .cubin
+        .symbols()
+        .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
+        .filter(lost)
+        .map(|s| s.value..s.value.saturating_add(s.size))
+        .collect()
 }
 
 /// Symbols of the unified tables, which do not exist without an index file.

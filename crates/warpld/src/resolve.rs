@@ -4,6 +4,7 @@
 //! seen before; the outcome is simulated here on names and numbers alone, so
 //! that later phases know the winner before they touch any section.
 
+use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::object::{Object, ObjectId, SectionClass, is_entry, is_internal};
 use cubin::consts::sto;
@@ -388,7 +389,8 @@ impl<'a> Resolver<'a, '_> {
     fn prototype(&mut self, object: ObjectId, function: u32, prototype: &'a [u8]) {
         let Some(id) = self.out.id(object, function) else { return };
         let symbol = &self.out.symbols[id.0 as usize];
-        if symbol.binding == Binding::LOCAL {
+        // A program may bring its own `malloc`, declared as it likes.
+        if symbol.binding == Binding::LOCAL || is_builtin_function(symbol.name) {
             return;
         }
         let definer = symbol.definition.map_or(object, |d| d.object);

@@ -2,8 +2,8 @@
 //! parts of one buffer, and patched while their bytes are hot.
 
 use crate::diag::Diagnostic;
-use crate::finalize::{FinalSection, Parts, Plan};
-use crate::merge::Content;
+use crate::finalize::{self, FinalSection, Parts, Plan};
+use crate::merge::{Content, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, SectionType, reloc};
@@ -20,6 +20,23 @@ pub fn serialize(parts: Parts<'_, '_>, plan: &Plan) -> Result<Vec<u8>, Diagnosti
     write_sections(parts, plan, &mut file)?;
     tables(plan, &mut file);
     Ok(file)
+}
+
+/// Refuses an output out of all proportion to its inputs, which only damaged
+/// ones ask for: a section with bytes here that has none, but any size, there.
+/// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
+pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
+    const ALWAYS: u64 = 64 << 20;
+    const MOST: u64 = 128;
+    let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
+    let most = inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS);
+    let sections = (0..parts.merged.sections.len() as u32).map(SectionId);
+    let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
+    let size = with_bytes.fold(0_u64, |sum, id| {
+        let (size, align) = finalize::extent(parts, id);
+        sum.saturating_add(size).saturating_add(align)
+    });
+    if size > most { Err(too_large(size)) } else { Ok(()) }
 }
 
 fn too_large(size: u64) -> Diagnostic {

@@ -197,15 +197,15 @@ fn place(
         position = align_up(position, section.header.sh_addralign.get());
         section.header.sh_offset = position.into();
         if !is_nobits(&section.header) {
-            position += section.header.sh_size.get();
+            position = position.saturating_add(section.header.sh_size.get());
         }
     }
     let section_headers = align_up(position, 8);
     let count = sections.len() as u64 + 1;
-    let after = section_headers + count * size_of::<Shdr64>() as u64;
+    let after = section_headers.saturating_add(count * size_of::<Shdr64>() as u64);
     let segments =
         if parts.cx.config.relocatable { Vec::new() } else { segments(&sections, after) };
-    let size = after + (segments.len() * size_of::<Phdr64>()) as u64;
+    let size = after.saturating_add((segments.len() * size_of::<Phdr64>()) as u64);
     let note = parts
         .merged
         .sections
@@ -241,20 +241,21 @@ fn segments(sections: &[FinalSection], at: u64) -> Vec<Phdr64> {
     if let Some(first) = readable.next() {
         let last = readable.next_back().unwrap_or(first);
         let start = first.header.sh_offset.get();
-        let size = last.header.sh_offset.get() + last.header.sh_size.get() - start;
+        let end = last.header.sh_offset.get().saturating_add(last.header.sh_size.get());
+        let size = end.saturating_sub(start);
         middle.push(segment(PT_LOAD, 5, start, size, size));
     }
     let data: Vec<&FinalSection> = sections.iter().filter(alloc).filter(writable).collect();
     if let (Some(first), Some(last)) = (data.first(), data.last()) {
         let start = first.header.sh_offset.get();
         let bits = if is_nobits(&last.header) { 0 } else { last.header.sh_size.get() };
-        let file = last.header.sh_offset.get() + bits - start;
-        let mut memory = 0;
+        let file = last.header.sh_offset.get().saturating_add(bits).saturating_sub(start);
+        let mut memory: u64 = 0;
         for section in data.iter().filter(|s| is_nobits(&s.header)) {
             memory = align_up(memory, section.header.sh_addralign.get());
-            memory += section.header.sh_size.get();
+            memory = memory.saturating_add(section.header.sh_size.get());
         }
-        middle.push(segment(PT_LOAD, 6, start, file, file + memory));
+        middle.push(segment(PT_LOAD, 6, start, file, file.saturating_add(memory)));
     }
     let size = (middle.len() as u64 + 2) * size_of::<Phdr64>() as u64;
     let mut out = vec![segment(PT_PHDR, 5, at, size, size)];

@@ -17,6 +17,7 @@ use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
 use crate::reach::Pruning;
 use crate::resolve::{SymbolId, text};
+use cubin::Variant;
 use hashbrown::HashMap;
 
 /// The address space of constants.
@@ -211,7 +212,7 @@ fn check_shared(cx: Context<'_, '_>, merged: &Merged, out: &Layout, diags: &mut 
 
 /// Static shared memory per kernel: 48 KiB, or all the target has.
 fn max_shared(cx: Context<'_, '_>) -> u64 {
-    if !cx.config.extended_smem {
+    if !cx.config.extended_smem && cx.config.arch.variant != Variant::Accelerated {
         return 0xc000;
     }
     match cx.config.arch.number {

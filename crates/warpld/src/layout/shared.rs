@@ -330,8 +330,7 @@ impl Planner<'_, '_> {
         let used_dynamic = dynamic.iter().any(|s| self.cx.mentions.mentioned.contains(s));
         if debug && (self.group_align > 0 || used_dynamic) {
             let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
-            let size = if self.group_align > 0 { reserved + self.groups_end } else { 0 };
-            self.out.common = Some((size, align));
+            self.out.common = Some((reserved.saturating_add(self.groups_end), align));
         } else if !dynamic.is_empty() && self.group_align <= 16 {
             self.out.common = Some((0, 16));
         }

@@ -49,7 +49,7 @@ mod tests {
     fn sorts_and_orders_ties_by_half() {
         let mut list = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
         alternating_merge_sort(&mut list, Ties::A, |x| x.0);
-        assert_eq!(list, [(1, 'b'), (1, 'd'), (2, 'a'), (2, 'c')]);
+        assert_eq!(list, [(1, 'd'), (1, 'b'), (2, 'c'), (2, 'a')]);
         let mut list = vec![(1, 'a'), (1, 'b'), (1, 'c')];
         alternating_merge_sort(&mut list, Ties::A, |x| x.0);
         let by_a: String = list.iter().map(|x| x.1).collect();

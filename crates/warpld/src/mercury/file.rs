@@ -275,17 +275,17 @@ pub fn assemble(
         position = align_up(position, section.header.sh_addralign.get());
         section.header.sh_offset = position.into();
         if matches!(section.body, Body::Bytes(_)) {
-            position += section.header.sh_size.get();
+            position = position.saturating_add(section.header.sh_size.get());
         }
-        position += section.gap;
+        position = position.saturating_add(section.gap);
     }
     let headers = align_up(position, 8);
-    let after = headers + ((sections.len() + 1) * size_of::<Shdr64>()) as u64;
+    let after = headers.saturating_add(((sections.len() + 1) * size_of::<Shdr64>()) as u64);
     let segments = match both.parts.cx.config.relocatable {
         true => Vec::new(),
         false => segments(both, &sections, after),
     };
-    let size = after as usize + segments.len() * size_of::<Phdr64>();
+    let size = (after as usize).saturating_add(segments.len() * size_of::<Phdr64>());
     let mut file = Vec::new();
     file.try_reserve_exact(size).map_err(|_| {
         Diagnostic::fatal("out-of-memory", format_args!("Output of {size} bytes is too large"))
@@ -382,7 +382,7 @@ fn extent(list: &[&FileSection<'_>]) -> Option<(u64, u64, u64)> {
     let start = first.header.sh_offset.get();
     let is_nobits = |s: &FileSection<'_>| matches!(s.body, Body::NoBits);
     let bits = if is_nobits(last) { 0 } else { last.header.sh_size.get() };
-    let file = (last.header.sh_offset.get() + bits).saturating_sub(start);
+    let file = last.header.sh_offset.get().saturating_add(bits).saturating_sub(start);
     let mut memory: u64 = 0;
     for section in list.iter().filter(|s| is_nobits(s)) {
         memory = align_up(memory, section.header.sh_addralign.get());

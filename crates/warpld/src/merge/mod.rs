@@ -18,7 +18,7 @@ use crate::object::{
 };
 use crate::mentions::Mentions;
 use crate::reach::{Pruning, Reach};
-use crate::relocate::is_weak_sensitive_debug;
+use crate::relocate::{is_weak_sensitive_debug, lost_data};
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
@@ -92,6 +92,15 @@ struct Merger<'a, 'o> {
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
+}
+
+/// What relocations of one input section are for.
+struct RelocPlace {
+    object: ObjectId,
+    lost: Vec<std::ops::Range<u64>>,
+    debug: bool,
+    constant: bool,
+    weak_sensitive: bool,
 }
 
 /// How a new section is described.
@@ -362,7 +371,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let text = self.create(NewSection {
             name: [b".text.", symbol.name],
             kind: SectionType::PROGBITS,
-            flags: input.flags & !shf::BARRIERS_MASK,
+            flags: if cx.config.relocatable { input.flags } else { input.flags & !shf::BARRIERS_MASK },
             align: input.align,
             entsize: 0,
             content: Content::Chunks(SmallVec::new()),
@@ -713,7 +722,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection {
             name: [self.cx.reloc_prefix(), bank_name],
             kind,
-            flags: 0,
+            flags: if self.cx.config.force_rela { shf::INFO_LINK } else { 0 },
             align: 8,
             entsize,
             content: Content::ImageRelocs(bank),
@@ -823,14 +832,11 @@ impl<'a, 'o> Merger<'a, 'o> {
         selected: bool,
     ) {
         let rela = input.kind == SectionType::RELA;
-        if self.all_lost(from.object, target, input) {
+        let (any, zero_addend) = self.looked_at(from.object, target, input);
+        if !any {
             return;
         }
-        let looked_up = if rela {
-            self.has_zero_addend_after_first(from.object, target, input)
-        } else {
-            self.cx.config.force_rela
-        };
+        let looked_up = if rela { zero_addend } else { self.cx.config.force_rela };
         if looked_up && !rela {
             self.mention_rel(target);
         }
@@ -846,40 +852,49 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Debug relocations against a definition that lost are not even looked at.
-    fn counts(&self, object: ObjectId, symbol: u32) -> bool {
+    /// Whether nvlink looks at a relocation at all: not if it is debug data about
+    /// a definition that lost, a constant that names code that is gone, or inside
+    /// a variable that lost.
+    fn counts(&self, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
+        if place.lost.iter().any(|range| range.contains(&offset)) {
+            return false;
+        }
+        let object = place.object;
         let cubin = &self.cx.objects[object.0 as usize].cubin;
         match (self.cx.resolution.id(object, symbol), cubin.symbol(symbol)) {
             (Some(id), Some(input)) if input.kind() == SymbolType::FUNC => {
+                if !place.debug {
+                    return !place.constant || self.cx.keeps(id);
+                }
                 let at = Sighting { object, symbol };
-                self.cx.resolution.role(id, at, !input.is_undefined()) != Role::Discarded
+                !place.weak_sensitive
+                    || self.cx.resolution.role(id, at, !input.is_undefined()) != Role::Discarded
             }
             _ => true,
         }
     }
 
-    /// Whether a debug section's relocations are all against code that lost.
-    fn all_lost(&self, object: ObjectId, target: SectionId, input: &SectionRef<'a>) -> bool {
-        let relocs = || self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
-        is_weak_sensitive_debug(self.out.section_name(target))
-            && relocs().iter().all(|r| !self.counts(object, r.symbol.0))
-    }
-
-    /// Whether any relocation but the first has addend 0: nvlink then looks up
-    /// the REL section's name, which leaves it in the string tables.
-    fn has_zero_addend_after_first(
+    /// Whether the section has a relocation that counts, and whether any but the
+    /// first of those has addend 0: nvlink then looks up the REL section's name,
+    /// which leaves it in the string tables.
+    fn looked_at(
         &self,
         object: ObjectId,
         target: SectionId,
         input: &SectionRef<'a>,
-    ) -> bool {
-        let zero = |r: &&[u8]| r[16..24] == [0; 8];
-        if !is_weak_sensitive_debug(self.out.section_name(target)) {
-            return input.data.chunks_exact(24).skip(1).any(|r| zero(&r));
-        }
-        let symbol = |r: &[u8]| u32::from_le_bytes([r[12], r[13], r[14], r[15]]);
-        let counted = input.data.chunks_exact(24).filter(|r| self.counts(object, symbol(r)));
-        counted.skip(1).any(|r| zero(&r))
+    ) -> (bool, bool) {
+        let name = self.out.section_name(target);
+        let place = RelocPlace {
+            object,
+            lost: lost_data(self.cx, object, name, input.info),
+            debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
+            constant: name == b".nv.constant3",
+            weak_sensitive: is_weak_sensitive_debug(name),
+        };
+        let relocs = self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
+        let mut counted = relocs.iter().filter(|r| self.counts(&place, r.offset, r.symbol.0));
+        let any = counted.next().is_some();
+        (any, counted.any(|r| r.addend == Some(0)))
     }
 
     fn mention_rel(&mut self, target: SectionId) {

@@ -14,6 +14,12 @@ use crate::object::eiattr;
 use crate::resolve::SymbolId;
 use hashbrown::HashSet;
 
+/// A function that names an external one, and where.
+type Mention = (FunctionId, Place);
+
+/// Record and number of a name in it.
+type Place = (Key, u32);
+
 /// A record the linker makes; symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -261,7 +267,7 @@ impl Propagation<'_, '_> {
 
     /// By kernel: external functions its callees name, in order of first mention.
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
-        let mut users: Map<SymbolId, Vec<(FunctionId, (Key, u32))>> = Map::default();
+        let mut users: Map<SymbolId, Vec<Mention>> = Map::default();
         for &function in &self.reader.merged.function_order {
             if self.is_entry(function) {
                 continue;
@@ -272,7 +278,7 @@ impl Propagation<'_, '_> {
                 }
             }
         }
-        let mut found: Map<FunctionId, Vec<((Key, u32), SymbolId)>> = Map::default();
+        let mut found: Map<FunctionId, Vec<(Place, SymbolId)>> = Map::default();
         for (&id, users) in &users {
             for (entry, key) in self.first_mention(users) {
                 found.entry(entry).or_default().push((key, id));
@@ -289,11 +295,11 @@ impl Propagation<'_, '_> {
 
     /// For one external function: the kernels whose callees name it, with the
     /// first place that does.
-    fn first_mention(&self, users: &[(FunctionId, (Key, u32))]) -> Vec<(FunctionId, (Key, u32))> {
+    fn first_mention(&self, users: &[Mention]) -> Vec<Mention> {
         let graph = self.reader.cx.graph.successors();
         let components = self.components;
-        let mut first: Vec<Option<(Key, u32)>> = vec![None; components.len()];
-        let earlier = |slot: &mut Option<(Key, u32)>, key| {
+        let mut first: Vec<Option<Place>> = vec![None; components.len()];
+        let earlier = |slot: &mut Option<Place>, key| {
             *slot = Some(slot.map_or(key, |known| known.min(key)));
         };
         for &(function, key) in users {
@@ -387,7 +393,8 @@ impl Propagation<'_, '_> {
             let mine = self.own(entry).codes[i];
             // Quirks: these own records are left alone on this path.
             let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
-            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() {
+            let no_barriers = code == eiattr::NUM_MBARRIERS && value == 0 && mine.is_none();
+            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
                 continue;
             }
             let value = match mine {
