@@ -46,7 +46,7 @@ static ALLOCATOR: Counting = Counting;
 const LINKS: u64 = 4_000;
 
 /// More than this for inputs of some 50 KB is out of proportion.
-const MOST_MEMORY: usize = 16 << 20;
+const MOST_MEMORY: usize = 96 << 20;
 
 /// More than this is a hang.
 const LONGEST: Duration = Duration::from_secs(5);

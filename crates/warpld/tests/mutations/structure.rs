@@ -88,18 +88,8 @@ fn change(bytes: &mut [u8], at: usize, width: usize, sections: &[Section], rando
 }
 
 fn header_field(bytes: &mut [u8], section: &Section, all: &[Section], random: &mut Random) {
-    const FIELDS: [(usize, usize); 10] = [
-        (0, 4),
-        (4, 4),
-        (8, 8),
-        (16, 8),
-        (24, 8),
-        (32, 8),
-        (40, 4),
-        (44, 4),
-        (48, 8),
-        (56, 8),
-    ];
+    const FIELDS: [(usize, usize); 10] =
+        [(0, 4), (4, 4), (8, 8), (16, 8), (24, 8), (32, 8), (40, 4), (44, 4), (48, 8), (56, 8)];
     let (field, width) = FIELDS[random.below(FIELDS.len())];
     match (field, random.below(3)) {
         // Another section's type, name or flags: valid, but not here.

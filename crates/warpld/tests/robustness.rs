@@ -1,0 +1,181 @@
+//! What a link leaves behind when the machine lets it down, and whether it
+//! matters how many threads it uses.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
+const OLD: &[u8] = b"what was there before";
+
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).expect("a folder for the test");
+    dir
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
+    fs::read(format!("{folder}/{name}")).expect("a fixture")
+}
+
+/// The same object under other names: the last two letters of every name that
+/// is seen from outside are replaced by a number.
+fn renamed(image: &[u8], number: usize) -> Vec<u8> {
+    let cubin = cubin::Cubin::parse(image).expect("a fixture");
+    let symbols = cubin.symtab_section().and_then(|s| cubin.section(s.0)).expect(".symtab");
+    let strings = cubin.section(symbols.link).expect(".strtab").offset as usize;
+    let mut out = image.to_vec();
+    for symbol in cubin.symbols() {
+        let foreign = symbol.is_undefined() || symbol.binding() == cubin::Binding::LOCAL;
+        if !foreign && symbol.name.len() > 2 {
+            let end = strings + symbol.name_offset as usize + symbol.name.len();
+            out[end - 2..end].copy_from_slice(format!("{number:02}").as_bytes());
+        }
+    }
+    out
+}
+
+/// Writes many objects; the words that link them.
+fn inputs(dir: &Path) -> Vec<String> {
+    let image = fixture("scale.sm_90.cubin");
+    let mut words = vec!["-arch=sm_90".to_string(), "-o".into(), "out".into()];
+    for i in 0..60 {
+        fs::write(dir.join(format!("{i}.cubin")), renamed(&image, i)).expect("an input");
+        words.push(format!("{i}.cubin"));
+    }
+    words
+}
+
+fn link(dir: &Path, words: &[String]) -> Output {
+    let mut command = Command::new(WARPLD);
+    command.args(words).current_dir(dir).env_remove("MAKEFLAGS");
+    command.output().expect("warpld runs")
+}
+
+/// The output of an undisturbed, verified link.
+fn good(dir: &Path, words: &[String]) -> Vec<u8> {
+    let verified = [words, &["--verify".to_string()]].concat();
+    let output = link(dir, &verified);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    fs::read(dir.join("out")).expect("an output")
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let dir = folder("threads");
+    let words = inputs(&dir);
+    let expected = good(&dir, &words);
+    for threads in [1, 2, 16] {
+        let words = [&words[..], &[format!("--threads={threads}")]].concat();
+        assert!(link(&dir, &words).status.success());
+        assert!(fs::read(dir.join("out")).expect("an output") == expected, "{threads} threads");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_failed_write_leaves_the_old_output() {
+    let dir = folder("write");
+    let words = inputs(&dir);
+    good(&dir, &words);
+    let before = fs::read_dir(&dir).expect("a folder").count();
+    // A file size limit: the write fails where the signal is ignored, and ends
+    // the process where it is not.
+    for (trap, cleans_up) in [("trap '' XFSZ;", true), ("", false)] {
+        fs::write(dir.join("out"), OLD).expect("an old output");
+        let script = format!("{trap} ulimit -c 0; ulimit -f 8; exec \"$0\" \"$@\"");
+        let status = Command::new("sh")
+            .args(["-c", &script, WARPLD])
+            .args(&words)
+            .current_dir(&dir)
+            .stderr(Stdio::null())
+            .status()
+            .expect("sh runs");
+        assert!(!status.success());
+        assert_eq!(fs::read(dir.join("out")).expect("an output"), OLD);
+        if cleans_up {
+            assert_eq!(fs::read_dir(&dir).expect("a folder").count(), before);
+        }
+    }
+}
+
+#[test]
+fn a_killed_link_leaves_the_old_output_or_the_new_one() {
+    let dir = folder("kill");
+    let words = inputs(&dir);
+    let expected = good(&dir, &words);
+    let mut cut_short = 0;
+    for delay in (0..60).map(|i| Duration::from_micros(i * i * 10)) {
+        fs::write(dir.join("out"), OLD).expect("an old output");
+        let mut child = Command::new(WARPLD)
+            .args(&words)
+            .current_dir(&dir)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("warpld runs");
+        std::thread::sleep(delay);
+        let _ = child.kill();
+        child.wait().expect("it ended");
+        let found = fs::read(dir.join("out")).expect("an output");
+        assert!(found == OLD || found == expected, "after {delay:?}");
+        cut_short += usize::from(found == OLD);
+    }
+    assert!(cut_short > 0, "no link was killed in time");
+}
+
+/// Every system call that a link needs fails once, in turn. Needs strace.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_failed_system_call_leaves_the_old_output_or_the_new_one() {
+    let strace = |words: &[&str]| {
+        let mut command = Command::new("strace");
+        command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    if !strace(&["-o", "/dev/null", "true"]).status().is_ok_and(|s| s.success()) {
+        eprintln!("strace cannot be used here: skipped");
+        return;
+    }
+    let dir = folder("calls");
+    let words = inputs(&dir);
+    let expected = good(&dir, &words);
+    let mut prevented = 0;
+    let calls = ["write", "rename", "mmap", "openat", "read", "brk", "mremap", "close", "statx"];
+    for call in calls {
+        for nth in [1, 2, 3, 5, 8, 13, 21, 34, 55] {
+            fs::write(dir.join("out"), OLD).expect("an old output");
+            let inject = format!("inject={call}:error=EIO:when={nth}");
+            let status = strace(&["-f", "-o", "/dev/null", "-e", &inject, WARPLD])
+                .args(&words)
+                .current_dir(&dir)
+                .status()
+                .expect("strace runs");
+            let found = fs::read(dir.join("out")).expect("an output");
+            assert!(found == OLD || found == expected, "{inject}");
+            assert!(status.code() != Some(101), "{inject}: panic");
+            if status.success() {
+                assert!(found == expected, "{inject}: success, but the old output");
+            }
+            prevented += usize::from(found == OLD);
+        }
+    }
+    assert!(prevented > 0, "no failure mattered");
+}
+
+#[test]
+fn an_input_cut_short_is_an_error() {
+    let dir = folder("cut");
+    let image = fixture("object.sm_90.cubin");
+    for size in (0..image.len()).step_by(997) {
+        fs::write(dir.join("a.cubin"), &image[..size]).expect("an input");
+        fs::write(dir.join("out"), OLD).expect("an old output");
+        let words = ["-arch=sm_90", "a.cubin", "-o", "out"].map(String::from);
+        let output = link(&dir, &words);
+        let code = output.status.code();
+        assert!(matches!(code, Some(1 | 255)), "{size} bytes: {code:?}");
+        assert_eq!(fs::read(dir.join("out")).expect("an output"), OLD);
+    }
+}
