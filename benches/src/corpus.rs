@@ -263,7 +263,7 @@ fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
         let (name, size) = (format!("{member}.o/"), image.len());
         file.extend(format!("{name:<16}0           0     0     644     {size:<10}`\n").bytes());
         file.extend(&image);
-        if file.len() % 2 != 0 {
+        if !file.len().is_multiple_of(2) {
             file.push(b'\n');
         }
     }
