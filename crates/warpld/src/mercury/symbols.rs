@@ -109,9 +109,9 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let object = &parts.cx.objects[at.object.0 as usize];
     let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
-        // All of the section's code, also for an alias.
-        let text = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
-        if let Some(text) = object.halves.as_ref().and_then(|h| h.twin(text)) {
+        let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+        let text = object.halves.as_ref().and_then(|h| h.twin(section));
+        if let Some(text) = text.filter(|_| names_code(both, id, section)) {
             symbol.st_size = text.size.into();
         }
         return;
@@ -134,6 +134,19 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
         symbol.st_value = value.max(twin.value).into();
     }
+}
+
+/// Whether the symbol is taken for its section's function: the function itself,
+/// or an alias that comes before it.
+fn names_code(both: &Both<'_, '_>, id: SymbolId, section: u32) -> bool {
+    let parts = both.parts;
+    let Some(at) = parts.cx.resolution.get(id).definition else { return false };
+    let owner = parts.cx.owner(at.object, section).map(|(owner, _)| owner);
+    let number = |id: SymbolId| {
+        let symbol = parts.merged.symbol_of[id.0 as usize];
+        symbol.map_or(0, |s| both.shape.numbering.index[s.0 as usize])
+    };
+    owner.is_none_or(|owner| owner == id || number(id) < number(owner))
 }
 
 fn is_reserved(name: &[u8]) -> bool {
