@@ -440,7 +440,8 @@ pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
     )
 }
 
-/// Whether the symbol is an extern shared array of no given size.
+/// Whether the symbol is a shared array of no given size: undefined in an
+/// object, defined with size 0 in a relocatable output.
 pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {
-    is_shared(symbol) && symbol.is_undefined() && symbol.size == 0
+    is_shared(symbol) && symbol.size == 0
 }

@@ -220,7 +220,7 @@ impl<'a> Relocator<'a, '_> {
             let relative = self.is_section_relative(place, &reloc);
             let held = || self.forced_addend(place, section.info, &reloc);
             let addend = reloc.addend.unwrap_or_else(held);
-            let offset = base + reloc.offset;
+            let offset = base.saturating_add(reloc.offset);
             let action = self.action(place, &reloc)?;
             // Only relocations that are applied touch bytes, but all have a place.
             let span = match action {

@@ -26,17 +26,21 @@ pub fn serialize(parts: Parts<'_, '_>, plan: &Plan) -> Result<Vec<u8>, Diagnosti
 /// ones ask for: a section with bytes here that has none, but any size, there.
 /// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
 pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
-    const ALWAYS: u64 = 64 << 20;
-    const MOST: u64 = 128;
-    let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
-    let most = inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS);
     let sections = (0..parts.merged.sections.len() as u32).map(SectionId);
     let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
     let size = with_bytes.fold(0_u64, |sum, id| {
         let (size, align) = finalize::extent(parts, id);
         sum.saturating_add(size).saturating_add(align)
     });
-    if size > most { Err(too_large(size)) } else { Ok(()) }
+    if size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
+}
+
+/// The largest output that is in proportion to the inputs.
+pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
+    const ALWAYS: u64 = 64 << 20;
+    const MOST: u64 = 128;
+    let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
+    inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
 }
 
 fn too_large(size: u64) -> Diagnostic {
@@ -66,7 +70,8 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
         e_phentsize: 56.into(),
         e_phnum: (plan.segments.len() as u16).into(),
         e_shentsize: 64.into(),
-        e_shnum: u16::try_from(sections).unwrap_or(0).into(),
+        // A count that does not fit is in the null section's header.
+        e_shnum: if has_direct_count(sections) { sections as u16 } else { 0 }.into(),
         e_shstrndx: 1.into(),
     };
     file[..size_of::<Ehdr64>()].copy_from_slice(header.as_bytes());
@@ -131,13 +136,20 @@ fn apply(patch: &Patch, out: &mut [u8]) -> Result<(), Diagnostic> {
     reloc::patch(kind.fields, place, patch.value, patch.bank.into()).map_err(|e| bad(&e))
 }
 
+/// Whether `e_shnum` can hold the number of sections.
+fn has_direct_count(sections: usize) -> bool {
+    sections < cubin::consts::shn::LORESERVE as usize
+}
+
 fn tables(plan: &Plan, file: &mut [u8]) {
     let mut position = plan.section_headers as usize;
     let mut put = |bytes: &[u8]| {
         file[position..position + bytes.len()].copy_from_slice(bytes);
         position += bytes.len();
     };
-    put(Shdr64::default().as_bytes());
+    let count = plan.sections.len() + 1;
+    let size = if has_direct_count(count) { 0 } else { count as u64 };
+    put(Shdr64 { sh_size: size.into(), ..Shdr64::default() }.as_bytes());
     for section in &plan.sections {
         put(section.header.as_bytes());
     }

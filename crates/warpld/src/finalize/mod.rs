@@ -82,6 +82,7 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match &section.content {
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
+        Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(..) => !parts.relocated.sections[id.0 as usize].kept.is_empty(),
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
@@ -142,7 +143,7 @@ pub(crate) fn order(
 pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u32 {
     let s = merged.section(id);
     match s.kind {
-        SectionType::STRTAB | SectionType::SYMTAB => 0,
+        SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
         SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
         _ if s.is_nobits() => 7,
         SectionType::PROGBITS if s.flags & shf::ALLOC == 0 => 1,

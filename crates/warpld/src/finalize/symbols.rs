@@ -87,7 +87,8 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
 }
 
 /// The table entry of an output symbol.
-pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> Sym64 {
+/// Also its section's number, for which the entry may have no room.
+pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
     let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
         Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
@@ -97,18 +98,20 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
             (info, sto::SHARED | sto::INTERNAL, 0, start, 0)
         }
     };
-    Sym64 {
+    let extended = section >= shn::LORESERVE;
+    let direct = if extended { shn::XINDEX } else { section };
+    let entry = Sym64 {
         st_name: name.into(),
         st_info: info,
         st_other: other,
-        st_shndx: u16::try_from(section).unwrap_or(shn::XINDEX as u16).into(),
+        st_shndx: (direct as u16).into(),
         st_value: value.into(),
         st_size: size.into(),
-    }
+    };
+    (entry, section)
 }
 
-/// Info, other, section, value and size of a resolved symbol.
-pub fn symbol_fields(
+pub(crate) fn symbol_fields(
     parts: Parts<'_, '_>,
     id: SymbolId,
     index_of: &[u32],

@@ -7,6 +7,7 @@ use crate::compat;
 use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::OutReloc;
+use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
 use cubin::{SectionType, relaction};
@@ -60,7 +61,7 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
     match what {
         Synthetic::SectionNames => [&[0][..], merged.section_names.bytes()].concat(),
         Synthetic::SymbolNames => [&[0][..], merged.names.bytes()].concat(),
-        Synthetic::Symbols => Vec::new(),
+        Synthetic::Symbols | Synthetic::SymbolSections => Vec::new(),
         Synthetic::ToolNote => tool_note(parts),
         Synthetic::VersionNote => version_note(parts),
         Synthetic::Compat => compat(parts),
@@ -128,6 +129,20 @@ fn image_relocs(parts: Parts<'_, '_>) -> Vec<OutReloc> {
         .collect()
 }
 
+/// Creation numbers by final number; empty where no file needs them.
+fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
+    if !parts.merged.needs_symbol_sections() {
+        return Vec::new();
+    }
+    let mut out = vec![0; index_of.len() + 1];
+    for (section, &index) in parts.merged.sections.iter().zip(index_of) {
+        if index != 0 {
+            out[index as usize] = section.creation_index;
+        }
+    }
+    out
+}
+
 /// Fills in `.symtab` once section numbers are known.
 pub fn symbol_table(
     parts: Parts<'_, '_>,
@@ -139,14 +154,29 @@ pub fn symbol_table(
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     let mut table = Vec::with_capacity((numbering.order.len() + 1) * size_of::<Sym64>());
     table.extend_from_slice(null.as_bytes());
+    let mut sections = 0u32.to_le_bytes().to_vec();
+    let created = creation_numbers(parts, index_of);
+    // Quirk: where the entry has room for the section's number, the word is the
+    // number the section had when it was created.
+    let section_word = |section: u32| match created.get(section as usize) {
+        Some(&number) if section < shn::LORESERVE => number,
+        _ => section,
+    };
     for &id in &numbering.order {
         let name = merged.symbols[id.0 as usize].name;
-        let entry = symbols::entry(parts, id, name, index_of);
+        let (entry, section) = symbols::entry(parts, id, name, index_of);
+        sections.extend_from_slice(&section_word(section).to_le_bytes());
         table.extend_from_slice(entry.as_bytes());
     }
-    let symtab = Content::Synthetic(Synthetic::Symbols);
-    if let Some(i) = merged.sections.iter().position(|s| s.content == symtab) {
-        contents[i] = Some(table);
+    let mut fill = |what, bytes| {
+        let content = Content::Synthetic(what);
+        if let Some(i) = merged.sections.iter().position(|s| s.content == content) {
+            contents[i] = Some(bytes);
+        }
+    };
+    fill(Synthetic::Symbols, table);
+    if merged.needs_symbol_sections() {
+        fill(Synthetic::SymbolSections, sections);
     }
 }
 
@@ -318,7 +348,9 @@ pub fn link_and_info(
         Content::Synthetic(Synthetic::VersionNote) => {
             (synthetic(Synthetic::ToolNote), synthetic(Synthetic::Compat))
         }
-        Content::Synthetic(Synthetic::CallGraph | Synthetic::Prototype) => (SYMTAB, 0),
+        Content::Synthetic(
+            Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
+        ) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
         Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
         Content::Relocs(target, _)

@@ -38,8 +38,9 @@ struct Object {
     symbol: SymbolId,
     size: u64,
     align: u64,
-    /// Not a copy that a later definition replaced; those keep their storage.
-    selected: bool,
+    /// Not a dynamic array. A copy that a later definition replaced keeps its
+    /// storage; the symbol is where the last copy of it is placed.
+    placed: bool,
 }
 
 /// Lays out the shared memory of every kernel.
@@ -81,11 +82,11 @@ fn collect_objects(
                 continue;
             }
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
-            if symbol.is_undefined() {
+            if symbol.is_undefined() || is_dynamic_array(&symbol) {
                 if is_dynamic(cx, id) && seen.insert(id) {
                     dynamic.push(id);
                     // Takes part in the sort, though it has no place of its own.
-                    common.push(Object { symbol: id, size: 0, align: 0, selected: false });
+                    common.push(Object { symbol: id, size: 0, align: 0, placed: false });
                 }
                 continue;
             }
@@ -94,8 +95,7 @@ fn collect_objects(
             if role == Role::Discarded {
                 continue;
             }
-            let selected = role == Role::Selected;
-            let new = Object { symbol: id, size: symbol.size, align: symbol.value, selected };
+            let new = Object { symbol: id, size: symbol.size, align: symbol.value, placed: true };
             match input.classes.get(symbol.shndx as usize) {
                 Some(&SectionClass::KernelShared(owner)) => {
                     let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
@@ -166,7 +166,7 @@ impl Planner<'_, '_> {
             let align = members.iter().map(|o| o.align).max().unwrap_or(1);
             position = self.past_null(align_up(position, align), align);
             for object in &members {
-                if let Some(section) = section.filter(|_| object.selected) {
+                if let Some(section) = section.filter(|_| object.placed) {
                     self.out.objects.insert(object.symbol, (section, position));
                 }
                 for &user in &users_of[&object.symbol] {
@@ -255,7 +255,7 @@ impl Planner<'_, '_> {
         let (mut end, mut align) = (start, 0);
         for object in list {
             end = self.past_null(align_up(end, object.align), object.align);
-            if let Some(section) = section.filter(|_| object.selected) {
+            if let Some(section) = section.filter(|_| object.placed) {
                 self.out.objects.insert(object.symbol, (section, end));
             }
             end = end.saturating_add(object.size);
@@ -366,8 +366,8 @@ impl Together {
 /// array with a size is a reference to somebody's static one.)
 pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
     let symbol = cx.resolution.get(id);
-    let input = cx.input_symbol(symbol.first);
-    symbol.definition.is_none() && input.is_some_and(|s| is_dynamic_array(&s))
+    let input = cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
+    input.is_some_and(|s| is_dynamic_array(&s))
 }
 
 /// Largest alignment of the inputs' sections of common shared memory.

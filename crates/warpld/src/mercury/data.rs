@@ -8,6 +8,7 @@ use crate::finalize::{Parts, extent};
 use crate::merge::{Chunk, Content, InputSection, SectionId, align_up};
 use crate::object::ObjectId;
 use crate::relocate::{OutReloc, Source, final_kind};
+use crate::serialize::most_bytes;
 use cubin::consts::shf;
 use cubin::raw::Rela64;
 use cubin::{Reloc, SymbolType, reloc};
@@ -87,7 +88,7 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     if let Some(table) = both.rebuilt.get(&id) {
         return Ok(table.bytes.clone());
     }
-    let mut bytes = zeros(machine_extent(both, id).0)?;
+    let mut bytes = zeros(both.parts, machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
         if !is_foreign_table(both.parts, id, chunk) {
@@ -112,7 +113,7 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
 /// The bytes of a data section on the Mercury side.
 pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = both.parts;
-    let mut bytes = zeros(extent(parts, id).0)?;
+    let mut bytes = zeros(parts, extent(parts, id).0)?;
     for chunk in parts.layout.chunks(parts.merged, id) {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -148,11 +149,14 @@ fn machine_offset(both: &Both<'_, '_>, chunk: &Chunk) -> u64 {
     both.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
 }
 
-/// That many zeros.
-pub fn zeros(size: u64) -> Result<Vec<u8>, Diagnostic> {
+/// That many zeros, if that is in proportion to the inputs.
+pub fn zeros(parts: Parts<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
     };
+    if size > most_bytes(parts) {
+        return Err(too_large());
+    }
     let size = usize::try_from(size).map_err(|_| too_large())?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(size).map_err(|_| too_large())?;

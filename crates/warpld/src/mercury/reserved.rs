@@ -15,7 +15,7 @@ use zerocopy::IntoBytes;
 
 /// The bytes that stand for the section.
 pub fn stray_bytes(both: &Both<'_, '_>, id: SectionId, size: u64) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = zeros(size)?;
+    let mut bytes = zeros(both.parts, size)?;
     let names = both.parts.merged.section_names.bytes().len() as u64 + 1;
     let header = Shdr64 {
         sh_name: 1.into(),

@@ -26,7 +26,7 @@ pub fn mercury(both: &Both<'_, '_>) -> Table {
     table(both, |id| {
         let merged = both.parts.merged;
         let index = &both.shape.mercury_index;
-        let mut symbol = entry(both.parts, id, merged.symbols[id.0 as usize].name, index);
+        let (mut symbol, _) = entry(both.parts, id, merged.symbols[id.0 as usize].name, index);
         if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning {
             as_in_object(both, known, &mut symbol);
         }
@@ -44,7 +44,7 @@ pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
             _ => None,
         };
         let name = renamed.map_or(known.name, |b| b.1);
-        let mut symbol = entry(both.parts, id, name, &both.shape.machine_index);
+        let (mut symbol, _) = entry(both.parts, id, name, &both.shape.machine_index);
         if let Meaning::Symbol(known) = known.meaning {
             as_machine_code(both, known, &mut symbol);
         }

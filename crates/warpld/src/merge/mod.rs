@@ -138,6 +138,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             symbol_of: vec![None; cx.resolution.symbols.len()],
             section_names: StringRun::default(),
             names: StringRun::default(),
+            creation_index: 0,
             placements: cx.objects.iter().map(|o| vec![None; o.classes.len()]).collect(),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
             function_order: Vec::new(),
@@ -165,23 +166,31 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// `.strtab`, whether or not the section comes to be.
     fn mention(&mut self, name: [&[u8]; 2]) -> u32 {
         self.out.names.add(name);
+        let known = self.out.section_names.bytes().len();
+        let offset = self.out.section_names.add(name) + 1;
+        if self.out.section_names.bytes().len() > known {
+            self.out.creation_index += 1;
+        }
         // Offsets count from the tables' leading NUL.
-        self.out.section_names.add(name) + 1
+        offset
     }
 
     fn create(&mut self, new: NewSection<'_>) -> SectionId {
-        let name = self.mention(new.name);
+        self.out.names.add(new.name);
+        let name = self.out.section_names.add(new.name) + 1;
         self.create_named(name, new)
     }
 
     fn create_named(&mut self, name: u32, new: NewSection<'_>) -> SectionId {
         let id = SectionId(self.out.sections.len() as u32);
+        self.out.creation_index += 1;
         let symbol = new.has_symbol.then(|| {
             let name = self.out.names.add(new.name) + 1;
             self.push_symbol(name, List::Local, Meaning::Section(id))
         });
         self.out.sections.push(Section {
             name,
+            creation_index: self.out.creation_index,
             kind: new.kind,
             flags: new.flags,
             align: new.align,
@@ -211,7 +220,15 @@ impl<'a, 'o> Merger<'a, 'o> {
             entsize: 24,
             ..NewSection::synthetic(b".symtab", T::SYMTAB, 8, Synthetic::Symbols)
         });
-        self.mention([b".symtab_shndx", b""]);
+        self.create(NewSection {
+            entsize: 4,
+            ..NewSection::synthetic(
+                b".symtab_shndx",
+                T::SYMTAB_SHNDX,
+                4,
+                Synthetic::SymbolSections,
+            )
+        });
         self.create(NewSection {
             flags: shf::TKINFO,
             has_symbol: true,
@@ -236,6 +253,8 @@ impl<'a, 'o> Merger<'a, 'o> {
                 Synthetic::Compat,
             ));
         }
+        // One number is never seen.
+        self.out.creation_index += 1;
         if self.cx.config.nv_host.is_some() {
             self.create(NewSection {
                 has_symbol: true,
@@ -479,6 +498,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
+    /// Quirk: a replaced kernel's compiler constants leave no trace unless the
+    /// kernel that replaced it has some.
+    fn keeps_bank2(&self, id: SymbolId, role: Role) -> bool {
+        let Some(at) = self.cx.resolution.get(id).definition else { return true };
+        let bank = SectionClass::FunctionConstant { bank: 2, function: at.symbol };
+        role != Role::Replaced || self.cx.objects[at.object.0 as usize].classes.contains(&bank)
+    }
+
     /// Symbols of a losing function's own sections do not create those.
     fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
         let Some((id, at)) = self.cx.owner(object, symbol.shndx) else { return false };
@@ -500,6 +527,9 @@ impl<'a, 'o> Merger<'a, 'o> {
         let config = self.cx.config;
         if config.relocatable {
             return !self.is_lost_constant(object, symbol);
+        }
+        if is_shared(symbol) && is_internal(symbol) {
+            return false;
         }
         if is_shared(symbol) {
             let debug = config.debug && !config.suppress_debug_info;
@@ -611,6 +641,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             SectionClass::FunctionConstant { bank: 2, .. } => {
                 // Quirk: the data of a losing duplicate is appended where the
                 // kept function has such data, else it is an ordinary section.
+                if entry && !cx.config.relocatable && !self.keeps_bank2(id, role) {
+                    return;
+                }
                 let merged = entry || cx.config.relocatable || sections.constant2.is_some();
                 let stray = role == Role::Discarded && !self.out.bank2.contains_key(&function);
                 if merged || stray {

@@ -5,6 +5,7 @@ use crate::callgraph::FunctionId;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
 use cubin::SectionType;
+use cubin::consts::shn;
 use smallvec::SmallVec;
 
 /// An output section, numbered in creation order.
@@ -58,6 +59,7 @@ pub enum Synthetic {
     SectionNames,
     SymbolNames,
     Symbols,
+    SymbolSections,
     ToolNote,
     VersionNote,
     Compat,
@@ -72,6 +74,9 @@ pub enum Synthetic {
 pub struct Section {
     /// Offset of the name in `.shstrtab`.
     pub name: u32,
+    /// Number by creation, mentions of other names counted; see
+    /// [`Merged::needs_symbol_sections`].
+    pub creation_index: u32,
     /// Type in the output.
     pub kind: SectionType,
     /// Flags.
@@ -181,6 +186,8 @@ pub struct Merged {
     /// `.strtab` without its leading NUL: prototypes, then section and local
     /// names in creation order, then what global names add.
     pub names: StringRun,
+    /// Number of the section created or mentioned last.
+    pub creation_index: u32,
     /// Where each input section went.
     pub placements: Vec<Vec<Option<Placement>>>,
     /// Sections of each function.
@@ -208,6 +215,12 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Whether the file has `.symtab_shndx`. nvlink decides that by the number of
+    /// sections it ever created, including those that are gone in the end.
+    pub fn needs_symbol_sections(&self) -> bool {
+        self.creation_index >= shn::LORESERVE
+    }
+
     /// The section with this id.
     pub fn section(&self, id: SectionId) -> &Section {
         &self.sections[id.0 as usize]

@@ -413,21 +413,22 @@ impl Propagation<'_, '_> {
         self.single_externs(entry);
     }
 
-    /// All undefined functions that any record names, last symbol first; the
-    /// kernel's own record stays if it names the same ones.
+    /// All undefined functions that any record names, the one met last first;
+    /// the kernel's own record stays if it names the same ones.
     fn single_externs(&mut self, entry: FunctionId) {
         let cx = self.reader.cx;
-        let named: HashSet<SymbolId, foldhash::fast::FixedState> =
-            (self.reader.merged.function_order.iter())
-                .flat_map(|&f| self.reader.externs(f))
-                .map(|(_, id)| id)
-                .collect();
-        // The output's symbol order is creation order within each list, and
-        // undefined functions are all in the global one.
-        let list: Vec<SymbolId> = (self.reader.merged.function_order.iter().rev())
-            .map(|&f| cx.graph.symbol(f))
-            .filter(|&id| cx.resolution.get(id).definition.is_none() && named.contains(&id))
+        let sections = &self.reader.merged.function_sections;
+        let mut functions = self.reader.merged.function_order.clone();
+        functions.sort_by_key(|f| sections[f.0 as usize].info);
+        let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
+        let mut list: Vec<SymbolId> = functions
+            .iter()
+            .flat_map(|&f| self.reader.externs(f))
+            .map(|(_, id)| id)
+            .filter(|&id| cx.keeps(id) && cx.resolution.get(id).definition.is_none())
+            .filter(|&id| seen.insert(id))
             .collect();
+        list.reverse();
         let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
             .collect();
