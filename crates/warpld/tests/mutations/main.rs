@@ -29,9 +29,12 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 // SAFETY: every call is handed to the system allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(layout.size(), Relaxed).wrapping_add(layout.size());
-        PEAK.fetch_max(now, Relaxed);
-        unsafe { System.alloc(layout) }
+        let pointer = unsafe { System.alloc(layout) };
+        if !pointer.is_null() {
+            let now = NOW.fetch_add(layout.size(), Relaxed).wrapping_add(layout.size());
+            PEAK.fetch_max(now, Relaxed);
+        }
+        pointer
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Relaxed);
