@@ -12,6 +12,9 @@ use zerocopy::IntoBytes;
 
 /// Writes the file into a buffer of exactly the planned size.
 pub fn serialize(parts: Parts<'_, '_>, plan: &Plan) -> Result<Vec<u8>, Diagnostic> {
+    if plan.size > most_bytes(parts) {
+        return Err(too_large(plan.size));
+    }
     let size = usize::try_from(plan.size).map_err(|_| too_large(plan.size))?;
     let mut file = Vec::new();
     file.try_reserve_exact(size).map_err(|_| too_large(plan.size))?;

@@ -7,6 +7,7 @@ use super::{Both, attributes, code, data, reserved};
 use crate::diag::Diagnostic;
 use crate::finalize::{bucket, tables};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
+use crate::serialize::most_bytes;
 use cubin::consts::shf;
 use cubin::raw::{Ehdr64, Phdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, SectionType};
@@ -286,10 +287,14 @@ pub fn assemble(
         false => segments(both, &sections, after),
     };
     let size = (after as usize).saturating_add(segments.len() * size_of::<Phdr64>());
-    let mut file = Vec::new();
-    file.try_reserve_exact(size).map_err(|_| {
+    let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("Output of {size} bytes is too large"))
-    })?;
+    };
+    if size as u64 > most_bytes(both.parts) {
+        return Err(too_large());
+    }
+    let mut file = Vec::new();
+    file.try_reserve_exact(size).map_err(|_| too_large())?;
     file.extend_from_slice(header(both, sections.len() + 1, headers, segments.len()).as_bytes());
     for section in &sections {
         if let Body::Bytes(bytes) = &section.body {
