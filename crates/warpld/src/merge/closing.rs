@@ -1,0 +1,132 @@
+//! What comes after all files: tables, storage of commons, banks of kernels.
+
+use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic};
+use crate::callgraph::{Callers, FunctionId};
+use cubin::SectionType;
+use cubin::consts::shf;
+use smallvec::SmallVec;
+
+impl<'a, 'o> Merger<'a, 'o> {
+    pub(super) fn closing_sections(&mut self) {
+        let user = [&b".nv.constant3"[..], b".nv.constant.user"];
+        self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
+        self.common_storage();
+        let graph = NewSection::synthetic(
+            b".nv.callgraph",
+            SectionType::CUDA_CALLGRAPH,
+            4,
+            Synthetic::CallGraph,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..graph });
+        let prototype = NewSection::synthetic(
+            b".nv.prototype",
+            SectionType::CUDA_PROTOTYPE,
+            4,
+            Synthetic::Prototype,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..prototype });
+        if self.cx.config.relocatable {
+            self.dynamic_instances();
+            return;
+        }
+        self.entry_banks();
+        if self.cx.flavour.is_mercury() {
+            return;
+        }
+        let action = NewSection::synthetic(
+            b".nv.rel.action",
+            SectionType::CUDA_RELOCINFO,
+            8,
+            Synthetic::RelAction,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..action });
+    }
+
+    fn dynamic_instances(&mut self) {
+        let users = crate::layout::dynamic_users(self.cx);
+        for function in self.out.function_order.clone() {
+            let kernel = self.out.function_sections[function.0 as usize].shared.is_some();
+            if kernel && users.contains(&function) {
+                let name = self.out.names.add([b"externsharedinstance", b""]) + 1;
+                let meaning = Meaning::DynamicInstance(function);
+                let symbol = self.push_symbol(name, List::Local, meaning);
+                self.out.instances.insert(function, symbol);
+            }
+        }
+    }
+
+    fn common_storage(&mut self) {
+        let resolution = self.cx.resolution;
+        self.out.commons.retain(|&id| resolution.get(id).common.is_some());
+        if self.out.commons.is_empty() {
+            return;
+        }
+        let known = self.by_name.get(&b".nv.global"[..]).copied();
+        let section = known.unwrap_or_else(|| {
+            self.create(NewSection {
+                name: [b".nv.global", b""],
+                kind: self.cx.output_kind(SectionType::CUDA_GLOBAL),
+                flags: shf::WRITE | shf::ALLOC,
+                align: 0,
+                entsize: 0,
+                content: Content::Chunks(SmallVec::new()),
+                has_symbol: true,
+                function: None,
+            })
+        });
+        self.out.common_storage = Some(section);
+    }
+
+    /// Bank 2 data of device functions is copied into every kernel that reaches
+    /// them; kernels without a bank of their own get one here.
+    fn entry_banks(&mut self) {
+        let cx = self.cx;
+        if self.out.bank2.is_empty() {
+            return;
+        }
+        let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
+        let mut functions: Vec<FunctionId> = self.out.bank2.keys().copied().collect();
+        functions.sort_by_key(by_text);
+        if cx.flavour.is_mercury() {
+            // Seen in links of three files in two orders: as the banks came.
+            functions.sort_by_key(|f| {
+                let first = self.out.bank2.get(f).and_then(|bank| bank.parts.first());
+                first.map(|part| (part.object, part.section))
+            });
+        }
+        for &function in functions.iter().rev() {
+            let mut entries = callers.entries_reaching(&[function]);
+            entries.sort_by_key(by_text);
+            entries.reverse();
+            self.out.bank2_users.push((function, entries));
+        }
+        for (function, entries) in self.out.bank2_users.clone() {
+            for entry in entries {
+                let bank = self.entry_bank(entry);
+                self.copied_relocations(function, bank);
+            }
+        }
+    }
+
+    fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
+        if let Some(known) = self.out.function_sections[entry.0 as usize].constant2 {
+            return known;
+        }
+        let id = self.cx.graph.symbol(entry);
+        let name = self.cx.resolution.symbols[id.0 as usize].name;
+        let section = self.create(NewSection {
+            name: [self.cx.flavour.bank2_prefix(), name],
+            kind: SectionType::PROGBITS,
+            flags: shf::ALLOC | shf::INFO_LINK,
+            align: 0,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: Some(id),
+        });
+        self.out.sections[section.0 as usize].bank = Some(2);
+        self.out.function_sections[entry.0 as usize].constant2 = Some(section);
+        section
+    }
+}

@@ -1,0 +1,312 @@
+//! Passes 2 and 3: all other symbols, and the sections they or nobody names.
+
+use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
+use crate::object::{
+    ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
+};
+use crate::reach::Pruning;
+use crate::resolve::{Role, Sighting, SymbolId};
+use cubin::consts::shf;
+use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
+use smallvec::SmallVec;
+
+impl<'a, 'o> Merger<'a, 'o> {
+    pub(super) fn data(&mut self, object: ObjectId) {
+        let cx = self.cx;
+        for symbol in cx.objects[object.0 as usize].cubin.symbols() {
+            if symbol.kind() == SymbolType::FUNC {
+                continue;
+            }
+            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            let at = Sighting { object, symbol: symbol.index.0 };
+            let defined = !symbol.is_undefined() && !symbol.is_common();
+            let role = cx.resolution.role(id, at, defined);
+            if defined && role != Role::Discarded && !self.is_stray(object, &symbol) {
+                self.section_of_symbol(object, &symbol);
+            }
+            if is_dynamic_array(&symbol) {
+                self.common_shared();
+            }
+            if symbol.is_common() && self.seen_commons.insert(id) {
+                self.out.commons.push(id);
+            }
+            if self.is_emitted(object, id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
+                let local = defined && symbol.binding() != Binding::GLOBAL
+                    || symbol.binding() == Binding::LOCAL;
+                self.named_symbol(id, if local { List::Local } else { List::Global });
+            }
+        }
+    }
+
+    /// Symbols of a losing function's own sections do not create those.
+    fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
+        let Some((id, at)) = self.cx.owner(object, symbol.shndx) else { return false };
+        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
+        if !bank2 || self.cx.resolution.role(id, at, true) != Role::Discarded {
+            return false;
+        }
+        let function = self.cx.graph.function(id);
+        function.is_none_or(|f| {
+            self.out.function_sections[f.0 as usize].constant2.is_none()
+                && !self.out.bank2.contains_key(&f)
+        })
+    }
+
+    /// Internal symbols never leave their object; shared-memory symbols do so
+    /// only for debuggers.
+    fn is_emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> bool {
+        let config = self.cx.config;
+        if config.relocatable {
+            return !self.is_lost_constant(object, symbol);
+        }
+        if is_shared(symbol) && is_internal(symbol) {
+            return false;
+        }
+        if is_shared(symbol) {
+            let debug = config.debug && !config.suppress_debug_info;
+            let shown = debug || (config.preserve_relocs && !is_dynamic_array(symbol));
+            let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+            let own = matches!(class, Some(SectionClass::KernelShared(_)));
+            return shown && (own || self.cx.mentions.by_symbol.contains_key(&id));
+        }
+        // Compiler constants of device functions have no section of their own.
+        let placed = || self.out.placement(object, symbol.shndx).is_some();
+        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined() && placed())
+    }
+
+    /// The compiler's constants of a function that lost against another.
+    fn is_lost_constant(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
+        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
+        let owner = self.cx.owner(object, symbol.shndx);
+        bank2
+            && owner
+                .is_some_and(|(id, at)| self.cx.resolution.role(id, at, true) == Role::Discarded)
+    }
+
+    fn section_of_symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
+        let input = &self.cx.objects[object.0 as usize];
+        if symbol.reserved {
+            return;
+        }
+        if let Some(section) = input.cubin.section(symbol.shndx) {
+            self.data_section(object, section, input.classes[symbol.shndx as usize]);
+        }
+    }
+
+    /// Gets or creates the output section of an input data section and appends
+    /// the input's bytes, once.
+    fn data_section(&mut self, object: ObjectId, input: &SectionRef<'a>, class: SectionClass) {
+        if self.out.placements[object.0 as usize][input.index.0 as usize].is_some() {
+            return;
+        }
+        match class {
+            SectionClass::Data => {
+                let section = match self.by_name.get(input.name) {
+                    Some(&known) => known,
+                    None => self.plain_section(input),
+                };
+                self.place(section, object, input);
+            }
+            SectionClass::CommonShared => {
+                let section = self.common_shared();
+                self.out.placements[object.0 as usize][input.index.0 as usize] =
+                    Some(Placement { section, offset: 0 });
+            }
+            SectionClass::KernelShared(_)
+            | SectionClass::FunctionData(_)
+            | SectionClass::FunctionConstant { .. } => self.function_data(object, input, class),
+            _ => {}
+        }
+    }
+
+    fn plain_section(&mut self, input: &SectionRef<'a>) -> SectionId {
+        let section = self.create(NewSection {
+            name: [input.name, b""],
+            kind: self.cx.output_kind(input.kind),
+            flags: input.flags,
+            align: 0,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: None,
+        });
+        self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
+        self.by_name.insert(input.name, section);
+        section
+    }
+
+    fn common_shared(&mut self) -> SectionId {
+        if let Some(known) = self.out.common_shared {
+            return known;
+        }
+        let section = self.create(NewSection {
+            name: [b".nv_debug.shared", b""],
+            kind: self.cx.output_kind(SectionType::CUDA_SHARED),
+            flags: shf::WRITE | shf::ALLOC,
+            align: 0,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: None,
+        });
+        self.out.common_shared = Some(section);
+        section
+    }
+
+    fn function_data(&mut self, object: ObjectId, input: &SectionRef<'a>, class: SectionClass) {
+        let cx = self.cx;
+        let Some((id, at)) = cx.owner(object, input.index.0) else { return };
+        let Some(function) = cx.graph.function(id) else { return };
+        if !cx.reach.is_live(function) {
+            let by_name = cx.reach.pruning == Pruning::ByName;
+            if by_name && matches!(class, SectionClass::KernelShared(_)) {
+                self.mention([input.name, b""]);
+            }
+            return;
+        }
+        let role = cx.resolution.role(id, at, true);
+        let entry = cx.resolution.get(id).entry;
+        let sections = self.out.function_sections[function.0 as usize];
+        match class {
+            SectionClass::FunctionConstant { bank: 2, .. } => {
+                // Quirk: the data of a losing duplicate is appended where the
+                // kept function has such data, else it is an ordinary section.
+                if entry && !cx.config.relocatable && !self.keeps_bank2(id, role) {
+                    return;
+                }
+                let merged = entry || cx.config.relocatable || sections.constant2.is_some();
+                let stray = role == Role::Discarded && !self.out.bank2.contains_key(&function);
+                if merged || stray {
+                    let section = self.per_function(sections.constant2, id, input, false);
+                    self.out.function_sections[function.0 as usize].constant2 = Some(section);
+                    self.place(section, object, input);
+                } else {
+                    let from = InputSection { object, section: input.index.0 };
+                    let bank = self.out.bank2.entry(function).or_default();
+                    if bank.parts.last() != Some(&from) {
+                        bank.parts.push(from);
+                        bank.align = bank.align.max(input.align);
+                    }
+                }
+            }
+            SectionClass::KernelShared(_) => {
+                let Some(section) = sections.shared else { return };
+                self.out.placements[object.0 as usize][input.index.0 as usize] =
+                    Some(Placement { section, offset: 0 });
+            }
+            SectionClass::FunctionConstant { bank: 0, .. } => {
+                let section = self.per_function(sections.constant0, id, input, true);
+                self.out.function_sections[function.0 as usize].constant0 = Some(section);
+                self.parameter_bank(section, id, at, object, input);
+            }
+            _ if role == Role::Discarded => {}
+            _ => {
+                let known = self.by_function.get(&(id, input.name)).copied();
+                let section = self.per_function(known, id, input, false);
+                self.by_function.insert((id, input.name), section);
+                if role == Role::Selected {
+                    self.place(section, object, input);
+                }
+            }
+        }
+    }
+
+    /// Of several weak kernels one parameter bank is kept. Quirk: of a weak and a
+    /// strong one both are, one after the other.
+    fn parameter_bank(
+        &mut self,
+        section: SectionId,
+        id: SymbolId,
+        at: Sighting,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+    ) {
+        let weak =
+            |s: Sighting| self.cx.input_symbol(s).is_some_and(|s| s.binding() == Binding::WEAK);
+        let Content::Chunks(chunks) = &self.out.sections[section.0 as usize].content else {
+            return;
+        };
+        let earlier = chunks.last().and_then(|c| self.cx.owner(c.from.object, c.from.section));
+        match earlier {
+            Some((_, earlier)) if weak(earlier) && weak(at) => {
+                let first = chunks[chunks.len() - 1];
+                self.out.placements[object.0 as usize][input.index.0 as usize] =
+                    Some(Placement { section, offset: first.offset });
+            }
+            _ => self.place(section, object, input),
+        }
+        debug_assert!(self.cx.keeps(id));
+    }
+
+    fn per_function(
+        &mut self,
+        known: Option<SectionId>,
+        id: SymbolId,
+        input: &SectionRef<'a>,
+        parameters: bool,
+    ) -> SectionId {
+        if let Some(known) = known {
+            return known;
+        }
+        let new = NewSection {
+            name: [input.name, b""],
+            kind: self.cx.output_kind(input.kind),
+            flags: input.flags,
+            align: 0,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: Some(id),
+        };
+        let section = if parameters && !self.cx.config.relocatable {
+            // The parameter bank brings the name of a relocation section for
+            // texture handles along; the two string tables get the pair in
+            // opposite orders.
+            let prefix = self.cx.reloc_prefix();
+            let name = self.out.section_names.add([input.name, b""]) + 1;
+            self.out.section_names.add([prefix, input.name]);
+            self.out.names.add([prefix, input.name]);
+            self.out.names.add([input.name, b""]);
+            let bank = self.create_named(name, new);
+            self.image_relocs(bank, id, input.name);
+            bank
+        } else {
+            self.create(new)
+        };
+        self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
+        section
+    }
+
+    /// The relocation section of texture handles, dropped if it stays empty.
+    fn image_relocs(&mut self, bank: SectionId, id: SymbolId, bank_name: &[u8]) {
+        let (kind, entsize) = match self.cx.config.force_rela {
+            true => (SectionType::RELA, 24),
+            false => (SectionType::REL, 16),
+        };
+        self.create(NewSection {
+            name: [self.cx.reloc_prefix(), bank_name],
+            kind,
+            flags: if self.cx.config.force_rela { shf::INFO_LINK } else { 0 },
+            align: 8,
+            entsize,
+            content: Content::ImageRelocs(bank),
+            has_symbol: false,
+            function: Some(id),
+        });
+    }
+
+    pub(super) fn remaining_sections(&mut self, object: ObjectId) {
+        let input = &self.cx.objects[object.0 as usize];
+        for (section, class) in input.classified() {
+            let unclaimed = class == SectionClass::Data && section.kind.is_nobits();
+            let shared =
+                matches!(class, SectionClass::KernelShared(_) | SectionClass::CommonShared);
+            // Zero-initialised data whose symbols all lost is not allocated.
+            if !unclaimed && !shared {
+                self.data_section(object, section, class);
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Pass 1: functions, their symbols, code and attribute sections.
+
+use super::{Content, List, Meaning, Merger, NewSection, SectionId};
+use crate::callgraph::FunctionId;
+use crate::object::{ObjectId, SectionClass, is_internal};
+use crate::reach::Pruning;
+use crate::resolve::{Role, Sighting, SymbolId};
+use cubin::consts::shf;
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
+use smallvec::SmallVec;
+
+impl<'a, 'o> Merger<'a, 'o> {
+    pub(super) fn functions(&mut self, object: ObjectId) {
+        let cx = self.cx;
+        for symbol in cx.objects[object.0 as usize].cubin.symbols() {
+            if symbol.kind() != SymbolType::FUNC {
+                continue;
+            }
+            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            let Some(function) = cx.graph.function(id) else { continue };
+            let at = Sighting { object, symbol: symbol.index.0 };
+            if !cx.reach.is_live(function) {
+                // A kernel pruned for lack of host references leaves this name.
+                let pruned = cx.reach.pruning == Pruning::HostReferences;
+                if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
+                    self.mention([b".nv.shared.", symbol.name]);
+                }
+                continue;
+            }
+            let defined = !symbol.is_undefined();
+            match cx.resolution.role(id, at, defined) {
+                Role::Selected | Role::Replaced => {
+                    self.function_definition(id, function, object, &symbol);
+                }
+                Role::Reference => self.function_symbol(id, function, List::Global),
+                Role::Discarded => {}
+            }
+        }
+    }
+
+    fn function_symbol(&mut self, id: SymbolId, function: FunctionId, list: List) {
+        if self.out.symbol_of[id.0 as usize].is_some() {
+            return;
+        }
+        self.out.function_order.push(function);
+        self.named_symbol(id, list);
+    }
+
+    pub(super) fn named_symbol(&mut self, id: SymbolId, list: List) {
+        // Global names are added after all others, see `global_names`.
+        let name = match list {
+            List::Local => self.symbol_name(id),
+            List::Global => 0,
+        };
+        let symbol = self.push_symbol(name, list, Meaning::Symbol(id));
+        self.out.symbol_of[id.0 as usize] = Some(symbol);
+    }
+
+    /// A compiler constant of Mercury code is called after its bank, with its
+    /// number among those of its input.
+    fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
+        if !self.cx.flavour.is_mercury() {
+            return None;
+        }
+        let at = self.cx.resolution.get(id).definition?;
+        let symbol = self.cx.input_symbol(at).filter(is_internal)?;
+        let object = &self.cx.objects[at.object.0 as usize];
+        let is_constant = |s: &SymbolRef<'_>| {
+            let class = object.classes.get(s.shndx as usize);
+            is_internal(s) && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+        };
+        if !is_constant(&symbol) {
+            return None;
+        }
+        let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
+        let number = format!(".{}", before.filter(is_constant).count() + 1);
+        let bank = object.cubin.section(symbol.shndx)?.name;
+        Some(self.out.names.add([bank, number.as_bytes()]) + 1)
+    }
+
+    pub(super) fn symbol_name(&mut self, id: SymbolId) -> u32 {
+        if let Some(name) = self.constant_name(id) {
+            return name;
+        }
+        match self.cx.resolution.symbols[id.0 as usize].name {
+            b"" => 0,
+            name => self.out.names.add([name, b""]) + 1,
+        }
+    }
+
+    fn function_definition(
+        &mut self,
+        id: SymbolId,
+        function: FunctionId,
+        object: ObjectId,
+        symbol: &SymbolRef<'a>,
+    ) {
+        let list = match symbol.binding() {
+            Binding::LOCAL | Binding::WEAK => List::Local,
+            _ => List::Global,
+        };
+        self.function_symbol(id, function, list);
+        if self.out.function_sections[function.0 as usize].text.is_some() {
+            self.replaced(id, function, object);
+            return;
+        }
+        let cx = self.cx;
+        let definition = cx.resolution.get(id).definition;
+        let Some(at) = definition else { return };
+        let Some(code) = cx.input_symbol(at) else { return };
+        let object = &cx.objects[at.object.0 as usize];
+        // An alias lives in the section of the function it stands for.
+        if object.owner(code.shndx) != Some(at.symbol) {
+            return;
+        }
+        let Some(input) = object.cubin.section(code.shndx) else { return };
+        let text = self.create(NewSection {
+            name: [b".text.", symbol.name],
+            kind: SectionType::PROGBITS,
+            flags: if cx.config.relocatable {
+                input.flags
+            } else {
+                input.flags & !shf::BARRIERS_MASK
+            },
+            align: input.align,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: Some(id),
+        });
+        self.place(text, at.object, input);
+        self.out.function_sections[function.0 as usize].text = Some(text);
+        if cx.resolution.get(id).entry {
+            self.info_section(id, function, symbol.name);
+            let shared = self.create(NewSection {
+                name: [b".nv.shared.", symbol.name],
+                kind: cx.output_kind(SectionType::CUDA_SHARED),
+                flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
+                align: 0,
+                entsize: 0,
+                content: Content::Chunks(SmallVec::new()),
+                has_symbol: true,
+                function: Some(id),
+            });
+            self.out.function_sections[function.0 as usize].shared = Some(shared);
+        }
+    }
+
+    /// A better definition takes the place of the one so far: the compiler's
+    /// constants of that go, and, if it has relocations with addends, so do the
+    /// debug relocations against it that were read so far.
+    fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
+        let text = self.out.function_sections[function.0 as usize].text;
+        if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
+            self.out.debug_cut.insert(id, object);
+        }
+        if let Some(parts) = self.out.bank2.get_mut(&function) {
+            parts.parts.clear();
+        }
+        let sections = &mut self.out.function_sections[function.0 as usize];
+        if let Some(section) = sections.constant2 {
+            if !self.cx.resolution.get(id).entry && !self.cx.config.relocatable {
+                sections.constant2 = None;
+            }
+            let section = &mut self.out.sections[section.0 as usize];
+            section.size = 0;
+            section.content = Content::Chunks(SmallVec::new());
+        }
+    }
+
+    pub(super) fn info_section(
+        &mut self,
+        id: SymbolId,
+        function: FunctionId,
+        name: &[u8],
+    ) -> SectionId {
+        if let Some(known) = self.out.function_sections[function.0 as usize].info {
+            return known;
+        }
+        let info = self.create(NewSection {
+            name: [b".nv.info.", name],
+            kind: SectionType::CUDA_INFO,
+            flags: shf::INFO_LINK,
+            align: 4,
+            entsize: 0,
+            content: Content::Attributes(SmallVec::new()),
+            has_symbol: false,
+            function: Some(id),
+        });
+        self.out.function_sections[function.0 as usize].info = Some(info);
+        info
+    }
+}

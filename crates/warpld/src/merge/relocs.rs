@@ -1,0 +1,201 @@
+//! Pass 5: relocation sections.
+
+use super::{Content, InputSection, Merger, NewSection, SectionId};
+use crate::callgraph::FunctionId;
+use crate::object::{ObjectId, SectionClass};
+use crate::relocate::{is_weak_sensitive_debug, lost_data};
+use crate::resolve::{Role, Sighting};
+use cubin::consts::shf;
+use cubin::{SectionRef, SectionType, SymbolType};
+use smallvec::SmallVec;
+
+/// What relocations of one input section are for.
+struct RelocPlace {
+    object: ObjectId,
+    lost: Vec<std::ops::Range<u64>>,
+    debug: bool,
+    constant: bool,
+    weak_sensitive: bool,
+}
+
+impl<'a, 'o> Merger<'a, 'o> {
+    pub(super) fn relocations(&mut self, object: ObjectId) {
+        let cx = self.cx;
+        let input = &cx.objects[object.0 as usize];
+        for (section, class) in input.classified() {
+            let SectionClass::Reloc(target) = class else { continue };
+            if section.size == 0 {
+                continue;
+            }
+            let from = InputSection { object, section: section.index.0 };
+            match cx.owner(object, target) {
+                Some((id, at)) => {
+                    let Some(function) = cx.graph.function(id) else { continue };
+                    let role = cx.resolution.role(id, at, true);
+                    // The jump tables of a losing duplicate that were kept, see
+                    // `function_data`, keep their relocations.
+                    let stray = cx.flavour.is_mercury()
+                        && role == Role::Discarded
+                        && self.out.placement(object, target).is_some();
+                    if !cx.reach.is_live(function) || (role == Role::Discarded && !stray) {
+                        continue;
+                    }
+                    let text = self.out.function_sections[function.0 as usize].text;
+                    let text_target =
+                        matches!(input.classes[target as usize], SectionClass::Text(_));
+                    let out = match self.out.placement(object, target) {
+                        Some(p) => Some(p.section),
+                        None if text_target => text,
+                        None => None,
+                    };
+                    if let Some(out) = out {
+                        self.add_relocs(out, section, from, role == Role::Selected || stray);
+                    }
+                }
+                None => {
+                    if let Some(p) = self.out.placement(object, target) {
+                        self.add_relocs(p.section, section, from, true);
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_relocs(
+        &mut self,
+        target: SectionId,
+        input: &SectionRef<'a>,
+        from: InputSection,
+        selected: bool,
+    ) {
+        let rela = input.kind == SectionType::RELA;
+        let (any, zero_addend) = self.looked_at(from.object, target, input);
+        if !any {
+            return;
+        }
+        let looked_up = if rela { zero_addend } else { self.cx.config.force_rela };
+        if looked_up && !rela {
+            self.mention_rel(target);
+        }
+        let section = self.reloc_section(target, rela || self.cx.config.force_rela);
+        if looked_up && rela {
+            self.mention_rel(target);
+        }
+        if !selected {
+            return;
+        }
+        if let Content::Relocs(_, sources) = &mut self.out.sections[section.0 as usize].content {
+            sources.push(from);
+        }
+    }
+
+    /// Whether nvlink looks at a relocation at all: not if it is debug data about
+    /// a definition that lost, a constant that names code that is gone, or inside
+    /// a variable that lost.
+    fn counts(&self, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
+        if place.lost.iter().any(|range| range.contains(&offset)) {
+            return false;
+        }
+        let object = place.object;
+        let cubin = &self.cx.objects[object.0 as usize].cubin;
+        match (self.cx.resolution.id(object, symbol), cubin.symbol(symbol)) {
+            (Some(id), Some(input)) if input.kind() == SymbolType::FUNC => {
+                if !place.debug {
+                    return !place.constant || self.cx.keeps(id);
+                }
+                let at = Sighting { object, symbol };
+                !place.weak_sensitive
+                    || self.cx.resolution.role(id, at, !input.is_undefined()) != Role::Discarded
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether the section has a relocation that counts, and whether any but the
+    /// first of those has addend 0: nvlink then looks up the REL section's name,
+    /// which leaves it in the string tables.
+    fn looked_at(
+        &self,
+        object: ObjectId,
+        target: SectionId,
+        input: &SectionRef<'a>,
+    ) -> (bool, bool) {
+        let name = self.out.section_name(target);
+        let place = RelocPlace {
+            object,
+            lost: lost_data(self.cx, object, name, input.info),
+            debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
+            constant: name == b".nv.constant3",
+            weak_sensitive: is_weak_sensitive_debug(name),
+        };
+        let relocs = self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
+        let mut counted = relocs.iter().filter(|r| self.counts(&place, r.offset, r.symbol.0));
+        let any = counted.next().is_some();
+        (any, counted.any(|r| r.addend == Some(0)))
+    }
+
+    fn mention_rel(&mut self, target: SectionId) {
+        let name = self.out.section_name(target).to_vec();
+        self.mention([b".rel", &name]);
+    }
+
+    fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
+        let out = &self.out.sections[target.0 as usize];
+        let known = if rela { out.rela } else { out.rel };
+        if let Some(known) = known {
+            return known;
+        }
+        let function = out.function;
+        let name = self.out.section_name(target).to_vec();
+        let (prefix, kind, entsize): (&[u8], _, _) = match rela {
+            true => (b".rela", SectionType::RELA, 24),
+            false => (b".rel", SectionType::REL, 16),
+        };
+        let section = self.create(NewSection {
+            name: [prefix, &name],
+            kind,
+            flags: shf::INFO_LINK,
+            align: 8,
+            entsize,
+            content: Content::Relocs(target, SmallVec::new()),
+            has_symbol: false,
+            function,
+        });
+        let out = &mut self.out.sections[target.0 as usize];
+        let first = out.rel.is_none() && out.rela.is_none();
+        *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
+        if self.cx.config.preserve_relocs && first {
+            self.create(NewSection {
+                name: [b".nv.resolvedrela", &name],
+                kind: SectionType::CUDA_RESOLVED_RELA,
+                flags: shf::INFO_LINK,
+                align: 8,
+                entsize: 24,
+                content: Content::ResolvedRelocs(target),
+                has_symbol: false,
+                function,
+            });
+        }
+        section
+    }
+
+    /// Jump tables of Mercury code have relocations, which go where the table
+    /// is copied to.
+    pub(super) fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
+        let objects = self.cx.objects;
+        for part in self.out.bank2.get(&function).cloned().unwrap_or_default().parts {
+            for (section, class) in objects[part.object.0 as usize].classified() {
+                if class != SectionClass::Reloc(part.section) || section.size == 0 {
+                    continue;
+                }
+                let relocs = self.reloc_section(bank, true);
+                let from = InputSection { object: part.object, section: section.index.0 };
+                if let Content::Relocs(_, sources) =
+                    &mut self.out.sections[relocs.0 as usize].content
+                {
+                    sources.push(from);
+                }
+            }
+        }
+    }
+}
