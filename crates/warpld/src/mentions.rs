@@ -64,11 +64,11 @@ impl Scan<'_, '_> {
             let SectionClass::Reloc(target) = class else { continue };
             let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
             let at = Sighting { object, symbol: owner };
-        let id = self.resolution.id(object, owner);
-        if id.is_some_and(|id| self.resolution.role(id, at, true) != Role::Selected) {
-            continue;
-        }
-        let function = id.and_then(|id| {
+            let id = self.resolution.id(object, owner);
+            if id.is_some_and(|id| self.resolution.role(id, at, true) != Role::Selected) {
+                continue;
+            }
+            let function = id.and_then(|id| {
                 let selected =
                     self.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
                 self.graph.function(id).filter(|&f| selected && self.reach.is_live(f))
