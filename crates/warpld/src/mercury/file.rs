@@ -287,9 +287,8 @@ pub fn assemble(
         false => segments(both, &sections, after),
     };
     let size = (after as usize).saturating_add(segments.len() * size_of::<Phdr64>());
-    let too_large = || {
-        Diagnostic::fatal("out-of-memory", format_args!("Output of {size} bytes is too large"))
-    };
+    let too_large =
+        || Diagnostic::fatal("out-of-memory", format_args!("Output of {size} bytes is too large"));
     if size as u64 > most_bytes(both.parts) {
         return Err(too_large());
     }
