@@ -162,9 +162,8 @@ impl Propagation<'_, '_> {
     /// Quirk: with one kernel, masks are combined only if the link knows more
     /// functions (removed and undefined ones count) than masks.
     fn lacks_some_sparse_mask(&self) -> bool {
-        let with = |c: &&Contribution| {
-            c.codes[sparse_slot()].is_some_and(|(_, key)| key != Key::MISSING)
-        };
+        let with =
+            |c: &&Contribution| c.codes[sparse_slot()].is_some_and(|(_, key)| key != Key::MISSING);
         let count = self.own.iter().filter(with).count();
         count > 0 && count < self.own.len()
     }
@@ -432,7 +431,8 @@ impl Propagation<'_, '_> {
         let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
             .collect();
-        let same = list.iter().all(|id| mine.contains(id)) && mine.iter().all(|id| list.contains(id));
+        let same =
+            list.iter().all(|id| mine.contains(id)) && mine.iter().all(|id| list.contains(id));
         if same {
             return;
         }
