@@ -9,9 +9,7 @@ use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::Layout;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
-use crate::object::{
-    ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared,
-};
+use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::consts::sto;
 use cubin::reloc::{self, Handler};
@@ -356,7 +354,9 @@ impl<'a> Relocator<'a, '_> {
             return if clears { Action::Clear } else { Action::Drop };
         }
         match self.merged.symbol_of[self.behind_alias(id).0 as usize] {
-            Some(symbol) if !clears => Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol },
+            Some(symbol) if !clears => {
+                Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol }
+            }
             _ => Action::Drop,
         }
     }
@@ -393,8 +393,8 @@ impl<'a> Relocator<'a, '_> {
         let handler = reloc::by_number(reloc.kind).map(|t| t.handler);
         if matches!(handler, Some(Handler::Linker | Handler::Either)) {
             // In a relocatable file, weak symbols may still be replaced.
-            let open = self.cx.config.relocatable
-                && self.cx.resolution.get(id).binding == Binding::WEAK;
+            let open =
+                self.cx.config.relocatable && self.cx.resolution.get(id).binding == Binding::WEAK;
             if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id)
                 && !open
             {
@@ -459,7 +459,9 @@ impl<'a> Relocator<'a, '_> {
         }
         match place.function {
             Some(function) => self.layout.shared.dynamic_start.get(&function).copied(),
-            None if self.cx.config.debug && !self.cx.config.suppress_debug_info => self.layout.shared.dynamic_symbols.get(&id).copied(),
+            None if self.cx.config.debug && !self.cx.config.suppress_debug_info => {
+                self.layout.shared.dynamic_symbols.get(&id).copied()
+            }
             None => Some(u64::MAX),
         }
     }
