@@ -1,0 +1,147 @@
+//! House rules that can be checked by reading the sources.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LONGEST_FILE: usize = 600;
+
+/// A mapped file may change under us; that promise is the only thing here that
+/// safe Rust cannot express.
+const MAY_BE_UNSAFE: &[&str] = &["warpld/src/load/map.rs"];
+
+struct Source {
+    /// Path below `crates`, with forward slashes.
+    name: String,
+    text: String,
+}
+
+#[test]
+fn files_are_short() {
+    let long: Vec<String> = sources()
+        .iter()
+        .map(|source| (source.text.lines().count(), &source.name))
+        .filter(|(lines, _)| *lines > LONGEST_FILE)
+        .map(|(lines, name)| format!("{name}: {lines} lines"))
+        .collect();
+    assert!(long.is_empty(), "over {LONGEST_FILE} lines: {long:#?}");
+}
+
+#[test]
+fn nothing_is_left_undone() {
+    let places = places(|code| code.contains("todo!") || code.contains("unimplemented!"));
+    assert!(places.is_empty(), "{places:#?}");
+}
+
+#[test]
+fn unsafe_code_is_where_files_are_mapped() {
+    let places: Vec<String> = places(|code| words(code).any(|word| word == "unsafe"));
+    let elsewhere: Vec<&String> = places
+        .iter()
+        .filter(|place| !MAY_BE_UNSAFE.iter().any(|file| place.starts_with(file)))
+        .collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:#?}");
+    // The list must not outlive its reasons.
+    for file in MAY_BE_UNSAFE {
+        assert!(places.iter().any(|place| place.starts_with(file)), "{file} is safe now");
+    }
+}
+
+#[test]
+fn every_crate_refuses_unsafe_code() {
+    for source in sources() {
+        let root = source.name.ends_with("/src/lib.rs") || source.name.ends_with("/src/main.rs");
+        let refuses = ["forbid", "deny"]
+            .iter()
+            .any(|how| source.text.contains(&format!("#![{how}(unsafe_code)]")));
+        assert!(!root || refuses, "{} does not refuse unsafe code", source.name);
+    }
+}
+
+/// The command itself, and commands that report while they go from file to file.
+const MAY_PRINT: &[&str] = &["warpld/src/main.rs", "warpld/src/dump/mod.rs"];
+
+#[test]
+fn the_library_neither_prints_nor_exits() {
+    let says = ["println!", "print!", "dbg!", "process::exit"];
+    let places = places(|code| says.iter().any(|word| code.contains(word)));
+    let library: Vec<&String> = places
+        .iter()
+        .filter(|place| !MAY_PRINT.iter().any(|file| place.starts_with(file)))
+        .collect();
+    assert!(library.is_empty(), "{library:#?}");
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut documents = Vec::new();
+    for folder in ["", "docs", "docs/guide", "docs/rules", "tests/differential", "tests/gpu"] {
+        documents
+            .extend(list(&root.join(folder)).into_iter().filter(|path| has_extension(path, "md")));
+    }
+    let mut broken = Vec::new();
+    for document in &documents {
+        let text = fs::read_to_string(document).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            let target = document.parent().unwrap().join(path);
+            if !path.is_empty() && !link.contains("://") && !target.exists() {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(documents.len() > 10, "{documents:?}");
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+/// Where code (not comments) has something, as `file:line`.
+fn places(found: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut places = Vec::new();
+    for source in sources() {
+        for (number, line) in source.text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if found(code) {
+                places.push(format!("{}:{}: {}", source.name, number + 1, line.trim()));
+            }
+        }
+    }
+    places
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// All sources of all crates; there are some in each.
+fn sources() -> Vec<Source> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut sources = Vec::new();
+    for folder in list(crates) {
+        let before = sources.len();
+        collect(&folder.join("src"), crates, &mut sources);
+        assert!(sources.len() > before, "no sources in {}", folder.display());
+    }
+    sources
+}
+
+fn collect(folder: &Path, base: &Path, into: &mut Vec<Source>) {
+    for path in list(folder) {
+        if path.is_dir() {
+            collect(&path, base, into);
+        } else if has_extension(&path, "rs") {
+            let name = path.strip_prefix(base).unwrap().to_string_lossy().replace('\\', "/");
+            into.push(Source { name, text: fs::read_to_string(&path).unwrap() });
+        }
+    }
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
+}
+
+fn list(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
