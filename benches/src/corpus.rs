@@ -64,8 +64,8 @@ pub fn all(quick: bool) -> Vec<Corpus> {
         ),
         corpus(
             "random",
-            "100 objects of 10 functions, 5 random calls each",
-            Shape::Random { objects: n(100), functions: 10, calls: 5 },
+            "40 objects of 10 functions, 5 random calls each",
+            Shape::Random { objects: n(40), functions: 10, calls: 5 },
         ),
         corpus(
             "chain",

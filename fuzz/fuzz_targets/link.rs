@@ -1,0 +1,33 @@
+//! A whole link of one input, damaged as the fuzzer likes, with an intact one.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::borrow::Cow;
+use warpld::{Config, Diagnostics, Inputs, LinkInput};
+
+const INTACT: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&flags, image)) = data.split_first() else { return };
+    let input = |name: &str, image| LinkInput {
+        name: name.into(),
+        image: Cow::Borrowed(image),
+        system_library: false,
+    };
+    let mut images = vec![input("a.o", image)];
+    if flags & 1 != 0 {
+        images.push(input("b.o", INTACT));
+    }
+    let arch = if flags & 2 != 0 { "sm_100" } else { "sm_90" };
+    let mut config = Config::new(arch.parse().expect("a target"));
+    config.relocatable = flags & 4 != 0;
+    config.debug = flags & 8 != 0;
+    config.preserve_relocs = flags & 16 != 0;
+    config.force_rela = flags & 32 != 0;
+    config.report = flags & 64 != 0;
+    let inputs = Inputs { images, host_references: None };
+    let mut diagnostics = Diagnostics::default();
+    let output = warpld::link(&inputs, &config, &mut diagnostics);
+    let image = output.ok().and_then(|output| output.image);
+    assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
+});
