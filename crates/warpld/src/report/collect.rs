@@ -77,7 +77,7 @@ impl Collector<'_, '_> {
                     && names.contains(&merged.section_name(id))
             })
             .map(|id| self.parts.layout.extent(merged, id).0)
-            .sum()
+            .fold(0, u64::saturating_add)
     }
 
     fn memory(&self) -> MemoryUse {
