@@ -8,7 +8,9 @@ use std::hash::BuildHasher;
 #[derive(Debug)]
 pub struct StringRun {
     bytes: Vec<u8>,
-    index: HashTable<u32>,
+    /// Offsets with half of the text's hash: growing the table and most
+    /// comparisons then never look at the text, which is cold by now.
+    index: HashTable<(u32, u32)>,
     hasher: foldhash::fast::FixedState,
 }
 
@@ -29,14 +31,14 @@ impl StringRun {
         self.bytes.extend_from_slice(parts[0]);
         self.bytes.extend_from_slice(parts[1]);
         let (known, new) = self.bytes.split_at(start);
-        let hash = self.hasher.hash_one(new);
-        if let Some(&found) = self.index.find(hash, |&at| entry_is(known, at, new)) {
+        let half = self.hasher.hash_one(new) as u32;
+        let same = |&(other, at): &(u32, u32)| other == half && entry_is(known, at, new);
+        if let Some(&(_, found)) = self.index.find(spread(half), same) {
             self.bytes.truncate(start);
             return found;
         }
         self.bytes.push(0);
-        let (bytes, hasher) = (&self.bytes, &self.hasher);
-        self.index.insert_unique(hash, start as u32, |&at| hasher.hash_one(entry(bytes, at)));
+        self.index.insert_unique(spread(half), (half, start as u32), |&(half, _)| spread(half));
         start as u32
     }
 
@@ -49,6 +51,11 @@ impl StringRun {
     pub fn get(&self, offset: u32) -> &[u8] {
         entry(&self.bytes, offset)
     }
+}
+
+/// A hash for the table, which looks at the highest and the lowest bits.
+fn spread(half: u32) -> u64 {
+    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 fn entry(bytes: &[u8], at: u32) -> &[u8] {
