@@ -33,6 +33,8 @@ options
   --jobs N          threads (default 2)
   --reduce          reduce failing cases
   --keep            keep the folders of all cases
+  --known FILE      links (case and label) that are known to differ; they do not fail the run
+  --list-new FILE   writes the names of links that differ and are not known
   --statistics      print features, options and refusals
   --messages        differing messages are failures, too
   --shown N         failures printed in full (default 20)
@@ -73,6 +75,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
             statistics: false,
             shown: 20,
             messages: false,
+            known: Default::default(),
+            list_new: None,
         },
         out: None,
         cuda: None,
@@ -107,6 +111,13 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--messages" => options.settings.messages = true,
             "--shown" => options.settings.shown = number(value()?)?,
             "--name" => options.only = Some(value()?.clone()),
+            "--known" => {
+                let path = value()?;
+                let list = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+                let lines = list.lines().filter(|l| !l.is_empty() && !l.starts_with('#'));
+                options.settings.known = lines.map(str::to_owned).collect();
+            }
+            "--list-new" => options.settings.list_new = Some(value()?.into()),
             "--out" => options.out = Some(value()?.into()),
             _ if arg.starts_with('-') => return Err(format!("unknown option {arg}\n{HELP}")),
             _ => options.names.push(arg.clone()),
@@ -200,7 +211,7 @@ fn run(options: &Options) -> Result<bool, String> {
         runner::run(&options.tools, &jobs, &options.settings).map_err(|e| e.to_string())?;
     report.print(&options.settings);
     let messages = options.settings.messages && report.messages_differ() > 0;
-    Ok(report.links() > 0 && report.disagreements() == 0 && !messages)
+    Ok(report.links() > 0 && report.new_disagreements() == 0 && !messages)
 }
 
 fn write_program(options: &Options) -> Result<bool, String> {

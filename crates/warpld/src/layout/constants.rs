@@ -35,12 +35,11 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
         };
         let start = sections.iter().map(|id| extent(id).0).max().unwrap_or(0);
         let start = align_up(start, blob.align);
+        // The banks of all these kernels end alike.
+        let align = sections.iter().map(|id| extent(id).1).max().unwrap_or(0).max(blob.align);
         let updates: Vec<(SectionId, (u64, u64))> = sections
             .iter()
-            .map(|id| {
-                let align = extent(id).1.max(blob.align);
-                (*id, (align_up(start.saturating_add(blob.size), align), align))
-            })
+            .map(|id| (*id, (align_up(start.saturating_add(blob.size), align), align)))
             .collect();
         for (id, extent) in updates {
             out.extents.insert(id, extent);

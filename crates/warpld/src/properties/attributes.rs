@@ -416,9 +416,7 @@ impl Propagation<'_, '_> {
     /// the kernel's own record stays if it names the same ones.
     fn single_externs(&mut self, entry: FunctionId) {
         let cx = self.reader.cx;
-        let sections = &self.reader.merged.function_sections;
-        let mut functions = self.reader.merged.function_order.clone();
-        functions.sort_by_key(|f| sections[f.0 as usize].info);
+        let functions = &self.reader.merged.function_order;
         let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
         let mut list: Vec<SymbolId> = functions
             .iter()
