@@ -206,7 +206,8 @@ impl Collector<'_, '_> {
             false => cx.flavour.reserved_shared(),
         };
         // sm_90 alone counts the reserve; later targets have it and do not.
-        if bytes != 0 && cx.config.arch.number == 90 { bytes + reserve } else { bytes }
+        let counts = bytes != 0 && cx.config.arch.number == 90;
+        if counts { bytes.saturating_add(reserve) } else { bytes }
     }
 
     /// Constant banks 0 and 2; nvlink shows none from sm_100 on.
