@@ -11,9 +11,6 @@ __global__ void direct(int *out) { out[threadIdx.x] = frame(0, threadIdx.x); }
 __global__ void pointed(int *out) { out[threadIdx.x] = visits[threadIdx.x % 2](3, threadIdx.x); }
 
 void check() {
-    cudaFuncAttributes attributes{};
-    OK(cudaFuncGetAttributes(&attributes, direct));
-    EXPECT(attributes.localSizeBytes >= 128 * sizeof(int), true);
     OK(cudaDeviceSetLimit(cudaLimitStackSize, 32 << 10));
     Buffer<int> out(64);
     direct<<<1, 64>>>(out);
