@@ -196,7 +196,8 @@ impl<'a> CallGraph<'a> {
         for &(symbol, text) in &object.prototypes {
             let proto = intern(&mut self.prototypes, text);
             if let Some(f) = function(symbol) {
-                self.prototype_of[f.0 as usize].get_or_insert(proto);
+                // Those of built-in functions may differ; the last one counts.
+                self.prototype_of[f.0 as usize] = Some(proto);
             }
         }
         for &(from, to) in &object.callgraph.calls {

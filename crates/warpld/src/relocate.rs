@@ -344,8 +344,8 @@ impl<'a> Relocator<'a, '_> {
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
             // The debug data of a removed function's replaced copy is cleared only
-            // if its code had no relocations.
-            let outlived = !live && role == Role::Replaced && self.has_text_relocs(at);
+            // if no copy before the last replacement had relocations in its code.
+            let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
             if role == Role::Discarded || removed || outlived {
                 return Action::Drop;
             }
@@ -359,6 +359,12 @@ impl<'a> Relocator<'a, '_> {
             }
             _ => Action::Drop,
         }
+    }
+
+    /// Whether a definition that was replaced had relocations in its code.
+    fn had_text_relocs(&self, id: SymbolId) -> bool {
+        let replaced = self.cx.resolution.replaced.get(&id);
+        replaced.is_some_and(|copies| copies.iter().any(|&at| self.has_text_relocs(at)))
     }
 
     /// Whether an input has relocations for a function's code.

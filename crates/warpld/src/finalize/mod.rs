@@ -93,7 +93,8 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
                 .and_then(|f| parts.cx.graph.function(f))
                 .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == Some(id));
             if parts.cx.config.relocatable {
-                !is_kernel_shared || extent(parts, id).0 > 0
+                let empty = extent(parts, id).0 == 0;
+                !empty || !is_kernel_shared && section.bank != Some(2)
             } else if section.bank == Some(2) && extent(parts, id).0 == 0 {
                 false
             } else if is_kernel_shared {

@@ -33,10 +33,10 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
             let s = merged.section(*id);
             out.extents.get(id).copied().unwrap_or((s.size, s.align))
         };
+        // The banks of all these kernels start and end alike.
         let start = sections.iter().map(|id| extent(id).0).max().unwrap_or(0);
-        let start = align_up(start, blob.align);
-        // The banks of all these kernels end alike.
         let align = sections.iter().map(|id| extent(id).1).max().unwrap_or(0).max(blob.align);
+        let start = align_up(start, align);
         let updates: Vec<(SectionId, (u64, u64))> = sections
             .iter()
             .map(|id| (*id, (align_up(start.saturating_add(blob.size), align), align)))

@@ -86,8 +86,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
         let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
-        let mut functions: Vec<FunctionId> = self.out.bank2.keys().copied().collect();
-        functions.sort_by_key(by_text);
+        let mut functions = self.out.bank2_order.clone();
+        functions.retain(|f| self.out.bank2.get(f).is_some_and(|bank| !bank.parts.is_empty()));
         if cx.flavour.is_mercury() {
             // Seen in links of three files in two orders: as the banks came.
             functions.sort_by_key(|f| {

@@ -1,6 +1,6 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
-use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
+use super::{Content, List, Merger, NewSection, Placement, SectionId};
 use crate::object::{
     ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
 };
@@ -40,14 +40,11 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Symbols of a losing function's own sections do not create those.
     fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
-        let Some((id, at)) = self.cx.owner(object, symbol.shndx) else { return false };
-        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
-        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
-        if !bank2 || self.cx.resolution.role(id, at, true) != Role::Discarded {
+        if !self.is_lost_bank2(object, symbol.shndx) {
             return false;
         }
-        let function = self.cx.graph.function(id);
-        function.is_none_or(|f| {
+        let owner = self.cx.owner(object, symbol.shndx);
+        owner.and_then(|(id, _)| self.cx.graph.function(id)).is_none_or(|f| {
             self.out.function_sections[f.0 as usize].constant2.is_none()
                 && !self.out.bank2.contains_key(&f)
         })
@@ -58,7 +55,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     fn is_emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> bool {
         let config = self.cx.config;
         if config.relocatable {
-            return !self.is_lost_constant(object, symbol);
+            return !self.is_lost_bank2(object, symbol.shndx);
         }
         if is_shared(symbol) && is_internal(symbol) {
             return false;
@@ -75,29 +72,25 @@ impl<'a, 'o> Merger<'a, 'o> {
         !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined() && placed())
     }
 
-    /// The compiler's constants of a function that lost against another.
-    fn is_lost_constant(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
-        let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
-        let bank2 = matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }));
-        let owner = self.cx.owner(object, symbol.shndx);
-        bank2
-            && owner
-                .is_some_and(|(id, at)| self.cx.resolution.role(id, at, true) == Role::Discarded)
-    }
-
     fn section_of_symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
         let input = &self.cx.objects[object.0 as usize];
         if symbol.reserved {
             return;
         }
         if let Some(section) = input.cubin.section(symbol.shndx) {
-            self.data_section(object, section, input.classes[symbol.shndx as usize]);
+            self.data_section(object, section, input.classes[symbol.shndx as usize], true);
         }
     }
 
     /// Gets or creates the output section of an input data section and appends
     /// the input's bytes, once.
-    fn data_section(&mut self, object: ObjectId, input: &SectionRef<'a>, class: SectionClass) {
+    fn data_section(
+        &mut self,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+        class: SectionClass,
+        by_symbol: bool,
+    ) {
         if self.out.placements[object.0 as usize][input.index.0 as usize].is_some() {
             return;
         }
@@ -116,7 +109,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             }
             SectionClass::KernelShared(_)
             | SectionClass::FunctionData(_)
-            | SectionClass::FunctionConstant { .. } => self.function_data(object, input, class),
+            | SectionClass::FunctionConstant { .. } => {
+                self.function_data(object, input, class, by_symbol);
+            }
             _ => {}
         }
     }
@@ -155,7 +150,13 @@ impl<'a, 'o> Merger<'a, 'o> {
         section
     }
 
-    fn function_data(&mut self, object: ObjectId, input: &SectionRef<'a>, class: SectionClass) {
+    fn function_data(
+        &mut self,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+        class: SectionClass,
+        by_symbol: bool,
+    ) {
         let cx = self.cx;
         let Some((id, at)) = cx.owner(object, input.index.0) else { return };
         let Some(function) = cx.graph.function(id) else { return };
@@ -167,29 +168,10 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let role = cx.resolution.role(id, at, true);
-        let entry = cx.resolution.get(id).entry;
         let sections = self.out.function_sections[function.0 as usize];
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => {
-                // Quirk: the data of a losing duplicate is appended where the
-                // kept function has such data, else it is an ordinary section.
-                if entry && !cx.config.relocatable && !self.keeps_bank2(id, role) {
-                    return;
-                }
-                let merged = entry || cx.config.relocatable || sections.constant2.is_some();
-                let stray = role == Role::Discarded && !self.out.bank2.contains_key(&function);
-                if merged || stray {
-                    let section = self.per_function(sections.constant2, id, input, false);
-                    self.out.function_sections[function.0 as usize].constant2 = Some(section);
-                    self.place(section, object, input);
-                } else {
-                    let from = InputSection { object, section: input.index.0 };
-                    let bank = self.out.bank2.entry(function).or_default();
-                    if bank.parts.last() != Some(&from) {
-                        bank.parts.push(from);
-                        bank.align = bank.align.max(input.align);
-                    }
-                }
+                self.bank2_data(object, input, id, by_symbol);
             }
             SectionClass::KernelShared(_) => {
                 let Some(section) = sections.shared else { return };
@@ -240,7 +222,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         debug_assert!(self.cx.keeps(id));
     }
 
-    fn per_function(
+    pub(super) fn per_function(
         &mut self,
         known: Option<SectionId>,
         id: SymbolId,
@@ -305,7 +287,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 matches!(class, SectionClass::KernelShared(_) | SectionClass::CommonShared);
             // Zero-initialised data whose symbols all lost is not allocated.
             if !unclaimed && !shared {
-                self.data_section(object, section, class);
+                self.data_section(object, section, class, false);
             }
         }
     }

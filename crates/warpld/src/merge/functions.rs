@@ -1,6 +1,7 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
 use super::{Content, List, Meaning, Merger, NewSection, SectionId};
+use crate::builtins::is_builtin_function;
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass, is_internal};
 use crate::reach::Pruning;
@@ -143,6 +144,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                 function: Some(id),
             });
             self.out.function_sections[function.0 as usize].shared = Some(shared);
+        } else if is_builtin_function(symbol.name) {
+            // A program's own copy of a function of the driver starts like a kernel.
+            self.info_section(id, function, symbol.name);
+            self.mention([b".nv.shared.", symbol.name]);
         }
     }
 

@@ -4,6 +4,7 @@
 //! by file and pass by pass. This phase is that fold: it decides what exists
 //! and in which order, and touches names and numbers only, never section bytes.
 
+mod bank2;
 mod closing;
 mod data;
 mod functions;
@@ -93,6 +94,8 @@ struct Merger<'a, 'o> {
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
+    /// Functions that have bank 2 data in the end.
+    with_bank2: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
 
 /// How a new section is described.
@@ -136,6 +139,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function_order: Vec::new(),
             common_shared: None,
             bank2: Default::default(),
+            bank2_order: Vec::new(),
             bank2_users: Vec::new(),
             constant3: None,
             instances: HashMap::default(),
@@ -149,6 +153,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             by_name: HashMap::default(),
             by_function: HashMap::default(),
             seen_commons: HashSet::default(),
+            with_bank2: bank2::functions_with_data(cx),
         }
     }
 
@@ -277,14 +282,6 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         self.out.placements[object.0 as usize][input.index.0 as usize] =
             Some(Placement { section, offset });
-    }
-
-    /// Quirk: a replaced kernel's compiler constants leave no trace unless the
-    /// kernel that replaced it has some.
-    fn keeps_bank2(&self, id: SymbolId, role: Role) -> bool {
-        let Some(at) = self.cx.resolution.get(id).definition else { return true };
-        let bank = SectionClass::FunctionConstant { bank: 2, function: at.symbol };
-        role != Role::Replaced || self.cx.objects[at.object.0 as usize].classes.contains(&bank)
     }
 
     fn attributes(&mut self, object: ObjectId) {

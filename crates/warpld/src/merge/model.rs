@@ -198,6 +198,8 @@ pub struct Merged {
     pub common_shared: Option<SectionId>,
     /// Constant bank 2 contributions of each function, see `layout::bank2`.
     pub bank2: std::collections::BTreeMap<FunctionId, Bank2Parts>,
+    /// The keys of `bank2` in the order in which they came.
+    pub bank2_order: Vec<FunctionId>,
     /// Device functions with bank 2 data, last first, and the kernels that reach
     /// each, last first.
     pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,
