@@ -41,4 +41,4 @@ pub mod verify;
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};
 pub use input::{HostReferences, Inputs, LinkInput};
-pub use link::{Failed, LinkOutput, link};
+pub use link::{Failed, LinkOutput, Linked, link, link_to};

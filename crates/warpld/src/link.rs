@@ -9,6 +9,7 @@ use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::{Object, Side};
 use crate::report::{self, LinkReport};
+use crate::serialize::Destination;
 use crate::{
     checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, resolve,
     serialize, undefined,
@@ -28,12 +29,33 @@ pub struct LinkOutput {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed;
 
-/// Links the chosen images.
+/// A link whose output went where it was told to.
+#[derive(Debug)]
+pub struct Linked {
+    /// Whether there is an output: there is none if there were errors.
+    pub complete: bool,
+    /// Figures and graphs.
+    pub report: LinkReport,
+}
+
+/// Links the chosen images in memory.
 pub fn link(
     inputs: &Inputs<'_>,
     config: &Config,
     diags: &mut Diagnostics,
 ) -> Result<LinkOutput, Failed> {
+    let mut image = Vec::new();
+    let linked = link_to(inputs, config, diags, &mut image)?;
+    Ok(LinkOutput { image: linked.complete.then_some(image), report: linked.report })
+}
+
+/// Links the chosen images into a file.
+pub fn link_to(
+    inputs: &Inputs<'_>,
+    config: &Config,
+    diags: &mut Diagnostics,
+    destination: &mut dyn Destination,
+) -> Result<Linked, Failed> {
     // Whether the link works on Mercury or on machine code.
     let side = mercury::side(inputs, config, diags).map_err(|error| fail(diags, error))?;
     let flavour = Flavour::of(config.arch, side);
@@ -97,21 +119,22 @@ pub fn link(
         false => LinkReport::default(),
     };
     if diags.failed() {
-        return Ok(LinkOutput { image: None, report });
+        return Ok(Linked { complete: false, report });
     }
     serialize::check_proportion(parts).map_err(|error| fail(diags, error))?;
     if side == Side::Mercury {
         // Both halves of the file.
         let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
         mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
-        return Ok(LinkOutput { image: Some(image), report });
+        serialize::whole(&image, destination).map_err(|error| fail(diags, error))?;
+        return Ok(Linked { complete: true, report });
     }
     let plan = finalize::finalize(parts);
     report.map = config.report.then(|| report::collect_map(parts, &plan));
 
     // The bytes.
-    let image = serialize::serialize(parts, &plan).map_err(|error| fail(diags, error))?;
-    Ok(LinkOutput { image: Some(image), report })
+    serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+    Ok(Linked { complete: true, report })
 }
 
 fn parse<'a>(

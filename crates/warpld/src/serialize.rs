@@ -1,5 +1,5 @@
-//! The planned file as bytes. Sections are written in parallel into disjoint
-//! parts of one buffer, and patched while their bytes are hot.
+//! The planned file as bytes: pieces that follow each other, each filled and
+//! patched on its own while its bytes are hot, by as many threads as there are.
 
 use crate::diag::Diagnostic;
 use crate::finalize::{self, FinalSection, Parts, Plan};
@@ -8,21 +8,148 @@ use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, SectionType, reloc};
 use rayon::prelude::*;
+use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// Writes the file into a buffer of exactly the planned size.
-pub fn serialize(parts: Parts<'_, '_>, plan: &Plan) -> Result<Vec<u8>, Diagnostic> {
+/// Where a finished file goes.
+pub trait Destination {
+    /// Takes the whole file.
+    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic>;
+}
+
+/// A file in pieces that follow each other without gaps.
+pub struct Pieces<'p> {
+    ranges: Vec<Range<u64>>,
+    fill: &'p Fill<'p>,
+}
+
+/// Writes the piece with this number into memory that is zero.
+type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
+
+impl Pieces<'_> {
+    /// Number of pieces.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+    /// Size of the file.
+    pub fn size(&self) -> u64 {
+        self.ranges.last().map_or(0, |last| last.end)
+    }
+    /// Where a piece lies.
+    pub fn range(&self, piece: usize) -> Range<u64> {
+        self.ranges[piece].clone()
+    }
+    /// Writes a piece; `out` has its size and is zero.
+    pub fn fill(&self, piece: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+        (self.fill)(piece, out)
+    }
+}
+
+/// A file in memory.
+impl Destination for Vec<u8> {
+    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
+        let size = usize::try_from(pieces.size()).map_err(|_| too_large(pieces.size()))?;
+        self.clear();
+        self.try_reserve_exact(size).map_err(|_| too_large(pieces.size()))?;
+        self.resize(size, 0);
+        let mut slices = Vec::with_capacity(pieces.len());
+        let mut rest = &mut self[..];
+        for range in &pieces.ranges {
+            let (piece, after) = rest.split_at_mut((range.end - range.start) as usize);
+            slices.push(piece);
+            rest = after;
+        }
+        slices.into_par_iter().enumerate().try_for_each(|(piece, out)| pieces.fill(piece, out))
+    }
+}
+
+/// Hands over a file that was made elsewhere.
+pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    let ranges: Vec<Range<u64>> = (0..image.len() as u64)
+        .step_by(PIECE as usize)
+        .map(|start| start..(start + PIECE).min(image.len() as u64))
+        .collect();
+    let fill = |piece: usize, out: &mut [u8]| {
+        out.copy_from_slice(&image[piece * PIECE as usize..][..out.len()]);
+        Ok(())
+    };
+    destination.take(&Pieces { ranges, fill: &fill })
+}
+
+/// How large pieces are, but for sections that are larger: small enough for a
+/// processor's own cache, large enough to be worth a call of the system.
+const PIECE: u64 = 1 << 20;
+
+/// What a piece of the planned file holds.
+enum Piece {
+    /// These sections, and the file's header before the first.
+    Sections(Range<usize>),
+    /// The headers of these sections, the null section being the first.
+    Headers(Range<usize>),
+    /// The program headers.
+    Segments,
+}
+
+/// Writes the planned file.
+pub fn serialize(
+    parts: Parts<'_, '_>,
+    plan: &Plan,
+    destination: &mut dyn Destination,
+) -> Result<(), Diagnostic> {
     if plan.size > most_bytes(parts) {
         return Err(too_large(plan.size));
     }
-    let size = usize::try_from(plan.size).map_err(|_| too_large(plan.size))?;
-    let mut file = Vec::new();
-    file.try_reserve_exact(size).map_err(|_| too_large(plan.size))?;
-    file.resize(size, 0);
-    header(parts, plan, &mut file);
-    write_sections(parts, plan, &mut file)?;
-    tables(plan, &mut file);
-    Ok(file)
+    let (kinds, ranges): (Vec<Piece>, Vec<Range<u64>>) = pieces(plan).into_iter().unzip();
+    let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
+        Piece::Sections(sections) => {
+            if sections.start == 0 {
+                header(parts, plan, out);
+            }
+            write_sections(parts, &plan.sections[sections.clone()], ranges[piece].start, out)
+        }
+        Piece::Headers(sections) => {
+            section_headers(plan, sections.clone(), out);
+            Ok(())
+        }
+        Piece::Segments => {
+            out.copy_from_slice(plan.segments.as_bytes());
+            Ok(())
+        }
+    };
+    destination.take(&Pieces { ranges: ranges.clone(), fill: &fill })
+}
+
+/// Cuts the planned file into pieces.
+fn pieces(plan: &Plan) -> Vec<(Piece, Range<u64>)> {
+    let mut out = Vec::new();
+    let (mut first, mut start, mut end) = (0, 0, size_of::<Ehdr64>() as u64);
+    for (i, section) in plan.sections.iter().enumerate() {
+        if has_bytes(section) {
+            end = section.header.sh_offset.get() + section.header.sh_size.get();
+        }
+        if end - start >= PIECE {
+            out.push((Piece::Sections(first..i + 1), start..end));
+            (first, start) = (i + 1, end);
+        }
+    }
+    out.push((Piece::Sections(first..plan.sections.len()), start..plan.section_headers));
+    const HEADERS: usize = PIECE as usize / size_of::<Shdr64>();
+    let count = plan.sections.len() + 1;
+    let at = |header: usize| plan.section_headers + (header * size_of::<Shdr64>()) as u64;
+    for first in (0..count).step_by(HEADERS) {
+        let last = (first + HEADERS).min(count);
+        out.push((Piece::Headers(first..last), at(first)..at(last)));
+    }
+    out.push((Piece::Segments, at(count)..plan.size));
+    out
+}
+
+fn has_bytes(section: &FinalSection) -> bool {
+    !SectionType(section.header.sh_type.get()).is_nobits()
 }
 
 /// Refuses an output out of all proportion to its inputs, which only damaged
@@ -80,23 +207,18 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
     file[..size_of::<Ehdr64>()].copy_from_slice(header.as_bytes());
 }
 
-fn write_sections(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) -> Result<(), Diagnostic> {
-    let mut slices: Vec<(&FinalSection, &mut [u8])> = Vec::with_capacity(plan.sections.len());
-    let mut rest = file;
-    let mut position = 0;
-    for section in &plan.sections {
-        let header = &section.header;
-        if SectionType(header.sh_type.get()).is_nobits() {
-            continue;
-        }
-        let start = (header.sh_offset.get() - position) as usize;
-        let end = start + header.sh_size.get() as usize;
-        let (used, after) = rest.split_at_mut(end);
-        slices.push((section, &mut used[start..]));
-        rest = after;
-        position += end as u64;
+fn write_sections(
+    parts: Parts<'_, '_>,
+    sections: &[FinalSection],
+    start: u64,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
+    for section in sections.iter().filter(|section| has_bytes(section)) {
+        let at = (section.header.sh_offset.get() - start) as usize;
+        let size = section.header.sh_size.get() as usize;
+        write_section(parts, section, &mut out[at..at + size])?;
     }
-    slices.into_par_iter().try_for_each(|(section, slice)| write_section(parts, section, slice))
+    Ok(())
 }
 
 fn write_section(
@@ -144,19 +266,12 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn tables(plan: &Plan, file: &mut [u8]) {
-    let mut position = plan.section_headers as usize;
-    let mut put = |bytes: &[u8]| {
-        file[position..position + bytes.len()].copy_from_slice(bytes);
-        position += bytes.len();
-    };
+fn section_headers(plan: &Plan, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.sections.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
-    put(Shdr64 { sh_size: size.into(), ..Shdr64::default() }.as_bytes());
-    for section in &plan.sections {
-        put(section.header.as_bytes());
-    }
-    for segment in &plan.segments {
-        put(segment.as_bytes());
+    let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };
+    for (header, out) in headers.zip(out.chunks_exact_mut(size_of::<Shdr64>())) {
+        let header = header.checked_sub(1).map_or(&null, |i| &plan.sections[i].header);
+        out.copy_from_slice(header.as_bytes());
     }
 }

@@ -1,5 +1,6 @@
 //! The link command: load, select, link, write.
 
+use super::output::Draft;
 use super::progress::Progress;
 use super::{Console, elsewhere, output, register, threads, timing, trace};
 use crate::config::Config;
@@ -16,8 +17,8 @@ use std::path::Path;
 
 /// What a link left behind.
 struct Outcome {
-    /// The image; `None` after errors and for a virtual target.
-    image: Option<Vec<u8>>,
+    /// The output; `None` after errors and for a virtual target.
+    output: Option<Draft>,
     /// What there is to report; `None` for a virtual target.
     report: Option<LinkReport>,
     /// What became of the inputs, if that was asked for.
@@ -35,7 +36,7 @@ pub fn link(settings: &LinkSettings, console: &mut Console) -> i32 {
     drop(progress);
     console.print_from(&diagnostics, 0);
     let finished = match result {
-        Ok(outcome) => finish(settings, &outcome, console),
+        Ok(mut outcome) => finish(settings, &mut outcome, console),
         Err(Stop::Reported) => Ok(()),
         Err(Stop::Because(diagnostic)) => Err(diagnostic),
     };
@@ -73,11 +74,11 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
         diagnostics.push(lto_remark(&loaded));
     }
     let registration = selected.registration.clone();
-    let (image, report) = match settings.target {
+    let (output, report) = match settings.target {
         Target::Virtual(_) => (None, None),
         Target::Real(_) => {
-            let (image, report) = link_images(settings, &selected, diagnostics)?;
-            (image, Some(report))
+            let (output, report) = link_images(settings, &selected, diagnostics)?;
+            (output, Some(report))
         }
     };
     elsewhere::explain(&loaded, &options, diagnostics);
@@ -85,7 +86,7 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
         let message = format!("Input file '{name}' changed while it was being linked");
         return Err(Diagnostic::fatal("input-changed", message).into());
     }
-    Ok(Outcome { image, report, trace, registration })
+    Ok(Outcome { output, report, trace, registration })
 }
 
 /// What is said about `-dlto` once machine code was found for all inputs.
@@ -111,19 +112,26 @@ fn link_images(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<(Option<Vec<u8>>, LinkReport), Stop> {
+) -> Result<(Option<Draft>, LinkReport), Stop> {
     let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
     let config = Config { nv_host, ..settings.config.clone() };
-    let output =
-        crate::link(&selected.inputs, &config, diagnostics).map_err(|Failed| Stop::Reported)?;
-    if let (Some(image), true) = (&output.image, settings.verify) {
-        crate::verify::verify(image).map_err(|violation| {
-            Diagnostic::fatal("verify-failed", "the output does not stand up to --verify")
-                .note(violation)
-                .note("this is a fault of warpld; please report it with the inputs")
-        })?;
+    let mut draft = Draft::new(settings.output.as_deref());
+    let linked = crate::link_to(&selected.inputs, &config, diagnostics, &mut draft)
+        .map_err(|Failed| Stop::Reported)?;
+    if linked.complete && settings.verify {
+        verify(&draft)?;
     }
-    Ok((output.image, output.report))
+    Ok((linked.complete.then_some(draft), linked.report))
+}
+
+fn verify(draft: &Draft) -> Result<(), Diagnostic> {
+    let failed = |reason: &dyn std::fmt::Display| {
+        Diagnostic::fatal("verify-failed", "the output does not stand up to --verify").note(reason)
+    };
+    let contents = draft.contents().map_err(|error| failed(&error))?;
+    crate::verify::verify(&contents).map_err(|violation| {
+        failed(&violation).note("this is a fault of warpld; please report it with the inputs")
+    })
 }
 
 /// What nvlink checks before it looks at the inputs.
@@ -208,7 +216,7 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
 /// registration, graph. After errors the output is missing, the rest is not.
 fn finish(
     settings: &LinkSettings,
-    outcome: &Outcome,
+    outcome: &mut Outcome,
     console: &mut Console,
 ) -> Result<(), Diagnostic> {
     if let Some(trace) = &outcome.trace {
@@ -217,8 +225,8 @@ fn finish(
     if let Some(report) = &outcome.report {
         print_reports(settings, report, console);
     }
-    if let (Some(image), Some(path), false) = (&outcome.image, &settings.output, console.failed()) {
-        write_file(path, image)?;
+    if let (Some(draft), false) = (outcome.output.take(), console.failed()) {
+        draft.publish()?;
     }
     if let Some(path) = &settings.side.register {
         let kept =
@@ -272,6 +280,5 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
-    output::write_atomically(path, bytes)
-        .map_err(|error| Diagnostic::fatal(error.code(), &error).note(error.reason()))
+    Ok(output::write_atomically(path, bytes)?)
 }

@@ -1,6 +1,10 @@
 //! Files that appear all at once or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use crate::diag::Diagnostic;
+use crate::load::map::Mapped;
+use crate::serialize::{Destination, Pieces};
+use rayon::prelude::*;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -48,34 +52,177 @@ impl WriteError {
 /// one. Devices and pipes are written to directly, and so is a file whose
 /// directory allows no new files.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let open = |source| WriteError::Open { path: path.to_owned(), source };
-    let write = |source| WriteError::Write { path: path.to_owned(), source };
-    // Through a symbolic link the file behind it is replaced, not the link.
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let permissions = match fs::metadata(&real) {
-        Ok(meta) if !meta.is_file() => {
-            let mut file = OpenOptions::new().write(true).open(&real).map_err(open)?;
-            return file.write_all(bytes).map_err(write);
+    let mut draft = Draft::new(Some(path));
+    draft.open()?;
+    match &mut draft.state {
+        State::File { file, .. } => {
+            file.write_all(bytes).map_err(|source| draft.write_error(source))?
         }
-        Ok(meta) => {
-            OpenOptions::new().write(true).open(&real).map_err(open)?;
-            Some(meta.permissions())
+        _ => draft.state = State::Memory(bytes.to_vec()),
+    }
+    draft.publish()
+}
+
+/// A file in the making. It appears when it is published, and leaves nothing
+/// behind if it never is.
+#[derive(Debug)]
+pub struct Draft {
+    path: Option<PathBuf>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing yet.
+    None,
+    /// A file beside the one it will replace.
+    File { file: File, temporary: PathBuf, real: PathBuf, permissions: Option<Permissions> },
+    /// For places that allow no other file beside them.
+    Memory(Vec<u8>),
+}
+
+impl Draft {
+    /// A file that is to appear at `path`, or nowhere.
+    pub fn new(path: Option<&Path>) -> Self {
+        Self { path: path.map(Path::to_owned), state: State::None }
+    }
+
+    fn open_error(&self, source: io::Error) -> WriteError {
+        WriteError::Open { path: self.path.clone().unwrap_or_default(), source }
+    }
+
+    fn write_error(&self, source: io::Error) -> WriteError {
+        WriteError::Write { path: self.path.clone().unwrap_or_default(), source }
+    }
+
+    /// Finds out how the file can be written.
+    fn open(&mut self) -> Result<(), WriteError> {
+        let Some(path) = &self.path else {
+            self.state = State::Memory(Vec::new());
+            return Ok(());
+        };
+        // Through a symbolic link the file behind it is replaced, not the link.
+        let real = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let writable = || OpenOptions::new().write(true).open(&real);
+        let permissions = match fs::metadata(&real) {
+            Ok(meta) => {
+                writable().map_err(|source| self.open_error(source))?;
+                if !meta.is_file() {
+                    self.state = State::Memory(Vec::new());
+                    return Ok(());
+                }
+                Some(meta.permissions())
+            }
+            Err(_) => None,
+        };
+        self.state = match create_beside(&real) {
+            Ok((temporary, file)) => State::File { file, temporary, real, permissions },
+            Err(_) if permissions.is_some() => State::Memory(Vec::new()),
+            Err(error) => return Err(self.open_error(error)),
+        };
+        Ok(())
+    }
+
+    /// The bytes written so far.
+    pub(super) fn contents(&self) -> io::Result<Contents<'_>> {
+        match &self.state {
+            State::None => Ok(Contents::Memory(&[])),
+            State::Memory(bytes) => Ok(Contents::Memory(bytes)),
+            State::File { temporary, .. } => {
+                Mapped::open(temporary).map(Contents::File).map_err(|error| error.0)
+            }
         }
-        Err(_) => None,
-    };
-    let (temporary, mut file) = match create_beside(&real) {
-        Ok(created) => created,
-        Err(_) if permissions.is_some() => return fs::write(&real, bytes).map_err(write),
-        Err(error) => return Err(open(error)),
-    };
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| permissions.map_or(Ok(()), |p| file.set_permissions(p)))
-        .and_then(|()| fs::rename(&temporary, &real));
-    written.map_err(|source| {
-        let _ = fs::remove_file(&temporary);
-        write(source)
-    })
+    }
+
+    /// Makes the file appear.
+    pub fn publish(mut self) -> Result<(), WriteError> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let published = match &self.state {
+            State::None => Ok(()),
+            State::Memory(bytes) => {
+                let opened = OpenOptions::new().write(true).open(path);
+                let mut file = opened.map_err(|source| self.open_error(source))?;
+                let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+                let emptied = if regular { file.set_len(0) } else { Ok(()) };
+                emptied.and_then(|()| file.write_all(bytes))
+            }
+            State::File { file, temporary, real, permissions } => permissions
+                .clone()
+                .map_or(Ok(()), |p| file.set_permissions(p))
+                .and_then(|()| fs::rename(temporary, real)),
+        };
+        published.map_err(|source| self.write_error(source))?;
+        self.state = State::None;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let State::File { temporary, .. } = &self.state {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+/// What a draft holds.
+#[derive(Debug)]
+pub(super) enum Contents<'d> {
+    /// In memory.
+    Memory(&'d [u8]),
+    /// In a file.
+    File(Mapped),
+}
+
+impl std::ops::Deref for Contents<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Memory(bytes) => bytes,
+            Self::File(file) => file,
+        }
+    }
+}
+
+impl Destination for Draft {
+    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
+        self.open()?;
+        if let State::Memory(bytes) = &mut self.state {
+            return bytes.take(pieces);
+        }
+        let State::File { file, .. } = &self.state else { return Ok(()) };
+        let write = |buffer: &mut Vec<u8>, piece: usize| {
+            let range = pieces.range(piece);
+            buffer.clear();
+            buffer.resize((range.end - range.start) as usize, 0);
+            pieces.fill(piece, buffer)?;
+            write_at(file, range.start, buffer)
+                .map_err(|source| Diagnostic::from(self.write_error(source)))
+        };
+        (0..pieces.len())
+            .into_par_iter()
+            .map_init(Vec::new, write)
+            .try_reduce(|| (), |(), ()| Ok(()))
+    }
+}
+
+impl From<WriteError> for Diagnostic {
+    fn from(error: WriteError) -> Self {
+        Diagnostic::fatal(error.code(), &error).note(error.reason())
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(not(unix))]
+fn write_at(mut file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
+    io::Seek::seek(&mut file, io::SeekFrom::Start(offset))?;
+    file.write_all(bytes)
 }
 
 /// A new file with a name nobody else uses, in the directory of `path`.

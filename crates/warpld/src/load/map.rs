@@ -5,6 +5,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -21,8 +22,12 @@ enum Bytes {
 }
 
 /// Files of up to this many bytes are read: that is faster than a map of their
-/// own, whose number the system limits, and nobody can change what was read.
-const READ_AT_MOST: u64 = 256 << 10;
+/// own, and nobody can change what was read.
+const READ_AT_MOST: u64 = 16 << 10;
+
+/// After this many maps files are read, as the system limits their number
+/// (to 65,530 where nobody changed that).
+const MAPS_AT_MOST: u32 = 16 << 10;
 
 /// Size and time of change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +62,12 @@ impl Mapped {
         }
         let key = FileKey::of(path, &metadata);
         let stamp = Stamp::of(&metadata);
-        let bytes = match metadata.len() {
-            size @ 0..=READ_AT_MOST => Bytes::Owned(read(&file, size as usize)?),
-            _ => Bytes::Map(map(&file)?, path.to_owned(), stamp),
+        static MAPS: AtomicU32 = AtomicU32::new(0);
+        let size = metadata.len();
+        let large = size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST;
+        let bytes = match large {
+            false => Bytes::Owned(read(&file, size as usize)?),
+            true => Bytes::Map(map(&file)?, path.to_owned(), stamp),
         };
         Ok(Self { bytes, key })
     }
@@ -87,14 +95,14 @@ fn read(mut file: &File, size: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Maps `file` privately.
+/// Maps `file` privately, with all pages that are in memory already.
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<memmap2::Mmap> {
     // SAFETY: the map is read-only and private. Like every linker we rely on
     // nobody truncating or rewriting an input while it is being linked; all
     // readers above check each offset against the slice they are given and
     // never trust a value read twice.
-    unsafe { memmap2::Mmap::map(file) }
+    unsafe { memmap2::MmapOptions::new().populate().map(file) }
 }
 
 impl Deref for Mapped {
