@@ -88,9 +88,8 @@ pub struct SectionRelocs {
     pub patches: Vec<Patch>,
     /// Where the patches come from, in the same order.
     pub patched_from: Vec<Source>,
-    /// Applied relocations with the input section they come from, for
-    /// `--preserve-relocs`.
-    pub resolved: Vec<(InputSection, OutReloc)>,
+    /// Applied relocations and where they come from, for `--preserve-relocs`.
+    pub resolved: Vec<(Source, OutReloc)>,
 }
 
 /// Outcome of all relocations, by output relocation section.
@@ -242,18 +241,27 @@ impl<'a> Relocator<'a, '_> {
                     let value = value.wrapping_add(addend as u64);
                     out.patched_from.push(source);
                     out.patches.push(Patch { offset, kind: reloc.kind, value, bank });
-                    if self.cx.config.preserve_relocs
+                    if self.is_preserved(place, &reloc)
                         && let Some(symbol) = symbol
                     {
                         // Relative to a section, the addend is the new offset.
                         let addend = if relative { value as i64 } else { addend };
                         let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
-                        out.resolved.push((place.from, resolved));
+                        out.resolved.push((source, resolved));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether an applied relocation is recorded. On Mercury's side that is done
+    /// for shared memory alone, not for constants or debug data.
+    fn is_preserved(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
+        let input = &self.cx.objects[place.object.0 as usize].cubin;
+        self.cx.config.preserve_relocs
+            && (!self.cx.flavour.is_mercury()
+                || input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
     /// Where the input section that is relocated lies in the target. A device

@@ -62,9 +62,11 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
 /// Mercury's side of a kernel's shared memory does not count what the system
 /// keeps, which decides whether the section has a symbol.
 fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
-    let kernel = parts.layout.shared.kernels.get(&section);
-    match kernel.filter(|_| parts.cx.flavour.is_mercury()) {
-        Some((size, _)) => reserved(parts).min(*size),
+    let shared = &parts.layout.shared;
+    let common = shared.common.filter(|_| parts.merged.common_shared == Some(section));
+    let extent = shared.kernels.get(&section).copied().or(common);
+    match extent.filter(|_| parts.cx.flavour.is_mercury()) {
+        Some((size, _)) => reserved(parts).min(size),
         None => 0,
     }
 }

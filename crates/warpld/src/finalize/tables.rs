@@ -6,7 +6,7 @@ use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
-use crate::relocate::OutReloc;
+use crate::relocate::{OutReloc, Source};
 use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
@@ -44,7 +44,8 @@ pub fn contents(
                     Some(relocations(relocs, rela, numbering))
                 }
                 Content::ResolvedRelocs(_) => {
-                    Some(relocations(&resolved(parts, id), true, numbering))
+                    let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
+                    Some(relocations(&list, true, numbering))
                 }
                 Content::ImageRelocs(_) => {
                     let rela = parts.merged.section(id).kind == SectionType::RELA;
@@ -103,7 +104,7 @@ fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering) -> Vec<u8
 }
 
 /// Applied relocations of a `.nv.resolvedrela` section's target.
-pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<OutReloc> {
+pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
     let Content::ResolvedRelocs(target) = parts.merged.section(id).content else {
         return Vec::new();
     };
@@ -114,8 +115,8 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<OutReloc> {
         .flat_map(|r| &parts.relocated.sections[r.0 as usize].resolved)
         .collect();
     // Both kinds share one list, built by prepending in input order.
-    all.sort_by_key(|(from, _)| (from.object, from.section));
-    all.iter().rev().map(|(_, reloc)| *reloc).collect()
+    all.sort_by_key(|(source, _)| (source.from.object, source.from.section));
+    all.into_iter().rev().copied().collect()
 }
 
 /// One entry per texture, sampler and surface handle, last offset first.

@@ -230,8 +230,10 @@ impl Planner<'_, '_> {
                 self.out.static_bytes.insert(entry, end);
                 let size = end.saturating_add(reserved);
                 // Quirk: an empty section is kept only if its alignment is that of
-                // dynamic arrays, whether or not it has one.
-                if size > 0 || align == DYNAMIC_ALIGN {
+                // dynamic arrays, whether or not it has one. Mercury's side is
+                // linked without the system's part.
+                let counted = if self.cx.flavour.is_mercury() { end } else { size };
+                if counted > 0 || align == DYNAMIC_ALIGN {
                     self.out.kernels.insert(section, (size, align));
                 }
             }

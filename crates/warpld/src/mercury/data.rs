@@ -4,8 +4,8 @@
 use super::pairing::{PairCache, pair_at};
 use super::{Both, damaged};
 use crate::diag::Diagnostic;
-use crate::finalize::{Parts, extent};
-use crate::merge::{Chunk, Content, InputSection, SectionId, align_up};
+use crate::finalize::{Parts, extent, tables};
+use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
 use crate::object::ObjectId;
 use crate::relocate::{OutReloc, Source, final_kind};
 use crate::serialize::most_bytes;
@@ -69,17 +69,22 @@ pub const RESERVED_SHARED_START: u64 = 0x40;
 pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     let parts = both.parts;
     let (size, align) = extent(parts, id);
-    let config = parts.cx.config;
-    if config.relocatable {
+    if parts.cx.config.relocatable {
         (size, align)
     } else if parts.merged.section_name(id) == RESERVED_SHARED {
         (size + RESERVED_SHARED_START, align)
     } else if parts.merged.common_shared == Some(id) && size == 0 {
-        let reserved =
-            if config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() };
-        (reserved, align)
+        (reserved_shared(parts.cx), align)
     } else {
         (size, align)
+    }
+}
+
+/// The system's part of every kernel's shared memory.
+pub fn reserved_shared(cx: Context<'_, '_>) -> u64 {
+    match cx.config.disable_smem_reservation {
+        true => 0,
+        false => cx.flavour.reserved_shared(),
     }
 }
 
@@ -266,18 +271,8 @@ fn apply(
 /// Relocations that stay, on the machine-code side.
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let relocs = &both.parts.relocated.sections[id.0 as usize];
-    let mut pairs = PairCache::default();
-    let mut out: Vec<Rela64> = Vec::with_capacity(relocs.kept.len());
-    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
-            continue;
-        };
-        let place = machine_place(both, source, &mercury, &machine, kept.offset);
-        let Some(offset) = place else { continue };
-        let kind = final_kind(both.parts.cx.config, machine.kind);
-        let addend = machine.addend.unwrap_or(0);
-        out.push(record(both, &OutReloc { offset, kind, addend, ..*kept }));
-    }
+    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
+    let mut out = machine_records(both, list)?;
     let target = match both.parts.merged.section(id).content {
         Content::Relocs(target, _) => both.rebuilt.get(&target),
         _ => None,
@@ -286,6 +281,32 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
         out.sort_by_key(|r| r.r_offset.get());
     }
     Ok(out.as_bytes().to_vec())
+}
+
+/// Relocations that were applied, on the machine-code side.
+pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    let records = machine_records(both, tables::resolved(both.parts, id).into_iter())?;
+    Ok(records.as_bytes().to_vec())
+}
+
+/// The counterparts of the Mercury side's relocations.
+fn machine_records(
+    both: &Both<'_, '_>,
+    list: impl Iterator<Item = (Source, OutReloc)>,
+) -> Result<Vec<Rela64>, Diagnostic> {
+    let mut pairs = PairCache::default();
+    let mut out = Vec::new();
+    for (source, reloc) in list {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, source)? else {
+            continue;
+        };
+        let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
+        let Some(offset) = place else { continue };
+        let kind = final_kind(both.parts.cx.config, machine.kind);
+        let addend = machine.addend.unwrap_or(0);
+        out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
+    }
+    Ok(out)
 }
 
 fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {

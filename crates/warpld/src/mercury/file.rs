@@ -148,9 +148,8 @@ fn machine_section<'a>(
             head.info = symtab.info;
             head.bytes(symtab.bytes.clone())
         }
-        Content::Synthetic(_) | Content::ImageRelocs(_) | Content::ResolvedRelocs(_) => {
-            head.bytes(made())
-        }
+        Content::Synthetic(_) | Content::ImageRelocs(_) => head.bytes(made()),
+        Content::ResolvedRelocs(_) => head.bytes(data::machine_resolved(both, id)?),
         Content::Attributes(_) => head.bytes(attributes::machine(both, id)),
         Content::Relocs(..) => head.bytes(data::machine_relocs(both, id)?),
         Content::Chunks(_) if section.is_nobits() => {
@@ -205,6 +204,10 @@ fn mercury_section<'a>(
         }
         Content::Relocs(..) => {
             let kind = SectionType::CUDA_MERCURY_RELA.0;
+            Head { kind, link: symtab, ..head }.bytes(made())
+        }
+        Content::ResolvedRelocs(_) => {
+            let kind = SectionType::CUDA_MERCURY_RESOLVED_RELA.0;
             Head { kind, link: symtab, ..head }.bytes(made())
         }
         _ if text_function(parts, id).is_some() => {

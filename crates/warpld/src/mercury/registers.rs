@@ -1,11 +1,14 @@
 //! `.nv_debug_info_reg_sass`: which registers hold which variables where.
 //!
-//! For each function its name, the number of ranges (64 bits), and per range the
-//! variable's name, a word about the register, and the first and last offset in
-//! the code.
+//! For each function its name and the number of ranges (32 bits), and per range a
+//! word (0 or 1), the variable's name, a word about the register, and the first
+//! and last offset in the code.
 
 use super::Both;
 use crate::object::ObjectId;
+
+/// Bytes of a number.
+const WORD: usize = 4;
 
 /// Zeroes the ranges of functions that the output does not have. `table` starts
 /// with the part of one input.
@@ -13,15 +16,15 @@ pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
     let mut at = 0;
     while let Some((name, after)) = text(table, at) {
         let removed = is_removed(both, object, name);
-        let Some(count) = number(table, after, 8) else { return };
-        at = after + 8;
+        let Some(count) = number(table, after) else { return };
+        at = after + WORD;
         for _ in 0..count {
-            let Some((_, after)) = text(table, at) else { return };
-            let Some(range) = table.get_mut(after + 4..after + 12) else { return };
+            let Some((_, after)) = text(table, at + WORD) else { return };
+            let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
             if removed {
                 range.fill(0);
             }
-            at = after + 12;
+            at = after + 3 * WORD;
         }
         if name_is_missing(table, at) {
             return;
@@ -46,7 +49,7 @@ fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
     Some((rest[..end].to_vec(), at + end + 1))
 }
 
-fn number(table: &[u8], at: usize, size: usize) -> Option<u64> {
-    let bytes = table.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)))
+fn number(table: &[u8], at: usize) -> Option<u32> {
+    let bytes = table.get(at..at.checked_add(WORD)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

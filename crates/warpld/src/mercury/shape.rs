@@ -108,7 +108,7 @@ fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> 
 fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match &section.content {
-        Content::Attributes(_) | Content::Relocs(..) => true,
+        Content::Attributes(_) | Content::Relocs(..) | Content::ResolvedRelocs(_) => true,
         Content::Chunks(chunks) => {
             section.bank.is_some()
                 || chunks.iter().any(|chunk| {

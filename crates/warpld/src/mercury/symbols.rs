@@ -2,10 +2,11 @@
 //! and banks; the machine-code one ends with the parameter banks.
 
 use super::Both;
-use super::data::{RESERVED_SHARED, RESERVED_SHARED_START};
+use super::data::{RESERVED_SHARED, RESERVED_SHARED_START, reserved_shared};
 use super::names::Names;
 use crate::finalize::symbols::{entry, symbol_fields};
 use crate::merge::{Meaning, OutSymbolId};
+use crate::object::is_shared;
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
 use cubin::consts::shn;
@@ -82,7 +83,12 @@ fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let Some(input) = parts.cx.input_symbol(known.definition.unwrap_or(known.first)) else {
         return;
     };
-    symbol.st_other = input.other;
+    symbol.st_other |= input.other;
+    if is_shared(&input) && !parts.cx.config.relocatable {
+        // The system's part is not counted on this side.
+        let reserved = reserved_shared(parts.cx).min(symbol.st_value.get());
+        symbol.st_value = (symbol.st_value.get() - reserved).into();
+    }
     if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
@@ -116,8 +122,10 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         }
         return;
     }
+    let is_shared = parts.cx.input_symbol(at).is_some_and(|s| is_shared(&s));
     if known.definition.is_none()
         && known.common.is_none()
+        && !is_shared
         && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
     {
         // Data that nobody defined has the object's type on both sides.

@@ -50,6 +50,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                     };
                     if let Some(out) = out {
                         self.add_relocs(out, section, from, role == Role::Selected || stray);
+                    } else if cx.config.preserve_relocs {
+                        // Jump tables that are copied to kernels leave the name.
+                        let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
+                        self.mention([b".nv.resolvedrela", name]);
                     }
                 }
                 None => {
