@@ -4,6 +4,8 @@
 //! symbols (debug data). Addresses of code and global data are the loader's.
 //! Output lists are the reverse of input order, as nvlink prepends.
 
+mod copied;
+
 use crate::callgraph::FunctionId;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -154,6 +156,8 @@ struct Place<'n> {
     object: ObjectId,
     function: Option<FunctionId>,
     target_name: &'n [u8],
+    /// Where the relocated data lies, if it was copied there.
+    base: Option<u64>,
 }
 
 impl<'a> Relocator<'a, '_> {
@@ -166,31 +170,14 @@ impl<'a> Relocator<'a, '_> {
         let function = self.merged.section(target).function;
         let function = function.and_then(|id| self.cx.graph.function(id));
         let target_name = self.merged.section_name(target);
-        let (placed, copied): (Vec<_>, Vec<_>) =
-            sources.iter().partition(|from| self.is_placed(**from));
-        for &from in placed {
-            let place = Place { from, object: from.object, function, target_name };
+        for &from in sources {
+            let place = Place { from, object: from.object, function, target_name, base: None };
             self.source(target, &place, &mut out)?;
         }
         out.kept.reverse();
         out.kept_from.reverse();
-        // What comes with copied tables follows.
-        for &from in copied {
-            let place = Place { from, object: from.object, function, target_name };
-            let start = out.kept.len();
-            self.source(target, &place, &mut out)?;
-            out.kept[start..].reverse();
-            out.kept_from[start..].reverse();
-        }
+        self.copied_tables(target, &mut out)?;
         Ok(out)
-    }
-
-    /// Whether the section that is relocated went to one place, not to every
-    /// kernel that reaches its function.
-    fn is_placed(&self, from: InputSection) -> bool {
-        let input = &self.cx.objects[from.object.0 as usize].cubin;
-        let target = input.section(from.section).map(|s| s.info);
-        target.is_none_or(|t| !self.layout.bank2.offset_of.contains_key(&(from.object.0, t)))
     }
 
     fn source(
@@ -264,14 +251,16 @@ impl<'a> Relocator<'a, '_> {
                 || input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
-    /// Where the input section that is relocated lies in the target. A device
-    /// function's bank 2 lies at one offset in all kernels that have it.
+    /// Where the input section that is relocated lies in the target.
     fn base(&self, place: &Place<'_>, section: u32, target: SectionId) -> Option<u64> {
+        if place.base.is_some() {
+            return place.base;
+        }
         if let Some(base) = self.merged.placement(place.object, section) {
             debug_assert_eq!(base.section, target);
             return Some(base.offset);
         }
-        self.layout.bank2.offset_of.get(&(place.object.0, section)).copied()
+        None
     }
 
     /// `--force-rela`: what a REL relocation's place holds becomes the addend.
@@ -426,8 +415,10 @@ impl<'a> Relocator<'a, '_> {
                 }
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
-                // Quirk: "never allocated" goes into the code.
-                return Ok(Action::Apply { value: u64::MAX, bank: NO_BANK, symbol: None });
+                // Quirk: "never allocated" goes into the code. Mercury's side leaves
+                // the bank alone.
+                let bank = if self.cx.flavour.is_mercury() { USER_BANK } else { NO_BANK };
+                return Ok(Action::Apply { value: u64::MAX, bank, symbol: None });
             }
             if is_image(symbol) {
                 return Ok(self.image(id));
@@ -527,6 +518,9 @@ pub fn final_kind(config: &Config, number: u32) -> u32 {
         _ => number,
     }
 }
+
+/// The bank of constants that programs declare.
+const USER_BANK: u8 = 3;
 
 /// The bank of a symbol without section: its type less that of bank 0.
 const NO_BANK: u8 = 0x1c;

@@ -195,10 +195,10 @@ fn run(options: &Options) -> Result<bool, String> {
     let mut jobs = random_jobs(options);
     let mut cases = Vec::new();
     if let Some(folder) = &options.cases {
-        cases.extend(named::cases(folder, &options.sms)?);
+        cases.extend(named::cases(folder, &options.sms, options.every_sm)?);
     }
     if let Some(folder) = &options.cuda {
-        cases.extend(cuda::cases(&options.tools, folder, options.settings.jobs, &options.sms)?);
+        cases.extend(cuda::cases(options, folder)?);
     }
     if let Some(library) = &options.nccl {
         cases.extend(nccl::cases(&options.tools, library, &options.sms)?);

@@ -1,5 +1,6 @@
 //! Programs in CUDA C++: compiled once with nvcc, then linked in many ways.
 
+use crate::cli::Options;
 use crate::program::{Case, Link, Sm};
 use crate::tools::{self, Tools};
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A line of `programs.txt`.
+#[derive(Clone)]
 struct Program {
     name: String,
     sources: Vec<String>,
@@ -67,9 +69,23 @@ fn object_targets(sms: &[Sm]) -> Vec<String> {
 }
 
 /// Compiles what the programs in `folder` need and returns their cases.
-pub fn cases(tools: &Tools, folder: &Path, jobs: usize, sms: &[Sm]) -> Result<Vec<Case>, String> {
+pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
+    let (tools, sms) = (&options.tools, &options.sms);
     let folder = &std::path::absolute(folder).map_err(|e| e.to_string())?;
-    let programs = read_programs(folder)?;
+    let mut programs = Vec::new();
+    for (turn, program) in read_programs(folder)?.into_iter().enumerate() {
+        let turn = (!options.every_sm).then_some(turn);
+        // Objects for classic and for later targets are compiled apart.
+        let (classic, later): (Vec<Sm>, Vec<Sm>) =
+            sms.iter().partition(|sm: &&Sm| !sm.is_mercury());
+        let later = Sm::wanted(&program.sms, &later, turn);
+        if program.sms.iter().any(|sm| classic.contains(sm)) {
+            programs.push(program.clone());
+        }
+        if !later.is_empty() {
+            programs.push(Program { sms: later, ..program });
+        }
+    }
     let mut wanted = Vec::new();
     for program in &programs {
         for source in &program.sources {
@@ -86,7 +102,7 @@ pub fn cases(tools: &Tools, folder: &Path, jobs: usize, sms: &[Sm]) -> Result<Ve
     }
     wanted.sort();
     wanted.dedup();
-    let made = compile_all(tools, folder, jobs, &wanted)?;
+    let made = compile_all(tools, folder, options.settings.jobs, &wanted)?;
     let mut cases = Vec::new();
     for program in &programs {
         for &sm in program.sms.iter().filter(|sm| sms.contains(sm)) {

@@ -68,6 +68,27 @@ impl Sm {
         }
     }
 
+    /// Whether executables for it also hold Mercury code.
+    pub fn is_mercury(self) -> bool {
+        self.number >= 100
+    }
+
+    /// The targets of a case or program that are wanted. What is asked of sm_90
+    /// is asked of the targets after it, too: of the one whose turn it is, or of
+    /// all.
+    pub fn wanted(own: &[Self], wanted: &[Self], turn: Option<usize>) -> Vec<Self> {
+        let mut all: Vec<Self> = own.iter().copied().filter(|sm| wanted.contains(sm)).collect();
+        let later: Vec<Self> =
+            wanted.iter().copied().filter(|sm| sm.is_mercury() && !own.contains(sm)).collect();
+        if own.contains(&Self::plain(90)) && !later.is_empty() {
+            match turn {
+                Some(turn) => all.push(later[turn % later.len()]),
+                None => all.extend(later),
+            }
+        }
+        all
+    }
+
     /// Whether code for an older target also links here.
     pub fn older_compatible(self) -> Option<Self> {
         match (self.number, self.suffix) {

@@ -189,5 +189,7 @@ fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, 
     let section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
     let start = shared.dynamic_symbols.get(&id).copied().unwrap_or(0);
     let grouped = shared.common.is_some_and(|(size, _)| size > 0);
-    (section, if grouped { start + reserved(parts) } else { start })
+    // The finalizer of Mercury code adds the system's part to all values.
+    let shifted = grouped || parts.cx.flavour.is_mercury();
+    (section, if shifted { start + reserved(parts) } else { start })
 }

@@ -10,6 +10,8 @@ use hashbrown::HashMap;
 pub struct Bank2 {
     /// Offset of an input section's data in the banks of all kernels that have it.
     pub offset_of: HashMap<(u32, u32), u64, foldhash::fast::FixedState>,
+    /// Where a function's data starts there.
+    pub start_of: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
     /// Copies to add to the kernels' sections.
     pub copies: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
     /// Size and alignment of those sections.
@@ -41,6 +43,7 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
             .iter()
             .map(|id| (*id, (align_up(start.saturating_add(blob.size), align), align)))
             .collect();
+        out.start_of.insert(*function, start);
         for (id, extent) in updates {
             out.extents.insert(id, extent);
             let copies = out.copies.entry(id).or_default();

@@ -6,12 +6,13 @@
 
 use super::Both;
 use crate::object::ObjectId;
+use crate::resolve::Sighting;
 
 /// Bytes of a number.
 const WORD: usize = 4;
 
-/// Zeroes the ranges of functions that the output does not have. `table` starts
-/// with the part of one input.
+/// Zeroes the ranges of functions, and of copies of functions, that the output
+/// does not have. `table` starts with the part of one input.
 pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
     let mut at = 0;
     while let Some((name, after)) = text(table, at) {
@@ -39,8 +40,11 @@ fn name_is_missing(table: &[u8], at: usize) -> bool {
 fn is_removed(both: &Both<'_, '_>, object: ObjectId, name: Vec<u8>) -> bool {
     let input = &both.parts.cx.objects[object.0 as usize].cubin;
     let symbol = input.symbols().find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
-    let id = symbol.and_then(|s| both.parts.cx.resolution.id(object, s.index.0));
-    id.is_some_and(|id| !both.parts.cx.keeps(id))
+    let Some(symbol) = symbol else { return false };
+    let (cx, symbol) = (both.parts.cx, symbol.index.0);
+    let at = Sighting { object, symbol };
+    let id = cx.resolution.id(object, symbol);
+    id.is_some_and(|id| !cx.keeps(id) || cx.resolution.get(id).definition != Some(at))
 }
 
 fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {

@@ -9,7 +9,7 @@ use crate::merge::{Meaning, OutSymbolId};
 use crate::object::is_shared;
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
-use cubin::consts::shn;
+use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
 use zerocopy::IntoBytes;
 
@@ -122,13 +122,13 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         }
         return;
     }
-    let is_shared = parts.cx.input_symbol(at).is_some_and(|s| is_shared(&s));
+    let spaceless = parts.cx.input_symbol(at).is_some_and(|s| s.other & sto::SPACE == 0);
     if known.definition.is_none()
         && known.common.is_none()
-        && !is_shared
+        && spaceless
         && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
     {
-        // Data that nobody defined has the object's type on both sides.
+        // The system's data in no memory space has its type on both sides.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
     if in_reserved_shared(both, id) && !parts.cx.config.relocatable {

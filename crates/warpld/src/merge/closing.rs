@@ -102,8 +102,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.out.bank2_users.push((function, entries));
         }
         for (function, entries) in self.out.bank2_users.clone() {
-            for entry in entries {
-                let bank = self.entry_bank(entry);
+            // All banks of a function's kernels come before their relocations.
+            let banks: Vec<SectionId> = entries.into_iter().map(|e| self.entry_bank(e)).collect();
+            for bank in banks {
                 self.copied_relocations(function, bank);
             }
         }

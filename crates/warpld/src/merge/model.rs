@@ -1,6 +1,7 @@
 //! What `merge` produces: output sections and symbols in creation order.
 
 use super::strings::StringRun;
+use super::{Context, align_up};
 use crate::callgraph::FunctionId;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
@@ -170,6 +171,23 @@ pub struct Bank2Parts {
     pub parts: Vec<InputSection>,
     /// Largest alignment ever seen, replaced copies included.
     pub align: u64,
+    /// Relocation sections for the data, in input order, and where the data lay
+    /// when each was read; those of replaced copies stay.
+    pub relocs: Vec<(InputSection, u64)>,
+}
+
+impl Bank2Parts {
+    /// The parts with their offsets, one after the other.
+    pub fn offsets(&self, cx: Context<'_, '_>) -> Vec<(InputSection, u64)> {
+        let mut end: u64 = 0;
+        let place = |&from: &InputSection| {
+            let input = cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+            let offset = align_up(end, input.align);
+            end = offset.saturating_add(input.size);
+            Some((from, offset))
+        };
+        self.parts.iter().filter_map(place).collect()
+    }
 }
 
 /// Everything created by `merge`.

@@ -37,7 +37,11 @@ impl<'a, 'o> Merger<'a, 'o> {
                     let stray = cx.flavour.is_mercury()
                         && role == Role::Discarded
                         && self.out.placement(object, target).is_some();
-                    if !cx.reach.is_live(function) || (role == Role::Discarded && !stray) {
+                    if !cx.reach.is_live(function) {
+                        continue;
+                    }
+                    if role == Role::Discarded && !stray {
+                        self.jump_table_relocs(function, from, target);
                         continue;
                     }
                     let text = self.out.function_sections[function.0 as usize].text;
@@ -50,10 +54,8 @@ impl<'a, 'o> Merger<'a, 'o> {
                     };
                     if let Some(out) = out {
                         self.add_relocs(out, section, from, role == Role::Selected || stray);
-                    } else if cx.config.preserve_relocs {
-                        // Jump tables that are copied to kernels leave the name.
-                        let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
-                        self.mention([b".nv.resolvedrela", name]);
+                    } else {
+                        self.jump_table_relocs(function, from, target);
                     }
                 }
                 None => {
@@ -129,7 +131,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             object,
             lost: lost_data(self.cx, object, name, input.info),
             debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
-            constant: name == b".nv.constant3",
+            constant: matches!(name, b".nv.constant3" | b".nv.constant.user"),
             weak_sensitive: is_weak_sensitive_debug(name),
         };
         let relocs = self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
@@ -183,23 +185,28 @@ impl<'a, 'o> Merger<'a, 'o> {
         section
     }
 
-    /// Jump tables of Mercury code have relocations, which go where the table
-    /// is copied to.
+    /// Jump tables of a device function's Mercury code have relocations, which
+    /// go where the table is copied to.
+    fn jump_table_relocs(&mut self, function: FunctionId, from: InputSection, target: u32) {
+        let table = InputSection { object: from.object, section: target };
+        let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
+        let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
+        let (Some((_, offset)), Some(bank)) = (place, self.out.bank2.get_mut(&function)) else {
+            return;
+        };
+        bank.relocs.push((from, offset));
+        if self.cx.config.preserve_relocs {
+            // The name of a section that never comes to be.
+            let input = &self.cx.objects[from.object.0 as usize];
+            let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
+            self.mention([b".nv.resolvedrela", name]);
+        }
+    }
+
+    /// Makes room for the relocations of a function's tables in a kernel's bank.
     pub(super) fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
-        let objects = self.cx.objects;
-        for part in self.out.bank2.get(&function).cloned().unwrap_or_default().parts {
-            for (section, class) in objects[part.object.0 as usize].classified() {
-                if class != SectionClass::Reloc(part.section) || section.size == 0 {
-                    continue;
-                }
-                let relocs = self.reloc_section(bank, true);
-                let from = InputSection { object: part.object, section: section.index.0 };
-                if let Content::Relocs(_, sources) =
-                    &mut self.out.sections[relocs.0 as usize].content
-                {
-                    sources.push(from);
-                }
-            }
+        if self.out.bank2.get(&function).is_some_and(|parts| !parts.relocs.is_empty()) {
+            self.reloc_section(bank, true);
         }
     }
 }
