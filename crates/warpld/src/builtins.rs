@@ -3,7 +3,7 @@
 
 /// Names the driver provides, found by linking calls to some 1700 candidate
 /// names and noting which were not reported as undefined.
-const FUNCTIONS: [&[u8]; 30] = [
+const FUNCTIONS: [&[u8]; 32] = [
     b"vprintf",
     b"vfprintf",
     b"malloc",
@@ -19,6 +19,8 @@ const FUNCTIONS: [&[u8]; 30] = [
     b"cnpGetLastError",
     b"cnpSetLastError",
     b"cnpGetLimit",
+    b"cnpGetSharedMemConfig",
+    b"cnpGetCacheConfig",
     b"cnpGetDevice",
     b"cnpGetDeviceCount",
     b"cnpDeviceGetAttribute",

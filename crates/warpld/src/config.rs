@@ -75,6 +75,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether debuggers are told where shared memory is.
+    pub fn shows_shared(&self) -> bool {
+        self.debug && !self.suppress_debug_info
+    }
+
     /// A plain link for `arch`, with nothing else asked for.
     pub fn new(arch: Arch) -> Self {
         Self {

@@ -68,6 +68,8 @@ pub struct Patch {
     pub kind: u32,
     pub value: u64,
     pub bank: u8,
+    /// Added to what is there.
+    pub adds: bool,
 }
 
 /// One relocation of one input.
@@ -202,9 +204,10 @@ impl<'a> Relocator<'a, '_> {
                 continue;
             }
             let relative = self.is_section_relative(place, &reloc);
-            let held = || self.forced_addend(place, section.info, &reloc);
-            let addend = reloc.addend.unwrap_or_else(held);
             let offset = base.saturating_add(reloc.offset);
+            let held = || self.held(target, offset, reloc.kind);
+            let forced = self.cx.config.force_rela;
+            let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
             let action = self.action(place, &reloc)?;
             // Only relocations that are applied touch bytes, but all have a place.
             let span = match action {
@@ -218,21 +221,26 @@ impl<'a> Relocator<'a, '_> {
                 Action::Drop => {}
                 Action::Clear => {
                     out.patched_from.push(source);
-                    out.patches.push(Patch { offset, kind: reloc.kind, value: 0, bank: 0 })
+                    let (kind, value, bank) = (reloc.kind, 0, 0);
+                    out.patches.push(Patch { offset, kind, value, bank, adds: false })
                 }
                 Action::Keep { kind, symbol } => {
                     out.kept_from.push(source);
                     out.kept.push(OutReloc { offset, kind, symbol, addend });
                 }
                 Action::Apply { value, bank, symbol } => {
+                    let addend = reloc.addend.unwrap_or(0);
                     let value = value.wrapping_add(addend as u64);
+                    let (kind, adds) = (reloc.kind, reloc.addend.is_none());
                     out.patched_from.push(source);
-                    out.patches.push(Patch { offset, kind: reloc.kind, value, bank });
+                    out.patches.push(Patch { offset, kind, value, bank, adds });
                     if self.is_preserved(place, &reloc)
                         && let Some(symbol) = symbol
                     {
                         // Relative to a section, the addend is the new offset.
-                        let addend = if relative { value as i64 } else { addend };
+                        let held = if adds && relative { held() } else { 0 };
+                        let addend =
+                            if relative { held.wrapping_add(value as i64) } else { addend };
                         let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
                         out.resolved.push((source, resolved));
                     }
@@ -263,21 +271,13 @@ impl<'a> Relocator<'a, '_> {
         None
     }
 
-    /// `--force-rela`: what a REL relocation's place holds becomes the addend.
-    fn forced_addend(&self, place: &Place<'_>, target: u32, reloc: &Reloc) -> i64 {
-        if !self.cx.config.force_rela {
-            return 0;
-        }
-        let section = self.cx.objects[place.object.0 as usize].cubin.section(target);
-        let bytes = section.and_then(|s| s.data.get(usize::try_from(reloc.offset).ok()?..));
-        let word: u64 = match reloc.kind {
-            kind::R64 => bytes.and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b)),
-            kind::R32 => {
-                bytes.and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b).into())
-            }
-            _ => 0,
-        };
-        word as i64
+    /// What a REL relocation's place holds. Quirk: where equal constants were merged,
+    /// that may be something else.
+    fn held(&self, target: SectionId, offset: u64, kind: u32) -> i64 {
+        let Some(known) = reloc::by_number(kind) else { return 0 };
+        let mut held = [0; 16];
+        self.layout.read(self.cx, self.merged, target, offset, &mut held);
+        reloc::held(known.fields, &held).unwrap_or(0) as i64
     }
 
     fn action(&self, place: &Place<'_>, reloc: &Reloc) -> Result<Action, Diagnostic> {
@@ -411,7 +411,12 @@ impl<'a> Relocator<'a, '_> {
                 if symbol.is_undefined() && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
-                    return Ok(Action::Apply { value, bank: 0, symbol: out });
+                    // Uses of dynamic arrays in code are recorded only with -g.
+                    let unrecorded = is_dynamic_array(symbol)
+                        && place.function.is_some()
+                        && !self.cx.config.shows_shared();
+                    let symbol = out.filter(|_| !unrecorded);
+                    return Ok(Action::Apply { value, bank: 0, symbol });
                 }
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
@@ -424,8 +429,9 @@ impl<'a> Relocator<'a, '_> {
                 return Ok(self.image(id));
             }
             if is_internal(symbol) && symbol.is_undefined() {
-                // `.nv.ptx.const0.size` of libcudadevrt: unknown, all ones.
-                return Ok(Action::Apply { value: u64::MAX, bank: 0, symbol: None });
+                // `.nv.ptx.const0.size` of libcudadevrt.
+                let value = self.layout.user_constants(self.merged);
+                return Ok(Action::Apply { value, bank: 0, symbol: None });
             }
         }
         Ok(match out {
@@ -464,7 +470,7 @@ impl<'a> Relocator<'a, '_> {
         }
         match place.function {
             Some(function) => self.layout.shared.dynamic_start.get(&function).copied(),
-            None if self.cx.config.debug && !self.cx.config.suppress_debug_info => {
+            None if self.cx.config.shows_shared() => {
                 self.layout.shared.dynamic_symbols.get(&id).copied()
             }
             None => Some(u64::MAX),

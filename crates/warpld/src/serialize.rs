@@ -258,7 +258,8 @@ fn apply(patch: &Patch, out: &mut [u8]) -> Result<(), Diagnostic> {
     let kind = reloc::cuda(patch.kind).ok_or_else(|| bad(&"unknown type"))?;
     let start = usize::try_from(patch.offset).unwrap_or(usize::MAX);
     let place = out.get_mut(start..).unwrap_or_default();
-    reloc::patch(kind.fields, place, patch.value, patch.bank.into()).map_err(|e| bad(&e))
+    let write = if patch.adds { reloc::patch_adding } else { reloc::patch };
+    write(kind.fields, place, patch.value, patch.bank.into()).map_err(|e| bad(&e))
 }
 
 /// Whether `e_shnum` can hold the number of sections.

@@ -140,24 +140,54 @@ pub fn span(fields: &[Field]) -> usize {
 /// the relocation's place. Bits outside the fields stay; nothing changes on
 /// error. High bits that do not fit are cut off, as nvlink does.
 pub fn patch(fields: &[Field], bytes: &mut [u8], value: u64, bank: u32) -> Result<(), PatchError> {
+    write(fields, bytes, value, bank, false)
+}
+
+/// The same for an entry without an addend (REL): each field is added to what
+/// it held, the bank too, modulo its width.
+pub fn patch_adding(
+    fields: &[Field],
+    bytes: &mut [u8],
+    value: u64,
+    bank: u32,
+) -> Result<(), PatchError> {
+    write(fields, bytes, value, bank, true)
+}
+
+fn write(
+    fields: &[Field],
+    bytes: &mut [u8],
+    value: u64,
+    bank: u32,
+    add: bool,
+) -> Result<(), PatchError> {
     let mut word = load(fields, bytes)?;
     if fields.iter().any(|f| f.value == Value::Instruction) {
         return Err(PatchError::Instruction);
     }
     for f in fields {
-        let number = match f.value {
-            Value::Bank => bank.into(),
-            Value::Zero => 0,
-            Value::Opcode => NOP_OPCODE9,
-            _ => value,
+        let held = (word >> f.start) & mask(f.width);
+        let (number, held) = match f.value {
+            Value::Bank => (bank.into(), held),
+            Value::Zero => (0, 0),
+            Value::Opcode => (NOP_OPCODE9, 0),
+            _ => (value, held),
         };
+        let base = if add { held } else { 0 };
         let mask = mask(f.width) << f.start;
-        let bits = u128::from(number.checked_shr(f.shift.into()).unwrap_or(0)) << f.start;
-        word = (word & !mask) | (bits & mask);
+        let number = u128::from(number.checked_shr(f.shift.into()).unwrap_or(0));
+        word = (word & !mask) | (number.wrapping_add(base) << f.start & mask);
     }
     let size = span(fields);
     bytes[..size].copy_from_slice(&word.to_le_bytes()[..size]);
     Ok(())
+}
+
+/// What the first field holds, as it stands there. This is what nvlink makes
+/// the addend when it turns an entry without one (REL) into one that has one.
+pub fn held(fields: &[Field], bytes: &[u8]) -> Result<u64, PatchError> {
+    let word = load(fields, bytes)?;
+    Ok(fields.first().map_or(0, |f| ((word >> f.start) & mask(f.width)) as u64))
 }
 
 /// The value that lies in the fields now (the implicit addend of a REL

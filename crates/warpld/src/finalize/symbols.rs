@@ -160,7 +160,7 @@ pub(crate) fn symbol_fields(
     let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
     if relocatable && is_internal(&input) && input.is_undefined() {
         kind = SymbolType::CUDA_OBJECT;
-        value = u64::MAX;
+        value = parts.layout.user_constants(parts.merged);
     }
     if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
         // Quirk: "never allocated" shows in the file.
@@ -187,9 +187,11 @@ fn reserved(parts: Parts<'_, '_>) -> u64 {
 fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, u64) {
     let shared = &parts.layout.shared;
     let section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
-    let start = shared.dynamic_symbols.get(&id).copied().unwrap_or(0);
-    let grouped = shared.common.is_some_and(|(size, _)| size > 0);
+    let start = match parts.cx.config.shows_shared() {
+        true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),
+        false => u64::MAX,
+    };
     // The finalizer of Mercury code adds the system's part to all values.
-    let shifted = grouped || parts.cx.flavour.is_mercury();
-    (section, if shifted { start + reserved(parts) } else { start })
+    let shifted = shared.grouped || parts.cx.flavour.is_mercury();
+    (section, start.wrapping_add(if shifted { reserved(parts) } else { 0 }))
 }

@@ -10,7 +10,7 @@ mod sort;
 pub use constants::Bank2;
 pub use images::Images;
 pub use relocatable::{Instances, dynamic_users};
-pub use shared::SharedLayout;
+pub use shared::{SharedLayout, has_groups};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};
@@ -97,6 +97,35 @@ impl Layout {
             (None, Content::Chunks(chunks)) => chunks,
             _ => &[],
         }
+    }
+
+    /// What `.nv.ptx.const0.size` stands for: the size of the user's constants, all
+    /// ones without any (seen with libcudadevrt beside files with and without them).
+    pub fn user_constants(&self, merged: &Merged) -> u64 {
+        merged.constant3.map_or(u64::MAX, |section| self.extent(merged, section).0)
+    }
+
+    /// Copies what an output section holds before relocations are applied; what
+    /// lies outside its chunks is zero.
+    pub fn read(
+        &self,
+        cx: Context<'_, '_>,
+        merged: &Merged,
+        section: SectionId,
+        offset: u64,
+        to: &mut [u8],
+    ) {
+        for (at, byte) in (offset..).zip(to) {
+            *byte = self.byte(cx, merged, section, at).unwrap_or(0);
+        }
+    }
+
+    fn byte(&self, cx: Context<'_, '_>, merged: &Merged, id: SectionId, at: u64) -> Option<u8> {
+        let chunks = self.chunks(merged, id);
+        let chunk = chunks.get(chunks.partition_point(|c| c.offset <= at).checked_sub(1)?)?;
+        let from = chunk.from;
+        let input = cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+        input.data.get(usize::try_from(at - chunk.offset).ok()?).copied()
     }
 
     /// The address of a defined symbol, `None` if it has none in the output.

@@ -27,6 +27,8 @@ pub struct SharedLayout {
     pub kernels: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
     /// Size and alignment of `.nv_debug.shared`, if it exists.
     pub common: Option<(u64, u64)>,
+    /// Whether kernels share objects.
+    pub grouped: bool,
     /// Start of a dynamic array for debuggers.
     pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
     /// Static bytes of each kernel, without the reserve.
@@ -86,7 +88,8 @@ fn collect_objects(
                 if is_dynamic(cx, id) && seen.insert(id) {
                     dynamic.push(id);
                     // Takes part in the sort, though it has no place of its own.
-                    common.push(Object { symbol: id, size: 0, align: 0, placed: false });
+                    let align = symbol.value;
+                    common.push(Object { symbol: id, size: 0, align, placed: false });
                 }
                 continue;
             }
@@ -137,6 +140,9 @@ impl Planner<'_, '_> {
             Vec::new();
         let mut users_of =
             HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
+        // Quirk: the instances that an earlier `-r` link made have their start where
+        // others have an alignment (and one name for all, so that the first counts).
+        let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
         // Objects that no code mentions only influence how ties fall.
         common.retain(|o| {
             self.cx.mentions.mentioned.contains(&o.symbol) && !is_dynamic(self.cx, o.symbol)
@@ -159,7 +165,7 @@ impl Planner<'_, '_> {
         if groups.is_empty() {
             return;
         }
-        self.group_align = common_alignment(self.cx);
+        self.group_align = common_alignment(self.cx).max(instances);
         let section = self.merged.common_shared;
         let mut position = 0;
         for (_, members) in groups {
@@ -297,6 +303,14 @@ impl Planner<'_, '_> {
             }
             reaching.push((function, entries));
         }
+        if self.cx.config.shows_shared() {
+            // One symbol has one value, so that its users must agree.
+            for entries in self.users_of_each(dynamic) {
+                for pair in entries.windows(2) {
+                    together.join(pair[0], pair[1]);
+                }
+            }
+        }
         let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
         for &entry in &users {
             let end = joint.entry(together.find(entry)).or_insert(0);
@@ -310,15 +324,17 @@ impl Planner<'_, '_> {
             let start = entries.first().and_then(|e| ends.get(e).copied()).unwrap_or(u64::MAX);
             self.out.dynamic_start.insert(function, start);
         }
-        for &symbol in dynamic {
-            let functions = self.cx.mentions.by_symbol.get(&symbol).cloned().unwrap_or_default();
-            let entries = self.callers.entries_reaching(&functions);
+        for (&symbol, entries) in dynamic.iter().zip(self.users_of_each(dynamic)) {
             let start = entries.iter().filter_map(|e| ends.get(e).copied()).max();
-            if let Some(start) = start {
-                self.out.dynamic_symbols.insert(symbol, start);
-            }
+            let start = start.unwrap_or_else(|| self.past_null(0, DYNAMIC_ALIGN));
+            self.out.dynamic_symbols.insert(symbol, start);
         }
         users
+    }
+
+    /// The kernels that reach a use of each array.
+    fn users_of_each(&mut self, dynamic: &[SymbolId]) -> Vec<Vec<FunctionId>> {
+        dynamic.iter().map(|&symbol| self.users(symbol)).collect()
     }
 
     /// `.nv_debug.shared` remains, empty, where dynamic arrays are declared;
@@ -328,15 +344,31 @@ impl Planner<'_, '_> {
             return;
         }
         let config = self.cx.config;
-        let debug = (config.debug && !config.suppress_debug_info) || config.preserve_relocs;
-        let used_dynamic = dynamic.iter().any(|s| self.cx.mentions.mentioned.contains(s));
-        if debug && (self.group_align > 0 || used_dynamic) {
+        let debug = config.shows_shared() || config.preserve_relocs;
+        self.out.grouped = self.group_align > 0;
+        if debug && (self.out.grouped || !dynamic.is_empty()) {
             let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
             self.out.common = Some((reserved.saturating_add(self.groups_end), align));
         } else if !dynamic.is_empty() && self.group_align <= 16 {
             self.out.common = Some((0, 16));
         }
     }
+}
+
+/// Whether kernels will share objects. Unlike all else this is known, and asked for,
+/// before sections are made.
+pub fn has_groups(cx: Context<'_, '_>) -> bool {
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    (cx.mentions.mentioned.iter()).any(|&id| {
+        let at = cx.resolution.get(id).definition.filter(|_| !is_dynamic(cx, id));
+        let common = at.is_some_and(|at| {
+            let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
+            let classes = &cx.objects[at.object.0 as usize].classes;
+            classes.get(section as usize) == Some(&SectionClass::CommonShared)
+        });
+        let users = cx.mentions.by_symbol.get(&id).map_or(&[][..], |f| f);
+        common && callers.entries_reaching(users).len() != 1
+    })
 }
 
 /// Disjoint sets of kernels.

@@ -61,8 +61,10 @@ impl<'a, 'o> Merger<'a, 'o> {
             return false;
         }
         if is_shared(symbol) {
-            let debug = config.debug && !config.suppress_debug_info;
-            let shown = debug || (config.preserve_relocs && !is_dynamic_array(symbol));
+            if is_dynamic_array(symbol) {
+                return config.shows_shared() || self.shows_unplaced;
+            }
+            let shown = config.shows_shared() || config.preserve_relocs;
             let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
             let own = matches!(class, Some(SectionClass::KernelShared(_)));
             return shown && (own || self.cx.mentions.by_symbol.contains_key(&id));

@@ -96,6 +96,9 @@ struct Merger<'a, 'o> {
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
     /// Functions that have bank 2 data in the end.
     with_bank2: HashSet<SymbolId, foldhash::fast::FixedState>,
+    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
+    /// the reserve is added to that, as it is where kernels share objects.
+    shows_unplaced: bool,
 }
 
 /// How a new section is described.
@@ -154,6 +157,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             by_function: HashMap::default(),
             seen_commons: HashSet::default(),
             with_bank2: bank2::functions_with_data(cx),
+            shows_unplaced: cx.config.preserve_relocs
+                && cx.flavour.reserved_shared() > 0
+                && !cx.flavour.is_mercury()
+                && !cx.config.disable_smem_reservation
+                && crate::layout::has_groups(cx),
         }
     }
 

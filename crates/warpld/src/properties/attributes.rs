@@ -412,11 +412,13 @@ impl Propagation<'_, '_> {
         self.single_externs(entry);
     }
 
-    /// All undefined functions that any record names, the one met last first;
-    /// the kernel's own record stays if it names the same ones.
+    /// All undefined functions that any record names, the one met last first as the
+    /// files' attribute sections come; the kernel's own record stays if it names the
+    /// same ones.
     fn single_externs(&mut self, entry: FunctionId) {
         let cx = self.reader.cx;
-        let functions = &self.reader.merged.function_order;
+        let mut functions = self.reader.merged.function_order.clone();
+        functions.sort_by_key(|&f| self.reader.source(f));
         let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
         let mut list: Vec<SymbolId> = functions
             .iter()

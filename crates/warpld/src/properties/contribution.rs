@@ -2,7 +2,7 @@
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Content, Context, InputSection, Merged};
-use crate::object::{eiattr, words};
+use crate::object::{ObjectId, eiattr, words};
 use crate::resolve::SymbolId;
 use cubin::consts::shf;
 use cubin::info;
@@ -116,6 +116,11 @@ impl<'o> Reader<'_, 'o> {
             Some(Content::Attributes(sources)) => sources,
             _ => &[],
         }
+    }
+
+    /// The file and section that the function's attributes come from.
+    pub fn source(&self, function: FunctionId) -> Option<(ObjectId, u32)> {
+        self.sources(function).first().map(|from| (from.object, from.section))
     }
 
     fn records(
