@@ -468,11 +468,10 @@ impl<'a> Relocator<'a, '_> {
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
             return Some(value);
         }
+        let shared = &self.layout.shared;
         match place.function {
-            Some(function) => self.layout.shared.dynamic_start.get(&function).copied(),
-            None if self.cx.config.shows_shared() => {
-                self.layout.shared.dynamic_symbols.get(&id).copied()
-            }
+            _ if self.cx.config.shows_shared() => shared.dynamic_symbols.get(&id).copied(),
+            Some(function) => shared.dynamic_start.get(&function).copied(),
             None => Some(u64::MAX),
         }
     }
