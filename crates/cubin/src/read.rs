@@ -3,7 +3,7 @@
 use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn};
 use crate::header::{Class, Header};
 use crate::raw;
-use crate::tables::{NameBudget, SymbolTable, read_relocs, read_segments, string_at};
+use crate::tables::{NameBudget, Relocs, SymbolTable, read_segments, string_at};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Index of a section in its file.
@@ -245,13 +245,31 @@ impl<'a> Cubin<'a> {
     pub fn symbols(&self) -> impl Iterator<Item = SymbolRef<'a>> + '_ {
         (0..self.symbol_count() as u32).filter_map(|i| self.symbol(i))
     }
+    /// The type of a symbol, without looking at its name.
+    pub fn symbol_kind(&self, index: u32) -> Option<SymbolType> {
+        let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;
+        Some(SymbolType(info & 15))
+    }
+    /// The symbols of some types in table order.
+    pub fn symbols_of(
+        &self,
+        wanted: impl Fn(SymbolType) -> bool,
+    ) -> impl Iterator<Item = SymbolRef<'a>> {
+        (0..self.symbol_count() as u32)
+            .filter(move |&i| self.symbol_kind(i).is_some_and(&wanted))
+            .filter_map(|i| self.symbol(i))
+    }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {
         self.symtab?.string(offset)
     }
     /// The relocations of a REL or RELA section.
     pub fn relocs(&self, section: &SectionRef<'a>) -> Result<Vec<Reloc>, ReadError> {
-        read_relocs(self.header.class, section)
+        Ok(self.reloc_table(section)?.iter().collect())
+    }
+    /// The relocations of a REL or RELA section, read as they are asked for.
+    pub fn reloc_table(&self, section: &SectionRef<'a>) -> Result<Relocs<'a>, ReadError> {
+        Relocs::read(self.header.class, section)
     }
     /// Reads another symbol table than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {

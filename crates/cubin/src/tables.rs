@@ -12,13 +12,13 @@ use zerocopy::little_endian::U32;
 /// The string that starts at `offset`; `None` if it has no end in the table.
 pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     let rest = table.get(offset as usize..)?;
-    let end = rest.iter().position(|&b| b == 0)?;
+    let end = memchr::memchr(0, rest)?;
     Some(&rest[..end])
 }
 
 /// A string table up to its last zero: every offset inside has a string.
 fn terminated(table: &[u8]) -> &[u8] {
-    let end = table.iter().rposition(|&b| b == 0).map_or(0, |last| last + 1);
+    let end = memchr::memrchr(0, table).map_or(0, |last| last + 1);
     &table[..end]
 }
 
@@ -161,6 +161,14 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// `st_info` and `st_other`, without looking at the name.
+    pub fn info_and_other(&self, index: u32) -> Option<(u8, u8)> {
+        Some(match self.entries {
+            Entries::Elf32(e) => e.get(index as usize).map(|s| (s.st_info, s.st_other))?,
+            Entries::Elf64(e) => e.get(index as usize).map(|s| (s.st_info, s.st_other))?,
+        })
+    }
+
     /// `st_shndx` as stored.
     pub fn raw_shndx(&self, index: u32) -> Option<u16> {
         Some(match self.entries {
@@ -193,45 +201,90 @@ fn extended_indices<'a>(
     }
 }
 
-pub(crate) fn read_relocs(class: Class, section: &SectionRef<'_>) -> Result<Vec<Reloc>, ReadError> {
-    let bad = |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
-    macro_rules! entries {
-        ($raw:ty, $convert:expr) => {
-            Ok(<[$raw]>::ref_from_bytes(section.data)
-                .map_err(|_| bad("sh_size", section.size))?
-                .iter()
-                .map($convert)
-                .collect())
-        };
+/// Relocations as the file has them.
+#[derive(Clone, Copy, Debug)]
+enum RawRelocs<'a> {
+    Rel32(&'a [raw::Rel32]),
+    Rela32(&'a [raw::Rela32]),
+    Rel64(&'a [raw::Rel64]),
+    Rela64(&'a [raw::Rela64]),
+}
+
+/// The relocations of a section, read as they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Relocs<'a>(RawRelocs<'a>);
+
+impl<'a> Relocs<'a> {
+    pub(crate) fn read(class: Class, section: &SectionRef<'a>) -> Result<Self, ReadError> {
+        let bad =
+            |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
+        let size = |_| bad("sh_size", section.size);
+        let data = section.data;
+        Ok(Self(match (class, section.entsize) {
+            (Class::Elf64, 24) => {
+                RawRelocs::Rela64(FromBytes::ref_from_bytes(data).map_err(|_| size(()))?)
+            }
+            (Class::Elf64, 16) => {
+                RawRelocs::Rel64(FromBytes::ref_from_bytes(data).map_err(|_| size(()))?)
+            }
+            (Class::Elf32, 12) => {
+                RawRelocs::Rela32(FromBytes::ref_from_bytes(data).map_err(|_| size(()))?)
+            }
+            (Class::Elf32, 8) => {
+                RawRelocs::Rel32(FromBytes::ref_from_bytes(data).map_err(|_| size(()))?)
+            }
+            (_, other) => return Err(bad("sh_entsize", other)),
+        }))
     }
-    let wide = |offset: u64, kind, symbol, addend| Reloc {
-        offset,
-        kind,
-        symbol: SymbolIndex(symbol),
-        addend,
-    };
-    let narrow = |offset: u32, info: u32, addend: Option<i32>| {
-        wide(offset.into(), info & 0xff, info >> 8, addend.map(i64::from))
-    };
-    match (class, section.entsize) {
-        (Class::Elf64, 24) => entries!(raw::Rela64, |r| wide(
-            r.r_offset.get(),
-            r.r_type.get(),
-            r.r_sym.get(),
-            Some(r.r_addend.get())
-        )),
-        (Class::Elf64, 16) => {
-            entries!(raw::Rel64, |r| wide(r.r_offset.get(), r.r_type.get(), r.r_sym.get(), None))
+
+    /// Number of relocations.
+    pub fn len(&self) -> usize {
+        match self.0 {
+            RawRelocs::Rel32(r) => r.len(),
+            RawRelocs::Rela32(r) => r.len(),
+            RawRelocs::Rel64(r) => r.len(),
+            RawRelocs::Rela64(r) => r.len(),
         }
-        (Class::Elf32, 12) => entries!(raw::Rela32, |r| narrow(
-            r.r_offset.get(),
-            r.r_info.get(),
-            Some(r.r_addend.get())
-        )),
-        (Class::Elf32, 8) => {
-            entries!(raw::Rel32, |r| narrow(r.r_offset.get(), r.r_info.get(), None))
-        }
-        (_, other) => Err(bad("sh_entsize", other)),
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The relocation with this number.
+    pub fn get(&self, index: usize) -> Option<Reloc> {
+        let wide = |offset: u64, kind, symbol, addend| Reloc {
+            offset,
+            kind,
+            symbol: SymbolIndex(symbol),
+            addend,
+        };
+        let narrow = |offset: u32, info: u32, addend: Option<i32>| {
+            wide(offset.into(), info & 0xff, info >> 8, addend.map(i64::from))
+        };
+        Some(match self.0 {
+            RawRelocs::Rela64(r) => {
+                let r = r.get(index)?;
+                wide(r.r_offset.get(), r.r_type.get(), r.r_sym.get(), Some(r.r_addend.get()))
+            }
+            RawRelocs::Rel64(r) => {
+                let r = r.get(index)?;
+                wide(r.r_offset.get(), r.r_type.get(), r.r_sym.get(), None)
+            }
+            RawRelocs::Rela32(r) => {
+                let r = r.get(index)?;
+                narrow(r.r_offset.get(), r.r_info.get(), Some(r.r_addend.get()))
+            }
+            RawRelocs::Rel32(r) => {
+                let r = r.get(index)?;
+                narrow(r.r_offset.get(), r.r_info.get(), None)
+            }
+        })
+    }
+
+    /// All relocations in order.
+    pub fn iter(self) -> impl Iterator<Item = Reloc> + use<'a> {
+        (0..self.len()).filter_map(move |i| self.get(i))
     }
 }
 

@@ -73,7 +73,8 @@ impl Scan<'_, '_> {
                     self.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
                 self.graph.function(id).filter(|&f| selected && self.reach.is_live(f))
             });
-            for reloc in input.cubin.relocs(section).unwrap_or_default() {
+            let relocs = input.cubin.reloc_table(section);
+            for reloc in relocs.into_iter().flat_map(|relocs| relocs.iter()) {
                 if shared.get(reloc.symbol.0 as usize) == Some(&true)
                     && let Some(id) = self.resolution.id(object, reloc.symbol.0)
                     && found.last() != Some(&(id, function))

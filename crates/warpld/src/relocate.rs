@@ -86,11 +86,11 @@ pub struct Source {
 pub struct SectionRelocs {
     /// Entries of the output relocation section.
     pub kept: Vec<OutReloc>,
-    /// Where the kept ones come from, in the same order.
+    /// Where the kept ones come from, in the same order (Mercury only).
     pub kept_from: Vec<Source>,
     /// Changes of the target section.
     pub patches: Vec<Patch>,
-    /// Where the patches come from, in the same order.
+    /// Where the patches come from, in the same order (Mercury only).
     pub patched_from: Vec<Source>,
     /// Applied relocations and where they come from, for `--preserve-relocs`.
     pub resolved: Vec<(Source, OutReloc)>,
@@ -99,10 +99,28 @@ pub struct SectionRelocs {
 /// Outcome of all relocations, by output relocation section.
 #[derive(Debug)]
 pub struct Relocated {
-    /// Indexed like `Merged::sections`; empty for other sections.
-    pub sections: Vec<SectionRelocs>,
+    /// In creation order of the relocation sections.
+    lists: Vec<SectionRelocs>,
+    /// By output section: the number of its list.
+    list_of: Vec<u32>,
     /// Whether a kept relocation refers to the symbol.
     pub used: Vec<bool>,
+}
+
+impl Relocated {
+    /// What became of the relocations of an output relocation section; nothing
+    /// for others.
+    pub fn of(&self, section: SectionId) -> &SectionRelocs {
+        static NOTHING: SectionRelocs = SectionRelocs {
+            kept: Vec::new(),
+            kept_from: Vec::new(),
+            patches: Vec::new(),
+            patched_from: Vec::new(),
+            resolved: Vec::new(),
+        };
+        let list = self.list_of.get(section.0 as usize);
+        list.and_then(|&list| self.lists.get(list as usize)).unwrap_or(&NOTHING)
+    }
 }
 
 /// Decides about every relocation of every input.
@@ -113,29 +131,29 @@ pub fn relocate(
     diags: &mut Diagnostics,
 ) -> Relocated {
     let relocator = Relocator { cx, merged, layout };
-    let results: Vec<Result<SectionRelocs, Diagnostic>> = merged
-        .sections
-        .par_iter()
-        .map(|section| match &section.content {
-            Content::Relocs(target, sources) => relocator.section(*target, sources),
-            _ => Ok(SectionRelocs::default()),
-        })
-        .collect();
-    let mut out = Relocated {
-        sections: Vec::with_capacity(results.len()),
-        used: vec![false; merged.symbols.len()],
-    };
+    let mut list_of = vec![u32::MAX; merged.sections.len()];
+    let mut sections = Vec::new();
+    for (i, section) in merged.sections.iter().enumerate() {
+        if let Content::Relocs(target, sources) = &section.content {
+            list_of[i] = sections.len() as u32;
+            sections.push((*target, &sources[..]));
+        }
+    }
+    let results: Vec<Result<SectionRelocs, Diagnostic>> =
+        sections.par_iter().map(|(target, from)| relocator.section(*target, from)).collect();
+    let mut lists = Vec::with_capacity(results.len());
+    let mut used = vec![false; merged.symbols.len()];
     for result in results {
         let relocs = result.unwrap_or_else(|error| {
             diags.push(error);
             SectionRelocs::default()
         });
         for reloc in &relocs.kept {
-            out.used[reloc.symbol.0 as usize] = true;
+            used[reloc.symbol.0 as usize] = true;
         }
-        out.sections.push(relocs);
+        lists.push(relocs);
     }
-    out
+    Relocated { lists, list_of, used }
 }
 
 struct Relocator<'a, 'o> {
@@ -193,10 +211,11 @@ impl<'a> Relocator<'a, '_> {
         let Some(base) = self.base(place, section.info, target) else { return Ok(()) };
         let size = input.reloc_limit(section.info);
         let lost = lost_data(self.cx, place.object, place.target_name, section.info);
-        let relocs =
-            input.cubin.relocs(section).map_err(|e| self.error(place, "bad-relocation", &e))?;
-        for (index, reloc) in relocs.into_iter().enumerate() {
+        let relocs = input.cubin.reloc_table(section);
+        let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
+        for (index, reloc) in relocs.iter().enumerate() {
             let source = Source { from: place.from, index: index as u32 };
+            let traced = self.cx.flavour.is_mercury().then_some(source);
             let known = input
                 .reloc_type(reloc.kind)
                 .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
@@ -220,19 +239,19 @@ impl<'a> Relocator<'a, '_> {
             match action {
                 Action::Drop => {}
                 Action::Clear => {
-                    out.patched_from.push(source);
+                    out.patched_from.extend(traced);
                     let (kind, value, bank) = (reloc.kind, 0, 0);
                     out.patches.push(Patch { offset, kind, value, bank, adds: false })
                 }
                 Action::Keep { kind, symbol } => {
-                    out.kept_from.push(source);
+                    out.kept_from.extend(traced);
                     out.kept.push(OutReloc { offset, kind, symbol, addend });
                 }
                 Action::Apply { value, bank, symbol } => {
                     let addend = reloc.addend.unwrap_or(0);
                     let value = value.wrapping_add(addend as u64);
                     let (kind, adds) = (reloc.kind, reloc.addend.is_none());
-                    out.patched_from.push(source);
+                    out.patched_from.extend(traced);
                     out.patches.push(Patch { offset, kind, value, bank, adds });
                     if self.is_preserved(place, &reloc)
                         && let Some(symbol) = symbol
@@ -302,7 +321,7 @@ impl<'a> Relocator<'a, '_> {
 
     fn is_section_relative(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
         let input = &self.cx.objects[place.object.0 as usize].cubin;
-        input.symbol(reloc.symbol.0).is_some_and(|s| s.kind() == SymbolType::SECTION)
+        input.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
     fn section_symbol(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, reloc: &Reloc) -> Action {

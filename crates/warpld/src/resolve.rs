@@ -145,7 +145,8 @@ pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Re
 
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
-    names: HashTable<SymbolId>,
+    /// With the hashes of the names, which are cold when the table grows.
+    names: HashTable<(u64, SymbolId)>,
     hasher: foldhash::fast::FixedState,
     prototypes: HashMap<SymbolId, (&'a [u8], ObjectId), foldhash::fast::FixedState>,
     out: Resolution<'a>,
@@ -155,13 +156,12 @@ struct Resolver<'a, 'o> {
 impl<'a> Resolver<'a, '_> {
     fn object(&mut self, id: ObjectId, object: &Object<'a>) {
         self.out.ids.push(vec![NO_SYMBOL; object.cubin.symbol_count()]);
-        for symbol in object.cubin.symbols() {
-            if symbol.kind() == SymbolType::FUNC {
-                self.symbol(id, &symbol);
-            }
+        for symbol in object.cubin.symbols_of(|kind| kind == SymbolType::FUNC) {
+            self.symbol(id, &symbol);
         }
-        for symbol in object.cubin.symbols() {
-            if takes_part(&symbol) && symbol.kind() != SymbolType::FUNC {
+        let data = |kind| kind != SymbolType::FUNC && kind != SymbolType::SECTION;
+        for symbol in object.cubin.symbols_of(data) {
+            if takes_part(&symbol) {
                 self.symbol(id, &symbol);
             }
         }
@@ -179,18 +179,17 @@ impl<'a> Resolver<'a, '_> {
         } else {
             let hash = self.hasher.hash_one(symbol.name);
             let symbols = &self.out.symbols;
-            let found =
-                self.names.find(hash, |id| symbols[id.0 as usize].name == symbol.name).copied();
-            match found {
-                Some(id) => {
+            let same = |&(other, id): &(u64, SymbolId)| {
+                other == hash && symbols[id.0 as usize].name == symbol.name
+            };
+            match self.names.find(hash, same).copied() {
+                Some((_, id)) => {
                     self.merge(id, at, symbol);
                     id
                 }
                 None => {
                     let id = self.create(at, symbol);
-                    let (symbols, hasher) = (&self.out.symbols, &self.hasher);
-                    self.names
-                        .insert_unique(hash, id, |id| hasher.hash_one(symbols[id.0 as usize].name));
+                    self.names.insert_unique(hash, (hash, id), |&(hash, _)| hash);
                     id
                 }
             }

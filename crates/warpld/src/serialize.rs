@@ -109,7 +109,7 @@ pub fn serialize(
             if sections.start == 0 {
                 header(parts, plan, out);
             }
-            write_sections(parts, &plan.sections[sections.clone()], ranges[piece].start, out)
+            write_sections(parts, plan, sections.clone(), ranges[piece].start, out)
         }
         Piece::Headers(sections) => {
             section_headers(plan, sections.clone(), out);
@@ -209,14 +209,19 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
 
 fn write_sections(
     parts: Parts<'_, '_>,
-    sections: &[FinalSection],
+    plan: &Plan,
+    sections: Range<usize>,
     start: u64,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    for section in sections.iter().filter(|section| has_bytes(section)) {
+    for section in plan.sections[sections].iter().filter(|section| has_bytes(section)) {
         let at = (section.header.sh_offset.get() - start) as usize;
         let size = section.header.sh_size.get() as usize;
-        write_section(parts, section, &mut out[at..at + size])?;
+        let place = &mut out[at..at + size];
+        match plan.contents.get(section.id) {
+            Some(bytes) => place.copy_from_slice(bytes),
+            None => write_section(parts, section, place)?,
+        }
     }
     Ok(())
 }
@@ -226,10 +231,6 @@ fn write_section(
     section: &FinalSection,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    if let Some(bytes) = &section.bytes {
-        out.copy_from_slice(bytes);
-        return Ok(());
-    }
     for chunk in parts.layout.chunks(parts.merged, section.id) {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -241,7 +242,7 @@ fn write_section(
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
     for relocs in [merged.rel, merged.rela].into_iter().flatten() {
-        for patch in &parts.relocated.sections[relocs.0 as usize].patches {
+        for patch in &parts.relocated.of(relocs).patches {
             apply(patch, out)?;
         }
     }

@@ -12,7 +12,9 @@ use crate::relocate::Relocated;
 use cubin::SectionType;
 use cubin::consts::shf;
 use cubin::raw::{Phdr64, Shdr64};
+use rayon::prelude::*;
 pub use symbols::Numbering;
+pub use tables::Contents;
 
 /// Everything `finalize` consults.
 #[derive(Clone, Copy)]
@@ -36,8 +38,6 @@ pub struct FinalSection {
     pub id: SectionId,
     /// Its header.
     pub header: Shdr64,
-    /// Bytes written by the linker; chunks are copied from the inputs.
-    pub bytes: Option<Vec<u8>>,
 }
 
 /// The file, planned to the last byte.
@@ -55,13 +55,15 @@ pub struct Plan {
     pub flags: u32,
     /// Symbol numbers.
     pub numbering: Numbering,
+    /// Bytes written by the linker; chunks are copied from the inputs.
+    pub contents: Contents,
 }
 
 /// Plans the file.
 pub fn finalize(parts: Parts<'_, '_>) -> Plan {
     let merged = parts.merged;
-    let exists: Vec<bool> =
-        (0..merged.sections.len()).map(|i| exists(parts, SectionId(i as u32))).collect();
+    let ids = (0..merged.sections.len() as u32).into_par_iter().map(SectionId);
+    let exists: Vec<bool> = ids.map(|id| exists(parts, id)).collect();
     let numbering = symbols::number(parts, &exists);
     let mut contents = tables::contents(parts, &numbering, &exists);
     let order = order(parts, &contents, &exists);
@@ -71,10 +73,10 @@ pub fn finalize(parts: Parts<'_, '_>) -> Plan {
     }
     tables::symbol_table(parts, &numbering, &index_of, &mut contents);
     let sections: Vec<FinalSection> = order
-        .iter()
-        .map(|&id| final_section(parts, id, &numbering, &index_of, &mut contents))
+        .par_iter()
+        .map(|&id| final_section(parts, id, &numbering, &index_of, &contents))
         .collect();
-    place(parts, sections, &index_of, numbering)
+    Plan { contents, ..place(parts, sections, &index_of, numbering) }
 }
 
 /// Whether a section that is not made of attribute records remains.
@@ -84,7 +86,7 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
-        Content::Relocs(..) => !parts.relocated.sections[id.0 as usize].kept.is_empty(),
+        Content::Relocs(..) => !parts.relocated.of(id).kept.is_empty(),
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains(bank),
         Content::Chunks(_) => {
@@ -123,23 +125,21 @@ pub(crate) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(
-    parts: Parts<'_, '_>,
-    contents: &[Option<Vec<u8>>],
-    exists: &[bool],
-) -> Vec<SectionId> {
+pub(crate) fn order(parts: Parts<'_, '_>, contents: &Contents, exists: &[bool]) -> Vec<SectionId> {
     let merged = parts.merged;
     let empty_info = |i: usize| {
         matches!(merged.sections[i].content, Content::Attributes(_))
-            && contents[i].as_ref().is_none_or(|b| b.is_empty())
+            && contents.get(SectionId(i as u32)).is_none_or(<[u8]>::is_empty)
     };
-    let mut order: Vec<SectionId> = (0..merged.sections.len())
-        .filter(|&i| exists[i] && !empty_info(i))
-        .map(|i| SectionId(i as u32))
-        .collect();
-    order.sort_by_key(|&id| bucket(merged, id));
-    order
+    let mut buckets: [Vec<SectionId>; BUCKETS] = Default::default();
+    for i in (0..merged.sections.len()).filter(|&i| exists[i] && !empty_info(i)) {
+        let id = SectionId(i as u32);
+        buckets[bucket(merged, id) as usize].push(id);
+    }
+    buckets.concat()
 }
+
+const BUCKETS: usize = 8;
 
 pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u32 {
     let s = merged.section(id);
@@ -160,11 +160,10 @@ fn final_section(
     id: SectionId,
     numbering: &Numbering,
     index_of: &[u32],
-    contents: &mut [Option<Vec<u8>>],
+    contents: &Contents,
 ) -> FinalSection {
     let section = parts.merged.section(id);
-    let bytes = contents[id.0 as usize].take();
-    let (size, align) = match &bytes {
+    let (size, align) = match contents.get(id) {
         Some(bytes) => (bytes.len() as u64, section.align),
         None => extent(parts, id),
     };
@@ -183,7 +182,6 @@ fn final_section(
             sh_addralign: align.into(),
             sh_entsize: section.entsize.into(),
         },
-        bytes,
     }
 }
 
@@ -215,7 +213,8 @@ fn place(
         .position(|s| s.content == Content::Synthetic(Synthetic::VersionNote));
     let note = note.map_or(0, |i| index_of[i]).min(0xff);
     let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
-    Plan { sections, segments, section_headers, size, flags, numbering }
+    let contents = Contents::default();
+    Plan { sections, segments, section_headers, size, flags, numbering, contents }
 }
 
 fn is_nobits(header: &Shdr64) -> bool {

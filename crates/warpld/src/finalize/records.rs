@@ -12,33 +12,34 @@ use cubin::info;
 const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
 const SVAL: u8 = 4;
 
-/// The bytes of an attribute section.
+/// Appends the bytes of an attribute section.
 pub fn build(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
     id: SectionId,
     sources: &[InputSection],
-) -> Vec<u8> {
+    out: &mut Vec<u8>,
+) {
     let function = parts.merged.section(id).function;
     let function = function.and_then(|f| parts.cx.graph.function(f));
     let changes = function.and_then(|f| parts.properties.attributes.get(&f));
     let writer = Writer { parts, numbering, changes, module: function.is_none() };
-    let mut out = Vec::new();
+    let mut records = Vec::new();
     for &from in sources.iter().rev() {
         let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
         let data = section.map_or(&[][..], |s| s.data);
-        let records: Vec<info::Record<'_>> = info::records(data).map_while(Result::ok).collect();
+        records.clear();
+        records.extend(info::records(data).map_while(Result::ok));
         for record in records.iter().rev() {
-            writer.input_record(from, record, &mut out);
+            writer.input_record(from, record, out);
         }
     }
     for record in changes.map_or(&[][..], |c| &c.tail) {
-        writer.record(record, &mut out);
+        writer.record(record, out);
     }
     if writer.module && !parts.cx.config.relocatable {
-        writer.minimum_stacks(&mut out);
+        writer.minimum_stacks(out);
     }
-    out
 }
 
 struct Writer<'a, 'o> {

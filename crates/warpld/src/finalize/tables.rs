@@ -22,39 +22,73 @@ const SYMTAB: u32 = 3;
 /// The toolkit whose format we write: CUDA 13.0.
 const TOOLKIT: u32 = 130;
 
+/// The bytes of the sections that the linker writes. Many are tiny, so they lie
+/// in a few blocks.
+#[derive(Debug, Default)]
+pub struct Contents {
+    blocks: Vec<Vec<u8>>,
+    /// By section, where it has bytes.
+    places: Vec<Option<(u32, std::ops::Range<u32>)>>,
+}
+
+impl Contents {
+    /// The bytes of a section that the linker writes.
+    pub fn get(&self, section: SectionId) -> Option<&[u8]> {
+        let (block, range) = self.places[section.0 as usize].as_ref()?;
+        Some(&self.blocks[*block as usize][range.start as usize..range.end as usize])
+    }
+
+    fn set(&mut self, section: SectionId, bytes: Vec<u8>) {
+        let place = (self.blocks.len() as u32, 0..bytes.len() as u32);
+        self.places[section.0 as usize] = Some(place);
+        self.blocks.push(bytes);
+    }
+}
+
 /// Bytes of all sections the linker writes, except the symbol table.
-pub fn contents(
-    parts: Parts<'_, '_>,
-    numbering: &Numbering,
-    exists: &[bool],
-) -> Vec<Option<Vec<u8>>> {
-    (0..parts.merged.sections.len())
+pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) -> Contents {
+    const SECTIONS_PER_BLOCK: usize = 1024;
+    let count = parts.merged.sections.len();
+    let block = |first: usize| {
+        let mut bytes = Vec::new();
+        let mut ranges = Vec::with_capacity(SECTIONS_PER_BLOCK);
+        for (i, exists) in exists.iter().enumerate().skip(first).take(SECTIONS_PER_BLOCK) {
+            let start = bytes.len() as u32;
+            let made = *exists && content(parts, numbering, SectionId(i as u32), &mut bytes);
+            ranges.push(made.then_some(start..bytes.len() as u32));
+        }
+        (bytes, ranges)
+    };
+    let made: Vec<_> = (0..count.div_ceil(SECTIONS_PER_BLOCK))
         .into_par_iter()
-        .map(|i| {
-            let id = SectionId(i as u32);
-            if !exists[i] {
-                return None;
-            }
-            match &parts.merged.section(id).content {
-                Content::Chunks(_) => None,
-                Content::Attributes(sources) => Some(records::build(parts, numbering, id, sources)),
-                Content::Relocs(..) => {
-                    let relocs = &parts.relocated.sections[i].kept;
-                    let rela = parts.merged.section(id).kind == SectionType::RELA;
-                    Some(relocations(relocs, rela, numbering))
-                }
-                Content::ResolvedRelocs(_) => {
-                    let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
-                    Some(relocations(&list, true, numbering))
-                }
-                Content::ImageRelocs(_) => {
-                    let rela = parts.merged.section(id).kind == SectionType::RELA;
-                    Some(relocations(&image_relocs(parts), rela, numbering))
-                }
-                Content::Synthetic(what) => Some(synthetic(parts, numbering, *what)),
-            }
-        })
-        .collect()
+        .map(|i| block(i * SECTIONS_PER_BLOCK))
+        .collect();
+    let mut out =
+        Contents { blocks: Vec::with_capacity(made.len()), places: Vec::with_capacity(count) };
+    for (bytes, ranges) in made {
+        let number = out.blocks.len() as u32;
+        out.places.extend(ranges.into_iter().map(|range| range.map(|range| (number, range))));
+        out.blocks.push(bytes);
+    }
+    out
+}
+
+/// Appends the bytes of a section; whether it is one that the linker writes.
+fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut Vec<u8>) -> bool {
+    let section = parts.merged.section(id);
+    let rela = section.kind == SectionType::RELA;
+    match &section.content {
+        Content::Chunks(_) => return false,
+        Content::Attributes(sources) => records::build(parts, numbering, id, sources, out),
+        Content::Relocs(..) => relocations(&parts.relocated.of(id).kept, rela, numbering, out),
+        Content::ResolvedRelocs(_) => {
+            let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
+            relocations(&list, true, numbering, out);
+        }
+        Content::ImageRelocs(_) => relocations(&image_relocs(parts), rela, numbering, out),
+        Content::Synthetic(what) => out.append(&mut synthetic(parts, numbering, *what)),
+    }
+    true
 }
 
 fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Vec<u8> {
@@ -82,9 +116,9 @@ fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
     out
 }
 
-fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering) -> Vec<u8> {
+fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut Vec<u8>) {
     let number = |r: &OutReloc| numbering.index[r.symbol.0 as usize].into();
-    let mut out = Vec::with_capacity(relocs.len() * 24);
+    out.reserve(relocs.len() * 24);
     for r in relocs {
         if rela {
             let record = Rela64 {
@@ -100,7 +134,6 @@ fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering) -> Vec<u8
             out.extend_from_slice(record.as_bytes());
         }
     }
-    out
 }
 
 /// Applied relocations of a `.nv.resolvedrela` section's target.
@@ -112,7 +145,7 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
     let mut all: Vec<_> = [target.rel, target.rela]
         .into_iter()
         .flatten()
-        .flat_map(|r| &parts.relocated.sections[r.0 as usize].resolved)
+        .flat_map(|r| &parts.relocated.of(r).resolved)
         .collect();
     // Both kinds share one list, built by prepending in input order.
     all.sort_by_key(|(source, _)| (source.from.object, source.from.section));
@@ -149,7 +182,7 @@ pub fn symbol_table(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
     index_of: &[u32],
-    contents: &mut [Option<Vec<u8>>],
+    contents: &mut Contents,
 ) {
     let merged = parts.merged;
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
@@ -172,7 +205,7 @@ pub fn symbol_table(
     let mut fill = |what, bytes| {
         let content = Content::Synthetic(what);
         if let Some(i) = merged.sections.iter().position(|s| s.content == content) {
-            contents[i] = Some(bytes);
+            contents.set(SectionId(i as u32), bytes);
         }
     };
     fill(Synthetic::Symbols, table);

@@ -101,7 +101,7 @@ fn patch_items(
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let Some(relocs) = both.parts.merged.section(id).rela else { return Ok(()) };
-    let relocs = &both.parts.relocated.sections[relocs.0 as usize];
+    let relocs = both.parts.relocated.of(relocs);
     if relocs.patches.is_empty() {
         return Ok(());
     }

@@ -126,7 +126,7 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     }
     let section = parts.merged.section(id);
     for relocs in section.rela.into_iter().chain(section.rel) {
-        for patch in &parts.relocated.sections[relocs.0 as usize].patches {
+        for patch in &parts.relocated.of(relocs).patches {
             apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
     }
@@ -185,7 +185,7 @@ pub fn patch_machine(
 ) -> Result<(), Diagnostic> {
     let merged = both.parts.merged;
     let Some(relocs) = merged.section(id).rela else { return Ok(()) };
-    let relocs = &both.parts.relocated.sections[relocs.0 as usize];
+    let relocs = both.parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
@@ -270,7 +270,7 @@ fn apply(
 
 /// Relocations that stay, on the machine-code side.
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let relocs = &both.parts.relocated.sections[id.0 as usize];
+    let relocs = both.parts.relocated.of(id);
     let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
     let mut out = machine_records(both, list)?;
     let target = match both.parts.merged.section(id).content {

@@ -136,7 +136,7 @@ fn machine_section<'a>(
         align: section.align,
         entsize: section.entsize,
     };
-    let made = || shape.contents[id.0 as usize].clone().unwrap_or_default();
+    let made = || shape.contents.get(id).unwrap_or_default().to_vec();
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => {
             FileSection { gap: GAP_AFTER_NAMES, ..head.bytes(names.section_names.clone()) }
@@ -196,7 +196,7 @@ fn mercury_section<'a>(
         entsize: section.entsize,
     };
     let symtab = shape.mercury_symtab;
-    let made = || shape.contents[id.0 as usize].clone().unwrap_or_default();
+    let made = || shape.contents.get(id).unwrap_or_default().to_vec();
     Ok(match &section.content {
         Content::Attributes(_) => {
             let kind = SectionType::CUDA_MERCURY_INFO.0;

@@ -102,7 +102,7 @@ fn alive(parts: Parts<'_, '_>, id: SectionId, numbering: &Numbering) -> Result<A
     let mut out = Alive::default();
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
     let mut pairs = PairCache::default();
-    let relocs = &parts.relocated.sections[relocs.0 as usize];
+    let relocs = parts.relocated.of(relocs);
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
         if let Some((_, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
             let symbol = numbering.index[kept.symbol.0 as usize];

@@ -1,5 +1,6 @@
 //! Which sections the two halves have, and their numbers.
 
+use crate::finalize::Contents;
 use crate::finalize::{self, Numbering, Parts, symbols, tables};
 use crate::merge::{Content, SectionId};
 use crate::resolve::SymbolId;
@@ -24,7 +25,7 @@ pub struct Shape {
     /// Symbol numbers of both tables.
     pub numbering: Numbering,
     /// Tables of the Mercury side, by section.
-    pub contents: Vec<Option<Vec<u8>>>,
+    pub contents: Contents,
     /// Sections of the machine-code side in file order.
     pub machine: Vec<SectionId>,
     /// Parameter banks, which follow them.

@@ -13,10 +13,8 @@ use smallvec::SmallVec;
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn data(&mut self, object: ObjectId) {
         let cx = self.cx;
-        for symbol in cx.objects[object.0 as usize].cubin.symbols() {
-            if symbol.kind() == SymbolType::FUNC {
-                continue;
-            }
+        let data = |kind| kind != SymbolType::FUNC && kind != SymbolType::SECTION;
+        for symbol in cx.objects[object.0 as usize].cubin.symbols_of(data) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let at = Sighting { object, symbol: symbol.index.0 };
             let defined = !symbol.is_undefined() && !symbol.is_common();
@@ -252,8 +250,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             let name = self.out.section_names.add([input.name, b""]) + 1;
             self.out.section_names.add([prefix, input.name]);
             self.out.names.add([prefix, input.name]);
-            self.out.names.add([input.name, b""]);
-            let bank = self.create_named(name, new);
+            let symbol_name = self.out.names.add([input.name, b""]) + 1;
+            let bank = self.create_named(name, symbol_name, new);
             self.image_relocs(bank, id, input.name);
             bank
         } else {

@@ -13,10 +13,8 @@ use smallvec::SmallVec;
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn functions(&mut self, object: ObjectId) {
         let cx = self.cx;
-        for symbol in cx.objects[object.0 as usize].cubin.symbols() {
-            if symbol.kind() != SymbolType::FUNC {
-                continue;
-            }
+        let cubin = &cx.objects[object.0 as usize].cubin;
+        for symbol in cubin.symbols_of(|kind| kind == SymbolType::FUNC) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let Some(function) = cx.graph.function(id) else { continue };
             let at = Sighting { object, symbol: symbol.index.0 };

@@ -179,18 +179,18 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn create(&mut self, new: NewSection<'_>) -> SectionId {
-        self.out.names.add(new.name);
-        let name = self.out.section_names.add(new.name) + 1;
-        self.create_named(name, new)
+        let hash = self.out.names.hash(new.name);
+        let symbol_name = self.out.names.add_hashed(new.name, hash) + 1;
+        let name = self.out.section_names.add_hashed(new.name, hash) + 1;
+        self.create_named(name, symbol_name, new)
     }
 
-    fn create_named(&mut self, name: u32, new: NewSection<'_>) -> SectionId {
+    fn create_named(&mut self, name: u32, symbol_name: u32, new: NewSection<'_>) -> SectionId {
         let id = SectionId(self.out.sections.len() as u32);
         self.out.creation_index += 1;
-        let symbol = new.has_symbol.then(|| {
-            let name = self.out.names.add(new.name) + 1;
-            self.push_symbol(name, List::Local, Meaning::Section(id))
-        });
+        let symbol = new
+            .has_symbol
+            .then(|| self.push_symbol(symbol_name, List::Local, Meaning::Section(id)));
         self.out.sections.push(Section {
             name,
             creation_index: self.out.creation_index,

@@ -134,8 +134,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             constant: matches!(name, b".nv.constant3" | b".nv.constant.user"),
             weak_sensitive: is_weak_sensitive_debug(name),
         };
-        let relocs = self.cx.objects[object.0 as usize].cubin.relocs(input).unwrap_or_default();
-        let mut counted = relocs.iter().filter(|r| self.counts(&place, r.offset, r.symbol.0));
+        let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
+        let relocs = relocs.into_iter().flat_map(|relocs| relocs.iter());
+        let mut counted = relocs.filter(|r| self.counts(&place, r.offset, r.symbol.0));
         let any = counted.next().is_some();
         (any, counted.any(|r| r.addend == Some(0)))
     }

@@ -2,6 +2,7 @@
 //! sorted, suffixes are not merged.
 
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 use std::hash::BuildHasher;
 
 /// One run of strings. Offsets are relative to the run.
@@ -27,16 +28,32 @@ impl Default for StringRun {
 impl StringRun {
     /// Adds the concatenation of `parts`; the offset of the one entry it has.
     pub fn add(&mut self, parts: [&[u8]; 2]) -> u32 {
+        self.add_hashed(parts, self.hash(parts))
+    }
+
+    /// The hash of a concatenation, the same in every run.
+    pub fn hash(&self, parts: [&[u8]; 2]) -> u32 {
+        // As a rule one part is a prefix of few kinds; where the border lies must
+        // not matter, so that the whole is hashed.
+        if parts[1].is_empty() {
+            return self.hasher.hash_one(parts[0]) as u32;
+        }
+        let mut whole: SmallVec<[u8; 256]> = SmallVec::new();
+        whole.extend_from_slice(parts[0]);
+        whole.extend_from_slice(parts[1]);
+        self.hasher.hash_one(&whole[..]) as u32
+    }
+
+    /// [`StringRun::add`] for a text whose hash is known.
+    pub fn add_hashed(&mut self, parts: [&[u8]; 2], half: u32) -> u32 {
+        let bytes = &self.bytes;
+        let same = |&(other, at): &(u32, u32)| other == half && entry_is(bytes, at, parts);
+        if let Some(&(_, found)) = self.index.find(spread(half), same) {
+            return found;
+        }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(parts[0]);
         self.bytes.extend_from_slice(parts[1]);
-        let (known, new) = self.bytes.split_at(start);
-        let half = self.hasher.hash_one(new) as u32;
-        let same = |&(other, at): &(u32, u32)| other == half && entry_is(known, at, new);
-        if let Some(&(_, found)) = self.index.find(spread(half), same) {
-            self.bytes.truncate(start);
-            return found;
-        }
         self.bytes.push(0);
         self.index.insert_unique(spread(half), (half, start as u32), |&(half, _)| spread(half));
         start as u32
@@ -64,9 +81,10 @@ fn entry(bytes: &[u8], at: u32) -> &[u8] {
     &rest[..end]
 }
 
-fn entry_is(bytes: &[u8], at: u32, text: &[u8]) -> bool {
-    let rest = &bytes[at as usize..];
-    rest.len() > text.len() && rest[text.len()] == 0 && rest.starts_with(text)
+fn entry_is(bytes: &[u8], at: u32, [first, second]: [&[u8]; 2]) -> bool {
+    let rest = bytes[at as usize..].strip_prefix(first);
+    let rest = rest.and_then(|rest| rest.strip_prefix(second));
+    rest.is_some_and(|rest| rest.first() == Some(&0))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::merge::{Context, Merged};
 use crate::object::eiattr;
 use crate::resolve::SymbolId;
 use hashbrown::HashSet;
+use rayon::prelude::*;
 
 /// A function that names an external one, and where.
 type Mention = (FunctionId, Place);
@@ -74,6 +75,7 @@ pub fn propagate(
 ) -> Map<FunctionId, Changes> {
     let reader = Reader { cx, merged };
     let own = (0..cx.graph.len() as u32)
+        .into_par_iter()
         .map(|f| match cx.reach.is_live(FunctionId(f)) {
             true => reader.contribution(FunctionId(f)),
             false => Contribution::default(),
@@ -268,7 +270,7 @@ impl Propagation<'_, '_> {
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
         let mut users: Map<SymbolId, Vec<Mention>> = Map::default();
         for &function in &self.reader.merged.function_order {
-            if self.is_entry(function) {
+            if self.is_entry(function) || self.own(function).externs.is_none() {
                 continue;
             }
             for (i, (key, id)) in self.reader.externs(function).into_iter().enumerate() {

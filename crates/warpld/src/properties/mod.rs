@@ -15,6 +15,7 @@ use crate::merge::{Context, Merged};
 use crate::object::eiattr;
 use crate::resolve::{SymbolId, text};
 use hashbrown::HashMap;
+use rayon::prelude::*;
 
 /// Code of the message about a callee that exceeds a kernel's bound.
 pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
@@ -81,6 +82,8 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
 
 fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
     let graph = reader.cx.graph.successors();
+    let nodes = (0..graph.len() as u32).into_par_iter();
+    let alone: Vec<Depth> = nodes.map(|node| own_depth(reader, node)).collect();
     let mut depth = vec![Depth::default(); graph.len()];
     for component in 0..components.len() {
         let members = components.members(component);
@@ -102,7 +105,7 @@ fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
         }
         let (mut frame, mut crs) = (0, 0);
         for &node in members {
-            let own = own_depth(reader, node);
+            let own = alone[node as usize];
             if own.registers >= joint.registers {
                 (joint.registers, joint.heaviest) = (own.registers, node);
             }
