@@ -427,7 +427,7 @@ impl<'a> Relocator<'a, '_> {
             }
             if is_shared(symbol) {
                 let instance = place.function.and_then(|f| self.merged.instances.get(&f));
-                if symbol.is_undefined() && instance.is_some() {
+                if is_dynamic_array(symbol) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Uses of dynamic arrays in code are recorded only with -g.
