@@ -8,9 +8,14 @@
 
 mod compatibility;
 mod config;
+mod edits;
 mod emission;
 mod fastpath;
+pub mod frame_moves;
+mod instruction;
+pub mod line_rows;
 mod mode;
+mod moves;
 mod result;
 mod selfcheck;
 mod tkinfo;
@@ -21,7 +26,9 @@ pub use compatibility::{
     can_finalize, can_finalize_with_mask, capability_bit, declared_targets, remapped,
 };
 pub use config::{BinaryKind, Fastpath, FinalizerConfig};
+pub use edits::{Edited, Purpose, edit};
 pub use mode::Mode;
+pub use moves::Moves;
 pub use result::{FinalizerError, Mismatch};
 pub use selfcheck::{compare, self_check};
 pub use tkinfo::{EarlierLinker, earlier_linker};

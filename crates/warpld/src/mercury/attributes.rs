@@ -1,6 +1,7 @@
 //! `.nv.info.F` of the machine-code side, made from the Mercury side's.
 
 use super::Both;
+use super::edited::move_attribute;
 use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
 use cubin::info::{self, Record};
@@ -25,13 +26,18 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
         return mercury.to_vec();
     }
     let translation = translation(both, id);
+    let moves = both.code_of(id).and_then(|text| both.edited.get(&text)).map(|e| &e.moves);
     let mut out = Vec::with_capacity(mercury.len());
     for record in info::records(mercury).map_while(Result::ok) {
         if record.code == FINALIZER_OPTIONS {
             continue;
         }
         let moved = translation.moved.get(&(record.code, record.payload)).copied();
-        write(&record, moved.unwrap_or(record.payload), &mut out);
+        let mut payload = moved.unwrap_or(record.payload).to_vec();
+        if let Some(moves) = moves {
+            move_attribute(record.code, &mut payload, moves);
+        }
+        write(&record, &payload, &mut out);
     }
     let bank =
         both.shape.banks.iter().find(|b| Some(b.kernel) == both.parts.merged.section(id).function);
@@ -45,6 +51,15 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
         write(record, &payload, &mut out);
     }
     out
+}
+
+impl Both<'_, '_> {
+    /// The code that the records of a section are about.
+    fn code_of(&self, id: SectionId) -> Option<SectionId> {
+        let symbol = self.parts.merged.section(id).function?;
+        let function = self.parts.cx.graph.function(symbol)?;
+        self.parts.merged.function_sections.get(function.0 as usize)?.text
+    }
 }
 
 fn write(record: &Record<'_>, payload: &[u8], out: &mut Vec<u8>) {

@@ -18,7 +18,10 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     let Some(chunk) = chunks.first() else { return Ok(Vec::new()) };
     let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
     let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
-    let mut bytes = twin.map_or(&[][..], |t| t.data).to_vec();
+    let mut bytes = match both.edited.get(&id) {
+        Some(edited) => edited.code.clone(),
+        None => twin.map_or(&[][..], |t| t.data).to_vec(),
+    };
     data::patch_machine(both, id, &mut bytes)?;
     Ok(bytes)
 }
@@ -41,11 +44,17 @@ pub fn capsule(both: &Both<'_, '_>, id: SectionId, text: u32) -> Result<Vec<u8>,
             parsed.sass_instructions()
         )));
     }
-    let mut bytes = input.to_vec();
+    let mut bytes = both.edited.get(&id).map_or(input, |e| &e.capsule).to_vec();
     if let Some(word) = bytes.get_mut(..4) {
         word.copy_from_slice(&text.to_le_bytes());
     }
-    patch_items(both, id, &parsed, &mut bytes)?;
+    match both.edited.get(&id) {
+        Some(edited) => {
+            let changed = Capsule::parse(&edited.capsule).map_err(|e| bad(&e))?;
+            patch_items(both, id, &changed, &mut bytes)?;
+        }
+        None => patch_items(both, id, &parsed, &mut bytes)?,
+    }
     Ok(bytes)
 }
 
@@ -111,7 +120,9 @@ fn patch_items(
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
-        let instruction = machine.offset / INSTRUCTION;
+        let moves = both.edited.get(&id).map(|e| &e.moves);
+        let offset = moves.map_or(machine.offset, |m| m.place(machine.offset));
+        let instruction = offset / INSTRUCTION;
         let after = stored.partition_point(|s| s.first <= instruction);
         let Some(item) = after.checked_sub(1).and_then(|i| stored.get(i)) else { continue };
         if instruction >= item.first + item.count {

@@ -1,8 +1,9 @@
 //! Data on both sides. Where the sides differ in size (debug sections), the
 //! machine-code side has offsets of its own.
 
+use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
-use super::{Both, damaged};
+use super::{Both, damaged, jump_tables};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent, tables};
 use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
@@ -97,7 +98,13 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
         if !is_foreign_table(both.parts, id, chunk) {
-            copy(&mut bytes, machine_offset(both, chunk), input.data);
+            let offset = machine_offset(both, chunk);
+            copy(&mut bytes, offset, input.data);
+            if both.parts.merged.section(id).bank == Some(jump_tables::BANK) {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let table = bytes.get_mut(start..).unwrap_or_default();
+                jump_tables::follow_code(both, chunk.from, table);
+            }
         }
     }
     if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
@@ -136,7 +143,7 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
 /// Whether a jump table was made for another definition of its function than
 /// the one that stayed: its targets mean nothing there and are left zero.
 fn is_foreign_table(parts: Parts<'_, '_>, id: SectionId, chunk: &Chunk) -> bool {
-    if parts.merged.section(id).bank != Some(2) {
+    if parts.merged.section(id).bank != Some(jump_tables::BANK) {
         return false;
     }
     let Some((owner, at)) = parts.cx.owner(chunk.from.object, chunk.from.section) else {
@@ -196,13 +203,25 @@ pub fn patch_machine(
         let value = match section_relative(both, source, &machine) {
             Some(value) => value,
             None => {
-                let addends = machine.addend.unwrap_or(0).wrapping_sub(mercury.addend.unwrap_or(0));
+                let addend = machine_addend(both, source, &machine);
+                let addends = addend.wrapping_sub(mercury.addend.unwrap_or(0));
                 patch.value.wrapping_add(addends as u64)
             }
         };
         apply(both, machine.kind, bytes, offset, value, patch.bank)?;
     }
     Ok(())
+}
+
+/// The addend of a relocation; a place in code that moved moves with it.
+fn machine_addend(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> i64 {
+    let addend = machine.addend.unwrap_or(0);
+    let object = source.from.object;
+    let moves = || moves_of_symbol(both.parts, &both.edited, object, machine.symbol.0);
+    match u64::try_from(addend) {
+        Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
+        _ => addend,
+    }
 }
 
 /// The place in the machine-code section that a relocation is about.
@@ -232,6 +251,9 @@ impl Both<'_, '_> {
         let merged = self.parts.merged.placement(ObjectId(object), place.section);
         if let Some(table) = merged.and_then(|p| self.rebuilt.get(&p.section)) {
             return table.offset(object, place.section, offset);
+        }
+        if let Some(edited) = merged.and_then(|p| self.edited.get(&p.section)) {
+            return Some(place.mercury_base.wrapping_add(edited.moves.place(offset)));
         }
         let base = self.places.offsets.get(&(object, place.section)).copied();
         Some(base.unwrap_or(place.mercury_base).wrapping_add(offset))
@@ -303,7 +325,7 @@ fn machine_records(
         let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
         let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
-        let addend = machine.addend.unwrap_or(0);
+        let addend = machine_addend(both, &source, &machine);
         out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
     }
     Ok(out)

@@ -2,9 +2,10 @@
 //! output has, each with its common entry before it.
 
 use super::rebuilt::{Alive, Input, Rebuilt};
+use crate::finalizer::frame_moves::{FrameError, code_unit, move_frame};
 
 /// Appends the frames of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive) {
+pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>) -> Result<(), FrameError> {
     let mut common: Option<(Entry, Option<usize>)> = None;
     for entry in entries(input.data) {
         if entry.is_common {
@@ -12,9 +13,8 @@ pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive) {
             continue;
         }
         let address = (entry.start + HEADER + LINK) as u64;
-        if !alive.contains_key(&(input.object, address)) {
-            continue;
-        }
+        let Some(function) = alive.get(&(input.object, address)) else { continue };
+        let unit = common.as_ref().and_then(|(c, _)| code_unit(input.data.get(c.start..c.end)?));
         let at = match &mut common {
             Some((_, Some(at))) => *at,
             Some((entry, at)) => *at.insert(out.copy(input, entry.start, entry.end)),
@@ -22,7 +22,11 @@ pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive) {
         };
         let to = out.copy(input, entry.start, entry.end);
         out.put(to + HEADER, &(at as u64).to_le_bytes());
+        if let (Some(moves), Some(entry)) = (function.moves, out.bytes.get_mut(to..)) {
+            move_frame(entry, unit.unwrap_or(1), moves)?;
+        }
     }
+    Ok(())
 }
 
 /// Mark of the 64-bit form and length, before the link to the common entry.

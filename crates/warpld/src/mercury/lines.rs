@@ -1,17 +1,22 @@
 //! Line tables of the machine-code side: in each unit the sequences of
 //! functions that the output has, in the order of their symbols.
 
-use super::rebuilt::{Alive, Input, Rebuilt};
+use super::rebuilt::{Alive, Function, Input, Rebuilt};
+use crate::finalizer::Moves;
+use crate::finalizer::line_rows::{self, Advance, RowCoding};
 
 /// Appends the units of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive) {
+pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>) {
     let mut start = 0;
     while let Some(unit) = unit(input.data, start) {
         let to = out.copy(input, start, unit.program);
         let mut sequences = sequences(input.data, &unit, input.object, alive);
-        sequences.sort_by_key(|s| s.symbol);
+        sequences.sort_by_key(|s| s.function.symbol);
         for sequence in sequences {
-            out.copy(input, sequence.start, sequence.end);
+            match sequence.function.moves {
+                None => drop(out.copy(input, sequence.start, sequence.end)),
+                Some(moves) => add_moved(out, input, &unit, &sequence, moves),
+            }
         }
         let length = (out.bytes.len() - to - LENGTH) as u32;
         out.put(to, &length.to_le_bytes());
@@ -31,12 +36,13 @@ struct Unit {
     end: usize,
     /// Operand counts of the standard opcodes.
     operands: Vec<u8>,
+    coding: RowCoding,
 }
 
-struct Sequence {
+struct Sequence<'e> {
     start: usize,
     end: usize,
-    symbol: u32,
+    function: Function<'e>,
 }
 
 fn number(data: &[u8], at: usize) -> Option<usize> {
@@ -50,23 +56,29 @@ fn unit(data: &[u8], start: usize) -> Option<Unit> {
     let base = usize::from(*data.get(start + BEFORE_HEADER + 4)?);
     let counts = start + BEFORE_HEADER + 5;
     let operands = data.get(counts..counts.checked_add(base.checked_sub(1)?)?)?.to_vec();
-    (program <= end && end <= data.len()).then_some(Unit { program, end, operands })
+    let coding = RowCoding {
+        unit: (*data.get(start + BEFORE_HEADER)?).into(),
+        line_base: *data.get(start + BEFORE_HEADER + 2)? as i8,
+        line_range: *data.get(start + BEFORE_HEADER + 3)?,
+        opcode_base: *data.get(start + BEFORE_HEADER + 4)?,
+    };
+    (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
 }
 
 /// The sequences of functions that the output has.
-fn sequences(data: &[u8], unit: &Unit, object: u32, alive: &Alive) -> Vec<Sequence> {
+fn sequences<'e>(data: &[u8], unit: &Unit, object: u32, alive: &Alive<'e>) -> Vec<Sequence<'e>> {
     let mut out = Vec::new();
     let mut start = unit.program;
     let mut at = start;
-    let mut symbol = None;
+    let mut function = None;
     while let Some(step) = step(data, at, unit) {
-        if let Some(address) = step.address {
-            symbol = symbol.or_else(|| alive.get(&(object, address as u64)).copied());
+        if let Effect::SetAddress(address) = step.effect {
+            function = function.or_else(|| alive.get(&(object, address as u64)).copied());
         }
         at = step.end;
-        if step.ends_sequence {
-            if let Some(symbol) = symbol.take() {
-                out.push(Sequence { start, end: at, symbol });
+        if step.effect == Effect::EndSequence {
+            if let Some(function) = function.take() {
+                out.push(Sequence { start, end: at, function });
             }
             start = at;
         }
@@ -74,42 +86,149 @@ fn sequences(data: &[u8], unit: &Unit, object: u32, alive: &Alive) -> Vec<Sequen
     out
 }
 
+/// A sequence whose function has moved: rows that are as far from the one before
+/// as they were stay as they are, the others are written anew.
+fn add_moved(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    unit: &Unit,
+    sequence: &Sequence<'_>,
+    moves: &Moves,
+) {
+    let (mut start, mut at) = (sequence.start, sequence.start);
+    let (mut address, mut row) = (0_u64, 0_u64);
+    let mut advance = Advance::default();
+    let mut others: Vec<(usize, usize)> = Vec::new();
+    while let Some(step) = step(input.data, at, unit).filter(|_| at < sequence.end) {
+        let mut ends_row = false;
+        match step.effect {
+            Effect::SetAddress(_) => address = 0,
+            Effect::Advance { bytes, lines, row } => {
+                advance.explicit_line |= bytes == 0 && !row;
+                advance.line = advance.line.saturating_add(lines);
+                address = address.saturating_add(bytes);
+                ends_row = row;
+            }
+            Effect::EndSequence => ends_row = true,
+            Effect::Other => {}
+        }
+        if !matches!(step.effect, Effect::Advance { .. } | Effect::EndSequence) {
+            others.push((at, step.end));
+        }
+        at = step.end;
+        if !ends_row {
+            continue;
+        }
+        advance.address = moves.target(address).saturating_sub(moves.target(row));
+        if advance.address == address.saturating_sub(row) {
+            out.copy(input, start, at);
+        } else {
+            for (from, to) in others.drain(..) {
+                out.copy(input, from, to);
+            }
+            if step.effect == Effect::EndSequence {
+                line_rows::advance_address(&unit.coding, advance.address, &mut out.bytes);
+                out.bytes.extend_from_slice(&END_OF_SEQUENCE);
+            } else {
+                line_rows::row(&unit.coding, advance, &mut out.bytes);
+            }
+        }
+        others.clear();
+        (start, row, advance) = (at, address, Advance::default());
+    }
+}
+
+const END_OF_SEQUENCE: [u8; 3] = [0, 1, 1];
+
 struct Step {
     end: usize,
-    ends_sequence: bool,
-    /// Where an address is set.
-    address: Option<usize>,
+    effect: Effect,
+}
+
+/// What an instruction of a line program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// Sets the address that stands at this offset.
+    SetAddress(usize),
+    /// Advances address and line, and makes a row if `row`.
+    Advance {
+        bytes: u64,
+        lines: i64,
+        row: bool,
+    },
+    EndSequence,
+    Other,
 }
 
 /// One instruction of a line program.
 fn step(data: &[u8], at: usize, unit: &Unit) -> Option<Step> {
     const EXTENDED: u8 = 0;
-    const FIXED_ADVANCE_PC: u8 = 9;
     const END_SEQUENCE: u8 = 1;
     const SET_ADDRESS: u8 = 2;
     if at >= unit.end {
         return None;
     }
     let opcode = *data.get(at)?;
-    let plain = |end: usize| Step { end, ends_sequence: false, address: None };
     if opcode == EXTENDED {
         let (length, body) = uleb(data, at + 1)?;
         let end = body.checked_add(usize::try_from(length).ok()?)?;
         let kind = data.get(body).copied().filter(|_| end <= unit.end && end > body)?;
-        let address = (kind == SET_ADDRESS).then_some(body + 1);
-        return Some(Step { end, ends_sequence: kind == END_SEQUENCE, address });
+        let effect = match kind {
+            SET_ADDRESS => Effect::SetAddress(body + 1),
+            END_SEQUENCE => Effect::EndSequence,
+            _ => Effect::Other,
+        };
+        return Some(Step { end, effect });
     }
-    let Some(&count) = unit.operands.get(usize::from(opcode) - 1) else {
-        return Some(plain(at + 1));
-    };
-    if opcode == FIXED_ADVANCE_PC {
-        return Some(plain(at + 3));
+    match unit.operands.get(usize::from(opcode) - 1) {
+        Some(&count) => standard_step(data, at, unit, count),
+        None => Some(Step { end: at + 1, effect: unit.coding.special(opcode) }),
     }
+}
+
+/// A standard opcode with that many operands.
+fn standard_step(data: &[u8], at: usize, unit: &Unit, count: u8) -> Option<Step> {
+    let moved = |bytes: u64, lines: i64, row: bool| Effect::Advance { bytes, lines, row };
     let mut end = at + 1;
+    let effect = match *data.get(at)? {
+        1 => moved(0, 0, true),
+        2 => moved(uleb(data, end)?.0.wrapping_mul(unit.coding.unit), 0, false),
+        3 => moved(0, sleb(data, end)?, false),
+        8 => match unit.coding.special(u8::MAX) {
+            Effect::Advance { bytes, .. } => moved(bytes, 0, false),
+            other => other,
+        },
+        9 => {
+            let bytes = data.get(end..end + 2)?.try_into().ok()?;
+            let effect = moved(u16::from_le_bytes(bytes).into(), 0, false);
+            return Some(Step { end: end + 2, effect });
+        }
+        _ => Effect::Other,
+    };
     for _ in 0..count {
         end = uleb(data, end)?.1;
     }
-    Some(plain(end))
+    Some(Step { end, effect })
+}
+
+impl RowCoding {
+    /// What a special opcode does.
+    fn special(&self, opcode: u8) -> Effect {
+        let number = opcode.saturating_sub(self.opcode_base);
+        let range = self.line_range.max(1);
+        Effect::Advance {
+            bytes: u64::from(number / range) * self.unit,
+            lines: i64::from(self.line_base) + i64::from(number % range),
+            row: true,
+        }
+    }
+}
+
+fn sleb(data: &[u8], at: usize) -> Option<i64> {
+    let (value, end) = uleb(data, at)?;
+    let bits = 7 * u32::try_from(end - at).ok()?;
+    let shift = 64_u32.checked_sub(bits)?;
+    Some((value << shift) as i64 >> shift)
 }
 
 fn uleb(data: &[u8], mut at: usize) -> Option<(u64, usize)> {

@@ -9,9 +9,11 @@
 mod attributes;
 mod code;
 mod data;
+mod edited;
 mod fastpath;
 mod file;
 mod frames;
+mod jump_tables;
 mod lines;
 mod names;
 mod pairing;
@@ -28,7 +30,7 @@ pub use side::side;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::finalize::Parts;
-use crate::finalizer::{self, Trace};
+use crate::finalizer::{self, Edited, Trace};
 use crate::merge::SectionId;
 use data::MachinePlaces;
 use rebuilt::Rebuilt;
@@ -40,14 +42,16 @@ pub(crate) struct Both<'a, 'o> {
     shape: Shape,
     places: MachinePlaces,
     rebuilt: rebuilt::Map<SectionId, Rebuilt>,
+    edited: rebuilt::Map<SectionId, Edited>,
 }
 
 /// Writes both halves.
 pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let shape = shape::shape(parts);
     let places = data::machine_places(parts);
-    let rebuilt = rebuilt::rebuild(parts, &shape.numbering)?;
-    let both = Both { parts, shape, places, rebuilt };
+    let edited = edited::edited(parts);
+    let rebuilt = rebuilt::rebuild(parts, &shape.numbering, &edited)?;
+    let both = Both { parts, shape, places, rebuilt, edited };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
 }

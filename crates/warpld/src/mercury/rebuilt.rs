@@ -1,10 +1,12 @@
 //! Debug tables that the finalizer makes anew for machine code: only functions
 //! of the output are in them.
 
+use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
-use super::{frames, lines};
+use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
 use crate::finalize::{Numbering, Parts};
+use crate::finalizer::{Edited, Moves};
 use crate::merge::{Content, SectionId};
 use hashbrown::HashMap;
 
@@ -31,8 +33,17 @@ struct Moved {
 }
 
 /// Where the addresses of functions of the output are, by input and offset on
-/// the machine-code side, with the number of the function's symbol.
-pub type Alive = Map<(u32, u64), u32>;
+/// the machine-code side.
+pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
+
+/// A function of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'e> {
+    /// Number of its symbol.
+    pub symbol: u32,
+    /// How its code moved, if it did.
+    pub moves: Option<&'e Moves>,
+}
 
 impl Rebuilt {
     /// Where an offset of an input's table went; `None` if it is gone.
@@ -73,32 +84,42 @@ pub struct Input<'a> {
 pub fn rebuild(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
+    edited: &Map<SectionId, Edited>,
 ) -> Result<Map<SectionId, Rebuilt>, Diagnostic> {
     let mut out = Map::default();
     for i in 0..parts.merged.sections.len() {
         let id = SectionId(i as u32);
-        let add = match parts.merged.section_name(id) {
-            b".debug_frame" => frames::add,
-            b".debug_line" | b".nv_debug_line_sass" => lines::add,
+        let is_frames = match parts.merged.section_name(id) {
+            b".debug_frame" => true,
+            b".debug_line" | b".nv_debug_line_sass" => false,
             _ => continue,
         };
         let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
-        let alive = alive(parts, id, numbering)?;
-        let sorted = parts.merged.section_name(id) != b".debug_frame";
-        let mut table = Rebuilt { sorted, ..Rebuilt::default() };
+        let alive = alive(parts, id, numbering, edited)?;
+        let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
         for chunk in chunks {
             let object = &parts.cx.objects[chunk.from.object.0 as usize];
             let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
             let Some(twin) = twin else { continue };
             let (object, section) = (chunk.from.object.0, chunk.from.section);
-            add(&mut table, &Input { object, section, data: twin.data }, &alive);
+            let input = Input { object, section, data: twin.data };
+            match is_frames {
+                true => frames::add(&mut table, &input, &alive)
+                    .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
+                false => lines::add(&mut table, &input, &alive),
+            }
         }
         out.insert(id, table);
     }
     Ok(out)
 }
 
-fn alive(parts: Parts<'_, '_>, id: SectionId, numbering: &Numbering) -> Result<Alive, Diagnostic> {
+fn alive<'e>(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+    edited: &'e Map<SectionId, Edited>,
+) -> Result<Alive<'e>, Diagnostic> {
     let mut out = Alive::default();
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
     let mut pairs = PairCache::default();
@@ -106,7 +127,9 @@ fn alive(parts: Parts<'_, '_>, id: SectionId, numbering: &Numbering) -> Result<A
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
         if let Some((_, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
             let symbol = numbering.index[kept.symbol.0 as usize];
-            out.insert((source.from.object.0, machine.offset), symbol);
+            let object = source.from.object;
+            let moves = moves_of_symbol(parts, edited, object, machine.symbol.0);
+            out.insert((object.0, machine.offset), Function { symbol, moves });
         }
     }
     Ok(out)

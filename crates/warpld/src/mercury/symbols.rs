@@ -6,7 +6,7 @@ use super::data::{RESERVED_SHARED, RESERVED_SHARED_START, reserved_shared};
 use super::names::Names;
 use crate::finalize::symbols::{entry, symbol_fields};
 use crate::merge::{Meaning, OutSymbolId};
-use crate::object::is_shared;
+use crate::object::{ObjectId, is_shared};
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
 use cubin::consts::{shn, sto};
@@ -118,7 +118,7 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
         let text = object.halves.as_ref().and_then(|h| h.twin(section));
         if let Some(text) = text.filter(|_| names_code(both, id, section)) {
-            symbol.st_size = text.size.into();
+            symbol.st_size = edited_size(both, at.object, section).unwrap_or(text.size).into();
         }
         return;
     }
@@ -142,6 +142,12 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
         symbol.st_value = value.max(twin.value).into();
     }
+}
+
+/// The size of code that the finalizer changed.
+fn edited_size(both: &Both<'_, '_>, object: ObjectId, section: u32) -> Option<u64> {
+    let placed = both.parts.merged.placement(object, section)?;
+    both.edited.get(&placed.section).map(|e| e.moves.size())
 }
 
 /// Whether the symbol is taken for its section's function: the function itself,

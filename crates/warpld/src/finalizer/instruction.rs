@@ -1,0 +1,150 @@
+//! What of a machine instruction the finalizer looks at. Everything here was
+//! read off pairs of an object and its link; other fields are left alone.
+
+/// One instruction: 16 bytes, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction(pub u128);
+
+/// How an instruction depends on where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// It does not.
+    Next,
+    /// It names another place of the function, by its distance.
+    To(i64),
+    /// It calls.
+    Call,
+    /// In a way that is not known well enough to move it.
+    Unknown,
+}
+
+/// First bit of the control fields: stall count, yield, boards, waits, reuse.
+const CONTROL: u32 = 105;
+
+impl Instruction {
+    /// Bytes of an instruction.
+    pub const SIZE: usize = 16;
+    /// What fills a function up.
+    pub const NOP: Self = Self(0x000f_c000_0000_0000_0000_0000_0000_7918);
+
+    /// The instructions of a function; nothing if it is not made of whole ones.
+    pub fn all(code: &[u8]) -> Option<Vec<Self>> {
+        let chunks = code.chunks_exact(Self::SIZE);
+        if !chunks.remainder().is_empty() {
+            return None;
+        }
+        let read = |chunk: &[u8]| chunk.try_into().ok().map(u128::from_le_bytes).map(Self);
+        chunks.map(read).collect()
+    }
+
+    /// Operation without the bits that say what kind of operands it has.
+    pub fn operation(self) -> u16 {
+        (self.0 & 0x1ff) as u16
+    }
+
+    /// The predicate that guards it (7: none) and, in bit 3, its negation.
+    pub fn guard(self) -> u8 {
+        (self.0 >> 12) as u8 & 0xf
+    }
+
+    /// The instruction without guard and control fields.
+    pub fn essence(self) -> u128 {
+        self.0 & ((1 << CONTROL) - 1) & !0xf000
+    }
+
+    /// The same instruction under another guard.
+    #[must_use]
+    pub fn guarded(self, guard: u8) -> Self {
+        Self(self.0 & !0xf000 | u128::from(guard & 0xf) << 12)
+    }
+
+    /// Boards it waits for, one bit each.
+    pub fn waits(self) -> u8 {
+        (self.0 >> (CONTROL + 11)) as u8 & 0x3f
+    }
+
+    /// The same instruction with other waits.
+    #[must_use]
+    pub fn waiting(self, boards: u8) -> Self {
+        let field = 0x3f_u128 << (CONTROL + 11);
+        Self(self.0 & !field | u128::from(boards & 0x3f) << (CONTROL + 11))
+    }
+
+    /// The board that its result sets, if it does.
+    pub fn write_board(self) -> Option<u8> {
+        let board = (self.0 >> (CONTROL + 5)) as u8 & 7;
+        (board != 7).then_some(board)
+    }
+
+    /// The board that it sets when it has read its operands, if it does.
+    pub fn read_board(self) -> Option<u8> {
+        let board = (self.0 >> (CONTROL + 8)) as u8 & 7;
+        (board != 7).then_some(board)
+    }
+
+    /// The same instruction, setting this board when it has read its operands.
+    #[must_use]
+    pub fn reading(self, board: u8) -> Self {
+        Self(self.0 & !(7 << (CONTROL + 8)) | u128::from(board & 7) << (CONTROL + 8))
+    }
+
+    /// How it depends on its place, `at` bytes into the function.
+    pub fn flow(self, at: i64) -> Flow {
+        match self.operation() {
+            // CALL.ABS, CALL.REL
+            0x143 | 0x144 => Flow::Call,
+            // BSSY counts from its own start
+            0x145 => Flow::To(at + i64::from((self.0 >> 32) as u32 as i32)),
+            // BRA; BRX and BRXU, whose tables count from the function's start
+            0x147 | 0x149 | 0x158 => Flow::To(at + Self::SIZE as i64 + self.distance()),
+            // WARPSYNC with a place to meet; JMP, JMX, LEPC, RET, JMXU
+            0x148 if self.names_meeting_place() => {
+                Flow::To(at + Self::SIZE as i64 + self.distance())
+            }
+            0x14a | 0x14c | 0x14e | 0x150 | 0x159 => Flow::Unknown,
+            _ => Flow::Next,
+        }
+    }
+
+    /// The same instruction, moved to `at` and naming `target`.
+    #[must_use]
+    pub fn towards(self, at: i64, target: i64) -> Self {
+        if self.operation() == 0x145 {
+            let distance = (target - at) as i32 as u32;
+            return Self(self.0 & !(0xffff_ffff << 32) | u128::from(distance) << 32);
+        }
+        let words = ((target - at - Self::SIZE as i64) >> 2) as u64 & ((1 << 56) - 1);
+        let fields = 0xff << 16 | DISTANCE_HIGH << 34;
+        Self(self.0 & !fields | u128::from(words & 0xff) << 16 | u128::from(words >> 8) << 34)
+    }
+
+    /// Distance of a branch: 56 bits of words, low byte and the rest.
+    fn distance(self) -> i64 {
+        let words = (self.0 >> 16 & 0xff) | (self.0 >> 34 & DISTANCE_HIGH) << 8;
+        ((words as u64) << 8) as i64 >> 8 << 2
+    }
+
+    /// WARPSYNC.COLLECTIVE alone has a place in it.
+    fn names_meeting_place(self) -> bool {
+        self.distance() != 0
+    }
+}
+
+const DISTANCE_HIGH: u128 = (1 << 48) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_keeps_its_target_when_it_moves() {
+        // BRX R4 in a function of 0x1800 bytes: the table counts from 0.
+        let jump = Instruction(0x000f_ea00_0383_ffff_ffff_fffc_049c_7949);
+        assert_eq!(jump.flow(0x180), Flow::To(0));
+        let moved = jump.towards(0x130, 0);
+        assert_eq!(moved.0, 0x000f_ea00_0383_ffff_ffff_fffc_04b0_7949);
+        let mark = Instruction(0x000f_e200_0380_0200_0000_01c0_0000_7945);
+        assert_eq!(mark.flow(0x70), Flow::To(0x230));
+        assert_eq!(mark.towards(0x70, 0x1e0).0, 0x000f_e200_0380_0200_0000_0170_0000_7945);
+    }
+}

@@ -1,0 +1,50 @@
+//! Where instructions went when some before them were removed or added.
+
+use super::instruction::Instruction;
+
+/// Old and new places of a function's instructions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moves {
+    /// By old instruction: the first new one that stands for it.
+    first: Vec<u32>,
+    /// By old instruction: itself, or what follows if it is gone.
+    itself: Vec<u32>,
+    /// Instructions afterwards.
+    count: u32,
+}
+
+impl Moves {
+    /// Records what became of each old instruction. `first` and `itself` are of
+    /// equal length.
+    pub fn new(first: Vec<u32>, itself: Vec<u32>, count: u32) -> Self {
+        Self { first, itself, count }
+    }
+
+    /// Where control goes that went to this offset: also rows of line tables and
+    /// ranges start here.
+    pub fn target(&self, offset: u64) -> u64 {
+        self.moved(&self.first, offset)
+    }
+
+    /// Where the instruction at this offset is.
+    pub fn place(&self, offset: u64) -> u64 {
+        self.moved(&self.itself, offset)
+    }
+
+    /// Bytes of the function.
+    pub fn size(&self) -> u64 {
+        u64::from(self.count) * Instruction::SIZE as u64
+    }
+
+    fn moved(&self, list: &[u32], offset: u64) -> u64 {
+        let size = Instruction::SIZE as u64;
+        let index = usize::try_from(offset / size).unwrap_or(usize::MAX);
+        match list.get(index) {
+            Some(&new) => (u64::from(new) * size).saturating_add(offset % size),
+            None => {
+                let old = list.len() as u64 * size;
+                self.size().saturating_add(offset.saturating_sub(old))
+            }
+        }
+    }
+}

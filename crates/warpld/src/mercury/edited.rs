@@ -1,0 +1,115 @@
+//! Kernels whose machine code the finalizer changes, and what follows from that
+//! outside of the code.
+
+use super::rebuilt::Map;
+use super::shape::text_function;
+use crate::finalize::Parts;
+use crate::finalizer::{Edited, Moves, Purpose, edit};
+use crate::merge::{Content, SectionId};
+use crate::object::ObjectId;
+use cubin::attr::Attr;
+use cubin::capsule::Capsule;
+use rayon::prelude::*;
+
+/// Changes kernels. A relocatable output keeps its code, and so does a program
+/// that was compiled as a whole.
+pub fn edited(parts: Parts<'_, '_>) -> Map<SectionId, Edited> {
+    let config = parts.cx.config;
+    if config.relocatable {
+        return Map::default();
+    }
+    let purpose = if config.debug { Purpose::Debug } else { Purpose::Run };
+    let texts: Vec<SectionId> =
+        parts.merged.function_sections.iter().filter_map(|f| f.text).collect();
+    let change = |&id: &SectionId| Some((id, kernel(parts, id, purpose)?));
+    texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
+}
+
+fn kernel(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
+    let symbol = text_function(parts, id)?;
+    if !parts.cx.resolution.get(symbol).entry {
+        return None;
+    }
+    let Content::Chunks(chunks) = &parts.merged.section(id).content else { return None };
+    let from = chunks.first()?.from;
+    let object = parts.cx.objects.get(from.object.0 as usize)?;
+    if object.whole_program {
+        return None;
+    }
+    let code = object.halves.as_ref()?.twin(from.section)?.data;
+    if !Edited::is_candidate(code, purpose) {
+        return None;
+    }
+    // A capsule that cannot be read is reported where it is copied.
+    let capsule = Capsule::parse(object.cubin.section(from.section)?.data).ok()?;
+    edit(code, &capsule, purpose)
+}
+
+/// How the code moved that a symbol of an input names, the function's own or
+/// its section's.
+pub fn moves_of_symbol<'e>(
+    parts: Parts<'_, '_>,
+    edited: &'e Map<SectionId, Edited>,
+    object: ObjectId,
+    symbol: u32,
+) -> Option<&'e Moves> {
+    if edited.is_empty() {
+        return None;
+    }
+    let input = &parts.cx.objects.get(object.0 as usize)?.cubin;
+    let section = input.symbol(symbol)?.shndx;
+    let text = parts.merged.placement(object, section)?.section;
+    edited.get(&text).map(|e| &e.moves)
+}
+
+/// Lets the code offsets in a payload follow.
+pub fn move_attribute(code: u8, payload: &mut [u8], moves: &Moves) {
+    match Attr(code) {
+        Attr::EXIT_INSTR_OFFSETS
+        | Attr::S2RCTAID_INSTR_OFFSETS
+        | Attr::ATOM_SYS_INSTR_OFFSETS
+        | Attr::COOP_GROUP_INSTR_OFFSETS
+        | Attr::INT_WARP_WIDE_INSTR_OFFSETS
+        | Attr::SYSCALL_OFFSETS
+        | Attr::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+        | Attr::LOCAL_CTA_ASYNC_STORE_OFFSETS
+        | Attr::IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS => {
+            payload.chunks_exact_mut(4).for_each(|word| place(word, moves));
+        }
+        // An offset and something about the instruction there.
+        Attr::MBARRIER_INSTR_OFFSETS | Attr::UNUSED_LOAD_BYTE_OFFSET => {
+            payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4], moves));
+        }
+        Attr::INDIRECT_BRANCH_TARGETS => move_branches(payload, moves),
+        _ => {}
+    }
+}
+
+/// Per branch: its offset, zero, the number of targets, the targets.
+fn move_branches(mut rest: &mut [u8], moves: &Moves) {
+    const HEAD: usize = 12;
+    while rest.len() >= HEAD {
+        let (head, tail) = rest.split_at_mut(HEAD);
+        place(&mut head[..4], moves);
+        let count = word(&head[8..]) as usize;
+        let size = count.saturating_mul(4).min(tail.len());
+        let (targets, next) = tail.split_at_mut(size);
+        targets.chunks_exact_mut(4).for_each(|word| target(word, moves));
+        rest = next;
+    }
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.get(..4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+fn place(bytes: &mut [u8], moves: &Moves) {
+    let new = moves.place(word(bytes).into()) as u32;
+    bytes.copy_from_slice(&new.to_le_bytes());
+}
+
+/// Lets a word follow that names a place where control goes.
+pub fn target(bytes: &mut [u8], moves: &Moves) {
+    let new = moves.target(word(bytes).into()) as u32;
+    bytes.copy_from_slice(&new.to_le_bytes());
+}
