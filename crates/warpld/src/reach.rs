@@ -61,7 +61,7 @@ pub fn reach(
     let (pruning, wanted) = root_filter(host, config);
     // A debug link keeps everything and heeds no host references, unless its
     // debug information is suppressed.
-    if config.relocatable || (config.debug && !config.suppress_debug_info) {
+    if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
         return Reach { live, pruned, pruning: Pruning::None };
     }

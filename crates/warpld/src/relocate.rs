@@ -430,9 +430,11 @@ impl<'a> Relocator<'a, '_> {
                 if is_dynamic_array(symbol) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
-                    // Uses of dynamic arrays in code are recorded only with -g.
+                    // Uses of dynamic arrays in code are recorded only with -g and
+                    // where no kernel reaches them.
                     let unrecorded = is_dynamic_array(symbol)
                         && place.function.is_some()
+                        && value != u64::MAX
                         && !self.cx.config.shows_shared();
                     let symbol = out.filter(|_| !unrecorded);
                     return Ok(Action::Apply { value, bank: 0, symbol });

@@ -104,6 +104,7 @@ impl Writer<'_, '_> {
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
             && let Some(function) = cx.graph.function(id)
+            && !cx.reach.is_pruned(function)
         {
             value = self.parts.properties.depth[function.0 as usize].registers;
         }

@@ -145,7 +145,9 @@ pub(crate) fn symbol_fields(
                 section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }
         } else if address.is_some() {
-            value += reserved(parts);
+            // Quirk: it is added for each copy that was ever in force.
+            let copies = parts.layout.shared.counted.get(&id).copied().unwrap_or(1);
+            value = value.wrapping_add(reserved(parts).wrapping_mul(copies));
         } else {
             (section, value) = dynamic_array(parts, id, index_of);
         }

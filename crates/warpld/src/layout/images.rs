@@ -22,7 +22,7 @@ pub struct Slot {
 /// Handles of the link.
 #[derive(Debug, Default)]
 pub struct Images {
-    /// All handles, in ascending offset; every kernel that has any has all.
+    /// The handles that the loader fills, in ascending offset; every kernel that has any has all.
     pub slots: Vec<Slot>,
     /// Offset of each reference's handle.
     pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
@@ -34,11 +34,14 @@ pub struct Images {
 
 const HANDLE: u64 = 4;
 
+/// R_CUDA_SAMP_HEADER_INDEX.
+const SAMPLER: u32 = 7;
+
 /// R_CUDA_TEX_HEADER_INDEX, SAMP_HEADER_INDEX, SURF_HEADER_INDEX.
 fn loader_reloc(kind: SymbolType) -> Option<u32> {
     match kind {
         SymbolType::CUDA_TEXTURE => Some(6),
-        SymbolType::CUDA_SAMPLER => Some(7),
+        SymbolType::CUDA_SAMPLER => Some(SAMPLER),
         SymbolType::CUDA_SURFACE => Some(52),
         _ => None,
     }
@@ -76,7 +79,10 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
     let mut offset = align_up(largest, HANDLE);
     for (symbol, reloc) in images {
-        out.slots.push(Slot { symbol, offset, reloc });
+        // Quirk: a sampler that no code mentions has a place, but nobody fills it.
+        if reloc != SAMPLER || cx.mentions.mentioned.contains(&symbol) {
+            out.slots.push(Slot { symbol, offset, reloc });
+        }
         out.offset_of.insert(symbol, offset);
         offset += HANDLE;
     }

@@ -42,16 +42,19 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function.0 as usize].shared else { continue };
         let (size, align) = extent(section);
-        let align = if size > 0 { align.max(common_align) } else { align };
         out.instances.static_size.insert(section, size);
-        if merged.instances.contains_key(&function) {
-            let (padded, align) = padded(size, align.max(DYNAMIC_ALIGN));
-            out.extents.insert(section, (align_up(padded, DYNAMIC_ALIGN), align));
+        let dynamic = merged.instances.contains_key(&function);
+        if dynamic {
             out.instances.start_of.insert(function, align_up(size, DYNAMIC_ALIGN));
-        } else if size > 0 {
-            out.extents.insert(section, padded(size, align));
-        } else if everywhere && common_align == DYNAMIC_ALIGN {
-            out.extents.insert(section, padded(size, common_align));
+        }
+        let align = align.max(common_align).max(if dynamic { DYNAMIC_ALIGN } else { 0 });
+        // Quirk: without objects it is kept only if its alignment is that of
+        // dynamic arrays.
+        let kept = size > 0 || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
+        if kept {
+            let (size, align) = padded(size, align);
+            let size = if dynamic { align_up(size, DYNAMIC_ALIGN) } else { size };
+            out.extents.insert(section, (size, align));
         }
     }
 }

@@ -31,6 +31,9 @@ pub struct SharedLayout {
     pub grouped: bool,
     /// Start of a dynamic array for debuggers.
     pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    /// How often each object of a group was counted: a weak one and the strong
+    /// one that replaced it both are.
+    pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
     /// Static bytes of each kernel, without the reserve.
     pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
 }
@@ -160,6 +163,7 @@ impl Planner<'_, '_> {
             });
             groups[group].0.extend(users.iter().copied());
             groups[group].1.push(object);
+            *self.out.counted.entry(object.symbol).or_default() += 1;
             users_of.insert(object.symbol, users);
         }
         if groups.is_empty() {

@@ -1,7 +1,7 @@
 //! Bank 2: the compiler's own constants of a function.
 
 use super::{Context, InputSection, Merger};
-use crate::callgraph::Callers;
+use crate::callgraph::{Callers, FunctionId};
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use cubin::SectionRef;
@@ -60,7 +60,7 @@ impl<'a> Merger<'a, '_> {
         let own = known.entry || cx.config.relocatable;
         // Data that a replacement clears leaves no trace, but for the place of a
         // kernel's section and the alignment.
-        if !cx.config.relocatable && !self.with_bank2.contains(&id) {
+        if known.entry && !cx.config.relocatable && !self.with_bank2.contains(&id) {
             return;
         }
         let section = self.out.function_sections[function.0 as usize].constant2;
@@ -84,6 +84,22 @@ impl<'a> Merger<'a, '_> {
             bank.parts.push(from);
             bank.align = bank.align.max(input.align);
         }
+    }
+
+    /// Whether a device function gives its kernels anything. Quirk: one whose data
+    /// a replacement cleared still makes their banks end alike.
+    pub(super) fn gives_bank2(
+        &self,
+        function: FunctionId,
+        kernels: &[FunctionId],
+        filled: &HashSet<FunctionId, foldhash::fast::FixedState>,
+    ) -> bool {
+        let has_data = |kernel: &FunctionId| {
+            let own = self.out.function_sections[kernel.0 as usize].constant2;
+            filled.contains(kernel) || own.is_some_and(|s| self.out.sections[s.0 as usize].size > 0)
+        };
+        self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())
+            || kernels.iter().any(has_data)
     }
 
     /// Whether the symbol's section is bank 2 of a copy that lost. It does not

@@ -4,6 +4,7 @@ use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic};
 use crate::callgraph::{Callers, FunctionId};
 use cubin::SectionType;
 use cubin::consts::shf;
+use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 impl<'a, 'o> Merger<'a, 'o> {
@@ -87,7 +88,6 @@ impl<'a, 'o> Merger<'a, 'o> {
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
         let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
         let mut functions = self.out.bank2_order.clone();
-        functions.retain(|f| self.out.bank2.get(f).is_some_and(|bank| !bank.parts.is_empty()));
         if cx.flavour.is_mercury() {
             // Seen in links of three files in two orders: as the banks came.
             functions.sort_by_key(|f| {
@@ -101,7 +101,12 @@ impl<'a, 'o> Merger<'a, 'o> {
             entries.reverse();
             self.out.bank2_users.push((function, entries));
         }
+        let mut filled = HashSet::default();
         for (function, entries) in self.out.bank2_users.clone() {
+            if !self.gives_bank2(function, &entries, &filled) {
+                continue;
+            }
+            filled.extend(entries.iter().copied());
             // All banks of a function's kernels come before their relocations.
             let banks: Vec<SectionId> = entries.into_iter().map(|e| self.entry_bank(e)).collect();
             for bank in banks {
