@@ -79,8 +79,9 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
     let mut offset = align_up(largest, HANDLE);
     for (symbol, reloc) in images {
-        // Quirk: a sampler that no code mentions has a place, but nobody fills it.
-        if reloc != SAMPLER || cx.mentions.mentioned.contains(&symbol) {
+        // Quirk: with one kernel, a sampler that no code mentions has a place, but
+        // nobody fills it.
+        if reloc != SAMPLER || kernels.len() != 1 || cx.mentions.mentioned.contains(&symbol) {
             out.slots.push(Slot { symbol, offset, reloc });
         }
         out.offset_of.insert(symbol, offset);
