@@ -446,7 +446,9 @@ impl<'a> Relocator<'a, '_> {
                 let bank = if self.cx.flavour.is_mercury() { USER_BANK } else { NO_BANK };
                 return Ok(Action::Apply { value: u64::MAX, bank, symbol: None });
             }
-            if is_image(symbol) {
+            // Mercury's side leaves image references open in a relocatable file.
+            let stays = self.cx.config.relocatable && self.cx.flavour.is_mercury();
+            if is_image(symbol) && !stays {
                 return Ok(self.image(id));
             }
             if is_internal(symbol) && symbol.is_undefined() {

@@ -1,7 +1,7 @@
 //! Both linkers on the same inputs, and the verdict.
 
 use crate::compare;
-use crate::mercury;
+use crate::mercury::{self, Split};
 use crate::program::{Case, Link};
 use crate::tools::{self, Outcome, Tools};
 use std::fs;
@@ -86,6 +86,8 @@ pub struct Judged {
     pub detail: Vec<String>,
     /// Whether the messages of both are equal.
     pub same_messages: bool,
+    /// How files with capsules compare.
+    pub split: Option<Split>,
     /// How nvlink ended.
     pub nvlink: Outcome,
     /// How warpld ended.
@@ -131,7 +133,8 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
         None => None,
     };
     let mut detail = Vec::new();
-    let verdict = verdict(link, folder, &nvlink, warpld.as_ref(), &mut detail);
+    let mut split = None;
+    let verdict = verdict(link, folder, &nvlink, warpld.as_ref(), &mut detail, &mut split);
     let verdict = match link.expected {
         Some(expected) if nvlink.status != Some(expected) => {
             detail.push(format!("nvlink should exit with {expected}, not {:?}", nvlink.status));
@@ -145,7 +148,7 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
         let output = folder.join(NVLINK_OUT).join(&link.output);
         let _ = fs::copy(output, folder.join(&link.output));
     }
-    Ok(Judged { verdict, detail, same_messages, nvlink, warpld })
+    Ok(Judged { verdict, detail, same_messages, split, nvlink, warpld })
 }
 
 /// Messages without the tool's name and output folder.
@@ -164,6 +167,7 @@ fn verdict(
     nvlink: &Outcome,
     warpld: Option<&Outcome>,
     detail: &mut Vec<String>,
+    split: &mut Option<Split>,
 ) -> Verdict {
     let Some(warpld) = warpld else {
         return match nvlink.status {
@@ -187,7 +191,15 @@ fn verdict(
         (Some(0), _) => {}
         _ => return Verdict::BothRefuse,
     }
+    let files = [NVLINK_OUT, WARPLD_OUT].map(|out| fs::read(folder.join(out).join(&link.output)));
+    if let [Ok(a), Ok(b)] = &files {
+        *split = mercury::split(a, b);
+    }
     let mut worst = same_file(folder, &link.output, true, detail);
+    if worst == Verdict::Different && split.is_some_and(Split::agrees) {
+        detail.clear();
+        worst = Verdict::ControlBits;
+    }
     if let Some(side) = &link.side_file {
         worst = worst.max(same_file(folder, side, false, detail));
     }
@@ -203,13 +215,7 @@ fn fails(nvlink: &Outcome) -> bool {
 fn same_file(folder: &Path, name: &str, device: bool, detail: &mut Vec<String>) -> Verdict {
     let [a, b] = [NVLINK_OUT, WARPLD_OUT].map(|out| fs::read(folder.join(out).join(name)).ok());
     match (a, b) {
-        (a, b) if a == b => {
-            if let (Some(a), true) = (a, device) {
-                mercury::count(&a, &a);
-            }
-            Verdict::Identical
-        }
-        (Some(a), Some(b)) if device && mercury::count(&a, &b) => Verdict::ControlBits,
+        (a, b) if a == b => Verdict::Identical,
         (Some(a), Some(b)) if device && compare::equal_but_for_note(&a, &b) => Verdict::NoteOnly,
         (Some(a), Some(b)) if device => {
             detail.extend(compare::explain(&a, &b));

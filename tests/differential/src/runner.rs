@@ -2,6 +2,7 @@
 
 use crate::generate;
 use crate::judge::{self, Judged, Verdict};
+use crate::mercury::{self, Tally};
 use crate::program::{Case, Sm};
 use crate::reduce;
 use crate::tools::Tools;
@@ -69,6 +70,7 @@ pub struct Report {
     features: BTreeMap<&'static str, (usize, usize)>,
     conflicts: BTreeMap<&'static str, BTreeMap<String, usize>>,
     refusals: BTreeMap<String, usize>,
+    capsules: BTreeMap<Sm, Tally>,
     messages_differ: usize,
     failures: Vec<String>,
     known: usize,
@@ -113,6 +115,9 @@ impl Report {
         ] {
             *row.entry(judged.verdict).or_default() += 1;
         }
+        if let Some(split) = judged.split {
+            *self.capsules.entry(case.sm).or_default() += split;
+        }
         self.nvlink_time += judged.nvlink.time;
         self.warpld_time += judged.warpld.as_ref().map_or(Duration::ZERO, |w| w.time);
         if !judged.same_messages {
@@ -145,6 +150,7 @@ impl Report {
         if self.by_kind.len() > 1 {
             table("kind", &self.by_kind);
         }
+        mercury::print(&self.capsules);
         println!(
             "\n{} cases, {} links, {} disagree ({} of them known), {} with other messages; nvlink {:.1?}, \
              warpld {:.1?}",
@@ -162,9 +168,6 @@ impl Report {
             if let Err(error) = fs::write(path, list.join("\n") + "\n") {
                 println!("{}: {error}", path.display());
             }
-        }
-        if let Some(line) = crate::mercury::summary() {
-            println!("{line}");
         }
     }
 }
