@@ -4,7 +4,7 @@
 //! symbols (debug data). Addresses of code and global data are the loader's.
 //! Output lists are the reverse of input order, as nvlink prepends.
 
-mod copied;
+mod mercury;
 
 use crate::callgraph::FunctionId;
 use crate::config::Config;
@@ -244,6 +244,8 @@ impl<'a> Relocator<'a, '_> {
                     out.patches.push(Patch { offset, kind, value, bank, adds: false })
                 }
                 Action::Keep { kind, symbol } => {
+                    let shift = if relative { self.section_shift(place, &reloc) } else { 0 };
+                    let addend = addend.wrapping_add(shift);
                     out.kept_from.extend(traced);
                     out.kept.push(OutReloc { offset, kind, symbol, addend });
                 }
@@ -267,15 +269,6 @@ impl<'a> Relocator<'a, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether an applied relocation is recorded. On Mercury's side that is done
-    /// for shared memory alone, not for constants or debug data.
-    fn is_preserved(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
-        let input = &self.cx.objects[place.object.0 as usize].cubin;
-        self.cx.config.preserve_relocs
-            && (!self.cx.flavour.is_mercury()
-                || input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
     /// Where the input section that is relocated lies in the target.

@@ -8,7 +8,7 @@ use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent, tables};
 use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
 use crate::object::ObjectId;
-use crate::relocate::{OutReloc, Source, final_kind};
+use crate::relocate::{OutReloc, Source, final_kind, kind};
 use crate::serialize::most_bytes;
 use cubin::consts::shf;
 use cubin::raw::Rela64;
@@ -210,6 +210,18 @@ pub fn patch_machine(
         };
         apply(both, machine.kind, bytes, offset, value, patch.bank)?;
     }
+    if both.parts.cx.config.relocatable {
+        return Ok(());
+    }
+    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
+        let place = machine_place(both, source, &mercury, &machine, kept.offset);
+        if let (Some(offset), Some(value)) = (place, table_offset(both, source, &machine)) {
+            apply(both, machine.kind, bytes, offset, value, 0)?;
+        }
+    }
     Ok(())
 }
 
@@ -222,6 +234,15 @@ fn machine_addend(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> i64 
         Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
         _ => addend,
     }
+}
+
+/// The value of a relocation for an offset in a debug table, which only the
+/// Mercury side keeps in an executable.
+fn table_offset(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    if machine.kind != kind::R32 {
+        return None;
+    }
+    section_relative(both, source, machine)
 }
 
 /// The place in the machine-code section that a relocation is about.
@@ -267,8 +288,10 @@ fn section_relative(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Op
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
-    let base = both.places.offsets.get(&(source.from.object.0, symbol.shndx))?;
-    Some(base.wrapping_add(machine.addend.unwrap_or(0) as u64))
+    let object = source.from.object.0;
+    both.places.offsets.get(&(object, symbol.shndx))?;
+    let place = Place { section: symbol.shndx, mercury_base: 0 };
+    both.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
 }
 
 fn apply(
@@ -325,7 +348,11 @@ fn machine_records(
         let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
         let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
-        let addend = machine_addend(both, &source, &machine);
+        let addend = match table_offset(both, &source, &machine) {
+            Some(_) if !both.parts.cx.config.relocatable => continue,
+            Some(moved) => moved as i64,
+            None => machine_addend(both, &source, &machine),
+        };
         out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
     }
     Ok(out)

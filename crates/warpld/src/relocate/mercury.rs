@@ -1,10 +1,39 @@
-//! Relocations of jump tables that are copied to kernels (Mercury code).
+//! What only links on the Mercury side do: jump tables copied to kernels, debug
+//! tables whose relocations stay.
 
 use super::{Place, Relocator, SectionRelocs};
 use crate::diag::Diagnostic;
-use crate::merge::SectionId;
+use crate::merge::{InputSection, SectionId};
+use crate::object::{is_internal, is_shared};
+use cubin::Reloc;
 
 impl Relocator<'_, '_> {
+    /// Offset and size of each table in an input's bank at `offset`.
+    fn tables(&self, part: InputSection, offset: u64) -> Vec<(u64, u64)> {
+        let input = &self.cx.objects[part.object.0 as usize].cubin;
+        let named = input.symbols().filter(|s| s.shndx == part.section && is_internal(s));
+        named.map(|s| (offset.saturating_add(s.value), s.size)).collect()
+    }
+
+    /// Whether an applied relocation is recorded for `--preserve-relocs`. On
+    /// Mercury's side that is done for shared memory alone, not for constants or
+    /// debug data.
+    pub(super) fn is_preserved(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
+        let input = &self.cx.objects[place.object.0 as usize].cubin;
+        self.cx.config.preserve_relocs
+            && (!self.cx.flavour.is_mercury()
+                || input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
+    }
+
+    /// Mercury's side keeps relocations for offsets in debug tables; the addend
+    /// moves with the table.
+    pub(super) fn section_shift(&self, place: &Place<'_>, reloc: &Reloc) -> i64 {
+        let input = &self.cx.objects[place.object.0 as usize].cubin;
+        let section = input.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
+        let at = self.merged.placement(place.object, section);
+        at.filter(|_| self.cx.flavour.is_mercury()).map_or(0, |at| at.offset as i64)
+    }
+
     /// Appends what comes with the tables of functions that a kernel's bank has.
     ///
     /// nvlink keeps one list per function, the latest first, and goes over it for
@@ -34,10 +63,10 @@ impl Relocator<'_, '_> {
                 let place = Place { from, object, function: Some(kernel), target_name, base };
                 self.source(target, &place, &mut list)?;
             }
-            for (part, offset) in bank.offsets(self.cx).into_iter().rev() {
-                let input = &self.cx.objects[part.object.0 as usize].cubin;
-                let size = input.section(part.section).map_or(0, |s| s.size);
-                let first = start.saturating_add(offset);
+            let parts = bank.offsets(self.cx);
+            let tables = parts.into_iter().flat_map(|(part, offset)| self.tables(part, offset));
+            for (first, size) in tables.collect::<Vec<_>>().into_iter().rev() {
+                let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
                 for (kept, from) in list.kept.iter().zip(&list.kept_from).rev() {
                     if table.contains(&kept.offset) {
