@@ -230,9 +230,9 @@ fn mercury_section<'a>(
                 return Ok(head.bytes(reserved::stray_bytes(both, id, size)?));
             }
             let bytes = data::mercury(both, id)?;
-            if shares_bytes(parts.merged.section_name(id))
-                || (section.flags & shf::ALLOC == 0 && data::machine(both, id)? == bytes)
-            {
+            let name = parts.merged.section_name(id);
+            let is_common = section.flags & shf::ALLOC == 0 && !has_own_copy(name);
+            if shares_bytes(name) || (is_common && data::machine(both, id)? == bytes) {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {
                 head.bytes(bytes)
@@ -256,6 +256,19 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
 /// both sides.
 fn shares_bytes(name: &[u8]) -> bool {
     matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
+}
+
+/// Debug tables that are written twice even where both sides say the same.
+fn has_own_copy(name: &[u8]) -> bool {
+    const OWN: [&[u8]; 6] = [
+        b".debug_frame",
+        b".debug_info",
+        b".debug_line",
+        b".nv_debug_info_reg_sass",
+        b".nv_debug_info_reg_type",
+        b".nv_debug_line_sass",
+    ];
+    OWN.contains(&name)
 }
 
 /// Lays the sections out one after the other and writes the file.

@@ -11,8 +11,8 @@ use crate::resolve::Sighting;
 /// Bytes of a number.
 const WORD: usize = 4;
 
-/// Zeroes the ranges of functions, and of copies of functions, that the output
-/// does not have. `table` starts with the part of one input.
+/// Zeroes the ranges of functions that the output does not have, and of copies
+/// with other code than the one it has. `table` starts with the part of one input.
 pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
     let mut at = 0;
     while let Some((name, after)) = text(table, at) {
@@ -44,7 +44,16 @@ fn is_removed(both: &Both<'_, '_>, object: ObjectId, name: Vec<u8>) -> bool {
     let (cx, symbol) = (both.parts.cx, symbol.index.0);
     let at = Sighting { object, symbol };
     let id = cx.resolution.id(object, symbol);
-    id.is_some_and(|id| !cx.keeps(id) || cx.resolution.get(id).definition != Some(at))
+    let Some(id) = id else { return false };
+    let kept = cx.resolution.get(id).definition;
+    !cx.keeps(id) || kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at))
+}
+
+/// The machine code of a definition.
+fn code<'a>(both: &Both<'a, '_>, at: Sighting) -> &'a [u8] {
+    let section = both.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+    let halves = both.parts.cx.objects[at.object.0 as usize].halves.as_ref();
+    halves.and_then(|h| h.twin(section)).map_or(&[], |s| s.data)
 }
 
 fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {

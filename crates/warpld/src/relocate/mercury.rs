@@ -22,7 +22,8 @@ impl Relocator<'_, '_> {
         let input = &self.cx.objects[place.object.0 as usize].cubin;
         self.cx.config.preserve_relocs
             && (!self.cx.flavour.is_mercury()
-                || input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
+                || place.function.is_some()
+                    && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
     /// Mercury's side keeps relocations for offsets in debug tables; the addend
