@@ -21,7 +21,7 @@ enum Shape {
     Objects { count: usize, functions: usize, length: usize },
     /// A kernel and a function each.
     Tiny { count: usize },
-    /// Weak functions out of a pool, with long names, and weak kernels.
+    /// Weak functions out of a pool, with long names, and kernels of their own.
     Weak { count: usize, functions: usize, pool: usize },
     /// An archive, of which a root needs every tenth member.
     Archive { members: usize },
@@ -236,19 +236,30 @@ fn short_chains(count: usize, length: usize) -> Vec<Function> {
     out
 }
 
+/// Weak kernels of each object of the weak corpus, and their number in the
+/// template.
+const KERNELS: usize = 4;
+const FIRST_KERNEL: usize = 90_000;
+
 fn weak(maker: &Maker<'_>, count: usize, each: usize, pool: usize) -> Result<Vec<String>, String> {
     let long = "_a_name_as_long_as_templates_have_it".repeat(3);
     let name = |i: usize| format!("w{}{long}", slot(i));
+    // As templates do, each calls another.
+    let next = |i: usize| (i + 1 < each).then(|| name(i + 1)).into_iter().collect();
     let mut functions: Vec<Function> =
-        (0..each).map(|i| Function::new(name(i), Linkage::Weak, Vec::new()).long(60)).collect();
-    for k in 0..4 {
-        let calls = (0..each).filter(|i| i % 4 == k).map(name).collect();
-        functions.push(Function::new(format!("k{}{long}", slot(k)), Linkage::WeakKernel, calls));
+        (0..each).map(|i| Function::new(name(i), Linkage::Weak, next(i)).long(16)).collect();
+    for k in 0..KERNELS {
+        let calls = (0..each).filter(|i| i % KERNELS == k).map(name).collect();
+        let name = format!("k{}{long}", slot(FIRST_KERNEL + k));
+        functions.push(Function::new(name, Linkage::WeakKernel, calls));
     }
     let template = maker.template(&functions)?;
     (0..count)
         .map(|object| {
-            let image = template.stamp(|i| (i + object * 37) % pool);
+            let image = template.stamp(|i| match i.checked_sub(FIRST_KERNEL) {
+                Some(k) => pool + object * KERNELS + k,
+                None => (i + object * 37) % pool,
+            });
             maker.write(&format!("{object}.cubin"), &image)
         })
         .collect()

@@ -261,7 +261,7 @@ impl<'a> Cubin<'a> {
     }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {
-        self.symtab?.string(offset)
+        self.symtab.as_ref()?.string(offset)
     }
     /// The relocations of a REL or RELA section.
     pub fn relocs(&self, section: &SectionRef<'a>) -> Result<Vec<Reloc>, ReadError> {

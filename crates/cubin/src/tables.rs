@@ -6,6 +6,7 @@ use crate::raw;
 use crate::read::{
     ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
+use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
 
@@ -46,6 +47,9 @@ impl NameBudget {
     }
 }
 
+/// A length that is not noted.
+const UNKNOWN_LENGTH: u32 = u32::MAX;
+
 #[derive(Clone, Copy, Debug)]
 enum Entries<'a> {
     Elf32(&'a [raw::Sym32]),
@@ -53,13 +57,15 @@ enum Entries<'a> {
 }
 
 /// A checked symbol table: every name and section index is good.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SymbolTable<'a> {
     section: SectionIndex,
     entries: Entries<'a>,
     /// Up to the last terminating zero.
     strings: &'a [u8],
     shndx: &'a [U32],
+    /// Lengths of the names, which are long and asked for again and again.
+    lengths: Arc<[u32]>,
 }
 
 impl<'a> SymbolTable<'a> {
@@ -85,26 +91,41 @@ impl<'a> SymbolTable<'a> {
             Some(t) if t.kind == SectionType::STRTAB => terminated(t.data),
             _ => return Err(bad("sh_link", s.link.into())),
         };
-        let table =
-            Self { section: s.index, entries, strings, shndx: extended_indices(sections, s)? };
-        table.check(file_size, sections.len())?;
+        let shndx = extended_indices(sections, s)?;
+        let lengths = Arc::default();
+        let mut table = Self { section: s.index, entries, strings, shndx, lengths };
+        table.lengths = table.check(file_size, sections.len())?;
         Ok(table)
     }
 
-    fn check(&self, file_size: usize, sections: usize) -> Result<(), ReadError> {
+    /// Checks names and section indices; the lengths of the names.
+    fn check(&self, file_size: usize, sections: usize) -> Result<Arc<[u32]>, ReadError> {
         let section = self.section.0;
         let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
         let mut budget = NameBudget::new(file_size, self.len());
+        let mut lengths = Vec::with_capacity(self.len());
         for i in 0..self.len() as u32 {
             let Some(symbol) = self.get(i) else {
                 return Err(bad("symbol", i.into()));
             };
             budget.take(symbol.name, section)?;
+            lengths.push(u32::try_from(symbol.name.len()).unwrap_or(UNKNOWN_LENGTH));
             if !symbol.reserved && symbol.shndx as usize >= sections {
                 return Err(bad("st_shndx", symbol.shndx.into()));
             }
         }
-        Ok(())
+        Ok(lengths.into())
+    }
+
+    /// The name of the symbol with this index, which starts at `offset`.
+    fn name(&self, index: u32, offset: u32) -> Option<&'a [u8]> {
+        match self.lengths.get(index as usize) {
+            Some(&length) if length != UNKNOWN_LENGTH => {
+                let start = offset as usize;
+                self.strings.get(start..start + length as usize)
+            }
+            _ => string_at(self.strings, offset),
+        }
     }
 
     /// The section it lies in.
@@ -131,9 +152,8 @@ impl<'a> SymbolTable<'a> {
         (offset as usize) < self.strings.len()
     }
     /// All symbols in order.
-    pub fn iter(&self) -> impl Iterator<Item = SymbolRef<'a>> + use<'a> {
-        let table = *self;
-        (0..self.len() as u32).filter_map(move |i| table.get(i))
+    pub fn iter(&self) -> impl Iterator<Item = SymbolRef<'a>> {
+        (0..self.len() as u32).filter_map(|i| self.get(i))
     }
 
     /// The symbol with this index.
@@ -144,7 +164,7 @@ impl<'a> SymbolTable<'a> {
                 let (shndx, reserved) = self.resolve(s.st_shndx.get(), index)?;
                 SymbolRef {
                     index: SymbolIndex(index),
-                    name: string_at(self.strings, s.st_name.get())?,
+                    name: self.name(index, s.st_name.get())?,
                     name_offset: s.st_name.get(),
                     info: s.st_info,
                     other: s.st_other,

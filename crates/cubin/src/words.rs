@@ -146,7 +146,7 @@ impl<'c, 'a> Tables<'c, 'a> {
     }
     /// The table in the section that `section` links to.
     pub fn linked(&self, section: &SectionRef<'_>) -> Symbols<'c, 'a> {
-        let table = self.all.iter().find(|t| t.section().0 == section.link).copied();
+        let table = self.all.iter().find(|t| t.section().0 == section.link).cloned();
         Symbols { cubin: self.cubin, table }
     }
 }
@@ -169,7 +169,7 @@ impl Symbols<'_, '_> {
     }
     /// A prototype string.
     pub fn string(&self, offset: u32) -> Option<String> {
-        Some(reference(self.table?.string(offset)?).into_owned())
+        Some(reference(self.table.as_ref()?.string(offset)?).into_owned())
     }
 }
 

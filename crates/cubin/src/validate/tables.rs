@@ -122,12 +122,12 @@ impl<'a> Check<'_, 'a> {
 
     /// The symbol table this section numbers symbols of.
     fn linked_symbols(&self) -> Result<SymbolTable<'a>, Violation> {
-        let table = self.symbols.get(self.section.link as usize).copied().flatten();
+        let table = self.symbols.get(self.section.link as usize).cloned().flatten();
         table.ok_or_else(|| self.field("sh_link", self.section.link.into(), Problem::WrongSection))
     }
 
     fn symbols(&self) -> Result<(), Violation> {
-        let own = self.symbols.get(self.section.index.0 as usize).copied().flatten();
+        let own = self.symbols.get(self.section.index.0 as usize).cloned().flatten();
         let Some(table) = own else { return Ok(()) };
         let limit = table.len() as u64;
         if u64::from(self.section.info) > limit {
