@@ -136,7 +136,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         };
         let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
         let relocs = relocs.into_iter().flat_map(|relocs| relocs.iter());
-        let mut counted = relocs.filter(|r| self.counts(&place, r.offset, r.symbol.0));
+        let all_count = !place.debug && !place.constant && place.lost.is_empty();
+        let mut counted = relocs.filter(|r| all_count || self.counts(&place, r.offset, r.symbol.0));
         let any = counted.next().is_some();
         (any, counted.any(|r| r.addend == Some(0)))
     }
