@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills fuzz/corpus from the committed device ELF files: whole files for the target `cubin`, single
+"""Fills fuzz/corpus from the committed device ELF files: whole files for the targets `cubin` and `link`, single
 sections behind the byte that chooses their codec for `metadata`, containers of them for `fatbin`
 and archives of host objects for `archive`. Run it once before fuzzing:
 
@@ -23,6 +23,9 @@ def save(target, data):
 for path in sorted((here / "../tests/fixtures").glob("*.cubin")):
     data = path.read_bytes()
     save("cubin", data)
+    if len(data) < 24000:
+        # Behind the byte of options: bit 1 is sm_100.
+        save("link", bytes([3 if "sm_100" in path.name else 1]) + data)
     (shoff,) = struct.unpack_from("<Q", data, 40)
     (count,) = struct.unpack_from("<H", data, 60)
     for i in range(count):
@@ -84,5 +87,5 @@ for entry in entries[:8]:
     save("archive", host)
     save("archive", archive(("x.o/", host), ("text/", b"hello"), ("y.o/", host_object(device))))
 save("archive", b"!<thin>\n" + archive(("//", b"d/x.o/\n\n"), ("/0", b""))[8:])
-for target in ("cubin", "metadata", "fatbin", "archive"):
+for target in ("cubin", "link", "metadata", "fatbin", "archive"):
     print(target, len(list((here / "corpus" / target).iterdir())), "seeds")

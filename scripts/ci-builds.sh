@@ -1,43 +1,118 @@
 #!/bin/bash
-# Builds the recipes of the guide with warpld as the linker of a CUDA toolkit:
-# a Makefile and a CMake project, each for two targets, into host executables.
+# Builds programs with warpld as the linker of a CUDA toolkit, the way the guide says, into host
+# executables for several targets: by nvcc, make, CMake and clang; with a device library, with
+# launches from the device, with thrust. Each is started: without a GPU it must get as far as that.
 #
-#   CUDA_HOME=/path/to/cuda WARPLD=/path/to/warpld scripts/ci-builds.sh
+#   CUDA_HOME=/path/to/cuda WARPLD=/path/to/warpld scripts/ci-builds.sh [nvcc make cmake ...]
 #
-# Needs make and gcc; cmake is fetched into a virtual environment if missing.
+# Needs make and gcc; cmake is fetched into a virtual environment if missing; clang is left out if
+# it is not installed (Debian: clang-19 clang-tools-19).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cuda=${CUDA_HOME:-$("$here/scripts/toolkit.sh")}
 warpld=${WARPLD:-$here/target/release/warpld}
 work=${WORK:-$(mktemp -d)}
 shim=$work/cuda
+gpu=$here/tests/gpu/cuda
+nvcc=$shim/bin/nvcc
+two_targets=(-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90)
+built=0
 mkdir -p "$work"
 
-cmake=$(command -v cmake || true)
-if [ -z "$cmake" ]; then
-    [ -x "$work/python/bin/cmake" ] || {
-        python3 -m venv "$work/python"
-        "$work/python/bin/pip" install -q --disable-pip-version-check cmake
-    }
-    cmake=$work/python/bin/cmake
-fi
-
-"$warpld" shim "$cuda" "$shim"
-
-# Whichever linker ran is named in the tool note of the linked image.
-linked_by_warpld() { # program
-    grep -q 'Build warpld_' "$1" || { echo "$1 was not linked by warpld" >&2; exit 1; }
-    echo "$1: linked by warpld"
+# Whichever linker ran is named in the tool note of every linked image.
+linked_by_warpld() { # program, images
+    local found
+    found=$(grep -ao 'Build warpld_' "$1" | wc -l)
+    if [ "$found" -ne "$2" ]; then
+        echo "$1: $found images linked by warpld, not $2" >&2
+        exit 1
+    fi
+    echo "$1: $2 images linked by warpld"
 }
 
-rm -rf "$work/make"
-cp -r "$here/tests/builds/make" "$work/make"
-make -s -C "$work/make" CUDA="$shim"
-linked_by_warpld "$work/make/program"
+# It starts, registers its device code and looks for a device: 0 right, 2 or 77 no device.
+starts() { # program
+    local status=0
+    "$1" >"$1.out" 2>&1 || status=$?
+    case $status in
+    0 | 2 | 77) built=$((built + 1)) ;;
+    *)
+        cat "$1.out" >&2
+        echo "$1: exit status $status" >&2
+        exit 1
+        ;;
+    esac
+}
 
-rm -rf "$work/cmake"
-"$cmake" -S "$here/tests/builds/cmake" -B "$work/cmake" \
-    -DCMAKE_CUDA_COMPILER="$shim/bin/nvcc" >"$work/cmake.log"
-"$cmake" --build "$work/cmake" >>"$work/cmake.log"
-linked_by_warpld "$work/cmake/program"
-linked_by_warpld "$work/cmake/program_resolved"
+check() { # program, images
+    linked_by_warpld "$1" "$2"
+    starts "$1"
+}
+
+build_nvcc() {
+    mkdir -p "$work/nvcc"
+    "$nvcc" -rdc=true "${two_targets[@]}" -gencode arch=compute_100,code=sm_100 -t 2 \
+        "$here"/tests/builds/make/{main,scale}.cu -o "$work/nvcc/program"
+    check "$work/nvcc/program" 3
+}
+
+build_make() {
+    rm -rf "$work/make"
+    cp -r "$here/tests/builds/make" "$work/make"
+    make -s -C "$work/make" CUDA="$shim"
+    check "$work/make/program" 2
+}
+
+build_cmake() {
+    local cmake
+    cmake=$(command -v cmake || true)
+    if [ -z "$cmake" ]; then
+        [ -x "$work/python/bin/cmake" ] || {
+            python3 -m venv "$work/python"
+            "$work/python/bin/pip" install -q --disable-pip-version-check cmake
+        }
+        cmake=$work/python/bin/cmake
+    fi
+    rm -rf "$work/cmake"
+    "$cmake" -S "$here/tests/builds/cmake" -B "$work/cmake" \
+        -DCMAKE_CUDA_COMPILER="$nvcc" >"$work/cmake.log"
+    "$cmake" --build "$work/cmake" >>"$work/cmake.log"
+    check "$work/cmake/program" 2
+    check "$work/cmake/program_resolved" 2
+}
+
+# Kernels that launch kernels: the link takes libcudadevrt.
+build_child() {
+    mkdir -p "$work/child"
+    "$nvcc" -rdc=true -std=c++17 "${two_targets[@]}" "$gpu"/child_{main,b}.cu -lcudadevrt \
+        -o "$work/child/program"
+    check "$work/child/program" 2
+}
+
+build_thrust() {
+    mkdir -p "$work/thrust"
+    "$nvcc" -rdc=true -std=c++17 -w -arch=sm_90 "$gpu"/thrust_{main,b}.cu -o "$work/thrust/program"
+    check "$work/thrust/program" 1
+}
+
+build_clang() {
+    local tool
+    for tool in clang++-19 clang-linker-wrapper-19; do
+        command -v $tool >/dev/null || {
+            echo "clang: $tool is not installed; left out"
+            return
+        }
+    done
+    "$warpld" shim "$cuda" "$work/cuda-clang"
+    CUDA_HOME=$cuda "$here/tests/builds/clang/build.sh" "$work/cuda-clang" "$work/clang"
+    check "$work/clang/program" 2
+    linked_by_warpld "$work/clang/program.cubin" 1
+}
+
+"$warpld" shim "$cuda" "$shim"
+wanted=("$@")
+[ $# -gt 0 ] || wanted=(nvcc make cmake child thrust clang)
+for build in "${wanted[@]}"; do
+    "build_$build"
+done
+echo "$built programs built and started"

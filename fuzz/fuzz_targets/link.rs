@@ -1,11 +1,32 @@
 //! A whole link of one input, damaged as the fuzzer likes, with an intact one.
+//! Half of the damage knows the format: it changes one field of a record.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+#[path = "../../crates/cubin/tests/common/mod.rs"]
+mod common;
+#[path = "../../crates/warpld/tests/mutations/structure.rs"]
+mod structure;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use std::borrow::Cow;
 use warpld::{Config, Diagnostics, Inputs, LinkInput};
 
 const INTACT: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let mut random = common::Random::new(seed.into());
+    random.next();
+    if size < 65 || random.below(2) == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    if random.below(8) == 0 {
+        data[0] = random.next() as u8;
+    }
+    // The first byte holds the options. Such damage never changes the size.
+    let changed = structure::mutate(&data[1..size], &mut random);
+    data[1..size].copy_from_slice(&changed);
+    size
+});
 
 fuzz_target!(|data: &[u8]| {
     let Some((&flags, image)) = data.split_first() else { return };

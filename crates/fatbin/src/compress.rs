@@ -6,6 +6,8 @@ use crate::raw::Flags;
 /// Largest image that is decompressed unless the caller says otherwise.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
 
+/// More than device code is compressed by in practice.
+const ORDINARY_RATIO: u64 = 256;
 /// A zstd block of a few bytes may stand for 128 KiB.
 const ZSTD_MAX_RATIO: u64 = 128 << 10;
 /// One LZ4 length byte stands for at most 255 bytes.
@@ -104,15 +106,36 @@ pub fn decompress(
     if declared > limit {
         return Err(DecodeError::TooLarge { declared, limit });
     }
-    let mut image = zeroed(declared)?;
-    let actual = match compression {
-        Compression::Lz4 => unpack_lz4(stored, &mut image)?,
-        _ => unpack_zstd(stored, &mut image)?,
+    // If a stream says itself that it holds less than an entry boldly declares,
+    // that is tried first. Further frames may follow the one that says so.
+    let bold = declared / ORDINARY_RATIO > stored.len() as u64;
+    let announced = match compression {
+        Compression::Zstd if bold => zstd_content_size(stored).filter(|&size| size < declared),
+        _ => None,
     };
-    if actual != image.len() {
-        return Err(DecodeError::WrongSize { actual: actual as u64, declared });
+    let unpack = |size| {
+        let mut image = zeroed(size)?;
+        let actual = match compression {
+            Compression::Lz4 => unpack_lz4(stored, &mut image)?,
+            _ => unpack_zstd(stored, &mut image)?,
+        };
+        Ok((image, actual as u64))
+    };
+    let (image, actual) = match announced.map(unpack) {
+        Some(Ok(unpacked)) => unpacked,
+        _ => unpack(declared)?,
+    };
+    if actual != declared {
+        return Err(DecodeError::WrongSize { actual, declared });
     }
     Ok(image)
+}
+
+/// What the first frame says about its size, if it does.
+fn zstd_content_size(stored: &[u8]) -> Option<u64> {
+    let mut decoder = ruzstd::decoding::FrameDecoder::new();
+    decoder.init(stored).ok()?;
+    Some(decoder.content_size()).filter(|&size| size != 0)
 }
 
 /// Zeroed memory that the system hands out page by page as it is written, so

@@ -67,7 +67,10 @@ pub fn link_to(
     }
 
     // Which definition each name stands for.
-    let resolution = resolve::resolve(&objects, diags).ok_or(Failed)?;
+    let Some(resolution) = resolve::resolve(&objects, diags) else {
+        explain::definitions::explain(&objects, diags);
+        return Err(Failed);
+    };
 
     // Who calls whom.
     let graph = CallGraph::build(&objects, &resolution);

@@ -52,8 +52,9 @@ impl Renderer {
     }
 
     /// The message ready to print, with its final newline; `None` if it is to
-    /// be kept quiet.
-    pub fn render(&self, diagnostic: &Diagnostic) -> Option<String> {
+    /// be kept quiet. What to do about its kind is said `advised` or not;
+    /// programs are always told.
+    pub fn render(&self, diagnostic: &Diagnostic, advised: bool) -> Option<String> {
         let severity = self.severity(diagnostic);
         let hidden = match severity {
             Severity::Info => self.hide_infos,
@@ -65,12 +66,18 @@ impl Renderer {
         }
         Some(match self.format {
             Format::Json => self.json(severity, diagnostic),
-            Format::Text => self.text(severity, diagnostic, &Palette::PLAIN),
-            Format::ColoredText => self.text(severity, diagnostic, &Palette::ANSI),
+            Format::Text => self.text(severity, diagnostic, advised, &Palette::PLAIN),
+            Format::ColoredText => self.text(severity, diagnostic, advised, &Palette::ANSI),
         })
     }
 
-    fn text(&self, severity: Severity, diagnostic: &Diagnostic, palette: &Palette) -> String {
+    fn text(
+        &self,
+        severity: Severity,
+        diagnostic: &Diagnostic,
+        advised: bool,
+        palette: &Palette,
+    ) -> String {
         let mut out = String::new();
         let color = palette.severity(severity);
         let _ = write!(
@@ -87,7 +94,7 @@ impl Renderer {
             let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
         }
         out.push('\n');
-        for note in all_notes(diagnostic) {
+        for note in all_notes(diagnostic, advised) {
             let mut lines = note.lines();
             let _ = writeln!(
                 out,
@@ -136,10 +143,10 @@ impl Renderer {
 }
 
 /// What is printed under a message: names, notes, advice.
-fn all_notes(diagnostic: &Diagnostic) -> Vec<String> {
+fn all_notes(diagnostic: &Diagnostic, advised: bool) -> Vec<String> {
     let mut notes = source_names(diagnostic);
     notes.extend(diagnostic.notes.iter().cloned());
-    notes.extend(advice(diagnostic.code).map(str::to_owned));
+    notes.extend(advice(diagnostic.code).filter(|_| advised).map(str::to_owned));
     notes
 }
 
@@ -231,7 +238,7 @@ mod tests {
             (Severity::Fatal, "nvlink fatal   : m\n"),
         ] {
             let diagnostic = Diagnostic::new(severity, "c", "m");
-            assert_eq!(nvlink().render(&diagnostic).as_deref(), Some(line));
+            assert_eq!(nvlink().render(&diagnostic, true).as_deref(), Some(line));
         }
     }
 
@@ -240,7 +247,7 @@ mod tests {
         let diagnostic = Diagnostic::error("undefined-symbol", "m").note("a\nb");
         let renderer = Renderer { target: Some("sm_90a".into()), show_codes: true, ..nvlink() };
         assert_eq!(
-            renderer.render(&diagnostic).as_deref(),
+            renderer.render(&diagnostic, true).as_deref(),
             Some("nvlink error   : m (target: sm_90a) [undefined-symbol]\n    = a\n      b\n")
         );
     }
@@ -250,7 +257,7 @@ mod tests {
         let renderer = Renderer { format: Format::Json, ..nvlink() };
         let diagnostic = Diagnostic::warning("x", "say \"hi\"\n\u{1}").note("n");
         assert_eq!(
-            renderer.render(&diagnostic).as_deref(),
+            renderer.render(&diagnostic, true).as_deref(),
             Some(concat!(
                 r#"{"tool":"nvlink","severity":"warning","code":"x","#,
                 r#""message":"say \"hi\"\n\u0001","notes":["n"]}"#,
@@ -264,14 +271,14 @@ mod tests {
         let warning = Diagnostic::warning("w", "m");
         let info = Diagnostic::info("i", "m");
         let quiet = Renderer { hide_warnings: true, ..nvlink() };
-        assert_eq!(quiet.render(&warning), None);
-        assert!(quiet.render(&info).is_some());
+        assert_eq!(quiet.render(&warning, true), None);
+        assert!(quiet.render(&info, true).is_some());
         let no_infos = Renderer { hide_infos: true, warnings_are_errors: true, ..nvlink() };
-        assert_eq!(no_infos.render(&info), None);
+        assert_eq!(no_infos.render(&info, true), None);
         assert_eq!(no_infos.severity(&warning), Severity::Warning);
         let strict = Renderer { warnings_are_errors: true, hide_warnings: true, ..nvlink() };
         assert_eq!(strict.severity(&warning), Severity::Error);
-        assert_eq!(strict.render(&warning).as_deref(), Some("nvlink error   : m\n"));
+        assert_eq!(strict.render(&warning, true).as_deref(), Some("nvlink error   : m\n"));
         assert_eq!(strict.severity(&Diagnostic::warning(REDEFINED_OPTION, "m")), Severity::Warning);
     }
 }

@@ -68,6 +68,7 @@ fn files_that_cannot_be_used_end_in_a_message() {
     let [a, b] = inputs();
     for (args, message) in [
         (["-arch=sm_90", "dir", &b, "-o", "o"], "Could not open input file 'dir'"),
+        (["-arch=sm_90", "/dev/zero", &b, "-o", "o"], "Could not open input file '/dev/zero'"),
         (["-arch=sm_90", "missing.o", &b, "-o", "o"], "Could not open input file 'missing.o'"),
         (["-arch=sm_90", &a, &b, "-o", "dir"], "Could not open output file 'dir'"),
         (["-arch=sm_90", &a, &b, "-o", "no/o"], "Could not open output file 'no/o'"),
@@ -77,6 +78,113 @@ fn files_that_cannot_be_used_end_in_a_message() {
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let expected = format!("warpld fatal   : {message} [");
         assert!(stderr(&output).starts_with(&expected), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn slips_of_the_pen_are_answered_with_a_suggestion() {
+    let folder = folder("slips");
+    for (word, notes) in [
+        ("-arhc=sm_90", "    = did you mean '--arch'?\n"),
+        ("-arch=sm9_0", "    = did you mean 'sm_90'?\n"),
+        ("--why-life=f", "    = did you mean '--why-live'?\n"),
+        ("--error-format=jsn", "    = it takes text, json\n"),
+        ("-ghls=x", "    = it takes lcs-abs, lcs-aug\n"),
+    ] {
+        let text = stderr(&run(&folder, &[word]));
+        let (_, found) = text.split_once('\n').unwrap();
+        assert_eq!(found, notes, "{word}");
+    }
+}
+
+/// Of a flood of messages the first are printed; all of them count.
+#[test]
+fn messages_of_a_kind_are_limited() {
+    let folder = folder("flood");
+    let image = fs::read(example("scale.sm_90.cubin")).unwrap();
+    let names: Vec<String> = (0..30).map(|i| format!("{i}.cubin")).collect();
+    for name in &names {
+        fs::write(folder.join(name), &image).unwrap();
+    }
+    // Every copy is for another target, which is a warning for each.
+    let count = |words: &[&str]| {
+        let fixed = ["-arch=sm_80", "-o", "o"];
+        let host: Vec<String> = names.iter().map(|name| host_object(&folder, name)).collect();
+        let host = host.iter().map(String::as_str);
+        let args: Vec<&str> = fixed.into_iter().chain(words.iter().copied()).chain(host).collect();
+        let output = run(&folder, &args);
+        let text = stderr(&output);
+        (text.matches("[arch-not-found]").count(), text)
+    };
+    let (printed, text) = count(&[]);
+    assert_eq!(printed, 20, "{text}");
+    assert!(text.contains("    = and 10 more of this kind; --error-limit=0 shows all\n"), "{text}");
+    // What to do is said once.
+    assert_eq!(text.matches("pass --suppress-arch-warning").count(), 1, "{text}");
+    assert_eq!(count(&["--error-limit=0"]).0, 30);
+    assert_eq!(count(&["--error-limit=3"]).0, 3);
+    let (_, json) = count(&["--error-format=json"]);
+    assert_eq!(json.lines().count(), 30, "{json}");
+}
+
+/// A host object with the device code of a file, beside it.
+fn host_object(folder: &Path, name: &str) -> String {
+    let payload = fs::read(folder.join(name)).unwrap();
+    let mut writer = fatbin::write::Writer::new();
+    let image = fatbin::write::Image {
+        kind: fatbin::Kind::ELF,
+        arch: "sm_90".parse().unwrap(),
+        version: (1, 8),
+        flags: fatbin::Flags::ADDRESS_64.union(fatbin::Flags::LINUX),
+        ident: None,
+        options: None,
+        compat: None,
+        compression: fatbin::Compression::None,
+        payload: &payload,
+    };
+    writer.add(&image).unwrap();
+    let (format, endian) = (object::BinaryFormat::Elf, object::Endianness::Little);
+    let mut host = object::write::Object::new(format, object::Architecture::X86_64, endian);
+    for (section, data) in [("__nv_relfatbin", writer.finish()), (".nvFatBinSegment", vec![0; 24])]
+    {
+        let kind = object::SectionKind::ReadOnlyData;
+        let section = host.add_section(vec![], section.into(), kind);
+        host.section_mut(section).set_data(data, 8);
+    }
+    let name = name.replace(".cubin", ".o");
+    fs::write(folder.join(&name), host.write().unwrap()).unwrap();
+    name
+}
+
+/// A link that takes longer shows a line on a terminal, and wipes it.
+#[test]
+#[cfg(target_os = "linux")]
+fn progress_is_shown_on_a_terminal_only() {
+    let folder = folder("progress");
+    assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    let [a, b] = inputs();
+    // The pipe holds the link up for longer than a second.
+    let line = format!("{WARPLD} -arch=sm_90 {a} {b} -o o --nv-host pipe");
+    let slow = |command: &mut Command| {
+        let child = command
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pipe = fs::OpenOptions::new().write(true).open(folder.join("pipe")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        drop(pipe);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert_eq!(slow(Command::new("sh").args(["-c", &line])), "");
+    if Command::new("script").arg("--version").output().is_ok_and(|o| o.status.success()) {
+        let seen = slow(Command::new("script").args(["-qec", &line, "/dev/null"]));
+        assert!(seen.starts_with("\rwarpld: linking 2 inputs, 1 s"), "{seen:?}");
+        assert!(seen.ends_with("\r\u{1b}[K"), "{seen:?}");
     }
 }
 

@@ -126,6 +126,33 @@ fn a_killed_link_leaves_the_old_output_or_the_new_one() {
     assert!(cut_short > 0, "no link was killed in time");
 }
 
+#[test]
+#[cfg(unix)]
+fn an_interrupted_link_leaves_nothing_else() {
+    let dir = folder("interrupt");
+    let words = inputs(&dir);
+    let expected = good(&dir, &words);
+    let before = fs::read_dir(&dir).expect("a folder").count();
+    let mut cut_short = 0;
+    for delay in (0..60).map(|i| Duration::from_micros(i * i * 10)) {
+        fs::write(dir.join("out"), OLD).expect("an old output");
+        let mut child = Command::new(WARPLD)
+            .args(&words)
+            .current_dir(&dir)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("warpld runs");
+        std::thread::sleep(delay);
+        let _ = Command::new("kill").arg(child.id().to_string()).stderr(Stdio::null()).status();
+        child.wait().expect("it ended");
+        let found = fs::read(dir.join("out")).expect("an output");
+        assert!(found == OLD || found == expected, "after {delay:?}");
+        cut_short += usize::from(found == OLD);
+        assert_eq!(fs::read_dir(&dir).expect("a folder").count(), before, "after {delay:?}");
+    }
+    assert!(cut_short > 0, "no link was interrupted in time");
+}
+
 /// Every system call that a link needs fails once, in turn. Needs strace.
 #[test]
 #[cfg(target_os = "linux")]
@@ -177,5 +204,60 @@ fn an_input_cut_short_is_an_error() {
         let code = output.status.code();
         assert!(matches!(code, Some(1 | 255)), "{size} bytes: {code:?}");
         assert_eq!(fs::read(dir.join("out")).expect("an output"), OLD);
+    }
+}
+
+/// What somebody does to an input while it is being linked, and what the link
+/// says. The link stops half-way, after its inputs were mapped, to read a named
+/// pipe.
+#[cfg(target_os = "linux")]
+fn disturbed(name: &str, disturb: impl FnOnce(&fs::File)) -> Output {
+    let dir = folder(name);
+    let image = fixture("scale.sm_90.cubin");
+    let mut archive = b"!<arch>\n".to_vec();
+    for i in 0..100 {
+        let member = renamed(&image, i);
+        let header = format!("{:<48}{:<10}`\n", format!("{i}.cubin/"), member.len());
+        archive.extend_from_slice(header.as_bytes());
+        archive.extend_from_slice(&member);
+        archive.resize(archive.len().next_multiple_of(2), b'\n');
+    }
+    assert!(archive.len() > 400_000, "too small to be mapped");
+    fs::write(dir.join("a.a"), archive).expect("an input");
+    fs::write(dir.join("out"), OLD).expect("an old output");
+    let made = Command::new("mkfifo").arg(dir.join("pipe")).status();
+    assert!(made.expect("mkfifo runs").success());
+    let child = Command::new(WARPLD)
+        .args(["-arch=sm_90", "-o", "out", "a.a", "--nv-host", "pipe"])
+        .current_dir(&dir)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("warpld runs");
+    // Opening waits for the reader.
+    let pipe = fs::OpenOptions::new().write(true).open(dir.join("pipe")).expect("a pipe");
+    disturb(&fs::OpenOptions::new().append(true).open(dir.join("a.a")).expect("the input"));
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ended");
+    if !output.status.success() {
+        assert_eq!(fs::read(dir.join("out")).expect("an output"), OLD);
+    }
+    output
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_input_that_changes_under_the_link_is_an_error() {
+    use std::io::Write;
+    let quiet = disturbed("undisturbed", |_| ());
+    assert!(quiet.status.success(), "{}", String::from_utf8_lossy(&quiet.stderr));
+    // At the end of a page what follows is gone; within one it reads as zeros.
+    let gone = disturbed("truncated", |input| input.set_len(0).expect("truncated"));
+    let zeros = disturbed("cut", |input| input.set_len(5_000).expect("cut"));
+    let grown = disturbed("grown", |mut input| input.write_all(b"more").expect("written"));
+    for output in [gone, zeros, grown] {
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        let message = "Input file 'a.a' changed while it was being linked [input-changed]\n";
+        assert!(text.ends_with(&format!("warpld fatal   : {message}")), "{text}");
     }
 }

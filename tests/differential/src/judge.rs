@@ -127,7 +127,8 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
     let warpld = match &tools.warpld {
         Some(program) => {
             let mut warpld = Command::new(program);
-            warpld.arg("--identity=nvlink").args(arguments(tools, link, WARPLD_OUT));
+            // Every output is read back and checked.
+            warpld.args(["--identity=nvlink", "--verify"]).args(arguments(tools, link, WARPLD_OUT));
             Some(tools::run(&mut warpld, folder, &format!("{WARPLD_OUT}/{}.log", link.label))?)
         }
         None => None,

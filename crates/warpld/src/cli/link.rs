@@ -32,9 +32,9 @@ pub fn link(settings: &LinkSettings, console: &mut Console) -> i32 {
     let progress =
         Progress::start(&console.renderer.tool, settings.inputs.len(), console.for_people());
     let mut diagnostics = Diagnostics::default();
-    let result = carry_out(settings, &mut diagnostics);
+    let result = carry_out(settings, console, &mut diagnostics);
     drop(progress);
-    console.print_from(&diagnostics, 0);
+    console.print_all(&diagnostics);
     let finished = match result {
         Ok(mut outcome) => finish(settings, &mut outcome, console),
         Err(Stop::Reported) => Ok(()),
@@ -60,12 +60,30 @@ impl From<Diagnostic> for Stop {
     }
 }
 
-fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<Outcome, Stop> {
+fn carry_out(
+    settings: &LinkSettings,
+    console: &Console,
+    diagnostics: &mut Diagnostics,
+) -> Result<Outcome, Stop> {
     prepare(settings)?;
     remark_on_options(settings, diagnostics);
     let libraries = !settings.libraries.is_empty();
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
     let files = Files::open(&load_request(settings));
+    files.guard(|name| console.renderer.render(&changed(name), true).unwrap_or_default());
+    let outcome = link_files(settings, &files, diagnostics);
+    // Whatever went wrong, this may be why.
+    match files.changed() {
+        Some(name) => Err(changed(name).into()),
+        None => outcome,
+    }
+}
+
+fn link_files(
+    settings: &LinkSettings,
+    files: &Files,
+    diagnostics: &mut Diagnostics,
+) -> Result<Outcome, Stop> {
     let loaded = files.scan();
     let options = select_options(settings);
     let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
@@ -82,11 +100,12 @@ fn carry_out(settings: &LinkSettings, diagnostics: &mut Diagnostics) -> Result<O
         }
     };
     elsewhere::explain(&loaded, &options, diagnostics);
-    if let Some(name) = files.changed() {
-        let message = format!("Input file '{name}' changed while it was being linked");
-        return Err(Diagnostic::fatal("input-changed", message).into());
-    }
     Ok(Outcome { output, report, trace, registration })
+}
+
+fn changed(name: &str) -> Diagnostic {
+    let message = format_args!("Input file '{name}' changed while it was being linked");
+    Diagnostic::fatal("input-changed", message)
 }
 
 /// What is said about `-dlto` once machine code was found for all inputs.

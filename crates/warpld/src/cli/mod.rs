@@ -14,6 +14,7 @@ mod version;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
 use crate::render::{Format, REDEFINED_OPTION, Renderer};
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -27,26 +28,56 @@ const ERRORS_STATUS: i32 = 255;
 /// Exit status of a link that could not be carried out.
 const FATAL_STATUS: i32 = 1;
 
+/// How many messages of a kind are printed unless `--error-limit` says
+/// otherwise: a flood of them has one cause.
+const MESSAGES_OF_A_KIND: usize = 20;
+
 /// Prints messages and remembers the worst.
 pub struct Console {
     renderer: Renderer,
     worst: Option<Severity>,
+    /// How many messages of a kind are printed, at most.
+    limit: usize,
+    /// The kinds for which it has been said what to do.
+    advised: HashSet<&'static str>,
 }
 
 impl Console {
+    fn new(renderer: Renderer) -> Self {
+        Self { renderer, worst: None, limit: usize::MAX, advised: HashSet::new() }
+    }
     /// Prints one message to standard error.
     pub fn print(&mut self, diagnostic: &Diagnostic) {
         self.worst = self.worst.max(Some(self.renderer.severity(diagnostic)));
-        if let Some(text) = self.renderer.render(diagnostic) {
+        let advised = self.advised.insert(diagnostic.code);
+        if let Some(text) = self.renderer.render(diagnostic, advised) {
             self.raw(&text);
         }
     }
-    /// Prints all messages in `diagnostics` from number `from` on; returns how
-    /// many there are.
-    pub fn print_from(&mut self, diagnostics: &Diagnostics, from: usize) -> usize {
-        let list = diagnostics.as_slice();
-        list.iter().skip(from).for_each(|diagnostic| self.print(diagnostic));
-        list.len()
+    /// Prints the messages of a link, of each kind so many; the last one tells
+    /// how many more there are.
+    pub fn print_all(&mut self, diagnostics: &Diagnostics) {
+        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        for diagnostic in diagnostics.as_slice() {
+            counts.entry(diagnostic.code).or_default().1 += 1;
+        }
+        for diagnostic in diagnostics.as_slice() {
+            let (printed, all) = counts.entry(diagnostic.code).or_default();
+            *printed += 1;
+            let limit = if diagnostic.severity == Severity::Info { usize::MAX } else { self.limit };
+            if *printed > limit {
+                self.worst = self.worst.max(Some(self.renderer.severity(diagnostic)));
+            } else if *printed == limit && *all > limit {
+                let more = *all - limit;
+                self.print(
+                    &diagnostic.clone().note(format_args!(
+                        "and {more} more of this kind; --error-limit=0 shows all"
+                    )),
+                );
+            } else {
+                self.print(diagnostic);
+            }
+        }
     }
     /// Prints text that is no message. A standard error that nobody reads is
     /// no reason to fail a link.
@@ -102,7 +133,7 @@ fn reject(name: &str, rejected: &Rejected) -> i32 {
 
 fn obey(name: &str, line: &CommandLine) -> i32 {
     print_redefined(&mut early_console(name, line), line);
-    let mut console = Console { renderer: renderer(name, line), worst: None };
+    let mut console = Console { limit: limit(line), ..Console::new(renderer(name, line)) };
     match Request::new(line) {
         Err(error) => {
             console.print(&error.into());
@@ -124,7 +155,7 @@ fn early_console(name: &str, line: &CommandLine) -> Console {
         show_codes: name != "nvlink",
         ..Renderer::default()
     };
-    Console { renderer, worst: None }
+    Console::new(renderer)
 }
 
 fn print_redefined(console: &mut Console, line: &CommandLine) {
@@ -148,6 +179,15 @@ fn renderer(name: &str, line: &CommandLine) -> Renderer {
         hide_warnings: line.has(Opt::DisableWarnings),
         hide_infos: line.has(Opt::DisableInfos),
         warnings_are_errors: line.has(Opt::WarningAsError),
+    }
+}
+
+/// How many messages of a kind are printed. Programs get all.
+fn limit(line: &CommandLine) -> usize {
+    let asked = line.number(Opt::ErrorLimit).map(|n| usize::try_from(n).unwrap_or(0));
+    match (format(line), asked) {
+        (Format::Json, _) | (_, Some(0)) => usize::MAX,
+        (_, limit) => limit.unwrap_or(MESSAGES_OF_A_KIND),
     }
 }
 

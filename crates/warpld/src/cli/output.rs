@@ -1,6 +1,7 @@
 //! Files that appear all at once or not at all.
 
 use crate::diag::Diagnostic;
+use crate::load::guard;
 use crate::load::map::Mapped;
 use crate::serialize::{Destination, Pieces};
 use rayon::prelude::*;
@@ -116,7 +117,10 @@ impl Draft {
             Err(_) => None,
         };
         self.state = match create_beside(&real) {
-            Ok((temporary, file)) => State::File { file, temporary, real, permissions },
+            Ok((temporary, file)) => {
+                guard::remove_if_interrupted(&temporary);
+                State::File { file, temporary, real, permissions }
+            }
             Err(_) if permissions.is_some() => State::Memory(Vec::new()),
             Err(error) => return Err(self.open_error(error)),
         };

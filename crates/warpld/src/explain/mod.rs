@@ -4,6 +4,7 @@
 //! Phases report what is wrong in one line. This runs only when there is
 //! something to explain, so it may look at everything again.
 
+pub mod definitions;
 mod limits;
 mod lines;
 mod recursion;

@@ -9,6 +9,7 @@ use crate::resolve::{SymbolId, text};
 use std::collections::{HashMap, HashSet};
 
 /// One place in the code.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Reference {
     file: String,
     /// The function, or the section if it is data.
@@ -20,6 +21,7 @@ struct Reference {
 #[derive(Default)]
 pub struct References {
     of: HashMap<String, Vec<Reference>>,
+    known: HashSet<(SymbolId, Reference)>,
 }
 
 impl References {
@@ -70,14 +72,9 @@ impl References {
                     within: within.clone(),
                     line: lines.find(target, reloc.offset),
                 };
-                let list = self.of.entry(text(cx.resolution.get(symbol).name)).or_default();
-                let known = list.iter().any(|r| {
-                    r.file == reference.file
-                        && r.within == reference.within
-                        && r.line == reference.line
-                });
-                if !known {
-                    list.push(reference);
+                if self.known.insert((symbol, reference.clone())) {
+                    let name = text(cx.resolution.get(symbol).name);
+                    self.of.entry(name).or_default().push(reference);
                 }
             }
         }

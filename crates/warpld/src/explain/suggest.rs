@@ -7,28 +7,31 @@ use crate::resolve::{SymbolId, text};
 /// Names beyond this number are not compared letter by letter.
 const COMPARED: usize = 20_000;
 
-/// Number of single-letter changes between two words, up to `limit`; `None`
-/// if there are more.
+/// Number of single-letter changes and swaps of neighbours between two words,
+/// up to `limit`; `None` if there are more.
 pub fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut rows: [Vec<usize>; 3] = [vec![], vec![], (0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, above) in b.iter().zip(row.iter_mut().skip(1)) {
-            let cost = (diagonal + usize::from(x != y)).min(left + 1).min(*above + 1);
-            diagonal = *above;
-            *above = cost;
-            left = cost;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
+        rows.rotate_left(1);
+        let [older, old, new] = &mut rows;
+        new.clear();
+        new.push(i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX - 1);
+            let changed = at(old, j) + usize::from(x != y);
+            let mut cost = changed.min(at(new, j) + 1).min(at(old, j + 1) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
+            if swapped {
+                cost = cost.min(at(older, j - 1) + 1);
+            }
+            new.push(cost);
         }
     }
-    row.last().copied().filter(|&distance| distance <= limit)
+    rows[2].last().copied().filter(|&distance| distance <= limit)
 }
 
 /// The candidate closest to `word`, if any is close.

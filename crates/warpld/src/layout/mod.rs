@@ -115,8 +115,9 @@ impl Layout {
         offset: u64,
         to: &mut [u8],
     ) {
-        for (at, byte) in (offset..).zip(to) {
-            *byte = self.byte(cx, merged, section, at).unwrap_or(0);
+        for (at, byte) in (0..).zip(to) {
+            let at = offset.checked_add(at);
+            *byte = at.and_then(|at| self.byte(cx, merged, section, at)).unwrap_or(0);
         }
     }
 

@@ -1,5 +1,5 @@
-//! Reading files, mapping large ones. The one place of the linker that needs
-//! `unsafe`.
+//! Reading files, mapping large ones. With the guard of the maps, the one place
+//! of the linker that needs `unsafe`.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -57,8 +57,11 @@ impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::other("it is a folder").into());
+        }
         if !metadata.is_file() {
-            return Err(io::Error::other("not a regular file").into());
+            return Err(io::Error::other("it is neither a file nor a link to one").into());
         }
         let key = FileKey::of(path, &metadata);
         let stamp = Stamp::of(&metadata);
@@ -80,6 +83,12 @@ impl Mapped {
             Bytes::Owned(_) => true,
         }
     }
+    /// Where the file lies in memory, if it is mapped.
+    pub(crate) fn mapped_at(&self) -> Option<std::ops::Range<usize>> {
+        let Bytes::Map(map, ..) = &self.bytes else { return None };
+        let addresses = map.as_ptr_range();
+        Some(addresses.start as usize..addresses.end as usize)
+    }
     pub(crate) fn key(&self) -> &FileKey {
         &self.key
     }
@@ -98,10 +107,10 @@ fn read(mut file: &File, size: usize) -> io::Result<Vec<u8>> {
 /// Maps `file` privately, with all pages that are in memory already.
 #[allow(unsafe_code)]
 fn map(file: &File) -> io::Result<memmap2::Mmap> {
-    // SAFETY: the map is read-only and private. Like every linker we rely on
-    // nobody truncating or rewriting an input while it is being linked; all
-    // readers above check each offset against the slice they are given and
-    // never trust a value read twice.
+    // SAFETY: the map is read-only and private. Whoever rewrites an input while
+    // it is being linked is found out by its time of change, whoever truncates it by
+    // [`super::guard`]; all readers above check each offset against the slice
+    // they are given and never trust a value read twice.
     unsafe { memmap2::MmapOptions::new().populate().map(file) }
 }
 

@@ -6,6 +6,7 @@
 //! target. Nothing is decompressed before the last one, and a scan serves any
 //! number of targets.
 
+pub(crate) mod guard;
 pub(crate) mod host_use;
 pub(crate) mod map;
 mod recognise;
@@ -76,13 +77,28 @@ impl Files {
 
     /// The name of a file that has changed since it was opened.
     pub fn changed(&self) -> Option<&str> {
+        let changed = self.all().find(|(_, data)| !data.is_unchanged());
+        changed.map(|(name, _)| name)
+    }
+
+    /// From now on, a file that is cut short while it is mapped ends the
+    /// process with `message` of its name on standard error.
+    pub fn guard(&self, message: impl Fn(&str) -> String) {
+        let maps = self.all().filter_map(|(name, data)| {
+            let addresses = data.mapped_at()?;
+            Some(guard::Watched { addresses, message: message(name) })
+        });
+        guard::watch(maps.collect());
+    }
+
+    /// All files that were opened, with their names.
+    fn all(&self) -> impl Iterator<Item = (&str, &Mapped)> {
         let files = self.opened.iter().filter_map(|found| match found {
             search::Found::File(file) => Some(file),
             search::Found::Message(_) => None,
         });
-        let mut all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
-        let changed = all.find(|file| file.data.as_ref().is_ok_and(|data| !data.is_unchanged()));
-        changed.map(|file| file.name.as_str())
+        let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
+        all.filter_map(|file| Some((file.name.as_str(), file.data.as_ref().ok()?)))
     }
 }
 

@@ -76,6 +76,13 @@ impl ParseError {
                 let near = closest(value, names.iter().map(String::as_str));
                 near.map(|near| format!("did you mean '{near}'?"))
             }
+            Self::UndefinedValue { option, .. } => {
+                let row = TABLE.iter().find(|(_, row)| row.long == *option)?;
+                match row.1.kind {
+                    Kind::Choice(values) => Some(format!("it takes {}", values.join(", "))),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }

@@ -260,6 +260,10 @@ options! {
         .takes(Kind::Choice(&["text", "json"]), "FORMAT")
         .own()
         .help("Print messages for people or, one JSON object per line, for programs.");
+    ErrorLimit: Row::new("error-limit", "", Messages)
+        .takes(Kind::Number, "N")
+        .own()
+        .help("Print at most N messages of a kind and the number of others (20 by default); 0 prints all.");
     Color: Row::new("color", "", Messages)
         .takes(Kind::Choice(&["auto", "always", "never"]), "WHEN")
         .own()

@@ -84,6 +84,9 @@ fn build_all(toolkit: &Toolkit) -> PathBuf {
     nvcc(&["-arch=sm_90", "-rdc=true", "-fatbin", "-o", "b.fatbin", &source("b")]);
     nvcc(&["-arch=sm_90", "-c", "-o", "whole.o", &source("b")]);
     nvcc(&["-arch=sm_90", "-rdc=true", "-lineinfo", "-cubin", "-o", "lines.cubin", &source("und")]);
+    for (name, file) in [("b", "blines.cubin"), ("b2", "b2lines.cubin")] {
+        nvcc(&["-arch=sm_90", "-rdc=true", "-lineinfo", "-cubin", "-o", file, &source(name)]);
+    }
     nvcc(&["-arch=sm_90", "-rdc=true", "-G", "-cubin", "-o", "ag.cubin", &source("a")]);
     gcc(&folder);
     archives(&folder);

@@ -76,8 +76,9 @@ impl Bench {
 
     fn compare(&self, case: &Case) -> String {
         let theirs = self.run(&self.nvlink, &[], case);
-        // Not recorded anywhere: the tool note becomes nvlink's, that is all.
-        let ours = self.run(&self.warpld, &["--identity=nvlink"], case);
+        // Not recorded anywhere: the tool note becomes nvlink's, and outputs are
+        // checked, that is all.
+        let ours = self.run(&self.warpld, &["--identity=nvlink", "--verify"], case);
         differences(case, &theirs, &ours)
     }
 

@@ -121,6 +121,18 @@ fn multiple_definitions() {
     );
 }
 
+/// With line information, the lines of both.
+#[test]
+fn multiple_definitions_with_lines() {
+    let Some(bench) = Bench::new("twice") else { return };
+    let (status, text) = bench.link("blines.cubin b2lines.cubin");
+    assert_eq!(status, 1);
+    assert!(text.contains("    = first defined at ") && text.contains("inputs/b.cu:"), "{text}");
+    assert!(text.contains("    = defined again at ") && text.contains("inputs/b2.cu:"), "{text}");
+    let (_, text) = bench.link("blines.cubin blines.cubin");
+    assert!(text.contains("    = both come from "), "{text}");
+}
+
 #[test]
 fn conflicting_declarations() {
     let Some(bench) = Bench::new("conflicts") else { return };

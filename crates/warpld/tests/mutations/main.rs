@@ -1,14 +1,17 @@
 //! Whole links of damaged objects: none may panic, hang, or allocate out of
-//! proportion, whatever the bytes.
+//! proportion, whatever the bytes. What comes of whole ones stands up to the
+//! verifier.
 //!
-//! `WARPLD_MUTATIONS=N` sets the number of links, `WARPLD_MUTATION_SEED=N` the
-//! first seed; a seed that fails says so and can be run alone.
+//! `WARPLD_MUTATIONS=N` sets the number of seeds, `WARPLD_MUTATION_SEED=N` the
+//! first; one that fails says so and can be run alone. Every fourth seed also
+//! makes a link of containers, which are read from files.
 //!
 //! One test only: it measures what its process allocates.
 #![allow(unsafe_code)]
 
 #[path = "../../../cubin/tests/common/mod.rs"]
 mod common;
+mod containers;
 mod structure;
 
 use common::{Random, fixtures, mutate};
@@ -122,43 +125,105 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-#[test]
-fn damaged_objects_are_linked_or_refused() {
-    let families = families();
-    let first = number("WARPLD_MUTATION_SEED", 1);
-    let links = number("WARPLD_MUTATIONS", LINKS);
-    let (mut linked, mut refused) = (0_u64, 0_u64);
-    let mut failures = Vec::new();
-    for seed in first..first + links {
-        let case = Case::new(seed, &families);
+/// What became of all links.
+#[derive(Default)]
+struct Tally {
+    linked: u64,
+    refused: u64,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    /// Makes one link and watches it.
+    fn watch(&mut self, what: &str, link: impl FnOnce(&mut Diagnostics) -> Option<Vec<u8>>) {
         let before = NOW.load(Relaxed);
         PEAK.store(before, Relaxed);
         let start = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut diagnostics = Diagnostics::default();
-            let output = warpld::link(&case.inputs, &case.config, &mut diagnostics);
-            let image = output.ok().and_then(|output| output.image);
+            let image = link(&mut diagnostics);
             // Silence is no refusal.
             assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
             image
         }));
         match outcome {
-            Ok(Some(image)) => linked += u64::from(!image.is_empty()),
-            Ok(None) => refused += 1,
-            Err(_) => failures.push(format!("seed {seed}: panic")),
+            Ok(Some(_)) => self.linked += 1,
+            Ok(None) => self.refused += 1,
+            Err(_) => self.failures.push(format!("{what}: panic")),
         }
         let peak = PEAK.load(Relaxed).saturating_sub(before);
         if peak > MOST_MEMORY {
-            failures.push(format!("seed {seed}: {peak} bytes allocated"));
+            self.failures.push(format!("{what}: {peak} bytes allocated"));
         }
         if start.elapsed() > LONGEST {
-            failures.push(format!("seed {seed}: took {:?}", start.elapsed()));
+            self.failures.push(format!("{what}: took {:?}", start.elapsed()));
         }
     }
-    println!("{links} links from seed {first}: {linked} linked, {refused} refused");
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
-    if links >= LINKS {
-        // The damage must neither miss everything nor stop everything early.
-        assert!(linked > links / 20 && refused > links / 20, "{linked} linked, {refused} refused");
+
+    fn total(&self) -> u64 {
+        self.linked + self.refused
     }
+
+    fn print(&self, what: &str) {
+        println!("{} links {what}: {} linked, {} refused", self.total(), self.linked, self.refused);
+    }
+
+    /// Nothing failed, and the damage neither missed everything nor stopped
+    /// everything early.
+    fn check(&self) {
+        let failures = self.failures.join("\n");
+        assert!(failures.is_empty(), "{} failures:\n{failures}", self.failures.len());
+        if self.total() >= LINKS / 4 {
+            let few = self.total() / 20;
+            assert!(self.linked > few, "{} linked", self.linked);
+            assert!(self.refused > few, "{} refused", self.refused);
+        }
+    }
+}
+
+#[test]
+fn damaged_objects_are_linked_or_refused() {
+    let families = families();
+    intact_objects_stand_up_to_the_verifier(&families);
+    let folder = containers::Folder::new();
+    let first = number("WARPLD_MUTATION_SEED", 1);
+    let seeds = number("WARPLD_MUTATIONS", LINKS);
+    let (mut objects, mut contained) = (Tally::default(), Tally::default());
+    for seed in first..first + seeds {
+        let case = Case::new(seed, &families);
+        objects.watch(&format!("seed {seed}"), |diagnostics| {
+            warpld::link(&case.inputs, &case.config, diagnostics).ok()?.image
+        });
+        if seed % 4 == 0 {
+            let case = containers::Case::new(seed, &families, &folder);
+            let what = format!("seed {seed}, containers");
+            contained.watch(&what, |diagnostics| case.link(diagnostics));
+        }
+    }
+    objects.print(&format!("of objects from seed {first}"));
+    contained.print(&format!("of containers from seed {first}"));
+    objects.check();
+    contained.check();
+}
+
+fn intact_objects_stand_up_to_the_verifier(families: &[(Arch, Vec<Vec<u8>>)]) {
+    let mut verified = 0;
+    for (arch, members) in families {
+        for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
+            let input = LinkInput {
+                name: "a.o".into(),
+                image: Cow::Borrowed(image.as_slice()),
+                system_library: false,
+            };
+            let inputs = Inputs { images: vec![input], host_references: None };
+            let mut config = Config::new(*arch);
+            config.relocatable = relocatable;
+            let output = warpld::link(&inputs, &config, &mut Diagnostics::default());
+            if let Some(image) = output.ok().and_then(|output| output.image) {
+                assert_eq!(warpld::verify::verify(&image), Ok(()), "{arch}");
+                verified += 1;
+            }
+        }
+    }
+    assert!(verified > 20, "{verified} outputs");
 }

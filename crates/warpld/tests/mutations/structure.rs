@@ -52,15 +52,15 @@ fn put(bytes: &mut [u8], at: usize, width: usize, value: u64) {
 fn sections(bytes: &[u8]) -> Vec<Section> {
     let (table, count) = (word(bytes, 40, 8) as usize, word(bytes, 60, 2) as usize);
     let all = (1..count).map(|i| {
-        let header = table + i * SHDR;
+        let header = table.saturating_add(i * SHDR);
         Section {
             header,
-            kind: word(bytes, header + 4, 4) as u32,
-            offset: word(bytes, header + 24, 8) as usize,
-            size: word(bytes, header + 32, 8) as usize,
+            kind: word(bytes, header.saturating_add(4), 4) as u32,
+            offset: word(bytes, header.saturating_add(24), 8) as usize,
+            size: word(bytes, header.saturating_add(32), 8) as usize,
         }
     });
-    all.filter(|s| s.header + SHDR <= bytes.len()).collect()
+    all.filter(|s| s.header.saturating_add(SHDR) <= bytes.len()).collect()
 }
 
 /// A value near the edges, near the old one, or a plausible small number.

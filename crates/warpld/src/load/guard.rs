@@ -1,0 +1,104 @@
+//! Signals that end a link half-way. A mapped input that is cut short answers
+//! the next look at it with SIGBUS: the link ends with the message that was
+//! prepared for the file. That, and whoever interrupts the link, leaves no
+//! temporary file behind. Only the command installs the handlers; a library has
+//! no say over its process's signals.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A map and what to say if it breaks.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) addresses: Range<usize>,
+    pub(crate) message: String,
+}
+
+/// Watches these maps for the rest of the process. The first call counts.
+pub(crate) fn watch(maps: Vec<Watched>) {
+    if !maps.is_empty() && WATCHED.set(maps).is_ok() {
+        signals::handle(&[signals::BUS_ERROR]);
+    }
+}
+
+/// Removes this file if a signal ends the process. The first call counts: the
+/// output is the first file to be made, and the only large one.
+pub(crate) fn remove_if_interrupted(temporary: &Path) {
+    if signals::remember(temporary) {
+        signals::handle(&signals::INTERRUPTIONS);
+    }
+}
+
+static WATCHED: OnceLock<Vec<Watched>> = OnceLock::new();
+
+#[cfg(unix)]
+#[allow(unsafe_code)]
+mod signals {
+    use super::WATCHED;
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::Path;
+    use std::sync::OnceLock;
+
+    pub(super) const BUS_ERROR: i32 = libc::SIGBUS;
+    pub(super) const INTERRUPTIONS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+    /// The exit status of a link that could not be carried out.
+    const FATAL_STATUS: i32 = 1;
+
+    static TEMPORARY: OnceLock<CString> = OnceLock::new();
+
+    pub(super) fn remember(temporary: &Path) -> bool {
+        let name = CString::new(temporary.as_os_str().as_bytes());
+        name.is_ok_and(|name| TEMPORARY.set(name).is_ok())
+    }
+
+    /// Handles these signals, unless they are ignored.
+    pub(super) fn handle(signals: &[i32]) {
+        for &signal in signals {
+            // SAFETY: all fields of a sigaction may be zero, and the structures
+            // outlive the calls. The handler makes only calls that are allowed
+            // in handlers, and reads only what was set before it was installed.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                let known = libc::sigaction(signal, std::ptr::null(), &mut action) == 0;
+                if known && action.sa_sigaction != libc::SIG_IGN {
+                    action.sa_sigaction = on_signal as *const () as usize;
+                    action.sa_flags = libc::SA_SIGINFO;
+                    libc::sigaction(signal, &action, std::ptr::null_mut());
+                }
+            }
+        }
+    }
+
+    extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: with SA_SIGINFO the system passes a valid siginfo. All calls
+        // are allowed in handlers; name and message outlive the process.
+        unsafe {
+            if let Some(temporary) = TEMPORARY.get() {
+                libc::unlink(temporary.as_ptr());
+            }
+            let at = (*info).si_addr() as usize;
+            let maps = WATCHED.get().filter(|_| signal == BUS_ERROR);
+            if let Some(map) = maps.and_then(|m| m.iter().find(|w| w.addresses.contains(&at))) {
+                let message = map.message.as_bytes();
+                libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+                libc::_exit(FATAL_STATUS);
+            }
+            // Now as if there were no handler.
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    pub(super) const BUS_ERROR: i32 = 0;
+    pub(super) const INTERRUPTIONS: [i32; 0] = [];
+    pub(super) fn remember(_: &std::path::Path) -> bool {
+        false
+    }
+    pub(super) fn handle(_: &[i32]) {}
+}

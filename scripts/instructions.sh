@@ -1,0 +1,80 @@
+#!/bin/bash
+# Counts the instructions of three links with callgrind and compares them with benches/instructions.txt:
+# a slowdown is seen without a clock, on any machine, however busy. Fails if one takes over 5 % more;
+# prints by how much less too, and what --verify adds.
+#
+#   WARPLD=target/release/warpld scripts/instructions.sh            compare
+#   WARPLD=target/release/warpld scripts/instructions.sh --bless    write new counts
+#
+# The inputs are made from the committed fixtures, so no toolkit is needed. Counts depend a little on
+# the compiler and the C library; those of benches/instructions.txt are of a release build.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+warpld=$(realpath "${WARPLD:-target/release/warpld}")
+counts=benches/instructions.txt
+percent=5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+command -v valgrind >/dev/null || { echo "valgrind is not installed: nothing counted"; exit 0; }
+
+# Copies of a fixture under other names: the last two letters of every name that others see become
+# a number.
+copies() { # fixture, how many, folder
+    python3 - "$@" <<'END'
+import pathlib, struct, sys
+data = pathlib.Path(sys.argv[1]).read_bytes()
+folder = pathlib.Path(sys.argv[3])
+folder.mkdir()
+(table,) = struct.unpack_from("<Q", data, 40)
+(count,) = struct.unpack_from("<H", data, 60)
+sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+symbols = next(s for s in sections if s[1] == 2)
+strings = sections[symbols[6]][4]
+ends = []
+for at in range(symbols[4], symbols[4] + symbols[5], 24):
+    name, info, _, section = struct.unpack_from("<IBBH", data, at)
+    end = data.index(b"\0", strings + name)
+    if info >> 4 and section and end - strings - name > 2:
+        ends.append(end)
+digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+for i in range(int(sys.argv[2])):
+    copy = bytearray(data)
+    for end in ends:
+        copy[end - 2 : end] = (digits[i // 36] + digits[i % 36]).encode()
+    (folder / f"{i}.cubin").write_bytes(copy)
+END
+}
+
+copies tests/fixtures/scale.sm_90.cubin 400 "$work/many"
+copies tests/fixtures/scale.sm_100.cubin 100 "$work/mercury"
+
+count() { # words of a link
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 2>&1 |
+        sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' | grep .
+}
+
+declare -A links=(
+    [small]="-arch=sm_90 examples/saxpy.sm_90.cubin examples/scale.sm_90.cubin"
+    [many]="-arch=sm_90 $(echo "$work"/many/*.cubin)"
+    [mercury]="-arch=sm_100 $(echo "$work"/mercury/*.cubin)"
+)
+failed=0
+[ "${1-}" != --bless ] || : >"$counts"
+for name in small many mercury; do
+    # shellcheck disable=SC2086
+    now=$(count ${links[$name]})
+    # shellcheck disable=SC2086
+    verified=$(count ${links[$name]} --verify)
+    if [ "${1-}" = --bless ]; then
+        echo "$name $now" >>"$counts"
+    fi
+    before=$(sed -n "s/^$name //p" "$counts")
+    change=$(awk -v a="$now" -v b="$before" 'BEGIN {printf "%+.1f", 100 * (a - b) / b}')
+    cost=$(awk -v a="$verified" -v b="$now" 'BEGIN {printf "%.1f", 100 * (a - b) / b}')
+    echo "$name: $now instructions, $change % against $before; --verify adds $cost %"
+    if [ "$now" -gt $((before + before * percent / 100)) ]; then
+        echo "$name takes over $percent % more than before" >&2
+        failed=1
+    fi
+done
+exit $failed
