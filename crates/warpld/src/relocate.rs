@@ -425,7 +425,7 @@ impl<'a> Relocator<'a, '_> {
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Uses of dynamic arrays in code are recorded only with -g and
                     // where no kernel reaches them.
-                    let unrecorded = is_dynamic_array(symbol)
+                    let unrecorded = crate::layout::is_dynamic(self.cx, id)
                         && place.function.is_some()
                         && value != u64::MAX
                         && !self.cx.config.shows_shared();

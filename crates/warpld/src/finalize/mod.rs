@@ -155,6 +155,19 @@ pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u32 {
     }
 }
 
+/// Flags in the file: barriers that became an attribute are gone.
+pub(crate) fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
+    let section = parts.merged.section(id);
+    let function = section.function.and_then(|f| parts.cx.graph.function(f));
+    let changes = function.and_then(|f| parts.properties.attributes.get(&f));
+    match changes {
+        Some(changes) if changes.took_barriers && section.flags & shf::EXECINSTR != 0 => {
+            section.flags & !shf::BARRIERS_MASK
+        }
+        _ => section.flags,
+    }
+}
+
 fn final_section(
     parts: Parts<'_, '_>,
     id: SectionId,
@@ -173,7 +186,7 @@ fn final_section(
         header: Shdr64 {
             sh_name: section.name.into(),
             sh_type: section.kind.0.into(),
-            sh_flags: section.flags.into(),
+            sh_flags: flags(parts, id).into(),
             sh_addr: 0.into(),
             sh_offset: 0.into(),
             sh_size: size.into(),

@@ -10,7 +10,7 @@ mod sort;
 pub use constants::Bank2;
 pub use images::Images;
 pub use relocatable::{Instances, dynamic_users};
-pub use shared::{SharedLayout, has_groups};
+pub use shared::{SharedLayout, has_groups, is_dynamic};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};

@@ -130,7 +130,7 @@ fn machine_section<'a>(
     let mut head = Head {
         name: section.name,
         kind: machine_kind(both, id).0,
-        flags: section.flags,
+        flags: crate::finalize::flags(parts, id),
         link,
         info,
         align: section.align,
@@ -189,7 +189,7 @@ fn mercury_section<'a>(
     let mut head = Head {
         name,
         kind: section.kind.0,
-        flags: section.flags | shf::MERCURY,
+        flags: crate::finalize::flags(parts, id) | shf::MERCURY,
         link: 0,
         info,
         align: section.align,

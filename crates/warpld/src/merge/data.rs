@@ -59,7 +59,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             return false;
         }
         if is_shared(symbol) {
-            if is_dynamic_array(symbol) {
+            // An array that an earlier input defines is an ordinary one.
+            let first = self.cx.resolution.get(id).first;
+            if is_dynamic_array(symbol) && first == (Sighting { object, symbol: symbol.index.0 }) {
                 return config.shows_shared() || self.shows_unplaced;
             }
             let shown = config.shows_shared() || config.preserve_relocs;
@@ -69,7 +71,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         // Compiler constants of device functions have no section of their own.
         let placed = || self.out.placement(object, symbol.shndx).is_some();
-        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined() && placed())
+        let own = || placed() && !self.is_lost_bank2(object, symbol.shndx);
+        !is_internal(symbol) || (config.preserve_relocs && !symbol.is_undefined() && own())
     }
 
     fn section_of_symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {

@@ -116,11 +116,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let text = self.create(NewSection {
             name: [b".text.", symbol.name],
             kind: SectionType::PROGBITS,
-            flags: if cx.config.relocatable {
-                input.flags
-            } else {
-                input.flags & !shf::BARRIERS_MASK
-            },
+            flags: input.flags,
             align: input.align,
             entsize: 0,
             content: Content::Chunks(SmallVec::new()),

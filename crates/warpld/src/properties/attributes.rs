@@ -57,6 +57,8 @@ pub struct Changes {
     pub removed: Vec<u8>,
     /// Records appended, in order.
     pub tail: Vec<Record>,
+    /// The barriers in the text section's flags became a record.
+    pub took_barriers: bool,
 }
 
 impl Changes {
@@ -83,12 +85,12 @@ pub fn propagate(
         .collect();
     let mut propagation =
         Propagation { reader, properties, components, own, changes: Map::default() };
-    propagation.moved_barriers();
     match properties.entries[..] {
         [] => propagation.missing_sparse_masks(),
         [only] => propagation.single(only),
         _ => propagation.several(),
     }
+    propagation.barriers_of_old_objects();
     propagation.changes
 }
 
@@ -114,16 +116,48 @@ impl Propagation<'_, '_> {
         self.changes.entry(function).or_default()
     }
 
-    /// Old objects keep the barrier count in the text section's flags; it
-    /// becomes a record of the function before anything is propagated.
-    fn moved_barriers(&mut self) {
-        for f in (0..self.own.len() as u32).map(FunctionId) {
-            let moved = self.own(f).moved_barriers;
-            if moved > 0 {
-                let record = Record::Value { format: 2, code: eiattr::NUM_BARRIERS, value: moved };
-                self.change(f).tail.push(record);
+    /// Old objects keep the barrier count in the text section's flags. When all
+    /// else is done it becomes a record of the function, unless that has one by
+    /// then (quirk: the flags then stay as they are), and those of device functions
+    /// count for the kernels that reach them.
+    fn barriers_of_old_objects(&mut self) {
+        let code = eiattr::NUM_BARRIERS;
+        let count = |f: &FunctionId| self.reader.barriers_in_flags(*f);
+        let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
+            .map(|f| (*f, count(f)))
+            .filter(|(f, value)| *value > 0 && self.barriers(*f).is_none())
+            .collect();
+        for &(function, value) in &with {
+            let changes = self.change(function);
+            changes.tail.push(Record::Value { format: 2, code, value });
+            changes.took_barriers = true;
+        }
+        let with: Vec<(FunctionId, u16)> =
+            with.into_iter().filter(|(f, _)| !self.is_entry(*f)).collect();
+        if with.is_empty() {
+            return;
+        }
+        let cx = self.reader.cx;
+        let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        for (function, value) in with {
+            for entry in callers.entries_reaching(&[function]) {
+                let value = value.max(self.barriers(entry).unwrap_or(0));
+                self.set(entry, Record::Value { format: 2, code, value });
             }
         }
+    }
+
+    /// NUM_BARRIERS of a function as it stands.
+    fn barriers(&self, function: FunctionId) -> Option<u16> {
+        let changes = self.changes.get(&function);
+        let made = changes.and_then(|c| {
+            let records = c.replaced.iter().chain(&c.tail);
+            records.into_iter().find_map(|r| match *r {
+                Record::Value { code: eiattr::NUM_BARRIERS, value, .. } => Some(value),
+                _ => None,
+            })
+        });
+        made.or(self.own(function).codes[slot(eiattr::NUM_BARRIERS)].map(|(value, _)| value))
     }
 
     /// Sets a code of a function that has it (in its section or already in the

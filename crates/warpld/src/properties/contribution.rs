@@ -73,8 +73,6 @@ pub struct Contribution {
     pub externs: Option<Key>,
     /// AT_ENTRY_FRAGMENTS.
     pub fragments: Option<(Vec<u32>, Key)>,
-    /// Barriers an old object has in its text section's flags.
-    pub moved_barriers: u16,
 }
 
 impl Contribution {
@@ -145,10 +143,8 @@ impl<'o> Reader<'_, 'o> {
         let mut out = Contribution::default();
         let sections = self.merged.function_sections[function.0 as usize];
         let at = sections.info.map_or(0, |s| s.0);
-        let mut count = 0;
         for (i, (_, record)) in self.records(function).enumerate() {
             let key = Key(at, i as u32);
-            count = i as u32 + 1;
             match record.code {
                 eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
                 eiattr::AT_ENTRY_FRAGMENTS => {
@@ -165,9 +161,6 @@ impl<'o> Reader<'_, 'o> {
                 }
             }
         }
-        if sections.info.is_some() {
-            self.move_barriers(function, Key(at, count), &mut out);
-        }
         let defined = self.cx.resolution.get(self.cx.graph.symbol(function)).definition.is_some();
         let sparse = &mut out.codes[sparse_slot()];
         if defined && sparse.is_none() && self.cx.flavour.missing_sparse_mask_counts() {
@@ -176,18 +169,14 @@ impl<'o> Reader<'_, 'o> {
         out
     }
 
-    fn move_barriers(&self, function: FunctionId, key: Key, out: &mut Contribution) {
+    /// Barriers that an old object has in its text section's flags.
+    pub fn barriers_in_flags(&self, function: FunctionId) -> u16 {
         let definition = self.cx.resolution.get(self.cx.graph.symbol(function)).definition;
         let flags = definition.and_then(|at| {
             let symbol = self.cx.input_symbol(at)?;
             Some(self.cx.objects[at.object.0 as usize].cubin.section(symbol.shndx)?.flags)
         });
-        let barriers = flags.map_or(0, |f| (f & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT);
-        let slot = &mut out.codes[slot(eiattr::NUM_BARRIERS)];
-        if barriers > 0 && slot.is_none() {
-            *slot = Some((barriers as u16, key));
-            out.moved_barriers = barriers as u16;
-        }
+        flags.map_or(0, |f| (f & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u16
     }
 
     /// External functions the function's records name, with their position.
