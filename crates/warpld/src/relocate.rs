@@ -347,9 +347,12 @@ impl<'a> Relocator<'a, '_> {
             reloc.kind,
             kind::UNUSED_CLEAR32 | kind::UNUSED_CLEAR64 | kind::MERCURY_UNUSED_CLEAR64
         );
+        let at = Sighting { object: place.object, symbol: symbol.index.0 };
+        let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
+        if role == Role::Discarded && is_user_constant(place.target_name) {
+            return Action::Drop;
+        }
         if is_weak_sensitive_debug(place.target_name) {
-            let at = Sighting { object: place.object, symbol: symbol.index.0 };
-            let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
             // The debug data of a removed function's replaced copy is cleared only
@@ -545,6 +548,11 @@ const USER_BANK: u8 = 3;
 
 /// The bank of a symbol without section: its type less that of bank 0.
 const NO_BANK: u8 = 0x1c;
+
+/// Whether the section holds the program's constants.
+pub fn is_user_constant(target: &[u8]) -> bool {
+    matches!(target, b".nv.constant3" | b".nv.constant.user")
+}
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {

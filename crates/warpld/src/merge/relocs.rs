@@ -3,7 +3,7 @@
 use super::{Content, InputSection, Merger, NewSection, SectionId};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
-use crate::relocate::{is_weak_sensitive_debug, lost_data};
+use crate::relocate::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::resolve::{Role, Sighting};
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolType};
@@ -96,8 +96,8 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     /// Whether nvlink looks at a relocation at all: not if it is debug data about
-    /// a definition that lost, a constant that names code that is gone, or inside
-    /// a variable that lost.
+    /// a definition that lost, a constant that names code that is gone or the
+    /// input's own copy that lost, or inside a variable that lost.
     fn counts(&self, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
         if place.lost.iter().any(|range| range.contains(&offset)) {
             return false;
@@ -106,12 +106,13 @@ impl<'a, 'o> Merger<'a, 'o> {
         let cubin = &self.cx.objects[object.0 as usize].cubin;
         match (self.cx.resolution.id(object, symbol), cubin.symbol(symbol)) {
             (Some(id), Some(input)) if input.kind() == SymbolType::FUNC => {
-                if !place.debug {
-                    return !place.constant || self.cx.keeps(id);
-                }
                 let at = Sighting { object, symbol };
-                !place.weak_sensitive
-                    || self.cx.resolution.role(id, at, !input.is_undefined()) != Role::Discarded
+                let lost =
+                    || self.cx.resolution.role(id, at, !input.is_undefined()) == Role::Discarded;
+                if !place.debug {
+                    return !place.constant || (self.cx.keeps(id) && !lost());
+                }
+                !place.weak_sensitive || !lost()
             }
             _ => true,
         }
@@ -131,7 +132,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             object,
             lost: lost_data(self.cx, object, name, input.info),
             debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
-            constant: matches!(name, b".nv.constant3" | b".nv.constant.user"),
+            constant: is_user_constant(name),
             weak_sensitive: is_weak_sensitive_debug(name),
         };
         let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
