@@ -12,6 +12,7 @@ use crate::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
 use crate::select::{Registration, SelectOptions, Selected};
+use crate::verify::Kernels;
 use fatbin::Kind;
 use std::path::Path;
 
@@ -138,17 +139,21 @@ fn link_images(
     let linked = crate::link_to(&selected.inputs, &config, diagnostics, &mut draft)
         .map_err(|Failed| Stop::Reported)?;
     if linked.complete && settings.verify {
-        verify(&draft)?;
+        verify(&draft, &config)?;
     }
     Ok((linked.complete.then_some(draft), linked.report))
 }
 
-fn verify(draft: &Draft) -> Result<(), Diagnostic> {
+fn verify(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
+    let kernels = match config.preserve_relocs || config.debug {
+        true => Kernels::SomeUnwanted,
+        false => Kernels::Complete,
+    };
     let failed = |reason: &dyn std::fmt::Display| {
         Diagnostic::fatal("verify-failed", "the output does not stand up to --verify").note(reason)
     };
     let contents = draft.contents().map_err(|error| failed(&error))?;
-    crate::verify::verify(&contents).map_err(|violation| {
+    crate::verify::verify(&contents, kernels).map_err(|violation| {
         failed(&violation).note("this is a fault of warpld; please report it with the inputs")
     })
 }
