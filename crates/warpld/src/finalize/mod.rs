@@ -88,7 +88,7 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(..) => !parts.relocated.of(id).kept.is_empty(),
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
-        Content::ImageRelocs(bank) => parts.layout.images.banks.contains(bank),
+        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
         Content::Chunks(_) => {
             let is_kernel_shared = section
                 .function

@@ -85,7 +85,9 @@ fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut
             let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
             relocations(&list, true, numbering, out);
         }
-        Content::ImageRelocs(_) => relocations(&image_relocs(parts), rela, numbering, out),
+        Content::ImageRelocs(bank) => {
+            relocations(&image_relocs(parts, *bank), rela, numbering, out);
+        }
         Content::Synthetic(what) => out.append(&mut synthetic(parts, numbering, *what)),
     }
     true
@@ -138,12 +140,12 @@ fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut
 
 /// Applied relocations of a `.nv.resolvedrela` section's target.
 pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
-    let Content::ResolvedRelocs(target) = parts.merged.section(id).content else {
+    let Content::ResolvedRelocs(targets) = &parts.merged.section(id).content else {
         return Vec::new();
     };
-    let target = parts.merged.section(target);
-    let mut all: Vec<_> = [target.rel, target.rela]
-        .into_iter()
+    let targets = targets.iter().map(|&target| parts.merged.section(target));
+    let mut all: Vec<_> = targets
+        .flat_map(|target| [target.rel, target.rela])
         .flatten()
         .flat_map(|r| &parts.relocated.of(r).resolved)
         .collect();
@@ -153,8 +155,8 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
 }
 
 /// One entry per texture, sampler and surface handle, last offset first.
-fn image_relocs(parts: Parts<'_, '_>) -> Vec<OutReloc> {
-    let slots = parts.layout.images.slots.iter().rev();
+fn image_relocs(parts: Parts<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
+    let slots = parts.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
             let symbol = parts.merged.symbol_of[slot.symbol.0 as usize]?;
@@ -387,9 +389,12 @@ pub fn link_and_info(
         ) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
         Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
-        Content::Relocs(target, _)
-        | Content::ResolvedRelocs(target)
-        | Content::ImageRelocs(target) => (SYMTAB, index_of[target.0 as usize]),
+        Content::Relocs(target, _) | Content::ImageRelocs(target) => {
+            (SYMTAB, index_of[target.0 as usize])
+        }
+        Content::ResolvedRelocs(targets) => {
+            (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
+        }
         Content::Chunks(chunks) => {
             let text = text_index(parts, id, index_of);
             if text != 0 && text == index_of[id.0 as usize] {

@@ -6,7 +6,7 @@ use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 /// One handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +22,28 @@ pub struct Slot {
 /// Handles of the link.
 #[derive(Debug, Default)]
 pub struct Images {
-    /// The handles that the loader fills, in ascending offset; every kernel that has any has all.
+    /// All handles, in ascending offset; every kernel that has any has places for all.
     pub slots: Vec<Slot>,
     /// Offset of each reference's handle.
     pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
-    /// Parameter banks that hold handles.
-    pub banks: HashSet<SectionId, foldhash::fast::FixedState>,
+    /// Parameter banks that hold handles, and whether the loader fills samplers.
+    pub banks: HashMap<SectionId, bool, foldhash::fast::FixedState>,
     /// Size of those banks.
     pub bank_size: u64,
 }
 
 const HANDLE: u64 = 4;
+
+impl Images {
+    /// The handles that the loader fills in a kernel's parameter bank.
+    pub fn filled(&self, bank: SectionId) -> impl DoubleEndedIterator<Item = &Slot> {
+        let samplers = self.banks.get(&bank).copied().unwrap_or(false);
+        self.slots.iter().filter(move |slot| slot.reloc != SAMPLER || samplers)
+    }
+}
+
+/// R_CUDA_TEX_HEADER_INDEX.
+const TEXTURE: u32 = 6;
 
 /// R_CUDA_SAMP_HEADER_INDEX.
 const SAMPLER: u32 = 7;
@@ -40,7 +51,7 @@ const SAMPLER: u32 = 7;
 /// R_CUDA_TEX_HEADER_INDEX, SAMP_HEADER_INDEX, SURF_HEADER_INDEX.
 fn loader_reloc(kind: SymbolType) -> Option<u32> {
     match kind {
-        SymbolType::CUDA_TEXTURE => Some(6),
+        SymbolType::CUDA_TEXTURE => Some(TEXTURE),
         SymbolType::CUDA_SAMPLER => Some(SAMPLER),
         SymbolType::CUDA_SURFACE => Some(52),
         _ => None,
@@ -62,33 +73,34 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
             symbol.entry && symbol.definition.is_some()
         })
         .collect();
-    let users = match kernels[..] {
-        [only] if images.iter().any(|(s, _)| cx.mentions.mentioned.contains(s)) => vec![only],
-        [_] => Vec::new(),
-        _ => {
-            let functions: Vec<FunctionId> = images
-                .iter()
-                .filter_map(|(s, _)| cx.mentions.by_symbol.get(s))
-                .flatten()
-                .copied()
-                .collect();
-            Callers::new(cx.graph, cx.resolution, cx.reach).entries_reaching(&functions)
+    // With `--preserve-relocs` kernels nobody asked for have handles, too.
+    let all = cx.config.preserve_relocs;
+    let counts = |f| all || !cx.reach.is_pruned(f);
+    let mut callers = Callers::among(cx.graph, cx.resolution, cx.reach, counts);
+    let mut users = |kind: Option<u32>| {
+        let of_kind = images.iter().filter(|(_, reloc)| kind.is_none_or(|kind| kind == *reloc));
+        if let [only] = kernels[..] {
+            let used = of_kind.into_iter().any(|(s, _)| cx.mentions.mentioned.contains(s));
+            return if used { vec![only] } else { Vec::new() };
         }
+        let mentions = of_kind.filter_map(|(s, _)| cx.mentions.by_symbol.get(s));
+        callers.entries_reaching(&mentions.flatten().copied().collect::<Vec<FunctionId>>())
     };
+    // Code that uses textures without samplers has these in the textures: nobody
+    // fills samplers then, though they have places.
+    let (all, textures, samplers) = (users(None), users(Some(TEXTURE)), users(Some(SAMPLER)));
+    let fills_samplers = |f| samplers.contains(&f) || !textures.contains(&f);
+    let with_bank = |&f: &FunctionId| Some((parameter_bank(f)?, fills_samplers(f)));
+    out.banks = all.iter().filter_map(with_bank).collect();
     let largest = kernels.iter().filter_map(|&f| parameter_bank(f));
     let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
     let mut offset = align_up(largest, HANDLE);
     for (symbol, reloc) in images {
-        // Quirk: with one kernel, a sampler that no code mentions has a place, but
-        // nobody fills it.
-        if reloc != SAMPLER || kernels.len() != 1 || cx.mentions.mentioned.contains(&symbol) {
-            out.slots.push(Slot { symbol, offset, reloc });
-        }
+        out.slots.push(Slot { symbol, offset, reloc });
         out.offset_of.insert(symbol, offset);
         offset += HANDLE;
     }
     out.bank_size = offset;
-    out.banks = users.into_iter().filter_map(parameter_bank).collect();
     out
 }
 

@@ -70,7 +70,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         relocatable::layout_shared(cx, merged, &mut out);
     } else {
         out.images = images::layout_images(cx, merged);
-        for &bank in &out.images.banks {
+        for &bank in out.images.banks.keys() {
             out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align));
         }
         out.shared = shared::layout_shared(cx, merged);

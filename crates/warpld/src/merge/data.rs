@@ -1,6 +1,7 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
 use super::{Content, List, Merger, NewSection, Placement, SectionId};
+use crate::layout::is_dynamic;
 use crate::object::{
     ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
 };
@@ -60,8 +61,9 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         if is_shared(symbol) {
             // An array that an earlier input defines is an ordinary one.
-            let first = self.cx.resolution.get(id).first;
-            if is_dynamic_array(symbol) && first == (Sighting { object, symbol: symbol.index.0 }) {
+            let first =
+                self.cx.resolution.get(id).first == Sighting { object, symbol: symbol.index.0 };
+            if is_dynamic(self.cx, id) || first && is_dynamic_array(symbol) {
                 return config.shows_shared() || self.shows_unplaced;
             }
             let shown = config.shows_shared() || config.preserve_relocs;

@@ -92,6 +92,8 @@ struct Merger<'a, 'o> {
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
     /// Created for a function while another definition of it was in force.
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
+    /// `--preserve-relocs`: sections of applied relocations, by their target's name.
+    resolved_by_name: HashMap<Vec<u8>, SectionId, foldhash::fast::FixedState>,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
     /// Functions that have bank 2 data in the end.
@@ -155,6 +157,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             out,
             by_name: HashMap::default(),
             by_function: HashMap::default(),
+            resolved_by_name: HashMap::default(),
             seen_commons: HashSet::default(),
             with_bank2: bank2::functions_with_data(cx),
             shows_unplaced: cx.config.preserve_relocs

@@ -47,8 +47,9 @@ pub enum Content {
     Attributes(SmallVec<[InputSection; 1]>),
     /// Relocations of inputs for the target section.
     Relocs(SectionId, SmallVec<[InputSection; 1]>),
-    /// Relocations that were applied, kept on request (`--preserve-relocs`).
-    ResolvedRelocs(SectionId),
+    /// Relocations that were applied, kept on request (`--preserve-relocs`), for
+    /// all sections of one name.
+    ResolvedRelocs(SmallVec<[SectionId; 1]>),
     /// Texture, sampler and surface handles in a kernel's parameter bank.
     ImageRelocs(SectionId),
 }

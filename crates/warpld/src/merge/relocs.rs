@@ -4,10 +4,10 @@ use super::{Content, InputSection, Merger, NewSection, SectionId};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
 use crate::relocate::{is_user_constant, is_weak_sensitive_debug, lost_data};
-use crate::resolve::{Role, Sighting};
+use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolType};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// What relocations of one input section are for.
 struct RelocPlace {
@@ -174,18 +174,31 @@ impl<'a, 'o> Merger<'a, 'o> {
         let first = out.rel.is_none() && out.rela.is_none();
         *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
         if self.cx.config.preserve_relocs && first {
-            self.create(NewSection {
-                name: [b".nv.resolvedrela", &name],
-                kind: SectionType::CUDA_RESOLVED_RELA,
-                flags: shf::INFO_LINK,
-                align: 8,
-                entsize: 24,
-                content: Content::ResolvedRelocs(target),
-                has_symbol: false,
-                function,
-            });
+            self.resolved_section(target, &name, function);
         }
         section
+    }
+
+    /// What was applied is kept by name: functions of one name share it.
+    fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
+        if let Some(&known) = self.resolved_by_name.get(name) {
+            let content = &mut self.out.sections[known.0 as usize].content;
+            if let Content::ResolvedRelocs(targets) = content {
+                targets.push(target);
+            }
+            return;
+        }
+        let section = self.create(NewSection {
+            name: [b".nv.resolvedrela", name],
+            kind: SectionType::CUDA_RESOLVED_RELA,
+            flags: shf::INFO_LINK,
+            align: 8,
+            entsize: 24,
+            content: Content::ResolvedRelocs(smallvec![target]),
+            has_symbol: false,
+            function,
+        });
+        self.resolved_by_name.insert(name.to_vec(), section);
     }
 
     /// Jump tables of a device function's Mercury code have relocations, which
