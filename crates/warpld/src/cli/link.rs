@@ -2,18 +2,17 @@
 
 use super::output::Draft;
 use super::progress::Progress;
-use super::{Console, elsewhere, output, register, threads, timing, trace};
+use super::{Console, elsewhere, lto, output, register, threads, timing, trace};
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
-use crate::load::{Body, CpuArch, Files, LoadRequest, Loaded, Source, Step};
+use crate::load::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
 use crate::select::{Registration, SelectOptions, Selected};
 use crate::verify::Kernels;
-use fatbin::Kind;
 use std::path::Path;
 
 /// What a link left behind.
@@ -88,9 +87,12 @@ fn link_files(
     let loaded = files.scan();
     let options = select_options(settings);
     let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
+    if selected.inputs.images.is_empty() {
+        tell_that_nothing_is_left(settings, diagnostics);
+    }
     let trace = settings.side.trace.then(|| trace::text(&selected));
     if settings.lto.is_some() {
-        diagnostics.push(lto_remark(&loaded));
+        lto::remark(&loaded, &selected, diagnostics);
     }
     let registration = selected.registration.clone();
     let (output, report) = match settings.target {
@@ -104,28 +106,18 @@ fn link_files(
     Ok(Outcome { output, report, trace, registration })
 }
 
+/// nvlink makes an empty output of inputs for other targets, and only warns.
+fn tell_that_nothing_is_left(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
+    let list = diagnostics.as_mut_slice();
+    if let Some(last) = list.iter_mut().rev().find(|d| d.code == "arch-not-found") {
+        let target = settings.target;
+        last.notes.push(format!("no input has code for {target}: the output will be empty"));
+    }
+}
+
 fn changed(name: &str) -> Diagnostic {
     let message = format_args!("Input file '{name}' changed while it was being linked");
     Diagnostic::fatal("input-changed", message)
-}
-
-/// What is said about `-dlto` once machine code was found for all inputs.
-fn lto_remark(loaded: &Loaded<'_>) -> Diagnostic {
-    let has_lto_ir = loaded.steps().iter().any(|step| {
-        let Step::Source(Source { body: Body::Fatbins(containers), .. }) = step else {
-            return false;
-        };
-        let entries = containers.iter().flat_map(|c| c.flat_entries().unwrap_or_default());
-        entries.into_iter().any(|entry| entry.kind() == Kind::LTO_IR)
-    });
-    match has_lto_ir {
-        false => Diagnostic::warning(
-            "option-ignored",
-            "Ignoring -dlto option because no LTO objects found",
-        ),
-        true => Diagnostic::warning("lto-unsupported", "linking machine code in place of LTO-IR")
-            .note("warpld has no compiler; code is not optimised across files"),
-    }
 }
 
 fn link_images(

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod host_script;
 mod link;
+mod lto;
 pub(crate) mod output;
 mod progress;
 mod register;

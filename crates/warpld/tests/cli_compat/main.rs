@@ -26,6 +26,7 @@ struct Bench {
     inputs: PathBuf,
     folder: PathBuf,
     library_folder: PathBuf,
+    nvvm: PathBuf,
     nvlink: PathBuf,
     warpld: PathBuf,
 }
@@ -71,7 +72,12 @@ impl Bench {
         let _ = fs::remove_file(&warpld);
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_warpld"), &warpld).unwrap();
         let library_folder = toolkit.library_folder();
-        Self { inputs, folder, library_folder, nvlink: toolkit.tool("nvlink"), warpld }
+        let nvvm = names.join("nvvm");
+        fs::create_dir_all(nvvm.join("lib64")).unwrap();
+        let libnvvm = nvvm.join("lib64/libnvvm.so");
+        let _ = fs::remove_file(&libnvvm);
+        std::os::unix::fs::symlink(library_folder.join("libnvvm.so.4"), &libnvvm).unwrap();
+        Self { inputs, folder, library_folder, nvvm, nvlink: toolkit.tool("nvlink"), warpld }
     }
 
     fn compare(&self, case: &Case) -> String {
@@ -117,7 +123,8 @@ impl Bench {
             .unwrap()
     }
 
-    /// Splits at blanks; `'…'` groups; `{lib}` is the toolkit's library folder.
+    /// Splits at blanks; `'…'` groups; `{lib}` is the toolkit's library folder,
+    /// `{nvvm}` a folder for `-nvvmpath`.
     fn words(&self, line: &str) -> Vec<String> {
         let mut words = Vec::new();
         let mut word: Option<String> = None;
@@ -134,7 +141,9 @@ impl Bench {
         }
         words.extend(word);
         let lib = self.library_folder.to_str().unwrap();
-        words.into_iter().map(|word| word.replace("{lib}", lib)).collect()
+        let nvvm = self.nvvm.to_str().unwrap();
+        let fill = |word: String| word.replace("{lib}", lib).replace("{nvvm}", nvvm);
+        words.into_iter().map(fill).collect()
     }
 }
 

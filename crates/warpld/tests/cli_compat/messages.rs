@@ -97,6 +97,20 @@ fn defined_for_another_target() {
     );
 }
 
+/// Nothing is left to link.
+#[test]
+fn nothing_for_the_target() {
+    let Some(bench) = Bench::new("nothing") else { return };
+    bench.check(
+        "b80.o",
+        0,
+        "warpld warning : SM Arch ('sm_90') not found in 'b80.o' [arch-not-found]\n\
+         \x20   = it has sm_80\n\
+         \x20   = no input has code for sm_90: the output will be empty\n\
+         \x20   = add the target when you compile (-gencode), or pass --suppress-arch-warning\n",
+    );
+}
+
 /// A library that is known to have the symbol.
 #[test]
 fn missing_library() {
