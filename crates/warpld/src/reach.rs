@@ -27,6 +27,7 @@ pub enum Pruning {
 pub struct Reach {
     live: Vec<bool>,
     pruned: Vec<bool>,
+    unnamed: Vec<bool>,
     /// What decided about kernels.
     pub pruning: Pruning,
 }
@@ -42,6 +43,12 @@ impl Reach {
     /// nothing.
     pub fn is_pruned(&self, function: FunctionId) -> bool {
         self.pruned[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel that `--kernels-used` left out, whether or not
+    /// it stays for another reason. Its sections come later than those of others.
+    pub fn is_unnamed(&self, function: FunctionId) -> bool {
+        self.unnamed[function.0 as usize]
     }
 
     /// Whether the symbol is data, or a function that is part of the output.
@@ -61,18 +68,21 @@ pub fn reach(
     let (pruning, wanted) = root_filter(host, config);
     // A debug link keeps everything and heeds no host references, unless its
     // debug information is suppressed.
+    let by_name = pruning == Pruning::ByName && !config.shows_shared();
+    let is_unwanted = |&symbol: &SymbolId| {
+        let symbol = resolution.get(symbol);
+        symbol.entry && !wanted.matches(symbol.name, symbol.binding == Binding::LOCAL)
+    };
+    let mut pruned: Vec<bool> = graph.functions.iter().map(is_unwanted).collect();
+    let unnamed = if by_name { pruned.clone() } else { vec![false; count] };
     if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
-        return Reach { live, pruned, pruning: Pruning::None };
+        return Reach { live, pruned, unnamed, pruning: Pruning::None };
     }
-    let mut pruned = vec![false; count];
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
     let mut work = Vec::new();
     for (f, &symbol) in graph.functions.iter().enumerate() {
-        let symbol = resolution.get(symbol);
-        let root = symbol.entry && wanted.matches(symbol.name, symbol.binding == Binding::LOCAL);
-        pruned[f] = symbol.entry && !root;
-        if root {
+        if resolution.get(symbol).entry && !pruned[f] {
             live[f] = true;
             work.push(f as u32);
         }
@@ -89,7 +99,7 @@ pub fn reach(
         }
     }
     if config.preserve_relocs || config.debug {
-        return Reach { live: vec![true; count], pruned, pruning };
+        return Reach { live: vec![true; count], pruned, unnamed, pruning };
     }
     while let Some(node) = work.pop() {
         for &next in graph.successors().of(node) {
@@ -103,7 +113,7 @@ pub fn reach(
         live[f] |= proto.is_some();
     }
     keep_undefined_callees(graph, resolution, &mut live);
-    Reach { live, pruned, pruning }
+    Reach { live, pruned, unnamed, pruning }
 }
 
 fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {

@@ -9,8 +9,8 @@ mod sort;
 
 pub use constants::Bank2;
 pub use images::Images;
-pub use relocatable::{Instances, dynamic_users};
-pub use shared::{SharedLayout, has_groups, is_dynamic};
+pub use relocatable::Instances;
+pub use shared::{SharedLayout, has_groups, is_dynamic, shared_users};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};

@@ -20,7 +20,7 @@ pub struct Instances {
 }
 
 /// Functions whose own code refers to a dynamic array.
-pub fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
     let dynamic = cx.mentions.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
@@ -38,12 +38,13 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         out.extents.insert(section, padded(size, align));
         out.instances.static_size.insert(section, size);
     }
+    let users = dynamic_users(cx);
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function.0 as usize].shared else { continue };
         let (size, align) = extent(section);
         out.instances.static_size.insert(section, size);
-        let dynamic = merged.instances.contains_key(&function);
+        let dynamic = users.contains(&function);
         if dynamic {
             out.instances.start_of.insert(function, align_up(size, DYNAMIC_ALIGN));
         }

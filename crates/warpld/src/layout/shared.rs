@@ -291,7 +291,12 @@ impl Planner<'_, '_> {
             .collect();
         functions.sort_unstable();
         functions.dedup();
-        let users = self.callers.entries_reaching(&functions);
+        let mut users = self.callers.entries_reaching(&functions);
+        // A kernel that counts for nothing still has its own use.
+        let is_entry = |f: &&FunctionId| self.cx.resolution.get(self.cx.graph.symbol(**f)).entry;
+        users.extend(functions.iter().filter(is_entry));
+        users.sort_unstable();
+        users.dedup();
         for &entry in &users {
             let end = ends.entry(entry).or_insert(0);
             *end = self.past_null(align_up(*end, DYNAMIC_ALIGN), DYNAMIC_ALIGN);
@@ -357,6 +362,43 @@ impl Planner<'_, '_> {
             self.out.common = Some((0, 16));
         }
     }
+}
+
+/// Kernels in the order in which they are found to need shared memory beyond their
+/// own: for common objects, as they are placed, then for dynamic arrays, as the
+/// code that uses those was relocated; of several the last one first.
+pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+    let (mut private, mut common, mut dynamic) = (HashMap::default(), Vec::new(), Vec::new());
+    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
+    let sections = |f: &FunctionId| &merged.function_sections[f.0 as usize];
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    let mut last_first = |functions: &[FunctionId]| {
+        let mut entries = callers.entries_reaching(functions);
+        entries.sort_by_key(|f| std::cmp::Reverse(sections(f).text));
+        entries
+    };
+    let mut out = Vec::new();
+    if !cx.config.relocatable {
+        alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
+        for object in common.iter().filter(|o| o.placed) {
+            out.extend(cx.mentions.by_symbol.get(&object.symbol).map(|f| last_first(f)));
+        }
+    }
+    let mentions = dynamic.iter().filter_map(|s| cx.mentions.by_symbol.get(s));
+    let mut functions: Vec<FunctionId> = mentions.flatten().copied().collect();
+    functions.sort_by_key(|f| {
+        let text = sections(f).text.map(|text| merged.section(text));
+        text.and_then(|text| text.rel.into_iter().chain(text.rela).min())
+    });
+    for function in functions {
+        let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
+        match entry {
+            true => out.push(vec![function]),
+            false if cx.config.relocatable => {}
+            false => out.push(last_first(&[function])),
+        }
+    }
+    out.into_iter().flatten().collect()
 }
 
 /// Whether kernels will share objects. Unlike all else this is known, and asked for,

@@ -28,8 +28,10 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection { entsize: 8, has_symbol: true, ..prototype });
         if self.cx.config.relocatable {
             self.dynamic_instances();
+            self.late_shared();
             return;
         }
+        self.late_shared();
         self.entry_banks();
         if self.cx.flavour.is_mercury() {
             return;
@@ -43,11 +45,31 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection { entsize: 8, has_symbol: true, ..action });
     }
 
+    /// Kernels that `--kernels-used` left out get their shared memory when it turns
+    /// out that they need some.
+    fn late_shared(&mut self) {
+        let cx = self.cx;
+        let lacks = |out: &super::Merged, f: FunctionId| {
+            cx.reach.is_unnamed(f) && out.function_sections[f.0 as usize].shared.is_none()
+        };
+        if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
+            return;
+        }
+        for function in crate::layout::shared_users(cx, &self.out) {
+            if lacks(&self.out, function) {
+                self.kernel_shared(function);
+            }
+        }
+    }
+
+    /// Each kernel that uses a dynamic array gets an instance of it, unless
+    /// debuggers are to see the array itself.
     fn dynamic_instances(&mut self) {
-        let users = crate::layout::dynamic_users(self.cx);
-        for function in self.out.function_order.clone() {
-            let kernel = self.out.function_sections[function.0 as usize].shared.is_some();
-            if kernel && users.contains(&function) {
+        if self.cx.config.shows_shared() {
+            return;
+        }
+        for function in crate::layout::shared_users(self.cx, &self.out) {
+            if !self.out.instances.contains_key(&function) {
                 let name = self.out.names.add([b"externsharedinstance", b""]) + 1;
                 let meaning = Meaning::DynamicInstance(function);
                 let symbol = self.push_symbol(name, List::Local, meaning);

@@ -179,7 +179,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                 self.bank2_data(object, input, id, by_symbol);
             }
             SectionClass::KernelShared(_) => {
-                let Some(section) = sections.shared else { return };
+                if sections.shared.is_none() && !cx.reach.is_unnamed(function) {
+                    return;
+                }
+                let section = self.kernel_shared(function);
                 self.out.placements[object.0 as usize][input.index.0 as usize] =
                     Some(Placement { section, offset: 0 });
             }

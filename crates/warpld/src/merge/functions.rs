@@ -125,24 +125,34 @@ impl<'a, 'o> Merger<'a, 'o> {
         });
         self.place(text, at.object, input);
         self.out.function_sections[function.0 as usize].text = Some(text);
-        if cx.resolution.get(id).entry {
+        if cx.resolution.get(id).entry && !cx.reach.is_unnamed(function) {
             self.info_section(id, function, symbol.name);
-            let shared = self.create(NewSection {
-                name: [b".nv.shared.", symbol.name],
-                kind: cx.output_kind(SectionType::CUDA_SHARED),
-                flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
-                align: 0,
-                entsize: 0,
-                content: Content::Chunks(SmallVec::new()),
-                has_symbol: true,
-                function: Some(id),
-            });
-            self.out.function_sections[function.0 as usize].shared = Some(shared);
+            self.kernel_shared(function);
         } else if is_builtin_function(symbol.name) {
             // A program's own copy of a function of the driver starts like a kernel.
             self.info_section(id, function, symbol.name);
             self.mention([b".nv.shared.", symbol.name]);
         }
+    }
+
+    /// Gets or creates the section of a kernel's shared memory.
+    pub(super) fn kernel_shared(&mut self, function: FunctionId) -> SectionId {
+        if let Some(known) = self.out.function_sections[function.0 as usize].shared {
+            return known;
+        }
+        let id = self.cx.graph.symbol(function);
+        let shared = self.create(NewSection {
+            name: [b".nv.shared.", self.cx.resolution.symbols[id.0 as usize].name],
+            kind: self.cx.output_kind(SectionType::CUDA_SHARED),
+            flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
+            align: 0,
+            entsize: 0,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: Some(id),
+        });
+        self.out.function_sections[function.0 as usize].shared = Some(shared);
+        shared
     }
 
     /// A better definition takes the place of the one so far: the compiler's
