@@ -223,7 +223,9 @@ fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
                 false => fails("sh_size", s.size, past),
             };
         }
-        if s.align > 1 && !s.align.is_power_of_two() {
+        // Shared memory of a program that was linked in two steps may have any.
+        let any = s.kind == SectionType::NOBITS;
+        if s.align > 1 && !any && !s.align.is_power_of_two() {
             return fails("sh_addralign", s.align, Problem::NotPowerOfTwo);
         }
     }
