@@ -149,6 +149,51 @@ pub fn advice(name: &str) -> Option<&'static str> {
     Some(CODES.get(at)?.advice).filter(|advice| !advice.is_empty())
 }
 
+/// What the guide says where a message itself says nothing, or more than that,
+/// in its notes.
+fn remedy(name: &str) -> &'static str {
+    match name {
+        "abi-mismatch" => "compile it again with CUDA 12 or 13",
+        "after-system-library" => "name libcudadevrt.a after all objects",
+        "arch-mismatch" => "link for the target it was compiled for, or compile it for this one",
+        "bad-option-value" | "option-argument" | "unknown-option" => {
+            "the notes may say what was meant; [options](options.md) lists all"
+        }
+        "bad-relocation" | "damaged-archive" | "damaged-fatbin" | "damaged-image"
+        | "damaged-input" | "damaged-member" | "module-ids" | "no-fatbin" | "wrong-mode-bits" => {
+            "build the file again; if it comes from a compiler as it is, report it"
+        }
+        "beside-whole-program" => "compile it with -rdc=true or -dc in place of -ewp",
+        "cannot-open-input" | "cannot-open-output" | "options-file" | "write-failed" => {
+            "the notes have the system's reason: name, rights, space"
+        }
+        "code-over-ptx" | "fnlzr-trace" | "not-lto" | "redefined-option" | "resource-usage" => {
+            "nothing, it is a remark"
+        }
+        "common-too-large" => "declare it the same way everywhere",
+        "input-changed" => "link after whatever writes it is done; the build may lack a dependency",
+        "kernel-mismatch" => "declare it `__global__` everywhere or nowhere",
+        "lto-only" | "needs-compiler" | "ptx-only" | "pure-mercury" => {
+            "compile it to machine code for the target (`-gencode arch=compute_90,code=sm_90`)"
+        }
+        "merge-failed" => "see the errors before it",
+        "no-arch" | "virtual-target" => "name a target, for example `-arch=sm_90`",
+        "no-inputs" => "name the objects to link",
+        "no-libnvvm" => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
+        "no-output-name" => "name the output with `-o`",
+        "out-of-memory" => "use a machine with more memory, or link fewer inputs",
+        "too-many-registers" => {
+            "raise the kernel's bound (`-maxrregcount`, `__launch_bounds__`) or lower the callee's"
+        }
+        "too-much-constant" => "move the largest ones to `__device__` memory",
+        "too-much-shared" => "allocate it when the kernel is launched (`extern __shared__`)",
+        "undefined-symbol" => "name the object or library that defines it, compiled with `-dc`",
+        "unknown-stack" => "set `cudaLimitStackSize`, or pass `--suppress-stack-size-warning`",
+        "verify-failed" => "report it with the inputs",
+        _ => "see the notes",
+    }
+}
+
 /// The guide's list of messages in Markdown.
 pub fn guide_page() -> String {
     let mut out = String::from(
@@ -162,7 +207,7 @@ pub fn guide_page() -> String {
          | code | meaning | what to do |\n|---|---|---|\n",
     );
     for code in CODES {
-        let advice = if code.advice.is_empty() { "see the notes" } else { code.advice };
+        let advice = if code.advice.is_empty() { remedy(code.name) } else { code.advice };
         let _ = writeln!(out, "| `{}` | {} | {advice} |", code.name, code.meaning);
     }
     out
