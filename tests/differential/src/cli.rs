@@ -3,6 +3,7 @@
 use crate::cuda;
 use crate::generate;
 use crate::judge;
+use crate::matrix;
 use crate::named;
 use crate::nccl;
 use crate::program::Sm;
@@ -26,6 +27,8 @@ options
   --name TEXT       only cases whose name contains TEXT
   --cuda DIR        also the CUDA C++ programs of that folder
   --sm LIST         classic, mercury, all or names with commas (default: classic)
+  --skip A,B        without the CUDA C++ programs of these names
+  --matrix          also the objects of every Blackwell target linked for every such target
   --nccl FILE       also the device link of that libnccl.so.2
   --cases DIR       also the named cases of that folder
   --every-sm        each seed on every target, not on one of them in turn
@@ -54,6 +57,8 @@ pub struct Options {
     pub cases: Option<PathBuf>,
     pub names: Vec<String>,
     pub only: Option<String>,
+    pub skip: Vec<String>,
+    pub matrix: bool,
 }
 
 fn parse(args: &[String]) -> Result<Options, String> {
@@ -84,6 +89,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
         cases: None,
         names: Vec::new(),
         only: None,
+        skip: Vec::new(),
+        matrix: false,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -110,6 +117,8 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--statistics" => options.settings.statistics = true,
             "--messages" => options.settings.messages = true,
             "--shown" => options.settings.shown = number(value()?)?,
+            "--skip" => options.skip = value()?.split(',').map(str::to_owned).collect(),
+            "--matrix" => options.matrix = true,
             "--name" => options.only = Some(value()?.clone()),
             "--known" => {
                 let path = value()?;
@@ -202,6 +211,9 @@ fn run(options: &Options) -> Result<bool, String> {
     }
     if let Some(library) = &options.nccl {
         cases.extend(nccl::cases(&options.tools, library, &options.sms)?);
+    }
+    if options.matrix {
+        cases.extend(matrix::cases());
     }
     if let Some(text) = &options.only {
         cases.retain(|case| case.name.contains(text));

@@ -73,12 +73,14 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
     let (tools, sms) = (&options.tools, &options.sms);
     let folder = &std::path::absolute(folder).map_err(|e| e.to_string())?;
     let mut programs = Vec::new();
-    for (turn, program) in read_programs(folder)?.into_iter().enumerate() {
-        let turn = (!options.every_sm).then_some(turn);
+    for program in read_programs(folder)? {
+        if options.skip.contains(&program.name) {
+            continue;
+        }
         // Objects for classic and for later targets are compiled apart.
         let (classic, later): (Vec<Sm>, Vec<Sm>) =
             sms.iter().partition(|sm: &&Sm| !sm.is_mercury());
-        let later = Sm::wanted(&program.sms, &later, turn);
+        let later = Sm::wanted(&program.name, &program.sms, &later, options.every_sm);
         if program.sms.iter().any(|sm| classic.contains(sm)) {
             programs.push(program.clone());
         }

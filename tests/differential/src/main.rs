@@ -7,6 +7,7 @@ mod cuda;
 mod generate;
 mod hostobj;
 mod judge;
+mod matrix;
 mod mercury;
 mod named;
 mod nccl;

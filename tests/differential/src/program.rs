@@ -74,16 +74,17 @@ impl Sm {
     }
 
     /// The targets of a case or program that are wanted. What is asked of sm_90
-    /// is asked of the targets after it, too: of the one whose turn it is, or of
-    /// all.
-    pub fn wanted(own: &[Self], wanted: &[Self], turn: Option<usize>) -> Vec<Self> {
+    /// is asked of the targets after it, too: of the one its name chooses, or of
+    /// every one.
+    pub fn wanted(name: &str, own: &[Self], wanted: &[Self], every: bool) -> Vec<Self> {
         let mut all: Vec<Self> = own.iter().copied().filter(|sm| wanted.contains(sm)).collect();
         let later: Vec<Self> =
             wanted.iter().copied().filter(|sm| sm.is_mercury() && !own.contains(sm)).collect();
         if own.contains(&Self::plain(90)) && !later.is_empty() {
-            match turn {
-                Some(turn) => all.push(later[turn % later.len()]),
-                None => all.extend(later),
+            let turn: usize = name.bytes().map(usize::from).sum();
+            match every {
+                false => all.push(later[turn % later.len()]),
+                true => all.extend(later),
             }
         }
         all

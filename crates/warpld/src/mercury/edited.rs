@@ -18,7 +18,7 @@ pub fn edited(parts: Parts<'_, '_>) -> Map<SectionId, Edited> {
     if config.relocatable {
         return Map::default();
     }
-    let purpose = if config.debug { Purpose::Debug } else { Purpose::Run };
+    let purpose = if config.shows_shared() { Purpose::Debug } else { Purpose::Run };
     let texts: Vec<SectionId> =
         parts.merged.function_sections.iter().filter_map(|f| f.text).collect();
     let change = |&id: &SectionId| Some((id, kernel(parts, id, purpose)?));

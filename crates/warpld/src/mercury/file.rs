@@ -17,8 +17,11 @@ use zerocopy::IntoBytes;
 
 /// `.strtab` of every output.
 const STRTAB: u32 = 2;
-/// Unused bytes after the section names, in every file that has capsules.
-const GAP_AFTER_NAMES: u64 = 36;
+/// `.symtab` of every output.
+const SYMTAB: u32 = 3;
+/// Unused bytes after the section names, in every file that has capsules: room
+/// for the names of the two tables of section numbers.
+const GAP_AFTER_NAMES: u64 = (b".symtab_shndx\0".len() + b".nv.merc.symtab_shndx\0".len()) as u64;
 /// Alignment of capsules.
 const CAPSULE_ALIGN: u64 = 16;
 
@@ -82,6 +85,17 @@ pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnos
     let machine: Result<Vec<_>, _> =
         shape.machine.par_iter().map(|&id| machine_section(both, id, &names, &tables[0])).collect();
     let mut out = machine?;
+    let count = tables[0].sections.len();
+    let section_numbers = |name: u32, flags: u64, link: u32, numbers: &[u32]| {
+        // Both are as long as the machine-code side's symbol table.
+        let numbers = numbers.iter().copied().chain(std::iter::repeat(0)).take(count);
+        let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
+        let kind = SectionType::SYMTAB_SHNDX.0;
+        Head { name, kind, flags, link, align: 4, entsize: 4, ..Head::default() }.bytes(bytes)
+    };
+    if shape.extended {
+        out.push(section_numbers(names.symbol_sections[0], 0, SYMTAB, &tables[0].sections));
+    }
     for (bank, name) in shape.banks.iter().zip(&names.banks) {
         let (bytes, align) = data::parameter_bank(both, bank.text)?;
         let head = Head {
@@ -104,6 +118,10 @@ pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnos
         .map(|(&id, &name)| mercury_section(both, id, name))
         .collect();
     out.extend(mercury?);
+    if shape.extended {
+        let (name, link) = (names.symbol_sections[1], shape.mercury_symtab);
+        out.push(section_numbers(name, shf::MERCURY, link, &tables[1].sections));
+    }
     let [_, table] = tables;
     let symtab = Head {
         name: names.mercury_symtab,
@@ -139,7 +157,8 @@ fn machine_section<'a>(
     let made = || shape.contents.get(id).unwrap_or_default().to_vec();
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => {
-            FileSection { gap: GAP_AFTER_NAMES, ..head.bytes(names.section_names.clone()) }
+            let gap = if shape.extended { 0 } else { GAP_AFTER_NAMES };
+            FileSection { gap, ..head.bytes(names.section_names.clone()) }
         }
         Content::Synthetic(Synthetic::SymbolNames) => {
             FileSection { gap: names.reserved, ..head.bytes(names.strings.clone()) }
@@ -231,7 +250,7 @@ fn mercury_section<'a>(
             }
             let bytes = data::mercury(both, id)?;
             let name = parts.merged.section_name(id);
-            let is_common = section.flags & shf::ALLOC == 0 && !has_own_copy(name);
+            let is_common = section.flags & shf::ALLOC == 0 && name != b".debug_info";
             if shares_bytes(name) || (is_common && data::machine(both, id)? == bytes) {
                 head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
             } else {
@@ -253,22 +272,9 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
 }
 
 /// Data lies in the file once, and so do debug tables that say the same on
-/// both sides.
+/// both sides, but for `.debug_info`.
 fn shares_bytes(name: &[u8]) -> bool {
     matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
-}
-
-/// Debug tables that are written twice even where both sides say the same.
-fn has_own_copy(name: &[u8]) -> bool {
-    const OWN: [&[u8]; 6] = [
-        b".debug_frame",
-        b".debug_info",
-        b".debug_line",
-        b".nv_debug_info_reg_sass",
-        b".nv_debug_info_reg_type",
-        b".nv_debug_line_sass",
-    ];
-    OWN.contains(&name)
 }
 
 /// Lays the sections out one after the other and writes the file.
@@ -318,7 +324,10 @@ pub fn assemble(
         }
     }
     file.resize(headers as usize, 0);
-    file.extend_from_slice(Shdr64::default().as_bytes());
+    let count = sections.len() as u64 + 1;
+    let null =
+        Shdr64 { sh_size: if both.shape.extended { count } else { 0 }.into(), ..Shdr64::default() };
+    file.extend_from_slice(null.as_bytes());
     for section in &sections {
         file.extend_from_slice(section.header.as_bytes());
     }
@@ -347,7 +356,7 @@ fn header(both: &Both<'_, '_>, sections: usize, headers: u64, segments: usize) -
         e_phentsize: if config.relocatable { 0 } else { 56 }.into(),
         e_phnum: (segments as u16).into(),
         e_shentsize: 64.into(),
-        e_shnum: u16::try_from(sections).unwrap_or(0).into(),
+        e_shnum: if both.shape.extended { 0 } else { sections as u16 }.into(),
         e_shstrndx: 1.into(),
     }
 }
@@ -374,7 +383,7 @@ fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<P
         p_memsz: memsz.into(),
         p_align: 8.into(),
     };
-    let machine = both.shape.machine.len();
+    let machine = both.shape.machine.len() + usize::from(both.shape.extended);
     let of = |wanted: &[u32]| -> Vec<&FileSection<'_>> {
         let ids = both.shape.machine.iter().zip(sections);
         ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged, **id)))

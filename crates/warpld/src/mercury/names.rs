@@ -19,6 +19,8 @@ pub struct Names {
     pub mercury: Vec<u32>,
     /// Name of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
+    /// Names of the tables of section numbers, if there are such.
+    pub symbol_sections: [u32; 2],
     /// Machine-code names of section symbols, by section.
     pub bank_symbols: Vec<(SectionId, u32)>,
 }
@@ -46,6 +48,10 @@ pub fn names(both: &Both<'_, '_>) -> Names {
             bank_symbols.push((id, append(&mut strings, &short)));
         }
     }
+    let mut symbol_sections = [0; 2];
+    if shape.extended {
+        symbol_sections[0] = append(&mut section_names, b".symtab_shndx");
+    }
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
     for bank in &shape.banks {
@@ -63,8 +69,20 @@ pub fn names(both: &Both<'_, '_>) -> Names {
         append(&mut section_names, &[prefix, name].concat())
     });
     let mercury = mercury.collect();
+    if shape.extended {
+        symbol_sections[1] = append(&mut section_names, b".nv.merc.symtab_shndx");
+    }
     let mercury_symtab = append(&mut section_names, b".nv.merc.symtab");
-    Names { section_names, strings, reserved, banks, mercury, mercury_symtab, bank_symbols }
+    Names {
+        section_names,
+        strings,
+        reserved,
+        banks,
+        mercury,
+        mercury_symtab,
+        symbol_sections,
+        bank_symbols,
+    }
 }
 
 /// The room that a renamed section leaves in the string table, which counts

@@ -2,8 +2,9 @@
 
 use crate::finalize::Contents;
 use crate::finalize::{self, Numbering, Parts, symbols, tables};
-use crate::merge::{Content, SectionId};
+use crate::merge::{Content, SectionId, Synthetic};
 use crate::resolve::SymbolId;
+use cubin::consts::shn;
 use cubin::half;
 
 /// A kernel's parameter bank, which only machine code has.
@@ -38,13 +39,15 @@ pub struct Shape {
     pub mercury_index: Vec<u32>,
     /// Number of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
+    /// Whether there are more sections than 16 bits count: each symbol table
+    /// has a table of section numbers then.
+    pub extended: bool,
 }
 
 /// Decides about sections and numbers.
 pub fn shape(parts: Parts<'_, '_>) -> Shape {
     let count = parts.merged.sections.len();
-    let exists: Vec<bool> =
-        (0..count).map(|i| finalize::exists(parts, SectionId(i as u32))).collect();
+    let exists: Vec<bool> = (0..count).map(|i| exists(parts, SectionId(i as u32))).collect();
     let numbering = symbols::number(parts, &exists);
     let contents = tables::contents(parts, &numbering, &exists);
     let machine = finalize::order(parts, &contents, &exists);
@@ -52,14 +55,21 @@ pub fn shape(parts: Parts<'_, '_>) -> Shape {
     for (i, id) in machine.iter().enumerate() {
         machine_index[id.0 as usize] = i as u32 + 1;
     }
-    let banks = parameter_banks(parts, &machine, &numbering);
+    let mut banks = parameter_banks(parts, &machine, &numbering);
     let mercury = mercury_order(parts, &machine);
     let mut mercury_index = machine_index.clone();
-    let first = (machine.len() + banks.len()) as u32 + 1;
+    // The null section and the Mercury side's symbol table count, too.
+    let total = machine.len() + banks.len() + mercury.len() + 2;
+    let extended = total >= shn::LORESERVE as usize;
+    let tables = u32::from(extended);
+    for bank in &mut banks {
+        bank.index += tables;
+    }
+    let first = (machine.len() + banks.len()) as u32 + tables + 1;
     for (i, id) in mercury.iter().enumerate() {
         mercury_index[id.0 as usize] = first + i as u32;
     }
-    let mercury_symtab = first + mercury.len() as u32;
+    let mercury_symtab = first + mercury.len() as u32 + tables;
     Shape {
         numbering,
         contents,
@@ -69,7 +79,14 @@ pub fn shape(parts: Parts<'_, '_>) -> Shape {
         machine_index,
         mercury_index,
         mercury_symtab,
+        extended,
     }
+}
+
+/// Tables of section numbers come to be with the file, not with the link.
+fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let table = Content::Synthetic(Synthetic::SymbolSections);
+    parts.merged.section(id).content != table && finalize::exists(parts, id)
 }
 
 /// One bank per kernel, in the order of the kernels' code.

@@ -20,6 +20,8 @@ pub struct Table {
     pub bytes: Vec<u8>,
     /// `sh_info`.
     pub info: u32,
+    /// Section numbers for which an entry has no room, else 0.
+    pub sections: Vec<u32>,
 }
 
 /// `.nv.merc.symtab`.
@@ -27,11 +29,12 @@ pub fn mercury(both: &Both<'_, '_>) -> Table {
     table(both, |id| {
         let merged = both.parts.merged;
         let index = &both.shape.mercury_index;
-        let (mut symbol, _) = entry(both.parts, id, merged.symbols[id.0 as usize].name, index);
+        let name = merged.symbols[id.0 as usize].name;
+        let (mut symbol, section) = entry(both.parts, id, name, index);
         if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning {
             as_in_object(both, known, &mut symbol);
         }
-        symbol
+        (symbol, section)
     })
 }
 
@@ -45,11 +48,11 @@ pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
             _ => None,
         };
         let name = renamed.map_or(known.name, |b| b.1);
-        let (mut symbol, _) = entry(both.parts, id, name, &both.shape.machine_index);
+        let (mut symbol, section) = entry(both.parts, id, name, &both.shape.machine_index);
         if let Meaning::Symbol(known) = known.meaning {
             as_machine_code(both, known, &mut symbol);
         }
-        symbol
+        (symbol, section)
     });
     for (bank, name) in both.shape.banks.iter().zip(&names.banks) {
         let symbol = Sym64 {
@@ -59,20 +62,29 @@ pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
             ..Sym64::default()
         };
         out.bytes.extend_from_slice(symbol.as_bytes());
+        out.sections.push(beyond_entry(bank.index));
         out.info = (out.bytes.len() / size_of::<Sym64>()) as u32;
     }
     out
 }
 
-fn table(both: &Both<'_, '_>, symbol: impl Fn(OutSymbolId) -> Sym64) -> Table {
+fn table(both: &Both<'_, '_>, symbol: impl Fn(OutSymbolId) -> (Sym64, u32)) -> Table {
     let order = &both.shape.numbering.order;
     let null = Sym64 { st_value: both.parts.layout.null_value.into(), ..Sym64::default() };
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
+    let mut sections = vec![0];
     for &id in order {
-        bytes.extend_from_slice(symbol(id).as_bytes());
+        let (symbol, section) = symbol(id);
+        bytes.extend_from_slice(symbol.as_bytes());
+        sections.push(beyond_entry(section));
     }
-    Table { bytes, info: both.shape.numbering.local_count }
+    Table { bytes, info: both.shape.numbering.local_count, sections }
+}
+
+/// A section number that a symbol's entry has no room for, else 0.
+fn beyond_entry(section: u32) -> u32 {
+    if section >= shn::LORESERVE { section } else { 0 }
 }
 
 /// The Mercury side keeps the form that symbols have in objects, also in an
@@ -168,5 +180,5 @@ fn is_reserved(name: &[u8]) -> bool {
 }
 
 fn index16(index: u32) -> u16 {
-    u16::try_from(index).unwrap_or(shn::XINDEX as u16)
+    if beyond_entry(index) == 0 { index as u16 } else { shn::XINDEX as u16 }
 }

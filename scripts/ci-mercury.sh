@@ -1,0 +1,27 @@
+#!/bin/bash
+# Links for Blackwell (sm_100 to sm_121) with nvlink and with warpld, compared part by part: random
+# programs, named cases, CUDA C++ programs, and the objects of every such target for every other.
+# Fails unless everything agrees but what known-mercury.txt lists; control bits of kernels without
+# calls, which nvlink allocates anew, may differ. Prints the share of those kernels whose code is equal.
+#
+#   scripts/ci-mercury.sh [options of `differential run`]
+#
+# $TOOLKIT names an installed toolkit, $WARPLD a linker to test, $JOBS the number of threads,
+# $NCCL_LIBRARY a libnccl.so.2 whose device link is to be made for sm_100 and sm_120 as well.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=${CARGO_TARGET_DIR:-target}
+cuda=$(scripts/toolkit.sh)
+ptxas12=$(scripts/toolkit.sh ptxas12)
+cargo build --release -q -p differential
+if [ -z "${WARPLD:-}" ]; then
+    cargo build --release -q -p warpld
+    WARPLD=$target/release/warpld
+fi
+
+# Thrust and CUB take minutes to compile and are in the other set.
+exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \
+    --work target/differential --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
+    --cases tests/differential/cases --cuda tests/differential/cuda \
+    --skip thrust,cub,thrust-cub,thrust-lines --matrix ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
+    --known tests/differential/known-mercury.txt "$@"
