@@ -92,6 +92,8 @@ pub struct Object<'a> {
     pub prototypes: Vec<(u32, &'a [u8])>,
     /// REGCOUNT by function symbol.
     pub regcount: HashMap<u32, u32, foldhash::fast::FixedState>,
+    /// Where the last constant of each bank 2 ends.
+    bank2_ends: HashMap<u32, u64, foldhash::fast::FixedState>,
     /// FRAME_SIZE by function symbol.
     pub frame_size: HashMap<u32, u32, foldhash::fast::FixedState>,
     /// Written by `ptxas -ewp`.
@@ -151,11 +153,34 @@ impl<'a> Object<'a> {
             prototypes: Vec::new(),
             regcount: HashMap::default(),
             frame_size: HashMap::default(),
+            bank2_ends: HashMap::default(),
             virtual_sm: 0,
         };
+        object.read_bank2();
         object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
         Ok(object)
+    }
+
+    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
+    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    pub fn linked_size(&self, section: &SectionRef<'a>) -> u64 {
+        let end = self.bank2_ends.get(&section.index.0);
+        end.map_or(section.size, |end| section.size.min(*end))
+    }
+
+    fn read_bank2(&mut self) {
+        let is_bank2 =
+            |c: &SectionClass| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
+        if self.halves.is_some() || !self.classes.iter().any(is_bank2) {
+            return;
+        }
+        for symbol in self.cubin.symbols().filter(|s| !s.reserved && s.size > 0) {
+            if self.classes.get(symbol.shndx as usize).is_some_and(is_bank2) {
+                let end = self.bank2_ends.entry(symbol.shndx).or_default();
+                *end = (*end).max(symbol.value.saturating_add(symbol.size));
+            }
+        }
     }
 
     /// The function's symbol that owns this section, if one does.

@@ -423,7 +423,7 @@ impl<'a> Relocator<'a, '_> {
             }
             if is_shared(symbol) {
                 let instance = place.function.and_then(|f| self.merged.instances.get(&f));
-                if is_dynamic_array(symbol) && instance.is_some() {
+                if crate::layout::is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Uses of dynamic arrays in code are recorded only with -g and

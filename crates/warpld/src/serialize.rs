@@ -235,8 +235,9 @@ fn write_section(
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         let start = chunk.offset as usize;
-        if let Some(place) = out.get_mut(start..start + input.data.len()) {
-            place.copy_from_slice(input.data);
+        let size = input.data.len().min(object.linked_size(input) as usize);
+        if let Some(place) = out.get_mut(start..start + size) {
+            place.copy_from_slice(&input.data[..size]);
         }
     }
     let merged = parts.merged.section(section.id);

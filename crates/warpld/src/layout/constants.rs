@@ -82,11 +82,10 @@ fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
     };
     let mut blob = Blob { parts: Vec::new(), size: 0, align: bank.align };
     for &from in &bank.parts {
-        let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
-            continue;
-        };
+        let object = &cx.objects[from.object.0 as usize];
+        let Some(input) = object.cubin.section(from.section) else { continue };
         let offset = align_up(blob.size, input.align);
-        blob.size = offset.saturating_add(input.size);
+        blob.size = offset.saturating_add(object.linked_size(input));
         blob.align = blob.align.max(input.align);
         blob.parts.push(Part { from, offset, duplicate: is_duplicate(cx, from) });
     }

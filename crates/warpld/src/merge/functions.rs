@@ -15,25 +15,47 @@ impl<'a, 'o> Merger<'a, 'o> {
         let cx = self.cx;
         let cubin = &cx.objects[object.0 as usize].cubin;
         for symbol in cubin.symbols_of(|kind| kind == SymbolType::FUNC) {
-            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
-            let Some(function) = cx.graph.function(id) else { continue };
-            let at = Sighting { object, symbol: symbol.index.0 };
-            if !cx.reach.is_live(function) {
-                // A kernel pruned for lack of host references leaves this name.
-                let pruned = cx.reach.pruning == Pruning::HostReferences;
-                if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
-                    self.mention([b".nv.shared.", symbol.name]);
-                }
-                continue;
+            self.alias_owner(object, &symbol);
+            self.function(object, &symbol);
+        }
+    }
+
+    /// An alias needs the section of the function behind it, which comes first.
+    fn alias_owner(&mut self, object: ObjectId, alias: &SymbolRef<'a>) {
+        let input = &self.cx.objects[object.0 as usize];
+        let Some(owner) = input.owner(alias.shndx).filter(|&owner| owner > alias.index.0) else {
+            return;
+        };
+        let at = Sighting { object, symbol: alias.index.0 };
+        let created = self.cx.resolution.id(object, alias.index.0).is_some_and(|id| {
+            self.cx.keeps(id) && self.cx.resolution.role(id, at, true) != Role::Discarded
+        });
+        let known =
+            self.cx.resolution.id(object, owner).and_then(|id| self.out.symbol_of[id.0 as usize]);
+        if let (true, None, Some(owner)) = (created, known, input.cubin.symbol(owner)) {
+            self.function(object, &owner);
+        }
+    }
+
+    fn function(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
+        let cx = self.cx;
+        let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
+        let Some(function) = cx.graph.function(id) else { return };
+        let at = Sighting { object, symbol: symbol.index.0 };
+        if !cx.reach.is_live(function) {
+            // A kernel pruned for lack of host references leaves this name.
+            let pruned = cx.reach.pruning == Pruning::HostReferences;
+            if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
+                self.mention([b".nv.shared.", symbol.name]);
             }
-            let defined = !symbol.is_undefined();
-            match cx.resolution.role(id, at, defined) {
-                Role::Selected | Role::Replaced => {
-                    self.function_definition(id, function, object, &symbol);
-                }
-                Role::Reference => self.function_symbol(id, function, List::Global),
-                Role::Discarded => {}
+            return;
+        }
+        match cx.resolution.role(id, at, !symbol.is_undefined()) {
+            Role::Selected | Role::Replaced => {
+                self.function_definition(id, function, object, symbol);
             }
+            Role::Reference => self.function_symbol(id, function, List::Global),
+            Role::Discarded => {}
         }
     }
 

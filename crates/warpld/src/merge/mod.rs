@@ -283,9 +283,10 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Appends a whole input section to an output section.
     fn place(&mut self, section: SectionId, object: ObjectId, input: &SectionRef<'a>) {
+        let size = self.cx.objects[object.0 as usize].linked_size(input);
         let out = &mut self.out.sections[section.0 as usize];
         let offset = align_up(out.size, input.align);
-        out.size = offset.saturating_add(input.size);
+        out.size = offset.saturating_add(size);
         out.align = out.align.max(input.align);
         let from = InputSection { object, section: input.index.0 };
         if let Content::Chunks(chunks) = &mut out.content {

@@ -182,9 +182,10 @@ impl Bank2Parts {
     pub fn offsets(&self, cx: Context<'_, '_>) -> Vec<(InputSection, u64)> {
         let mut end: u64 = 0;
         let place = |&from: &InputSection| {
-            let input = cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+            let object = &cx.objects[from.object.0 as usize];
+            let input = object.cubin.section(from.section)?;
             let offset = align_up(end, input.align);
-            end = offset.saturating_add(input.size);
+            end = offset.saturating_add(object.linked_size(input));
             Some((from, offset))
         };
         self.parts.iter().filter_map(place).collect()
