@@ -129,6 +129,9 @@ pub fn link_to(
         // Both halves of the file.
         let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
         mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
+        if config.report {
+            report.map = report::collect_map_of_halves(parts, &image);
+        }
         serialize::whole(&image, destination).map_err(|error| fail(diags, error))?;
         return Ok(Linked { complete: true, report });
     }

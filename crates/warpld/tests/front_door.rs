@@ -292,3 +292,20 @@ fn reports_of_a_link() {
     assert!(map.starts_with(&format!("Output: {size} bytes\n")), "{map}");
     assert!(fs::read_to_string(folder.join("d")).unwrap().starts_with("digraph callgraph {\n"));
 }
+
+/// On Blackwell both halves of the file are in the map.
+#[test]
+fn the_map_of_two_halves() {
+    let folder = folder("halves");
+    let [a, b] = ["saxpy.sm_100.cubin", "scale.sm_100.cubin"].map(example);
+    let output = run(&folder, &["-arch=sm_100", &a, &b, "-o", "o", "--map=m"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let map = fs::read_to_string(folder.join("m")).unwrap();
+    let size = fs::metadata(folder.join("o")).unwrap().len();
+    assert!(map.starts_with(&format!("Output: {size} bytes\n")), "{map}");
+    for section in [".text._Z5scalef", ".nv.capmerc.text._Z5scalef"] {
+        let (_, rest) = map.split_once(&format!("  {section}\n")).unwrap();
+        let part = rest.lines().next().unwrap();
+        assert!(part.contains("  +0x0  ") && part.ends_with("scale.sm_100.cubin"), "{map}");
+    }
+}

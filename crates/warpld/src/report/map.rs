@@ -6,6 +6,8 @@ use crate::finalize::{Parts, Plan};
 use crate::merge::{Content, InputSection, SectionId};
 use crate::render::json_string;
 use crate::resolve::text;
+use cubin::{Cubin, half};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// A piece of an output section.
@@ -57,7 +59,7 @@ pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
         name: text(parts.merged.section_name(section.id)),
         offset: section.header.sh_offset.get(),
         size: section.header.sh_size.get(),
-        parts: pieces(parts, section.id),
+        parts: pieces(parts, section.id, Half::Only),
     });
     LinkMap {
         size: plan.size,
@@ -66,24 +68,79 @@ pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
     }
 }
 
-fn pieces(parts: Parts<'_, '_>, id: SectionId) -> Vec<MapPart> {
+/// Collects the map of a file of two halves from its bytes. Both halves of an
+/// output section are made of the halves of the same inputs.
+pub fn collect_map_of_halves(parts: Parts<'_, '_>, image: &[u8]) -> Option<LinkMap> {
+    let file = Cubin::parse(image).ok()?;
+    let merged = parts.merged;
+    let ids = (0..merged.sections.len() as u32).map(SectionId);
+    let ids = ids.filter(|&id| merged.section(id).name > 0);
+    let by_name: HashMap<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
+    let sections = file.sections().iter().skip(1).map(|section| {
+        let (half, name) = match half::is_mercury(section) {
+            false => (Half::Machine, section.name),
+            true => match section.name.strip_prefix(b".nv.capmerc") {
+                Some(name) => (Half::Mercury, name),
+                None => (Half::Shared, section.name.strip_prefix(b".nv.merc").unwrap_or_default()),
+            },
+        };
+        MapSection {
+            index: section.index.0 as usize,
+            name: text(section.name),
+            offset: section.offset,
+            size: section.size,
+            parts: by_name.get(name).map(|&id| pieces(parts, id, half)).unwrap_or_default(),
+        }
+    });
+    Some(LinkMap {
+        size: image.len() as u64,
+        inputs: parts.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
+        sections: sections.collect(),
+    })
+}
+
+/// Which half of an output, and of its inputs, a section belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// There are no halves.
+    Only,
+    /// Machine code, and data of both.
+    Machine,
+    /// Capsules.
+    Mercury,
+    /// Mercury's view of what is the machine half's.
+    Shared,
+}
+
+fn pieces(parts: Parts<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
+    let piece = |from, offset, copied| piece(parts, from, offset, copied, half);
     match &parts.merged.section(id).content {
         Content::Chunks(_) => parts
             .layout
             .chunks(parts.merged, id)
             .iter()
-            .filter_map(|chunk| piece(parts, chunk.from, chunk.offset, true))
+            .filter_map(|chunk| piece(chunk.from, chunk.offset, half != Half::Shared))
             .collect(),
         Content::Attributes(sources) | Content::Relocs(_, sources) => {
-            sources.iter().filter_map(|&from| piece(parts, from, 0, false)).collect()
+            sources.iter().filter_map(|&from| piece(from, 0, false)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn piece(parts: Parts<'_, '_>, from: InputSection, offset: u64, copied: bool) -> Option<MapPart> {
+fn piece(
+    parts: Parts<'_, '_>,
+    from: InputSection,
+    offset: u64,
+    copied: bool,
+    half: Half,
+) -> Option<MapPart> {
     let object = parts.cx.objects.get(from.object.0 as usize)?;
-    let section = object.cubin.section(from.section)?;
+    let machine = match half {
+        Half::Machine => object.halves.as_ref().and_then(|halves| halves.twin(from.section)),
+        _ => None,
+    };
+    let section = machine.or_else(|| object.cubin.section(from.section))?;
     Some(MapPart {
         file: object.name.to_owned(),
         section: text(section.name),
@@ -125,7 +182,7 @@ pub fn map_text(report: &LinkReport) -> String {
 /// Bytes that each input contributed.
 fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
     let mut totals: Vec<(&str, u64)> = map.inputs.iter().map(|file| (file.as_str(), 0)).collect();
-    let mut index = std::collections::HashMap::new();
+    let mut index = HashMap::new();
     for (i, file) in map.inputs.iter().enumerate() {
         index.entry(file.as_str()).or_insert(i);
     }

@@ -11,7 +11,9 @@ mod why;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
 pub use collect::collect;
-pub use map::{LinkMap, MapPart, MapSection, collect_map, map_json, map_text};
+pub use map::{
+    LinkMap, MapPart, MapSection, collect_map, collect_map_of_halves, map_json, map_text,
+};
 pub use resources::resources_text;
 pub use verbose::{Culprit, KernelUse, MemoryUse};
 pub use why::{why_dead, why_live};
