@@ -2,7 +2,7 @@
 
 use super::output::Draft;
 use super::progress::Progress;
-use super::{Console, elsewhere, lto, output, register, threads, timing, trace};
+use super::{Console, elsewhere, lto, output, register, threads, timing, trace, translate};
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
@@ -128,7 +128,8 @@ fn link_images(
     let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
     let config = Config { nv_host, ..settings.config.clone() };
     let mut draft = Draft::new(settings.output.as_deref());
-    let linked = crate::link_to(&selected.inputs, &config, diagnostics, &mut draft)
+    let inputs = translate::inputs(settings, &selected.inputs, diagnostics)?;
+    let linked = crate::link_to(&inputs, &config, diagnostics, &mut draft)
         .map_err(|Failed| Stop::Reported)?;
     if linked.complete && settings.verify {
         verify(&draft, &config)?;

@@ -10,6 +10,7 @@ mod register;
 mod threads;
 mod timing;
 mod trace;
+mod translate;
 mod version;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};

@@ -1,9 +1,9 @@
 //! The JSON form. Its keys are stable; new ones may be added.
 
 use super::attributes::{Tables, attribute_name, compat_name, hex, record_json};
+use super::capsule;
 use super::functions::{Function, functions};
 use super::names;
-use cubin::capsule::{Capsule, ItemForm};
 use cubin::classify::{self, SectionClass};
 use cubin::flags::{CodeState, Flags, Identity};
 use cubin::note::{self, CudaInfo, NoteType, ToolInfo};
@@ -35,7 +35,10 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
     out.insert("callgraph".into(), each(&|s| call_graph(&tables, s)));
     out.insert("prototypes".into(), each(&|s| prototypes(&tables, s)));
     out.insert("rel_actions".into(), each(&rel_actions));
-    out.insert("capsules".into(), each(&capsule));
+    out.insert(
+        "capsules".into(),
+        each(&|s| Some(capsule::shown(cubin, &tables, cubin.section(s.index.0)?)?.json())),
+    );
     out.insert("functions".into(), functions(cubin).iter().map(function).collect());
     Value::Object(out)
 }
@@ -273,24 +276,6 @@ fn rel_actions(s: &SectionRef<'_>) -> Option<Value> {
     };
     let entries: Value = actions.actions.iter().enumerate().map(entry).collect();
     Some(json!({ "section": s.index.0, "entries": entries }))
-}
-
-fn capsule(s: &SectionRef<'_>) -> Option<Value> {
-    let SectionClass::Capsule(function) = classify::section(s).class else { return None };
-    let capsule = Capsule::parse(s.data).ok()?;
-    let count = |wanted: fn(&ItemForm<'_>) -> bool| {
-        capsule.items.iter().filter(|item| wanted(&item.form)).count()
-    };
-    Some(json!({
-        "section": s.index.0,
-        "function": names::reference(function),
-        "text_section": capsule.text_section,
-        "instructions": capsule.count,
-        "sass_instructions": capsule.sass_instructions(),
-        "full_items": count(|f| matches!(f, ItemForm::Full(_))),
-        "short_items": count(|f| matches!(f, ItemForm::Short(_))),
-        "fillers": count(|f| matches!(f, ItemForm::Filler(_))),
-    }))
 }
 
 fn function(f: &Function<'_>) -> Value {

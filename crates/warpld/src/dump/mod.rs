@@ -1,6 +1,7 @@
 //! `warpld dump`: a readable view of device ELF files, as text or JSON.
 
 mod attributes;
+mod capsule;
 mod functions;
 mod json;
 mod names;

@@ -1,6 +1,7 @@
 //! The readable form.
 
-use super::attributes::{Tables, attribute_name, compat_name, edge, value_text};
+use super::attributes::{Tables, attribute_name, compat_name, edge, hex, value_text};
+use super::capsule;
 use super::functions::{Function, functions};
 use super::names;
 use super::table::{Align, Table};
@@ -31,6 +32,7 @@ pub enum Part {
     Relocations,
     Attributes,
     Callgraph,
+    Capsules,
     Functions,
 }
 
@@ -64,6 +66,10 @@ pub fn render(
     }
     if wanted(Part::Callgraph) {
         view.call_graph()?;
+    }
+    // Items are many: only on request.
+    if only.contains(&Part::Capsules) {
+        view.capsules()?;
     }
     Ok(())
 }
@@ -352,6 +358,61 @@ impl<W: Write> View<'_, '_, '_, W> {
             })?;
             for line in lines {
                 writeln!(self.out, "  {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> View<'_, '_, '_, W> {
+    fn capsules(&mut self) -> io::Result<()> {
+        for section in self.cubin.sections() {
+            let Some(shown) = capsule::shown(self.cubin, &self.tables, section) else { continue };
+            self.heading(&format!("Capsule of {}", shown.function))?;
+            let capsule = &shown.capsule;
+            let header = shown.header().map_or("none".into(), |word| format!("{word:#x}"));
+            writeln!(
+                self.out,
+                "  code in section {}, header {header}, {} Mercury for {} machine instructions, {} items",
+                capsule.text_section,
+                capsule.count,
+                capsule.sass_instructions(),
+                capsule.items.len()
+            )?;
+            writeln!(self.out, "  mask {}", hex(capsule.mask))?;
+            let mut table = Table::new(&[
+                ("instruction", NUMBER),
+                ("code", NUMBER),
+                ("count", NUMBER),
+                ("form", TEXT),
+                ("bytes", TEXT),
+            ]);
+            for item in shown.items() {
+                table.row(vec![
+                    item.instruction.to_string(),
+                    format!("{:#x}", item.offset),
+                    item.count.to_string(),
+                    item.form.to_owned(),
+                    hex(item.bytes),
+                ]);
+            }
+            table.write(self.out)?;
+            let mut table = Table::new(&[
+                ("relocation", NUMBER),
+                ("code", NUMBER),
+                ("type", TEXT),
+                ("symbol", TEXT),
+            ]);
+            for (reloc, place, name) in &shown.relocs {
+                table.row(vec![
+                    format!("{:#x}", reloc.offset),
+                    place.map_or("-".into(), |p| format!("{p:#x}")),
+                    names::reloc_type(reloc.kind),
+                    name.clone(),
+                ]);
+            }
+            if !table.is_empty() {
+                table.write(self.out)?;
             }
         }
         Ok(())

@@ -33,6 +33,8 @@ pub struct FinalizerConfig {
     pub fastpath: Fastpath,
     /// Finalize the result again and compare.
     pub self_check: bool,
+    /// Allocate scoreboards anew in kernels without calls.
+    pub rescoreboard: bool,
     /// Say what is done.
     pub trace: bool,
     /// Say how compatibility is decided (`CAN_FINALIZE_DEBUG`).

@@ -10,7 +10,7 @@
 //! them after it has counted (a comparison before a fence and the branch after it
 //! are as far apart with four reads in between as without).
 
-use super::instruction::{Flow, Instruction};
+use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::moves::Moves;
 use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
 
@@ -35,6 +35,12 @@ pub struct Edited {
 }
 
 impl Edited {
+    /// A kernel whose control bits alone changed.
+    pub fn with_boards(code: Vec<u8>, capsule: &[u8]) -> Self {
+        let moves = Moves::none(code.len() / Instruction::SIZE);
+        Self { code, capsule: capsule.to_vec(), moves }
+    }
+
     /// Whether there can be anything to change: a quick look.
     pub fn is_candidate(code: &[u8], purpose: Purpose) -> bool {
         let wanted = match purpose {
@@ -54,8 +60,7 @@ const NEVER: u8 = 0xf;
 const NARROW_FENCE: u128 = 0x8000_0000_0000_0000_0992;
 /// `MEMBAR.SC.VC`, first of what waits for errors.
 const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
-/// `EXIT` without a condition of its own.
-const EXIT: u128 = 0x0380_0000_0000_0000_0000_094d;
+const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
 /// Asynchronous copy to shared memory.
@@ -163,7 +168,6 @@ fn insertions(code: &[Instruction], units: &[Unit]) -> Option<Vec<Edit>> {
 /// where they were. Right after a fence of the same kind the first is not needed,
 /// and the second waits for that fence.
 fn wait_for_errors(before: &[Instruction], exit: Instruction, out: &mut Vec<Instruction>) {
-    const NO_GUARD: u8 = 7;
     let mut early = match exit.guard() {
         NO_GUARD => 0,
         guard => boards_of_predicate(before, guard & 7, exit.waits()),

@@ -18,6 +18,9 @@ pub enum Flow {
     Unknown,
 }
 
+/// The guard of an instruction that has none.
+pub const NO_GUARD: u8 = 7;
+
 /// First bit of the control fields: stall count, yield, boards, waits, reuse.
 const CONTROL: u32 = 105;
 
@@ -26,6 +29,9 @@ impl Instruction {
     pub const SIZE: usize = 16;
     /// What fills a function up.
     pub const NOP: Self = Self(0x000f_c000_0000_0000_0000_0000_0000_7918);
+
+    /// `EXIT` without a condition of its own, as [`Instruction::essence`] gives it.
+    pub const EXIT: u128 = 0x0380_0000_0000_0000_0000_094d;
 
     /// The instructions of a function; nothing if it is not made of whole ones.
     pub fn all(code: &[u8]) -> Option<Vec<Self>> {
@@ -86,6 +92,26 @@ impl Instruction {
     #[must_use]
     pub fn reading(self, board: u8) -> Self {
         Self(self.0 & !(7 << (CONTROL + 8)) | u128::from(board & 7) << (CONTROL + 8))
+    }
+
+    /// The same instruction, its result setting this board or none.
+    #[must_use]
+    pub fn writing(self, board: Option<u8>) -> Self {
+        let board = board.map_or(7, |b| b & 7);
+        Self(self.0 & !(7 << (CONTROL + 5)) | u128::from(board) << (CONTROL + 5))
+    }
+
+    /// Whether it is a branch that is always taken: `BRA` without a guard or any
+    /// other condition.
+    pub fn always_branches(self) -> bool {
+        const BRA: u128 = 0x0380_0000_0000_0000_0000_0947;
+        let distance = 0xff << 16 | DISTANCE_HIGH << 34;
+        self.guard() == NO_GUARD && self.essence() & !distance == BRA
+    }
+
+    /// Whether it ends the thread for certain.
+    pub fn always_exits(self) -> bool {
+        self.guard() == NO_GUARD && self.essence() == Self::EXIT
     }
 
     /// How it depends on its place, `at` bytes into the function.

@@ -6,6 +6,7 @@
 //! file in memory: bytes, target and settings in, bytes out. It is ordered like
 //! NVIDIA's: mode and guards, validation, fast path, emission, self-check.
 
+mod bits;
 mod compatibility;
 mod config;
 mod edits;
@@ -16,10 +17,12 @@ mod instruction;
 pub mod line_rows;
 mod mode;
 mod moves;
+mod rescoreboard;
 mod result;
 mod selfcheck;
 mod tkinfo;
 mod trace;
+mod translator;
 mod validate;
 
 pub use compatibility::{
@@ -29,10 +32,12 @@ pub use config::{BinaryKind, Fastpath, FinalizerConfig};
 pub use edits::{Edited, Purpose, edit};
 pub use mode::Mode;
 pub use moves::Moves;
+pub use rescoreboard::rescoreboard;
 pub use result::{FinalizerError, Mismatch};
 pub use selfcheck::{compare, self_check};
 pub use tkinfo::{EarlierLinker, earlier_linker};
 pub use trace::Trace;
+pub use translator::{TranslateError, needs_compiler, translate};
 pub use validate::{NEWEST_VERSION, version};
 
 use cubin::Arch;

@@ -20,6 +20,12 @@ impl Moves {
         Self { first, itself, count }
     }
 
+    /// Nothing moved.
+    pub fn none(count: usize) -> Self {
+        let same: Vec<u32> = (0..count as u32).collect();
+        Self { first: same.clone(), itself: same, count: count as u32 }
+    }
+
     /// Where control goes that went to this offset: also rows of line tables and
     /// ranges start here.
     pub fn target(&self, offset: u64) -> u64 {

@@ -23,12 +23,12 @@ pub enum FinalizerError {
     NotCapsule,
     /// Mercury code alone needs a translator.
     #[error(
-        "the file holds Mercury code without machine code, which only NVIDIA's compiler translates"
+        "the file holds Mercury code without machine code, which only NVIDIA's compiler translates; compile for the target, give PTX, or name an nvlink that does it (--finalizer=PATH)"
     )]
     PureMercury,
     /// Code for another target that it does not declare itself fit for.
     #[error(
-        "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, or give PTX"
+        "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, give PTX, or name an nvlink that does it (--finalizer=PATH)"
     )]
     NeedsCompiler {
         /// Compiled for.

@@ -111,11 +111,7 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         for chunk in both.parts.layout.chunks(both.parts.merged, id) {
             let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
             let object = chunk.from.object;
-            super::registers::clear_removed(
-                both,
-                object,
-                bytes.get_mut(start..).unwrap_or_default(),
-            );
+            super::registers::follow_code(both, object, bytes.get_mut(start..).unwrap_or_default());
         }
     }
     patch_machine(both, id, &mut bytes)?;

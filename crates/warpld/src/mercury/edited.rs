@@ -4,7 +4,7 @@
 use super::rebuilt::Map;
 use super::shape::text_function;
 use crate::finalize::Parts;
-use crate::finalizer::{Edited, Moves, Purpose, edit};
+use crate::finalizer::{Edited, Moves, Purpose, edit, rescoreboard};
 use crate::merge::{Content, SectionId};
 use crate::object::ObjectId;
 use cubin::attr::Attr;
@@ -37,12 +37,20 @@ fn kernel(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edite
         return None;
     }
     let code = object.halves.as_ref()?.twin(from.section)?.data;
-    if !Edited::is_candidate(code, purpose) {
-        return None;
+    let capsule = object.cubin.section(from.section)?.data;
+    let mut edited = match Edited::is_candidate(code, purpose) {
+        // A capsule that cannot be read is reported where it is copied.
+        true => edit(code, &Capsule::parse(capsule).ok()?, purpose),
+        false => None,
+    };
+    let rescoreboards = parts.cx.config.finalizer.rescoreboard && purpose == Purpose::Run;
+    if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
+        match &mut edited {
+            Some(edited) => edited.code = code,
+            None => edited = Some(Edited::with_boards(code, capsule)),
+        }
     }
-    // A capsule that cannot be read is reported where it is copied.
-    let capsule = Capsule::parse(object.cubin.section(from.section)?.data).ok()?;
-    edit(code, &capsule, purpose)
+    edited
 }
 
 /// How the code moved that a symbol of an input names, the function's own or

@@ -10,10 +10,11 @@ use cubin::info;
 /// Bit of sm_103, whose double-precision unit needs other latencies.
 const SM_103: u64 = 8;
 
-/// Low nine bits of the opcodes that wait for the double-precision unit: DMUL,
-/// DADD, DSETP, DFMA, DMMA and the conversions with 64 bits. (Read off the
-/// attribute of some 80 objects: it lacks bit 8 exactly where one occurs.)
-const DOUBLE_PRECISION: [u16; 8] = [0x28, 0x29, 0x2a, 0x2b, 0x3f, 0x110, 0x111, 0x112];
+/// Low nine bits of the opcodes with another latency there: DMUL, DADD, DSETP,
+/// DFMA, DMMA and the conversions with 64 bits, which wait for the double-precision
+/// unit, and FSETP. (Read off the attribute of some 80 objects: it lacks bit 8 only
+/// where one occurs.)
+const OTHER_LATENCY: [u16; 9] = [0x0b, 0x28, 0x29, 0x2a, 0x2b, 0x3f, 0x110, 0x111, 0x112];
 
 /// Targets that all code of the output allows. The attribute is made anew from
 /// the functions that remain: an input without code does not count, and neither
@@ -37,7 +38,7 @@ fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
     let code =
         object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
     let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
-    match native && declared & SM_103 == 0 && !uses_double_precision(code) {
+    match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,
         false => declared,
     }
@@ -51,9 +52,9 @@ fn declared(object: &Object<'_>) -> Option<u64> {
     Some(u64::from_le_bytes(record.payload.try_into().ok()?))
 }
 
-fn uses_double_precision(code: &[u8]) -> bool {
+fn has_other_latency(code: &[u8]) -> bool {
     code.chunks_exact(16).any(|instruction| {
         let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0x1ff;
-        DOUBLE_PRECISION.contains(&opcode)
+        OTHER_LATENCY.contains(&opcode)
     })
 }

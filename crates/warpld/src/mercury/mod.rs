@@ -25,6 +25,7 @@ mod side;
 mod symbols;
 
 pub use fastpath::targets as fastpath_targets;
+pub use pairing::pair_relocs;
 pub use side::side;
 
 use crate::config::Config;

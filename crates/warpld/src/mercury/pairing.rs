@@ -31,6 +31,22 @@ fn pair(parts: Parts<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
         Some(twin) => halves.sass.relocs(twin).map_err(|e| bad(&e))?,
         None => Vec::new(),
     };
+    let (list, left) = pair_relocs(mercury, machine);
+    match left {
+        Some(left) => Err(bad(&format_args!(
+            "the relocations of its two halves differ (section {}, offset {:#x})",
+            from.section, left.offset
+        ))),
+        None => Ok(Pairs { list }),
+    }
+}
+
+/// Pairs two lists of relocations of one section; also the first of the machine
+/// side that goes with none of the other.
+pub fn pair_relocs(
+    mercury: Vec<Reloc>,
+    machine: Vec<Reloc>,
+) -> (Vec<(Reloc, Option<Reloc>)>, Option<Reloc>) {
     let mut rest: Vec<Option<Reloc>> = machine.into_iter().map(Some).collect();
     let mut first = 0;
     let list = mercury.into_iter().map(|reloc| {
@@ -41,13 +57,7 @@ fn pair(parts: Parts<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
         (reloc, twin)
     });
     let list: Vec<_> = list.collect();
-    match rest.iter().flatten().next() {
-        Some(left) => Err(bad(&format_args!(
-            "the relocations of its two halves differ (section {}, offset {:#x})",
-            from.section, left.offset
-        ))),
-        None => Ok(Pairs { list }),
-    }
+    (list, rest.into_iter().flatten().next())
 }
 
 fn goes_with(mercury: &Reloc, machine: &Reloc) -> bool {

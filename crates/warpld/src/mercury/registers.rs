@@ -5,6 +5,8 @@
 //! and last offset in the code.
 
 use super::Both;
+use super::edited::{moves_of_symbol, target};
+use crate::finalizer::Moves;
 use crate::object::ObjectId;
 use crate::resolve::Sighting;
 
@@ -12,11 +14,14 @@ use crate::resolve::Sighting;
 const WORD: usize = 4;
 
 /// Zeroes the ranges of functions that the output does not have, and of copies
-/// with other code than the one it has. `table` starts with the part of one input.
-pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
+/// with other code than the one it has, and moves those of code that moved. `table`
+/// starts with the part of one input.
+pub fn follow_code(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
     let mut at = 0;
     while let Some((name, after)) = text(table, at) {
-        let removed = is_removed(both, object, name);
+        let symbol = function(both, object, &name);
+        let removed = symbol.is_some_and(|symbol| is_removed(both, object, symbol));
+        let moves = symbol.and_then(|symbol| moves(both, object, symbol));
         let Some(count) = number(table, after) else { return };
         at = after + WORD;
         for _ in 0..count {
@@ -24,6 +29,8 @@ pub fn clear_removed(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
             let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
             if removed {
                 range.fill(0);
+            } else if let Some(moves) = moves {
+                range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
             }
             at = after + 3 * WORD;
         }
@@ -37,11 +44,22 @@ fn name_is_missing(table: &[u8], at: usize) -> bool {
     table.get(at).is_none_or(|&byte| byte == 0)
 }
 
-fn is_removed(both: &Both<'_, '_>, object: ObjectId, name: Vec<u8>) -> bool {
+/// The symbol of the function with this name.
+fn function(both: &Both<'_, '_>, object: ObjectId, name: &[u8]) -> Option<u32> {
     let input = &both.parts.cx.objects[object.0 as usize].cubin;
     let symbol = input.symbols().find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
-    let Some(symbol) = symbol else { return false };
-    let (cx, symbol) = (both.parts.cx, symbol.index.0);
+    symbol.map(|s| s.index.0)
+}
+
+/// How the code moved that stayed for the function.
+fn moves<'b>(both: &'b Both<'_, '_>, object: ObjectId, symbol: u32) -> Option<&'b Moves> {
+    let resolution = &both.parts.cx.resolution;
+    let kept = resolution.get(resolution.id(object, symbol)?).definition?;
+    moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol)
+}
+
+fn is_removed(both: &Both<'_, '_>, object: ObjectId, symbol: u32) -> bool {
+    let cx = both.parts.cx;
     let at = Sighting { object, symbol };
     let id = cx.resolution.id(object, symbol);
     let Some(id) = id else { return false };

@@ -109,5 +109,5 @@ fn pure_mercury(name: &str) -> Diagnostic {
         "pure-mercury",
         format_args!("Input file '{name}' has Mercury code without machine code"),
     )
-    .note("only NVIDIA's finalizer can translate it; compile for the target, or give PTX")
+    .note(FinalizerError::PureMercury)
 }

@@ -195,6 +195,8 @@ pub struct LinkSettings {
     pub threads: usize,
     /// `--verify`.
     pub verify: bool,
+    /// `--finalizer`: a linker of NVIDIA's for code that needs a compiler.
+    pub finalizer: Option<PathBuf>,
     /// Settings of the link proper.
     pub config: Config,
     /// What else is written.
@@ -312,6 +314,7 @@ impl LinkSettings {
             use_host_info: line.has(Opt::UseHostInfo),
             threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
             verify: line.has(Opt::Verify),
+            finalizer: line.path(Opt::Finalizer),
             config: Config { report: side.need_report(), ..config(line, target.arch()) },
             side,
         })
@@ -364,6 +367,7 @@ fn finalizer(line: &CommandLine) -> FinalizerConfig {
             _ => Fastpath::Auto,
         },
         self_check: line.has(Opt::SelfCheck),
+        rescoreboard: line.has(Opt::Rescoreboard),
         trace: line.has(Opt::FnlzrTrace),
         trace_compatibility: line.has(Opt::FnlzrTrace)
             || std::env::var("CAN_FINALIZE_DEBUG").is_ok_and(|v| !matches!(&v[..], "" | "0")),

@@ -279,6 +279,13 @@ options! {
         .takes(Kind::Choice(&["auto", "off"]), "WHEN")
         .own()
         .help("From sm_100 on: link code for another target of its family as it is where it declares itself fit (auto, the default), or never (off).");
+    Finalizer: Row::new("finalizer", "", Output)
+        .takes(Kind::Text, "PATH")
+        .own()
+        .help("From sm_100 on: an nvlink that translates inputs which need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
+    Rescoreboard: Row::new("rescoreboard", "", Output)
+        .own()
+        .help("From sm_100 on: allocate scoreboards anew in kernels without calls, as nvlink does, where the result is certain.");
     SelfCheck: Row::new("self-check", "", Output)
         .own()
         .help("From sm_100 on: finalize the output again and fail if sections, relocations or symbols differ.");

@@ -47,6 +47,7 @@ pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
             Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
         }
         Some(toolkit) if toolkit >= OLDEST_TOOLKIT => Ok(()),
+        None if has_first_note(&cubin) => Ok(()),
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }
@@ -62,6 +63,12 @@ fn has_known_abi(header: &Header) -> bool {
 pub fn arch_of(image: &[u8]) -> Option<Arch> {
     let cubin = Cubin::parse(image).ok()?;
     Some(Identity::of(&cubin).ok()?.arch)
+}
+
+/// Whether the file has the note of CUDA 12.8 and 12.9, which names no toolkit
+/// (capsule files only; nvlink takes them).
+fn has_first_note(cubin: &Cubin<'_>) -> bool {
+    cubin.header().ident[7] == OSABI_V8 && cubin.section_by_name(b".note.nv.cuver").is_some()
 }
 
 /// Whether the flags point to the note that names the toolkit. Where they

@@ -1,0 +1,58 @@
+//! Sets of small numbers.
+
+/// A set of numbers below a bound.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    /// No number below `bound`.
+    pub fn none(bound: usize) -> Self {
+        Self(vec![0; bound.div_ceil(64)])
+    }
+
+    /// Adds a number; one beyond the bound is forgotten.
+    pub fn add(&mut self, number: usize) {
+        if let Some(word) = self.0.get_mut(number / 64) {
+            *word |= 1 << (number % 64);
+        }
+    }
+
+    /// Whether the number is in it.
+    pub fn has(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Adds all of another set; whether that changed anything.
+    pub fn merge(&mut self, other: &Self) -> bool {
+        let mut changed = false;
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            changed |= more & !*word != 0;
+            *word |= more;
+        }
+        changed
+    }
+
+    /// What is in both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
+
+    /// What is in this one alone.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a & !b).collect())
+    }
+
+    /// Whether some number is in both.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+    }
+
+    /// The numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(i, &word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| i * 64 + bit)
+        })
+    }
+}

@@ -1,0 +1,333 @@
+//! Scoreboards allocated anew in kernels that call nothing (`--rescoreboard`).
+//!
+//! A compiler that does not see the whole program keeps a board for the load of
+//! the stack pointer, R1. Where nothing is called and R1 is not used, nvlink drops
+//! it, and every other board is allocated as if it had never been there. The
+//! input's control bits say who sets a board and who waits for it; those pairs are
+//! kept, whatever the new numbers are, so that the result is safe even where it is
+//! not nvlink's. The numbers follow from the input's: an instruction that took the
+//! lowest board that was free takes the lowest that is free now. Where the input's
+//! choice has no such explanation, nothing is changed.
+
+use super::bits::Bits;
+use super::instruction::{Flow, Instruction};
+
+/// Boards there are.
+const BOARDS: u8 = 6;
+/// A wait for all of them.
+const ALL: u8 = 0x3f;
+/// What a kernel may take: instructions times boards set, in bits.
+const LARGEST: usize = 1 << 28;
+
+/// A board set by an instruction.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at: usize,
+    board: u8,
+    /// With its result, not when its operands have been read.
+    writes: bool,
+}
+
+/// The kernel with new boards; nothing if they stay, or if it is not certain that
+/// they may change.
+pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
+    let code = Instruction::all(code)?;
+    let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
+    let body = code.get(..end)?;
+    if !loads_unused_stack_pointer(body) {
+        return None;
+    }
+    let kernel = Kernel::read(body)?;
+    let boards = kernel.allocate()?;
+    let mut out = code.clone();
+    for (i, instruction) in out.iter_mut().enumerate().take(end) {
+        *instruction = instruction.waiting(kernel.waits(i, &boards)?);
+    }
+    for (event, board) in kernel.events.iter().zip(&boards) {
+        let instruction = out.get_mut(event.at)?;
+        *instruction = match (event.writes, board) {
+            (true, board) => instruction.writing(*board),
+            (false, Some(board)) => instruction.reading(*board),
+            (false, None) => return None,
+        };
+    }
+    (out != code).then(|| out.iter().flat_map(|i| i.0.to_le_bytes()).collect())
+}
+
+/// Whether the kernel starts with the load of R1, which sets a board and which
+/// nothing reads. (Code that was not optimised waits everywhere and is left.)
+fn loads_unused_stack_pointer(body: &[Instruction]) -> bool {
+    const LOAD: u128 = 0xb82;
+    const COUNTED_WAIT: u16 = 0x11a;
+    let Some((first, rest)) = body.split_first() else { return false };
+    let loads = first.0 & 0xfff == LOAD && first.0 >> 16 & 0xff == 1;
+    let sets = first.write_board().is_some() && first.read_board().is_none();
+    let sure = |i: &Instruction| !may_read_r1(*i) && i.operation() != COUNTED_WAIT;
+    loads && sets && first.waits() == 0 && rest.iter().all(sure)
+}
+
+/// Whether a field that can be a source register says R1.
+fn may_read_r1(instruction: Instruction) -> bool {
+    let field = |bit: u32| instruction.0 >> bit & 0xff == 1;
+    let operation = instruction.operation();
+    // Loads, stores and the like have a register where others may have a number.
+    let second = operation & 0x100 != 0 || instruction.0 >> 9 & 7 == 1;
+    !(0x140..0x160).contains(&operation) && (field(24) || field(64) || field(32) && second)
+}
+
+/// Who sets which board and who waits for it.
+struct Kernel<'c> {
+    body: &'c [Instruction],
+    events: Vec<Event>,
+    /// Events that may be under way before each instruction.
+    pending: Vec<Bits>,
+    /// Events, by board.
+    of_board: Vec<Bits>,
+    /// Instructions before which each event is under way and will be waited for.
+    live: Vec<Bits>,
+}
+
+impl<'c> Kernel<'c> {
+    fn read(body: &'c [Instruction]) -> Option<Self> {
+        let next: Vec<Vec<usize>> =
+            (0..body.len()).map(|i| successors(body, i)).collect::<Option<_>>()?;
+        let mut events = Vec::new();
+        for (at, instruction) in body.iter().enumerate() {
+            let event = |board, writes| Event { at, board, writes };
+            events.extend(instruction.read_board().map(|b| event(b, false)));
+            events.extend(instruction.write_board().map(|b| event(b, true)));
+        }
+        if events.len().checked_mul(body.len())? > LARGEST {
+            return None;
+        }
+        let mut of_board = vec![Bits::none(events.len()); BOARDS.into()];
+        for (number, event) in events.iter().enumerate() {
+            of_board.get_mut(usize::from(event.board))?.add(number);
+        }
+        let mut kernel = Self { body, events, pending: Vec::new(), of_board, live: Vec::new() };
+        kernel.pending = kernel.flow_forward(&next)?;
+        kernel.live = kernel.flow_back(&next);
+        Some(kernel)
+    }
+
+    /// Events that end before an instruction.
+    fn awaited(&self, i: usize) -> Bits {
+        let waits = self.body.get(i).map_or(0, |x| x.waits());
+        let mut out = Bits::none(self.events.len());
+        for (board, events) in self.of_board.iter().enumerate() {
+            if waits >> board & 1 == 1 {
+                out.merge(events);
+            }
+        }
+        out
+    }
+
+    fn flow_forward(&self, next: &[Vec<usize>]) -> Option<Vec<Bits>> {
+        let none = Bits::none(self.events.len());
+        let mut set = vec![none.clone(); self.body.len()];
+        for (number, event) in self.events.iter().enumerate() {
+            set.get_mut(event.at)?.add(number);
+        }
+        let mut before: Vec<Option<Bits>> = vec![None; self.body.len()];
+        *before.first_mut()? = Some(none.clone());
+        let mut work = vec![0];
+        while let Some(i) = work.pop() {
+            let mut after = before.get(i)?.as_ref()?.without(&self.awaited(i));
+            after.merge(set.get(i)?);
+            for &j in next.get(i)? {
+                match before.get_mut(j)? {
+                    Some(known) => {
+                        if known.merge(&after) {
+                            work.push(j);
+                        }
+                    }
+                    unknown => {
+                        *unknown = Some(after.clone());
+                        work.push(j);
+                    }
+                }
+            }
+        }
+        let uses_boards = |i: usize| {
+            self.body.get(i).is_some_and(|x| {
+                x.waits() != 0 || x.read_board().is_some() || x.write_board().is_some()
+            })
+        };
+        // Code that nothing is known to reach must not depend on boards.
+        let known = |(i, bits): (usize, Option<Bits>)| match bits {
+            None if uses_boards(i) => None,
+            bits => Some(bits.unwrap_or_else(|| none.clone())),
+        };
+        before.into_iter().enumerate().map(known).collect()
+    }
+
+    fn flow_back(&self, next: &[Vec<usize>]) -> Vec<Bits> {
+        let count = self.body.len();
+        let awaited: Vec<Bits> = (0..count).map(|i| self.awaited(i)).collect();
+        let mut needed: Vec<Bits> =
+            self.pending.iter().zip(&awaited).map(|(p, a)| p.and(a)).collect();
+        let mut previous = vec![Vec::new(); count];
+        for (i, list) in next.iter().enumerate() {
+            for &j in list {
+                previous[j].push(i);
+            }
+        }
+        let mut work: Vec<usize> = (0..count).collect();
+        while let Some(j) = work.pop() {
+            for &i in &previous[j] {
+                let more = needed[j].and(&self.pending[i]).without(&awaited[i]);
+                if needed[i].merge(&more) {
+                    work.push(i);
+                }
+            }
+        }
+        let mut live = vec![Bits::none(count); self.events.len()];
+        for (i, events) in needed.iter().enumerate() {
+            for event in events.iter() {
+                live[event].add(i);
+            }
+        }
+        live
+    }
+
+    /// Boards an instruction waits for when events have these boards.
+    fn waits(&self, i: usize, boards: &[Option<u8>]) -> Option<u8> {
+        let old = self.body.get(i)?.waits();
+        if old == ALL {
+            return Some(ALL);
+        }
+        let mut out = 0;
+        for board in (0..BOARDS).filter(|b| old >> b & 1 == 1) {
+            let events = self.pending.get(i)?.and(self.of_board.get(usize::from(board))?);
+            let mut events = events.iter().peekable();
+            // A wait for nothing has a reason that is not understood.
+            events.peek()?;
+            for event in events {
+                if let Some(board) = boards.get(event)? {
+                    out |= 1 << board;
+                }
+            }
+        }
+        Some(out)
+    }
+
+    /// The new board of each event; none for the stack pointer, the first.
+    fn allocate(&self) -> Option<Vec<Option<u8>>> {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of: Vec<usize> = Vec::new();
+        for (number, event) in self.events.iter().enumerate() {
+            let live = self.live.get(number)?;
+            let here = self.pending.get(event.at)?.without(&self.awaited(event.at));
+            let mut under_way = Bits::none(self.events.len());
+            for earlier in 0..number {
+                if here.has(earlier) || self.events[earlier].at == event.at {
+                    under_way.add(group_of[earlier]);
+                }
+            }
+            let rivals: Vec<usize> = (0..groups.len())
+                .filter(|&g| under_way.has(g) || groups[g].live.meets(live))
+                .collect();
+            let mates: Vec<usize> = rivals
+                .iter()
+                .copied()
+                .filter(|&g| g != STACK_POINTER && groups[g].old == event.board)
+                .collect();
+            if number != STACK_POINTER
+                && let Some((&first, others)) = mates.split_first()
+            {
+                if others.iter().any(|&g| groups[g].new != groups[first].new) {
+                    return None;
+                }
+                for &g in others {
+                    let more = groups[g].live.clone();
+                    groups[first].live.merge(&more);
+                }
+                groups[first].live.merge(live);
+                group_of.push(first);
+                continue;
+            }
+            let new = match number {
+                STACK_POINTER => None,
+                _ => Some(self.choose(event, &rivals, &groups)?),
+            };
+            group_of.push(groups.len());
+            groups.push(Group { old: event.board, new, live: live.clone() });
+        }
+        Some(group_of.iter().map(|&g| groups[g].new).collect())
+    }
+
+    /// The board of an event that shares none, by what its old one was among
+    /// those then free. Loads from memory leave two boards to quicker
+    /// instructions, and those that may not happen take the last.
+    fn choose(&self, event: &Event, rivals: &[usize], groups: &[Group]) -> Option<u8> {
+        const LAST: u8 = BOARDS - 1;
+        let slow = event.writes && is_slow(*self.body.get(event.at)?);
+        let (mut taken, mut taken_now) = (0_u8, 0_u8);
+        for &g in rivals {
+            taken |= 1 << groups[g].old;
+            taken_now |= groups[g].new.map_or(0, |b| 1 << b);
+        }
+        let lowest = |taken: u8, from: u8| (from..BOARDS).find(|b| taken >> b & 1 == 0);
+        let quick_choice = lowest(taken_now, 0);
+        let slow_choice = lowest(taken_now, 2);
+        let old = Some(event.board);
+        if taken >> event.board & 1 == 1 {
+            // It shared the stack pointer's.
+            return if slow { slow_choice } else { quick_choice };
+        }
+        if slow && event.board == LAST && taken_now >> LAST & 1 == 0 {
+            Some(LAST)
+        } else if slow && old == lowest(taken, 2) && slow_choice.is_some() {
+            slow_choice
+        } else if !slow && old == lowest(taken, 0) {
+            quick_choice
+        } else if taken == taken_now {
+            old
+        } else if old == lowest(taken, 2) && slow_choice.is_some() {
+            slow_choice
+        } else if old == lowest(taken, 0) {
+            quick_choice
+        } else {
+            None
+        }
+    }
+}
+
+/// Number of the first event, and of its group.
+const STACK_POINTER: usize = 0;
+
+/// Events on one board at the same time.
+struct Group {
+    old: u8,
+    new: Option<u8>,
+    live: Bits,
+}
+
+/// LD, LDG, atomics, texture and surface accesses.
+fn is_slow(instruction: Instruction) -> bool {
+    matches!(instruction.operation(), 0x181 | 0x180 | 0x1a8 | 0x1a9 | 0x18a | 0x160 | 0x161 | 0x166)
+}
+
+/// Where control may go from an instruction; nothing if that is not known.
+fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
+    const EXIT: u16 = 0x14d;
+    const BRANCH: u16 = 0x147;
+    const MEET: u16 = 0x148;
+    let instruction = *body.get(i)?;
+    let at = (i * Instruction::SIZE) as i64;
+    let next = Some(i + 1).filter(|&n| n < body.len());
+    let mut out = Vec::new();
+    match (instruction.operation(), instruction.flow(at)) {
+        (_, Flow::Call | Flow::Unknown) | (0x149 | 0x158, _) => return None,
+        (BRANCH | MEET, Flow::To(target)) => {
+            let target = usize::try_from(target).ok()? / Instruction::SIZE;
+            out.extend(Some(target).filter(|&t| t < body.len()));
+            if instruction.operation() == MEET || !instruction.always_branches() {
+                out.extend(next);
+            }
+        }
+        (EXIT, _) if instruction.always_exits() => {}
+        _ => out.extend(next),
+    }
+    Some(out)
+}
