@@ -71,6 +71,21 @@ fn the_mercury_half_is_shown() {
     let file = described("scale.sm_100.cubin");
     assert_eq!(file["identity"]["state"], "capsule-mercury");
     assert_eq!(file["capsules"].as_array().map(Vec::len), Some(2));
+    let capsule = &file["capsules"][0];
+    let items = capsule["items"].as_array().expect("items");
+    assert!(items.iter().any(|item| item["form"] == "full" && item["bytes"] != ""));
+    let last = items.last().expect("the filler");
+    let end = |item: &Value| {
+        item["sass_offset"].as_u64().unwrap() / 16 + item["sass_instructions"].as_u64().unwrap()
+    };
+    assert_eq!(Some(end(last)), capsule["sass_instructions"].as_u64());
+    let relocations: Vec<&Value> = file["capsules"]
+        .as_array()
+        .expect("capsules")
+        .iter()
+        .flat_map(|c| c["relocations"].as_array().expect("relocations"))
+        .collect();
+    assert!(relocations.iter().any(|r| r["sass_offset"].as_u64().is_some_and(|o| o % 16 == 0)));
     let relocations = file["relocations"].as_array().expect("relocations");
     let mercury = relocations
         .iter()

@@ -4,8 +4,10 @@
 //! it does not know. Where a kernel calls nothing that protection is not
 //! needed, and nvlink removes it: the empty shared-memory reads before a fence
 //! (unless the kernel copies to shared memory asynchronously, in any place) and
-//! the narrow fence before a wide one. For a debugger (`-g`) nothing is removed;
-//! instead the end of every kernel waits until errors have been reported.
+//! the narrow fence before a wide one. For a debugger (`-g`) nothing is removed.
+//! Where errors are to be reported before a thread ends (`-g`, or an input compiled
+//! for debugging that has GEN_ERRBAR_AT_EXIT), every end waits for that, in all
+//! functions of the link.
 //! Stall counts are right without the removed instructions: the compiler adds
 //! them after it has counted (a comparison before a fence and the branch after it
 //! are as far apart with four reads in between as without).
@@ -15,12 +17,12 @@ use super::moves::Moves;
 use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
 
 /// What the output is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Execution.
-    Run,
-    /// Execution under a debugger.
-    Debug,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// Execution under a debugger: protection of fences stays.
+    pub debug: bool,
+    /// Threads end when errors have been reported.
+    pub report_errors: bool,
 }
 
 /// A kernel's code after the changes.
@@ -43,12 +45,12 @@ impl Edited {
 
     /// Whether there can be anything to change: a quick look.
     pub fn is_candidate(code: &[u8], purpose: Purpose) -> bool {
-        let wanted = match purpose {
-            Purpose::Run => FENCE,
-            Purpose::Debug => (EXIT & 0x1ff) as u16,
+        let wanted = |operation: u16| {
+            operation == FENCE && !purpose.debug
+                || operation == (EXIT & 0x1ff) as u16 && purpose.report_errors
         };
         let operation = |chunk: &[u8]| u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
-        code.chunks_exact(Instruction::SIZE).any(|chunk| operation(chunk) == wanted)
+        code.chunks_exact(Instruction::SIZE).any(|chunk| wanted(operation(chunk)))
     }
 }
 
@@ -79,19 +81,32 @@ const ROOM: usize = 8;
 enum Edit {
     Keep,
     Remove,
-    /// Put what waits for errors before it.
-    WaitForErrors,
+    /// Put what waits for errors before it, with a fence or without.
+    WaitForErrors {
+        fence: bool,
+    },
 }
 
-/// Changes a kernel's code; nothing if nothing has to change, or if the code has
-/// something in it that is not understood.
-pub fn edit(code: &[u8], capsule: &Capsule<'_>, purpose: Purpose) -> Option<Edited> {
+/// Changes the code of a function; nothing if nothing has to change, or if the code
+/// has something in it that is not understood.
+pub fn edit(
+    code: &[u8],
+    capsule: &Capsule<'_>,
+    is_kernel: bool,
+    purpose: Purpose,
+) -> Option<Edited> {
     let code = Instruction::all(code)?;
     let units = units(capsule, code.len())?;
-    let edits = match purpose {
-        Purpose::Run => removals(&code, &units)?,
-        Purpose::Debug => insertions(&code, &units)?,
-    };
+    let calls = code.iter().any(|i| i.flow(0) == Flow::Call);
+    let removes = is_kernel && !calls && !purpose.debug;
+    let mut edits = vec![Edit::Keep; code.len()];
+    if removes {
+        remove_protection(&code, &units, &mut edits)?;
+    }
+    if purpose.report_errors {
+        // The fence before an end is protection as well.
+        insert_waits(&code, &units, !removes, &mut edits)?;
+    }
     if edits.iter().all(|&e| e == Edit::Keep) {
         return None;
     }
@@ -103,7 +118,9 @@ pub fn edit(code: &[u8], capsule: &Capsule<'_>, purpose: Purpose) -> Option<Edit
         match edit {
             Edit::Keep => out.push(instruction),
             Edit::Remove => {}
-            Edit::WaitForErrors => wait_for_errors(code.get(..i)?, instruction, &mut out),
+            Edit::WaitForErrors { fence } => {
+                wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
+            }
         }
         let gone = edit == Edit::Remove;
         itself.push(out.len().checked_sub(usize::from(!gone))? as u32);
@@ -124,12 +141,8 @@ pub fn edit(code: &[u8], capsule: &Capsule<'_>, purpose: Purpose) -> Option<Edit
 
 /// What a kernel that calls nothing can do without. A narrow fence is removed
 /// only before the wide one it belongs to: by itself it is what was asked for.
-fn removals(code: &[Instruction], units: &[Unit]) -> Option<Vec<Edit>> {
-    if code.iter().any(|i| i.flow(0) == Flow::Call) {
-        return None;
-    }
+fn remove_protection(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
     let copies = code.iter().any(|i| i.operation() == LDGSTS);
-    let mut edits = vec![Edit::Keep; code.len()];
     for unit in units.iter().filter(|u| u.count > 1) {
         let code = code.get(unit.first..unit.first + unit.count)?;
         let fence_follows = |i: usize| code.get(i + 1).is_some_and(|n| n.operation() == FENCE);
@@ -145,41 +158,50 @@ fn removals(code: &[Instruction], units: &[Unit]) -> Option<Vec<Edit>> {
             }
         }
     }
-    Some(edits)
+    Some(())
 }
 
-/// Ends of a kernel that do not wait for errors yet.
-fn insertions(code: &[Instruction], units: &[Unit]) -> Option<Vec<Edit>> {
-    let mut edits = vec![Edit::Keep; code.len()];
+/// Marks ends that do not wait for errors yet.
+fn insert_waits(
+    code: &[Instruction],
+    units: &[Unit],
+    fence: bool,
+    edits: &mut [Edit],
+) -> Option<()> {
     for unit in units {
         let [instruction] = code.get(unit.first..unit.first + unit.count)? else { continue };
         if instruction.operation() == (EXIT & 0x1ff) as u16 {
             if instruction.essence() != EXIT {
                 return None;
             }
-            *edits.get_mut(unit.first)? = Edit::WaitForErrors;
+            let fence = fence && !follows_fence(code.get(..unit.first)?);
+            *edits.get_mut(unit.first)? = Edit::WaitForErrors { fence };
         }
     }
-    Some(edits)
+    Some(())
 }
 
 /// The three instructions run under the guard of the end itself. Boards that the
 /// guard comes from are waited for before them (nvlink: by the second), others
 /// where they were. Right after a fence of the same kind the first is not needed,
 /// and the second waits for that fence.
-fn wait_for_errors(before: &[Instruction], exit: Instruction, out: &mut Vec<Instruction>) {
+fn wait_for_errors(
+    before: &[Instruction],
+    exit: Instruction,
+    has_fence: bool,
+    out: &mut Vec<Instruction>,
+) {
     let mut early = match exit.guard() {
         NO_GUARD => 0,
         guard => boards_of_predicate(before, guard & 7, exit.waits()),
     };
     let [fence, report, group] = ERROR_WAIT.map(|i| i.guarded(exit.guard()));
-    match out.last_mut().filter(|_| follows_fence(before)) {
-        Some(last) => {
-            let board = last.read_board().unwrap_or_else(|| free_board(before));
-            *last = last.reading(board);
-            early |= 1 << board;
-        }
-        None => out.push(fence),
+    if has_fence {
+        out.push(fence);
+    } else if let Some(last) = out.last_mut().filter(|_| follows_fence(before)) {
+        let board = last.read_board().unwrap_or_else(|| free_board(before));
+        *last = last.reading(board);
+        early |= 1 << board;
     }
     let rest = exit.waits() & !early;
     out.extend([report.waiting(early), group, exit.waiting(rest)]);
@@ -308,15 +330,15 @@ fn recount(
     for (i, unit) in units.iter().enumerate() {
         let edits = edits.get(unit.first..unit.first + unit.count)?;
         let removed = edits.iter().filter(|&&e| e == Edit::Remove).count();
-        if edits == [Edit::WaitForErrors] {
+        if let [Edit::WaitForErrors { fence }] = edits {
             if capsule.is_sass_only(i as u32) {
                 *mask.get_mut(i / 8)? &= !(1 << (i % 8));
             } else {
                 old.next()?;
             }
             let form = ItemForm::Full(exits.get(i)?);
-            let omitted = u16::from(follows_fence(code.get(..unit.first)?));
-            items.push(Item { expands_to: Some(1 + ERROR_WAIT.len() as u16 - omitted), form });
+            let count = ERROR_WAIT.len() as u16 + u16::from(*fence);
+            items.push(Item { expands_to: Some(count), form });
         } else if capsule.is_sass_only(i as u32) {
             if removed != 0 {
                 return None;
@@ -353,4 +375,117 @@ fn mercury_exit(exit: Option<&Instruction>) -> [u8; 16] {
         out[4] = (guard & 7) << 3 | guard >> 3;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: u128 = 0x000f_e200_0000_0800_0000_0000_ffff_f984;
+    const NARROW: u128 = 0x000f_c000_0000_8000_0000_0000_0000_7992;
+    const WIDE: u128 = 0x000f_ec00_0000_2000_0000_0000_0000_7992;
+    const SKIP: u128 = 0x000f_ea00_0380_0000_0000_0000_0024_8947;
+    const END: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+    const GUARDED_END: u128 = 0x001f_ea00_0380_0000_0000_0000_0000_894d;
+    const STOP: u128 = 0x000f_c000_0383_ffff_ffff_fffc_00fc_7947;
+    const COPY: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7fae;
+    const CALL: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7943;
+
+    /// A kernel of single instructions around one fence of several.
+    fn kernel(before: &[u128], fence: &[u128], after: &[u128]) -> (Vec<u8>, Vec<u8>) {
+        let body: Vec<u128> = [before, fence, after, &[STOP]].concat();
+        let size = (body.len() + ROOM).next_multiple_of(ROOM);
+        let mut code = body.clone();
+        code.resize(size, Instruction::NOP.0);
+        let count = before.len() + usize::from(!fence.is_empty()) + after.len() + 1;
+        let mut mask: u32 = (1 << (count - 1)) - 1;
+        let mut items = Vec::new();
+        if !fence.is_empty() {
+            mask &= !(1 << before.len());
+            let form = ItemForm::Full(&[1; 16]);
+            items.push(Item { expands_to: Some(fence.len() as u16), form });
+        }
+        let filler = (size - body.len() + 1) as u16;
+        items.push(Item { expands_to: None, form: ItemForm::Filler(filler) });
+        let capsule = Capsule {
+            text_section: 9,
+            header: CapsuleHeader::Long(0xc000_0001),
+            count: count as u32,
+            mask: &mask.to_le_bytes(),
+            items,
+            tail: &[],
+        };
+        (code.iter().flat_map(|i| i.to_le_bytes()).collect(), capsule.to_bytes())
+    }
+
+    const RUN: Purpose = Purpose { debug: false, report_errors: false };
+    const DEBUG: Purpose = Purpose { debug: true, report_errors: true };
+
+    fn edited(kernel: &(Vec<u8>, Vec<u8>), purpose: Purpose) -> Option<Edited> {
+        edit(&kernel.0, &Capsule::parse(&kernel.1).unwrap(), true, purpose)
+    }
+
+    fn words(edited: &Edited) -> Vec<u128> {
+        Instruction::all(&edited.code).unwrap().into_iter().map(|i| i.0).collect()
+    }
+
+    #[test]
+    fn a_kernel_without_calls_loses_what_protects_its_fences() {
+        let fence = [READ, READ, READ, READ, NARROW, WIDE, END, END, END];
+        let input = kernel(&[SKIP], &fence, &[END]);
+        let out = edited(&input, RUN).unwrap();
+        let code = words(&out);
+        // The branch over the fence is five instructions shorter.
+        assert_eq!(code[0], SKIP - (5 * 4 << 16));
+        assert_eq!(code[1..6], [WIDE, END, END, END, END]);
+        assert_eq!(out.moves.place(0x60), 0x10);
+        assert_eq!(out.moves.size(), 16 * 16);
+        let capsule = Capsule::parse(&out.capsule).unwrap();
+        assert_eq!(capsule.items[0].expands_to, Some(4));
+        assert_eq!(capsule.sass_instructions(), 16);
+    }
+
+    #[test]
+    fn what_is_asked_for_stays() {
+        let own = kernel(&[], &[READ, NARROW], &[END]);
+        let out = edited(&own, RUN).unwrap();
+        assert_eq!(words(&out)[..2], [NARROW, END]);
+        assert_eq!(Capsule::parse(&out.capsule).unwrap().items[0].expands_to, None);
+        let copies = kernel(&[COPY], &[READ, NARROW, WIDE], &[END]);
+        assert_eq!(words(&edited(&copies, RUN).unwrap())[1..3], [READ, WIDE]);
+        assert_eq!(edited(&kernel(&[CALL], &[READ, WIDE], &[END]), RUN), None);
+        assert_eq!(edited(&kernel(&[SKIP], &[], &[END]), RUN), None);
+    }
+
+    #[test]
+    fn under_a_debugger_ends_wait_for_errors() {
+        let input = kernel(&[SKIP, GUARDED_END], &[READ, NARROW, WIDE, END], &[END]);
+        let out = edited(&input, DEBUG).unwrap();
+        let code = words(&out);
+        let guards: Vec<u8> = code[1..5].iter().map(|&i| Instruction(i).guard()).collect();
+        assert_eq!(guards, [8; 4], "all four run under the guard of the end");
+        assert_eq!(Instruction(code[3]).waits() | Instruction(code[4]).waits(), 0);
+        assert_eq!(Instruction(code[2]).waits(), 1, "nobody sets the board: the guard may need it");
+        assert_eq!(code[5..9], [READ, NARROW, WIDE, END], "fences stay");
+        assert_eq!(out.moves.target(0x10), 0x10);
+        assert_eq!(out.moves.place(0x10), 0x40);
+        let capsule = Capsule::parse(&out.capsule).unwrap();
+        assert_eq!(capsule.items[0].expands_to, Some(4));
+        let ItemForm::Full(exit) = capsule.items[0].form else { panic!("a whole instruction") };
+        assert_eq!(exit[4], 1, "@!P0");
+        assert_eq!(capsule.sass_instructions() as usize, code.len());
+    }
+
+    #[test]
+    fn errors_are_reported_where_an_input_asks_for_it() {
+        let both = Purpose { report_errors: true, ..RUN };
+        let out = words(&edited(&kernel(&[], &[READ, NARROW, WIDE], &[END]), both).unwrap());
+        assert_eq!(out[0], WIDE);
+        let pair = [ERROR_WAIT[1].0, ERROR_WAIT[2].0, END];
+        assert_eq!(out[1..4], pair, "no fence where protection is not needed");
+        let calling = kernel(&[CALL], &[], &[END]);
+        let out = words(&edited(&calling, both).unwrap());
+        assert_eq!(out[1], ERROR_WAIT[0].0);
+        assert_eq!(out[2..5], pair);
+    }
 }

@@ -331,3 +331,52 @@ fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load, a comparison and a branch over a store.
+    const KERNEL: [u128; 8] = [
+        0x000e_3000_0000_0800_0000_df00_ff01_7b82,
+        0x000e_6200_0000_0a00_0000_e000_ff02_7b82,
+        0x000e_6400_0800_0a00_0000_6b00_ff04_77ac,
+        0x002e_a200_0c1e_1900_0000_0004_0200_7981,
+        0x004f_da00_03f0_5070_0000_0007_0000_780c,
+        0x001f_ea00_0380_0000_0000_0000_0004_8947,
+        0x000f_e200_0c10_1904_0000_0405_0200_7986,
+        0x000f_ea00_0380_0000_0000_0000_0000_794d,
+    ];
+
+    fn changed(code: &[u128]) -> Option<Vec<u128>> {
+        let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let out = rescoreboard(&bytes)?;
+        Some(Instruction::all(&out).unwrap().iter().map(|i| i.0).collect())
+    }
+
+    #[test]
+    fn boards_are_those_of_a_kernel_that_does_not_load_the_stack_pointer() {
+        let out = changed(&KERNEL).unwrap();
+        assert_eq!(out[0], 0x000f_f000_0000_0800_0000_df00_ff01_7b82, "no board");
+        assert_eq!(out[1], 0x000e_2200_0000_0a00_0000_e000_ff02_7b82, "board 0 in place of 1");
+        assert_eq!(out[2], 0x000e_2400_0800_0a00_0000_6b00_ff04_77ac, "shared as before");
+        assert_eq!(out[3], 0x001e_a200_0c1e_1900_0000_0004_0200_7981, "a load keeps board 2");
+        assert_eq!(out[4], KERNEL[4]);
+        assert_eq!(Instruction(out[5]).waits(), 0, "nothing waits for the stack pointer");
+        assert_eq!(out[6..], KERNEL[6..]);
+    }
+
+    #[test]
+    fn what_is_not_certain_stays() {
+        let mut uses_r1 = KERNEL;
+        uses_r1[6] = 0x000f_e200_0c10_1904_0000_0401_0200_7986;
+        assert_eq!(changed(&uses_r1), None, "R1 is stored");
+        let mut calls = KERNEL;
+        calls[6] = 0x000f_e200_0000_0000_0000_0000_0000_7943;
+        assert_eq!(changed(&calls), None);
+        let mut waits_for_nothing = KERNEL;
+        waits_for_nothing[7] |= 1 << (105 + 11 + 4);
+        assert_eq!(changed(&waits_for_nothing), None);
+        assert_eq!(changed(&changed(&KERNEL).unwrap()), None, "there is nothing more to do");
+    }
+}

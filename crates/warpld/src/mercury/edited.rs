@@ -1,35 +1,48 @@
-//! Kernels whose machine code the finalizer changes, and what follows from that
+//! Functions whose machine code the finalizer changes, and what follows from that
 //! outside of the code.
 
 use super::rebuilt::Map;
-use super::shape::text_function;
+use super::shape::{Shape, text_function};
 use crate::finalize::Parts;
 use crate::finalizer::{Edited, Moves, Purpose, edit, rescoreboard};
 use crate::merge::{Content, SectionId};
 use crate::object::ObjectId;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
+use cubin::info;
 use rayon::prelude::*;
 
-/// Changes kernels. A relocatable output keeps its code, and so does a program
+/// Changes functions. A relocatable output keeps its code, and so does a program
 /// that was compiled as a whole.
-pub fn edited(parts: Parts<'_, '_>) -> Map<SectionId, Edited> {
+pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     if config.relocatable {
         return Map::default();
     }
-    let purpose = if config.shows_shared() { Purpose::Debug } else { Purpose::Run };
+    let debug = config.shows_shared();
+    let purpose = Purpose { debug, report_errors: debug || reports_errors(parts, shape) };
     let texts: Vec<SectionId> =
         parts.merged.function_sections.iter().filter_map(|f| f.text).collect();
-    let change = |&id: &SectionId| Some((id, kernel(parts, id, purpose)?));
+    let change = |&id: &SectionId| Some((id, function(parts, id, purpose)?));
     texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
 }
 
-fn kernel(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
+/// Whether some input was compiled for debugging, which makes all of them report
+/// errors at the end of threads.
+fn reports_errors(parts: Parts<'_, '_>, shape: &Shape) -> bool {
+    let is_common = |id: &SectionId| {
+        let section = parts.merged.section(*id);
+        section.function.is_none() && matches!(section.content, Content::Attributes(_))
+    };
+    let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
+    let tables = sections.filter_map(|id| shape.contents.get(id));
+    let mut records = tables.flat_map(info::records);
+    records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
+}
+
+fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
     let symbol = text_function(parts, id)?;
-    if !parts.cx.resolution.get(symbol).entry {
-        return None;
-    }
+    let is_kernel = parts.cx.resolution.get(symbol).entry;
     let Content::Chunks(chunks) = &parts.merged.section(id).content else { return None };
     let from = chunks.first()?.from;
     let object = parts.cx.objects.get(from.object.0 as usize)?;
@@ -40,10 +53,10 @@ fn kernel(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edite
     let capsule = object.cubin.section(from.section)?.data;
     let mut edited = match Edited::is_candidate(code, purpose) {
         // A capsule that cannot be read is reported where it is copied.
-        true => edit(code, &Capsule::parse(capsule).ok()?, purpose),
+        true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
-    let rescoreboards = parts.cx.config.finalizer.rescoreboard && purpose == Purpose::Run;
+    let rescoreboards = parts.cx.config.finalizer.rescoreboard && is_kernel && !purpose.debug;
     if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
         match &mut edited {
             Some(edited) => edited.code = code,

@@ -50,7 +50,7 @@ pub(crate) struct Both<'a, 'o> {
 pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let shape = shape::shape(parts);
     let places = data::machine_places(parts);
-    let edited = edited::edited(parts);
+    let edited = edited::edited(parts, &shape);
     let rebuilt = rebuilt::rebuild(parts, &shape.numbering, &edited)?;
     let both = Both { parts, shape, places, rebuilt, edited };
     let sections = file::sections(&both)?;
