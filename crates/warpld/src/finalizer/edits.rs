@@ -19,8 +19,8 @@ use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
 /// What the output is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// Execution under a debugger: protection of fences stays.
-    pub debug: bool,
+    /// A debugger, or another link: protection of fences stays.
+    pub protected: bool,
     /// Threads end when errors have been reported.
     pub report_errors: bool,
 }
@@ -46,7 +46,7 @@ impl Edited {
     /// Whether there can be anything to change: a quick look.
     pub fn is_candidate(code: &[u8], purpose: Purpose) -> bool {
         let wanted = |operation: u16| {
-            operation == FENCE && !purpose.debug
+            operation == FENCE && !purpose.protected
                 || operation == (EXIT & 0x1ff) as u16 && purpose.report_errors
         };
         let operation = |chunk: &[u8]| u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
@@ -65,6 +65,8 @@ const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
+/// Arrival at a cluster's barrier, whose fence keeps the narrow one.
+const CLUSTER_ARRIVE: u16 = 0x1c7;
 /// Asynchronous copy to shared memory.
 const LDGSTS: u16 = 0x1ae;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
@@ -98,7 +100,7 @@ pub fn edit(
     let code = Instruction::all(code)?;
     let units = units(capsule, code.len())?;
     let calls = code.iter().any(|i| i.flow(0) == Flow::Call);
-    let removes = is_kernel && !calls && !purpose.debug;
+    let removes = is_kernel && !calls && !purpose.protected;
     let mut edits = vec![Edit::Keep; code.len()];
     if removes {
         remove_protection(&code, &units, &mut edits)?;
@@ -145,11 +147,12 @@ fn remove_protection(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -
     let copies = code.iter().any(|i| i.operation() == LDGSTS);
     for unit in units.iter().filter(|u| u.count > 1) {
         let code = code.get(unit.first..unit.first + unit.count)?;
+        let arrives = code.last().is_some_and(|last| last.operation() == CLUSTER_ARRIVE);
         let fence_follows = |i: usize| code.get(i + 1).is_some_and(|n| n.operation() == FENCE);
         for (i, instruction) in code.iter().enumerate() {
             let needless = match instruction.essence() {
                 EMPTY_READ => instruction.guard() == NEVER && !copies,
-                NARROW_FENCE => fence_follows(i),
+                NARROW_FENCE => fence_follows(i) && !arrives,
                 ERROR_FENCE => true,
                 _ => false,
             };
@@ -418,8 +421,8 @@ mod tests {
         (code.iter().flat_map(|i| i.to_le_bytes()).collect(), capsule.to_bytes())
     }
 
-    const RUN: Purpose = Purpose { debug: false, report_errors: false };
-    const DEBUG: Purpose = Purpose { debug: true, report_errors: true };
+    const RUN: Purpose = Purpose { protected: false, report_errors: false };
+    const DEBUG: Purpose = Purpose { protected: true, report_errors: true };
 
     fn edited(kernel: &(Vec<u8>, Vec<u8>), purpose: Purpose) -> Option<Edited> {
         edit(&kernel.0, &Capsule::parse(&kernel.1).unwrap(), true, purpose)

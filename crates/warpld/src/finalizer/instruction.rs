@@ -127,6 +127,7 @@ impl Instruction {
             0x148 if self.names_meeting_place() => {
                 Flow::To(at + Self::SIZE as i64 + self.distance())
             }
+            0x150 if self.essence() & !(0xff << 24) == RETURN => Flow::Next,
             0x14a | 0x14c | 0x14e | 0x150 | 0x159 => Flow::Unknown,
             _ => Flow::Next,
         }
@@ -156,6 +157,8 @@ impl Instruction {
     }
 }
 
+/// `RET.ABS.NODEC` without a distance, to the address in a register.
+const RETURN: u128 = 0x03e0_0000_0000_0000_0000_0950;
 const DISTANCE_HIGH: u128 = (1 << 48) - 1;
 
 #[cfg(test)]

@@ -12,15 +12,16 @@ use cubin::capsule::Capsule;
 use cubin::info;
 use rayon::prelude::*;
 
-/// Changes functions. A relocatable output keeps its code, and so does a program
-/// that was compiled as a whole.
+/// Changes functions. A relocatable output keeps what protects its fences, as for a
+/// debugger; a program that was compiled as a whole keeps its code. With
+/// `--suppress-debug-info` code is as without `-g`.
 pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
-    if config.relocatable {
-        return Map::default();
-    }
     let debug = config.shows_shared();
-    let purpose = Purpose { debug, report_errors: debug || reports_errors(parts, shape) };
+    let purpose = Purpose {
+        protected: debug || config.relocatable,
+        report_errors: debug || reports_errors(parts, shape),
+    };
     let texts: Vec<SectionId> =
         parts.merged.function_sections.iter().filter_map(|f| f.text).collect();
     let change = |&id: &SectionId| Some((id, function(parts, id, purpose)?));
@@ -56,7 +57,7 @@ fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edi
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
-    let rescoreboards = parts.cx.config.finalizer.rescoreboard && is_kernel && !purpose.debug;
+    let rescoreboards = parts.cx.config.finalizer.rescoreboard && is_kernel && !purpose.protected;
     if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
         match &mut edited {
             Some(edited) => edited.code = code,
