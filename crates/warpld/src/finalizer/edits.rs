@@ -439,7 +439,7 @@ mod tests {
         let out = edited(&input, RUN).unwrap();
         let code = words(&out);
         // The branch over the fence is five instructions shorter.
-        assert_eq!(code[0], SKIP - (5 * 4 << 16));
+        assert_eq!(code[0], SKIP - ((5 * 4) << 16));
         assert_eq!(code[1..6], [WIDE, END, END, END, END]);
         assert_eq!(out.moves.place(0x60), 0x10);
         assert_eq!(out.moves.size(), 16 * 16);
@@ -482,10 +482,15 @@ mod tests {
     #[test]
     fn errors_are_reported_where_an_input_asks_for_it() {
         let both = Purpose { report_errors: true, ..RUN };
-        let out = words(&edited(&kernel(&[], &[READ, NARROW, WIDE], &[END]), both).unwrap());
-        assert_eq!(out[0], WIDE);
+        let fence = [READ, NARROW, WIDE, ERROR_WAIT[1].0];
+        let out = words(&edited(&kernel(&[], &fence, &[END]), both).unwrap());
+        assert_eq!(out[..2], fence[2..]);
         let pair = [ERROR_WAIT[1].0, ERROR_WAIT[2].0, END];
-        assert_eq!(out[1..4], pair, "no fence where protection is not needed");
+        assert_eq!(out[2..5], pair, "no fence where protection is not needed");
+        let narrow = kernel(&[], &[READ, NARROW, WIDE], &[END]);
+        let out = words(&edited(&narrow, both).unwrap());
+        assert_eq!(Instruction(out[0]).read_board(), Some(0), "a fence right before is waited for");
+        assert_eq!(Instruction(out[1]).waits(), 1);
         let calling = kernel(&[CALL], &[], &[END]);
         let out = words(&edited(&calling, both).unwrap());
         assert_eq!(out[1], ERROR_WAIT[0].0);

@@ -219,9 +219,9 @@ impl<'c> Kernel<'c> {
             let live = self.live.get(number)?;
             let here = self.pending.get(event.at)?.without(&self.awaited(event.at));
             let mut under_way = Bits::none(self.events.len());
-            for earlier in 0..number {
+            for (earlier, &group) in group_of.iter().enumerate() {
                 if here.has(earlier) || self.events[earlier].at == event.at {
-                    under_way.add(group_of[earlier]);
+                    under_way.add(group);
                 }
             }
             let rivals: Vec<usize> = (0..groups.len())
