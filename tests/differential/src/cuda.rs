@@ -224,10 +224,22 @@ fn headers(folder: &Path) -> Result<Vec<u8>, String> {
     Ok(all)
 }
 
+/// The `.cuh` file of a source: what comes before the last `_` of its name. Unlike
+/// others it is a part of the keys of its own sources only.
+fn own_header(folder: &Path, source: &str) -> Result<Vec<u8>, String> {
+    let Some((program, _)) = source.rsplit_once('_') else { return Ok(Vec::new()) };
+    let path = folder.join(format!("{program}.cuh"));
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
 fn compile(tools: &Tools, folder: &Path, unit: &Unit, headers: &[u8]) -> Result<PathBuf, String> {
     let source = folder.join(&unit.source);
     let text = fs::read(&source).map_err(|e| format!("{}: {e}", source.display()))?;
     let flags = [unit.flags.join(" "), unit.targets.join(" ")].join(" ");
+    let text = [text, own_header(folder, &unit.source)?].concat();
     let key = tools::content_key(&[&text, headers, flags.as_bytes(), unit.source.as_bytes()]);
     let cached = tools.cache().join(format!("{key}.nvcc"));
     if cached.exists() {
