@@ -2,6 +2,7 @@
 //! it may produce: more is an error, less too.
 
 use crate::raw::Flags;
+use ruzstd::decoding::errors::FrameDecoderError;
 
 /// Largest image that is decompressed unless the caller says otherwise.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
@@ -70,7 +71,7 @@ pub enum DecodeError {
     /// The stream does not yield what the entry declares.
     #[error("the payload unpacks to {actual} bytes, the entry declares {declared}")]
     WrongSize {
-        /// What came out.
+        /// What came out; at least that much, if it is more than declared.
         actual: u64,
         /// What the header says.
         declared: u64,
@@ -122,8 +123,8 @@ pub fn decompress(
         Ok((image, actual as u64))
     };
     let (image, actual) = match announced.map(unpack) {
-        Some(Ok(unpacked)) => unpacked,
-        _ => unpack(declared)?,
+        Some(Err(DecodeError::WrongSize { .. })) | None => unpack(declared)?,
+        Some(unpacked) => unpacked?,
     };
     if actual != declared {
         return Err(DecodeError::WrongSize { actual, declared });
@@ -155,7 +156,11 @@ fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
 fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
     let mut decoder = ruzstd::decoding::FrameDecoder::new();
     decoder.set_max_window_size((image.len() as u64).max(8 << 20));
-    decoder
-        .decode_all(stored, image)
-        .map_err(|e| DecodeError::Damaged { kind: "zstd", reason: e.to_string() })
+    let size = image.len() as u64;
+    decoder.decode_all(stored, image).map_err(|error| match error {
+        FrameDecoderError::TargetTooSmall => {
+            DecodeError::WrongSize { actual: size.saturating_add(1), declared: size }
+        }
+        other => DecodeError::Damaged { kind: "zstd", reason: other.to_string() },
+    })
 }
