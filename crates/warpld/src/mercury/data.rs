@@ -108,10 +108,12 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         }
     }
     if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
+        let mut tables = super::registers::Tables::new(both);
         for chunk in both.parts.layout.chunks(both.parts.merged, id) {
+            let Some(input) = machine_input(both.parts, chunk.from) else { continue };
             let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
-            let object = chunk.from.object;
-            super::registers::follow_code(both, object, bytes.get_mut(start..).unwrap_or_default());
+            let end = start.saturating_add(input.data.len());
+            tables.follow(chunk.from.object, bytes.get_mut(start..end).unwrap_or_default());
         }
     }
     patch_machine(both, id, &mut bytes)?;

@@ -8,63 +8,71 @@ use super::Both;
 use super::edited::{moves_of_symbol, target};
 use crate::finalizer::Moves;
 use crate::object::ObjectId;
-use crate::resolve::Sighting;
+use crate::resolve::{Sighting, SymbolId};
+use std::collections::HashSet;
 
 /// Bytes of a number.
 const WORD: usize = 4;
 
-/// Zeroes the ranges of functions that the output does not have, and of copies
-/// with other code than the one it has, and moves those of code that moved. `table`
-/// starts with the part of one input.
-pub fn follow_code(both: &Both<'_, '_>, object: ObjectId, table: &mut [u8]) {
-    let mut at = 0;
-    while let Some((name, after)) = text(table, at) {
-        let symbol = function(both, object, &name);
-        let removed = symbol.is_some_and(|symbol| is_removed(both, object, symbol));
-        let moves = symbol.and_then(|symbol| moves(both, object, symbol));
-        let Some(count) = number(table, after) else { return };
-        at = after + WORD;
-        for _ in 0..count {
-            let Some((_, after)) = text(table, at + WORD) else { return };
-            let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
-            if removed {
-                range.fill(0);
-            } else if let Some(moves) = moves {
-                range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
+/// The tables of all inputs, one after the other.
+pub struct Tables<'b, 'a, 'o> {
+    both: &'b Both<'a, 'o>,
+    /// Functions that had their ranges already.
+    seen: HashSet<SymbolId>,
+}
+
+impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
+    /// Before the first table.
+    pub fn new(both: &'b Both<'a, 'o>) -> Self {
+        Self { both, seen: HashSet::new() }
+    }
+
+    /// Zeroes the ranges of functions that the output does not have, of copies
+    /// with other code than the one it has, and of all copies after the first
+    /// (seen with templates in two files). The rest follow the code.
+    pub fn follow(&mut self, object: ObjectId, table: &mut [u8]) {
+        let mut at = 0;
+        while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
+            let place = self.place(object, &name);
+            let Some(count) = number(table, after) else { return };
+            at = after + WORD;
+            for _ in 0..count {
+                let Some((_, after)) = text(table, at + WORD) else { return };
+                let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
+                match place {
+                    Place::Gone => range.fill(0),
+                    Place::Kept(Some(moves)) => {
+                        range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
+                    }
+                    Place::Kept(None) => {}
+                }
+                at = after + 3 * WORD;
             }
-            at = after + 3 * WORD;
         }
-        if name_is_missing(table, at) {
-            return;
+    }
+
+    fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'b> {
+        let (both, cx) = (self.both, self.both.parts.cx);
+        let mut symbols = cx.objects[object.0 as usize].cubin.symbols();
+        let symbol = symbols.find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
+        let Some(symbol) = symbol.map(|s| s.index.0) else { return Place::Kept(None) };
+        let Some(id) = cx.resolution.id(object, symbol) else { return Place::Kept(None) };
+        let (at, kept) = (Sighting { object, symbol }, cx.resolution.get(id).definition);
+        let other = kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at));
+        if !cx.keeps(id) || other || !self.seen.insert(id) {
+            return Place::Gone;
         }
+        let moves = kept
+            .and_then(|kept| moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol));
+        Place::Kept(moves)
     }
 }
 
-fn name_is_missing(table: &[u8], at: usize) -> bool {
-    table.get(at).is_none_or(|&byte| byte == 0)
-}
-
-/// The symbol of the function with this name.
-fn function(both: &Both<'_, '_>, object: ObjectId, name: &[u8]) -> Option<u32> {
-    let input = &both.parts.cx.objects[object.0 as usize].cubin;
-    let symbol = input.symbols().find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
-    symbol.map(|s| s.index.0)
-}
-
-/// How the code moved that stayed for the function.
-fn moves<'b>(both: &'b Both<'_, '_>, object: ObjectId, symbol: u32) -> Option<&'b Moves> {
-    let resolution = &both.parts.cx.resolution;
-    let kept = resolution.get(resolution.id(object, symbol)?).definition?;
-    moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol)
-}
-
-fn is_removed(both: &Both<'_, '_>, object: ObjectId, symbol: u32) -> bool {
-    let cx = both.parts.cx;
-    let at = Sighting { object, symbol };
-    let id = cx.resolution.id(object, symbol);
-    let Some(id) = id else { return false };
-    let kept = cx.resolution.get(id).definition;
-    !cx.keeps(id) || kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at))
+/// What became of the code that a table is about.
+#[derive(Clone, Copy)]
+enum Place<'b> {
+    Gone,
+    Kept(Option<&'b Moves>),
 }
 
 /// The machine code of a definition.
