@@ -9,7 +9,7 @@ mod mercury;
 use crate::callgraph::FunctionId;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::layout::Layout;
+use crate::layout::{Layout, is_dynamic, is_orphan};
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
@@ -423,12 +423,12 @@ impl<'a> Relocator<'a, '_> {
             }
             if is_shared(symbol) {
                 let instance = place.function.and_then(|f| self.merged.instances.get(&f));
-                if crate::layout::is_dynamic(self.cx, id) && instance.is_some() {
+                if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Uses of dynamic arrays in code are recorded only with -g and
                     // where no kernel reaches them.
-                    let unrecorded = crate::layout::is_dynamic(self.cx, id)
+                    let unrecorded = is_dynamic(self.cx, id)
                         && place.function.is_some()
                         && value != u64::MAX
                         && !self.cx.config.shows_shared();
@@ -468,7 +468,8 @@ impl<'a> Relocator<'a, '_> {
     /// 0 and the bank that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            return Action::Apply { value: 0, bank: NO_BANK, symbol: None };
+            let symbol = self.merged.symbol_of[id.0 as usize];
+            return Action::Apply { value: 0, bank: NO_BANK, symbol };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
         Action::Apply { value, bank: 0, symbol: None }
@@ -482,6 +483,7 @@ impl<'a> Relocator<'a, '_> {
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
             let missing = if is_dynamic_array(symbol) { symbol.value } else { u64::MAX };
             let value = defined.map_or(missing, |s| s.value);
+            let value = if is_orphan(self.cx, id) { 0 } else { value };
             return (known.binding != Binding::WEAK).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
@@ -489,6 +491,9 @@ impl<'a> Relocator<'a, '_> {
         }
         let shared = &self.layout.shared;
         match place.function {
+            _ if is_orphan(self.cx, id) => {
+                Some(if self.cx.config.shows_shared() { 0 } else { u64::MAX })
+            }
             _ if self.cx.config.shows_shared() => shared.dynamic_symbols.get(&id).copied(),
             Some(function) => shared.dynamic_start.get(&function).copied(),
             None => Some(u64::MAX),

@@ -1,6 +1,7 @@
 //! Symbol numbers and the symbol table's entries.
 
 use super::Parts;
+use crate::layout::is_orphan;
 use crate::merge::{List, Meaning, OutSymbolId, SectionId};
 use crate::object::{is_internal, is_shared};
 use crate::resolve::SymbolId;
@@ -137,7 +138,7 @@ pub(crate) fn symbol_fields(
     let mut section = section;
     if is_shared(&input) {
         if relocatable {
-            value = input.value;
+            value = if is_orphan(cx, id) { 0 } else { input.value };
             if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
                 value = u64::MAX;
             }

@@ -10,7 +10,7 @@ mod sort;
 pub use constants::Bank2;
 pub use images::Images;
 pub use relocatable::Instances;
-pub use shared::{SharedLayout, has_groups, is_dynamic, shared_users};
+pub use shared::{SharedLayout, has_groups, is_dynamic, is_orphan, shared_users};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};

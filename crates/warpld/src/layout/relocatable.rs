@@ -3,7 +3,7 @@
 //! of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, is_dynamic};
+use super::shared::{DYNAMIC_ALIGN, is_dynamic, is_orphan};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
@@ -29,7 +29,8 @@ fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::Fix
 pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     let extents = static_extents(cx, merged);
     let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
-    let declared = (0..cx.resolution.symbols.len() as u32).any(|i| is_dynamic(cx, SymbolId(i)));
+    let mut declared = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+    let declared = declared.any(|id| is_dynamic(cx, id) || is_orphan(cx, id));
     let mut common_align = 0;
     if let Some(section) = merged.common_shared {
         let (size, align) = extent(section);

@@ -88,7 +88,7 @@ fn collect_objects(
             }
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             if symbol.is_undefined() || is_dynamic_array(&symbol) {
-                if is_dynamic(cx, id) && seen.insert(id) {
+                if (is_dynamic(cx, id) || is_orphan(cx, id)) && seen.insert(id) {
                     dynamic.push(id);
                     // Takes part in the sort, though it has no place of its own.
                     let align = symbol.value;
@@ -98,7 +98,7 @@ fn collect_objects(
             }
             let at = Sighting { object, symbol: symbol.index.0 };
             let role = cx.resolution.role(id, at, true);
-            if role == Role::Discarded {
+            if role == Role::Discarded || is_orphan(cx, id) {
                 continue;
             }
             let new = Object { symbol: id, size: symbol.size, align: symbol.value, placed: true };
@@ -148,7 +148,9 @@ impl Planner<'_, '_> {
         let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
         // Objects that no code mentions only influence how ties fall.
         common.retain(|o| {
-            self.cx.mentions.mentioned.contains(&o.symbol) && !is_dynamic(self.cx, o.symbol)
+            self.cx.mentions.mentioned.contains(&o.symbol)
+                && !is_dynamic(self.cx, o.symbol)
+                && !is_orphan(self.cx, o.symbol)
         });
         for object in common {
             let users = self.users(object.symbol);
@@ -283,6 +285,10 @@ impl Planner<'_, '_> {
         dynamic: &[SymbolId],
         ends: &mut HashMap<FunctionId, u64, foldhash::fast::FixedState>,
     ) -> Vec<FunctionId> {
+        let cx = self.cx;
+        let dynamic: Vec<SymbolId> =
+            dynamic.iter().copied().filter(|&id| is_dynamic(cx, id)).collect();
+        let dynamic = &dynamic[..];
         let mut functions: Vec<FunctionId> = dynamic
             .iter()
             .filter_map(|s| self.cx.mentions.by_symbol.get(s))
@@ -384,7 +390,8 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
             out.extend(cx.mentions.by_symbol.get(&object.symbol).map(|f| last_first(f)));
         }
     }
-    let mentions = dynamic.iter().filter_map(|s| cx.mentions.by_symbol.get(s));
+    let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
+    let mentions = dynamic.filter_map(|s| cx.mentions.by_symbol.get(s));
     let mut functions: Vec<FunctionId> = mentions.flatten().copied().collect();
     functions.sort_by_key(|f| {
         let text = sections(f).text.map(|text| merged.section(text));
@@ -440,6 +447,16 @@ impl Together {
             self.parent.insert(b.max(a), a.min(b));
         }
     }
+}
+
+/// Whether the symbol was declared as an array of no given size before another
+/// input defined it. Quirk: nvlink then never gives it a place.
+pub fn is_orphan(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    let symbol = cx.resolution.get(id);
+    let first = cx.input_symbol(symbol.first);
+    symbol.definition.is_some_and(|at| at != symbol.first)
+        && first.is_some_and(|s| s.is_undefined() && is_dynamic_array(&s))
+        && !is_dynamic(cx, id)
 }
 
 /// Whether the symbol is an array whose size the launch decides. (An undefined
