@@ -375,15 +375,12 @@ impl<'a> Relocator<'a, '_> {
 
     /// Whether a definition that was replaced had relocations in its code.
     fn had_text_relocs(&self, id: SymbolId) -> bool {
-        let replaced = self.cx.resolution.replaced.get(&id);
-        replaced.is_some_and(|copies| copies.iter().any(|&at| self.has_text_relocs(at)))
-    }
-
-    /// Whether an input has relocations for a function's code.
-    fn has_text_relocs(&self, at: Sighting) -> bool {
-        let object = &self.cx.objects[at.object.0 as usize];
-        let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
-        object.classes.iter().any(|c| matches!(c, SectionClass::Reloc(t) if Some(*t) == text))
+        let relocated = |at: &Sighting| {
+            let object = &self.cx.objects[at.object.0 as usize];
+            let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
+            object.classes.iter().any(|c| matches!(c, SectionClass::Reloc(t) if Some(*t) == text))
+        };
+        self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))
     }
 
     /// An alias is replaced by the function that owns its section.
@@ -426,8 +423,7 @@ impl<'a> Relocator<'a, '_> {
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
-                    // Uses of dynamic arrays in code are recorded only with -g and
-                    // where no kernel reaches them.
+                    // Recorded only with -g and where no kernel reaches them.
                     let unrecorded = is_dynamic(self.cx, id)
                         && place.function.is_some()
                         && value != u64::MAX
@@ -482,8 +478,8 @@ impl<'a> Relocator<'a, '_> {
             let known = self.cx.resolution.get(id);
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
             let missing = if is_dynamic_array(symbol) { symbol.value } else { u64::MAX };
-            let value = defined.map_or(missing, |s| s.value);
-            let value = if is_orphan(self.cx, id) { 0 } else { value };
+            let defined = defined.map_or(missing, |s| s.value);
+            let value = if is_orphan(self.cx, id) { 0 } else { defined };
             return (known.binding != Binding::WEAK).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
