@@ -65,8 +65,6 @@ const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
-/// Arrival at a cluster's barrier, whose fence keeps the narrow one.
-const CLUSTER_ARRIVE: u16 = 0x1c7;
 /// Asynchronous copy to shared memory.
 const LDGSTS: u16 = 0x1ae;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
@@ -147,12 +145,11 @@ fn remove_protection(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -
     let copies = code.iter().any(|i| i.operation() == LDGSTS);
     for unit in units.iter().filter(|u| u.count > 1) {
         let code = code.get(unit.first..unit.first + unit.count)?;
-        let arrives = code.last().is_some_and(|last| last.operation() == CLUSTER_ARRIVE);
         let fence_follows = |i: usize| code.get(i + 1).is_some_and(|n| n.operation() == FENCE);
         for (i, instruction) in code.iter().enumerate() {
             let needless = match instruction.essence() {
                 EMPTY_READ => instruction.guard() == NEVER && !copies,
-                NARROW_FENCE => fence_follows(i) && !arrives,
+                NARROW_FENCE => fence_follows(i),
                 ERROR_FENCE => true,
                 _ => false,
             };
