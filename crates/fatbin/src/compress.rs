@@ -16,6 +16,9 @@ const LZ4_MAX_RATIO: u64 = 255;
 /// Slack for the ratios on tiny payloads.
 const RATIO_SLACK: u64 = 64 << 10;
 
+/// By how much more room is made for a stream that has more to say.
+const GROWTH: u64 = 4;
+
 /// How a payload is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
@@ -107,36 +110,28 @@ pub fn decompress(
     if declared > limit {
         return Err(DecodeError::TooLarge { declared, limit });
     }
-    // If a stream says itself that it holds less than an entry boldly declares,
-    // that is tried first. Further frames may follow the one that says so.
-    let bold = declared / ORDINARY_RATIO > stored.len() as u64;
-    let announced = match compression {
-        Compression::Zstd if bold => zstd_content_size(stored).filter(|&size| size < declared),
-        _ => None,
-    };
-    let unpack = |size| {
+    // What an entry boldly declares is believed step by step: memory is taken in
+    // proportion to what comes out of the stream.
+    let ordinary = (stored.len() as u64).saturating_mul(ORDINARY_RATIO).max(RATIO_SLACK);
+    let mut size = declared.min(ordinary);
+    let (image, actual) = loop {
         let mut image = zeroed(size)?;
-        let actual = match compression {
+        let unpacked = match compression {
             Compression::Lz4 => unpack_lz4(stored, &mut image)?,
             _ => unpack_zstd(stored, &mut image)?,
         };
-        Ok((image, actual as u64))
-    };
-    let (image, actual) = match announced.map(unpack) {
-        Some(Err(DecodeError::WrongSize { .. })) | None => unpack(declared)?,
-        Some(unpacked) => unpacked?,
+        match unpacked {
+            Some(actual) => break (image, actual as u64),
+            None if size == declared => {
+                return Err(DecodeError::WrongSize { actual: size.saturating_add(1), declared });
+            }
+            None => size = size.saturating_mul(GROWTH).min(declared),
+        }
     };
     if actual != declared {
         return Err(DecodeError::WrongSize { actual, declared });
     }
     Ok(image)
-}
-
-/// What the first frame says about its size, if it does.
-fn zstd_content_size(stored: &[u8]) -> Option<u64> {
-    let mut decoder = ruzstd::decoding::FrameDecoder::new();
-    decoder.init(stored).ok()?;
-    Some(decoder.content_size()).filter(|&size| size != 0)
 }
 
 /// Zeroed memory that the system hands out page by page as it is written, so
@@ -148,19 +143,25 @@ fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
     Ok(vec![0; size])
 }
 
-fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
-    lz4_flex::block::decompress_into(stored, image)
-        .map_err(|e| DecodeError::Damaged { kind: "LZ4", reason: e.to_string() })
+/// How much came out; `None` if there is more than room.
+fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
+    use lz4_flex::block::DecompressError;
+    match lz4_flex::block::decompress_into(stored, image) {
+        Ok(size) => Ok(Some(size)),
+        Err(DecompressError::OutputTooSmall { .. }) => Ok(None),
+        Err(error) => Err(DecodeError::Damaged { kind: "LZ4", reason: error.to_string() }),
+    }
 }
 
-fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<usize, DecodeError> {
+/// The same. A frame that needs a window larger than the room has more to say, too.
+fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
     let mut decoder = ruzstd::decoding::FrameDecoder::new();
     decoder.set_max_window_size((image.len() as u64).max(8 << 20));
-    let size = image.len() as u64;
-    decoder.decode_all(stored, image).map_err(|error| match error {
-        FrameDecoderError::TargetTooSmall => {
-            DecodeError::WrongSize { actual: size.saturating_add(1), declared: size }
+    match decoder.decode_all(stored, image) {
+        Ok(size) => Ok(Some(size)),
+        Err(FrameDecoderError::TargetTooSmall | FrameDecoderError::WindowSizeTooBig { .. }) => {
+            Ok(None)
         }
-        other => DecodeError::Damaged { kind: "zstd", reason: other.to_string() },
-    })
+        Err(error) => Err(DecodeError::Damaged { kind: "zstd", reason: error.to_string() }),
+    }
 }
