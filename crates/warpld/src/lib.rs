@@ -21,6 +21,7 @@ pub mod input;
 pub mod layout;
 pub mod link;
 pub mod load;
+pub mod lost;
 pub mod mentions;
 pub mod mercury;
 pub mod merge;

@@ -10,6 +10,7 @@ use crate::callgraph::FunctionId;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::{Layout, is_dynamic, is_orphan};
+use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data, names_lost_copy};
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
@@ -306,6 +307,11 @@ impl<'a> Relocator<'a, '_> {
         let Some(id) = self.cx.resolution.id(place.object, reloc.symbol.0) else {
             return Ok(Action::Drop);
         };
+        if is_user_constant(place.target_name)
+            && names_lost_copy(self.cx, place.object, &symbol, id)
+        {
+            return Ok(Action::Drop);
+        }
         if symbol.kind() == SymbolType::FUNC {
             return Ok(self.function(place, &symbol, id, reloc));
         }
@@ -349,9 +355,6 @@ impl<'a> Relocator<'a, '_> {
         );
         let at = Sighting { object: place.object, symbol: symbol.index.0 };
         let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
-        if role == Role::Discarded && is_user_constant(place.target_name) {
-            return Action::Drop;
-        }
         if is_weak_sensitive_debug(place.target_name) {
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
@@ -549,43 +552,6 @@ const USER_BANK: u8 = 3;
 
 /// The bank of a symbol without section: its type less that of bank 0.
 const NO_BANK: u8 = 0x1c;
-
-/// Whether the section holds the program's constants.
-pub fn is_user_constant(target: &[u8]) -> bool {
-    matches!(target, b".nv.constant3" | b".nv.constant.user")
-}
-
-/// Debug sections in which relocations against a losing weak copy are dropped.
-pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
-    matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
-}
-
-/// Extents of weak variables that lost against another weak one: nvlink leaves
-/// their bytes in `.nv.global.init` but drops their relocations.
-pub fn lost_data(
-    cx: Context<'_, '_>,
-    object: ObjectId,
-    target: &[u8],
-    section: u32,
-) -> Vec<std::ops::Range<u64>> {
-    if target != b".nv.global.init" {
-        return Vec::new();
-    }
-    let lost = |symbol: &SymbolRef<'_>| {
-        let at = Sighting { object, symbol: symbol.index.0 };
-        cx.resolution.id(object, symbol.index.0).is_some_and(|id| {
-            cx.resolution.role(id, at, true) == Role::Discarded
-                && cx.resolution.get(id).binding == Binding::WEAK
-        })
-    };
-    cx.objects[object.0 as usize]
-        .cubin
-        .symbols()
-        .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
-        .filter(lost)
-        .map(|s| s.value..s.value.saturating_add(s.size))
-        .collect()
-}
 
 /// Symbols of the unified tables, which do not exist without an index file.
 fn is_unified_table(name: &[u8]) -> bool {

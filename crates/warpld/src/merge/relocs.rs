@@ -2,8 +2,8 @@
 
 use super::{Content, InputSection, Merger, NewSection, SectionId};
 use crate::callgraph::FunctionId;
+use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::object::{ObjectId, SectionClass};
-use crate::relocate::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolType};
@@ -96,26 +96,26 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     /// Whether nvlink looks at a relocation at all: not if it is debug data about
-    /// a definition that lost, a constant that names code that is gone or the
-    /// input's own copy that lost, or inside a variable that lost.
+    /// a definition that lost, a constant that names code that is gone or a copy
+    /// of the input itself that lost, or inside a variable that lost.
     fn counts(&self, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
         if place.lost.iter().any(|range| range.contains(&offset)) {
             return false;
         }
         let object = place.object;
         let cubin = &self.cx.objects[object.0 as usize].cubin;
-        match (self.cx.resolution.id(object, symbol), cubin.symbol(symbol)) {
-            (Some(id), Some(input)) if input.kind() == SymbolType::FUNC => {
-                let at = Sighting { object, symbol };
-                let lost =
-                    || self.cx.resolution.role(id, at, !input.is_undefined()) == Role::Discarded;
-                if !place.debug {
-                    return !place.constant || (self.cx.keeps(id) && !lost());
-                }
-                !place.weak_sensitive || !lost()
-            }
-            _ => true,
+        let (Some(id), Some(input)) = (self.cx.resolution.id(object, symbol), cubin.symbol(symbol))
+        else {
+            return true;
+        };
+        let at = Sighting { object, symbol };
+        let defined = !input.is_undefined() && !input.is_common();
+        // A copy that was replaced later was in force when this was read.
+        let lost = || self.cx.resolution.role(id, at, defined) == Role::Discarded;
+        if place.constant {
+            return self.cx.keeps(id) && !lost();
         }
+        input.kind() != SymbolType::FUNC || !place.weak_sensitive || !lost()
     }
 
     /// Whether the section has a relocation that counts, and whether any but the
