@@ -19,6 +19,13 @@ pub struct Slot {
     pub reloc: u32,
 }
 
+impl Slot {
+    /// Whether the reference is of this type.
+    pub fn is_for(&self, kind: SymbolType) -> bool {
+        loader_reloc(kind) == Some(self.reloc)
+    }
+}
+
 /// Handles of the link.
 #[derive(Debug, Default)]
 pub struct Images {

@@ -8,7 +8,7 @@ use crate::object::eiattr;
 use crate::properties::Components;
 use crate::reach::Pruning;
 use crate::resolve::{SymbolId, text};
-use cubin::info;
+use cubin::{SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
 pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
@@ -141,6 +141,16 @@ impl Collector<'_, '_> {
         callees
     }
 
+    /// The handles of one kind that the kernel has places for.
+    fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
+        let (merged, images) = (self.parts.merged, &self.parts.layout.images);
+        let bank = merged.function_sections.get(function.0 as usize).and_then(|s| s.constant0);
+        if bank.is_none_or(|bank| !images.banks.contains_key(&bank)) {
+            return 0;
+        }
+        images.slots.iter().filter(|slot| slot.is_for(kind)).count() as u32
+    }
+
     fn barriers(&self, function: FunctionId) -> u32 {
         let merged = self.parts.merged;
         let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info);
@@ -192,6 +202,9 @@ impl Collector<'_, '_> {
             deepest_chain: chain(function.0, needs, nodes.len()),
             shared: self.shared(function),
             constants: self.constants(function),
+            textures: self.images(function, SymbolType::CUDA_TEXTURE),
+            surfaces: self.images(function, SymbolType::CUDA_SURFACE),
+            samplers: self.images(function, SymbolType::CUDA_SAMPLER),
             ..KernelUse::default()
         }
     }
