@@ -49,6 +49,11 @@ pub mod kind {
     pub const MERCURY_UNIFIED_8_56: u32 = 0x1003b;
     pub const MERCURY_UNIFIED32_LO: u32 = 0x1003e;
     pub const MERCURY_UNIFIED32_HI: u32 = 0x1003f;
+
+    /// Whether the type clears its place if the code it names is gone.
+    pub fn clears(kind: u32) -> bool {
+        matches!(kind, UNUSED_CLEAR32 | UNUSED_CLEAR64 | MERCURY_UNUSED_CLEAR64)
+    }
 }
 
 /// A relocation of the output.
@@ -349,10 +354,7 @@ impl<'a> Relocator<'a, '_> {
         reloc: &Reloc,
     ) -> Action {
         let live = self.cx.keeps(id);
-        let clears = matches!(
-            reloc.kind,
-            kind::UNUSED_CLEAR32 | kind::UNUSED_CLEAR64 | kind::MERCURY_UNUSED_CLEAR64
-        );
+        let clears = kind::clears(reloc.kind);
         let at = Sighting { object: place.object, symbol: symbol.index.0 };
         let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
         if is_weak_sensitive_debug(place.target_name) {

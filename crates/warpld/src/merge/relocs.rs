@@ -4,6 +4,7 @@ use super::{Content, InputSection, Merger, NewSection, SectionId};
 use crate::callgraph::FunctionId;
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::object::{ObjectId, SectionClass};
+use crate::relocate::kind;
 use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolType};
@@ -136,10 +137,13 @@ impl<'a, 'o> Merger<'a, 'o> {
             weak_sensitive: is_weak_sensitive_debug(name),
         };
         let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
-        let relocs = relocs.into_iter().flat_map(|relocs| relocs.iter());
+        let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
         let all_count = !place.debug && !place.constant && place.lost.is_empty();
-        let mut counted = relocs.filter(|r| all_count || self.counts(&place, r.offset, r.symbol.0));
-        let any = counted.next().is_some();
+        let mut counted =
+            relocs().filter(|r| all_count || self.counts(&place, r.offset, r.symbol.0));
+        // What clears the frame of a loser creates the section and counts for nothing else.
+        let clears = || place.weak_sensitive && relocs().any(|r| kind::clears(r.kind));
+        let any = counted.next().is_some() || clears();
         (any, counted.any(|r| r.addend == Some(0)))
     }
 
