@@ -1,6 +1,6 @@
 #!/bin/bash
 # Counts the instructions of three links with callgrind and compares them with benches/instructions.txt:
-# a slowdown is seen without a clock, on any machine, however busy. Fails if one takes over 10 % more;
+# a slowdown is seen without a clock, on any machine, however busy. Fails if one takes over 5 % more;
 # prints by how much less too, and what --verify adds.
 #
 #   WARPLD=target/release/warpld scripts/instructions.sh            compare
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 warpld=$(realpath "${WARPLD:-target/release/warpld}")
 counts=benches/instructions.txt
-percent=10
+percent=5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 command -v valgrind >/dev/null || { echo "valgrind is not installed: nothing counted"; exit 0; }
