@@ -74,7 +74,7 @@ pub enum Kernels {
     /// All were asked for, or there are no others.
     Complete,
     /// Some may be there that nobody asked for. nvlink keeps them in the file with
-    /// `--preserve-relocs` and for debuggers, but without what their callees need.
+    /// `--preserve-relocs` and `-g -suppress-debug-info`, but without what their callees need.
     SomeUnwanted,
 }
 

@@ -138,7 +138,8 @@ fn link_images(
 }
 
 fn verify(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
-    let kernels = match config.preserve_relocs || config.debug {
+    let keeps_unwanted = config.preserve_relocs || (config.debug && config.suppress_debug_info);
+    let kernels = match keeps_unwanted {
         true => Kernels::SomeUnwanted,
         false => Kernels::Complete,
     };
