@@ -12,6 +12,8 @@ const MERCURY_ISA: u8 = 7;
 const PATCH_VERSION: u8 = 8;
 const ACCELERATOR: u8 = 9;
 const FASTPATH: u8 = 0xb;
+/// Size of the record that [`push_fastpath`] writes.
+pub const FASTPATH_SIZE: u64 = 12;
 
 /// Codes that are merged, in the order in which missing ones are added, with
 /// format and the value an input without the record counts as.
