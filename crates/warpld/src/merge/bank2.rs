@@ -1,52 +1,111 @@
 //! Bank 2: the compiler's own constants of a function.
 
-use super::{Context, InputSection, Merger};
+use super::{Content, Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use cubin::SectionRef;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
 
-/// Functions whose bank 2 is not empty in the end: the copy in force has data, or
-/// one that lost against it, or it is a kernel that gets data of functions. A
-/// replacement clears what earlier files brought.
-pub(super) fn functions_with_data(
-    cx: Context<'_, '_>,
-) -> HashSet<SymbolId, foldhash::fast::FixedState> {
-    let mut out = HashSet::default();
+/// The two places that may hold a function's bank 2, as far as they exist.
+///
+/// Symbols lead to the one of the function itself: for a kernel, and in a
+/// relocatable file, its section; else what is collected for the kernels. Quirk:
+/// whatever has no symbol of a selected copy (copies that lost) goes by *name* to
+/// the place that came first, and that may be a stray section made for such data
+/// while the copy in force had none. Only the first place is cleared by a
+/// replacement, and only the first one gets the data of functions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<T> {
+    own: Option<T>,
+    stray: Option<T>,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { own: None, stray: None }
+    }
+}
+
+impl<T> Places<T> {
+    /// The place that a name leads to. A stray one came first, or it would not be.
+    fn named(&mut self) -> Option<&mut T> {
+        self.stray.as_mut().or(self.own.as_mut())
+    }
+
+    /// Whether data goes to the stray place.
+    fn is_stray(&self, by_symbol: bool) -> bool {
+        !by_symbol && (self.stray.is_some() || self.own.is_none())
+    }
+}
+
+/// Of functions that were ever replaced: whether the places have data in the end.
+pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
+
+/// Replays which places are filled and cleared, input by input.
+pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
+    let mut out = Fates::default();
+    let mut clears: Vec<(ObjectId, SymbolId)> = Vec::new();
+    for (&id, replaced) in &cx.resolution.replaced {
+        if cx.graph.function(id).is_some() {
+            out.insert(id, Places::default());
+            let later = replaced.iter().skip(1).chain(&cx.resolution.get(id).definition);
+            clears.extend(later.map(|at| (at.object, id)));
+        }
+    }
+    clears.sort_unstable();
+    let mut clears = clears.into_iter().peekable();
     let mut given = Vec::new();
-    let mut cleared = false;
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);
-        for (section, class) in input.classified() {
-            let SectionClass::FunctionConstant { bank: 2, function } = class else { continue };
-            let Some(id) = cx.resolution.id(object, function) else { continue };
-            let known = cx.resolution.get(id);
-            let Some(at) = known.definition else { continue };
-            if at.object > object {
-                cleared |= known.entry;
-                continue;
+        while let Some((_, id)) = clears.next_if(|(at, _)| *at == object) {
+            if let Some(filled) = out.get_mut(&id).and_then(Places::named) {
+                *filled = false;
             }
-            out.insert(id);
-            let named = input.cubin.symbols().any(|s| s.shndx == section.index.0 && s.size > 0);
-            if at.object == object && !known.entry && named {
-                given.extend(cx.graph.function(id).filter(|&f| cx.reach.is_live(f)));
+        }
+        if out.is_empty() {
+            break;
+        }
+        for (section, class) in input.classified() {
+            let SectionClass::FunctionConstant { bank: 2, .. } = class else { continue };
+            let Some((id, at)) = cx.owner(object, section.index.0) else { continue };
+            let selected = cx.resolution.ever_selected(id, at)
+                && input.cubin.symbols().any(|s| s.shndx == section.index.0 && s.size > 0);
+            match out.get_mut(&id) {
+                None if selected => given.extend(cx.graph.function(id)),
+                None => {}
+                Some(places) if places.is_stray(selected) => places.stray = Some(true),
+                Some(places) => places.own = Some(true),
             }
         }
     }
-    if cleared {
-        let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-        let kernels = callers.entries_reaching(&given);
-        out.extend(kernels.iter().map(|&kernel| cx.graph.symbol(kernel)));
-    }
+    given_to_kernels(cx, &mut out, given);
     out
 }
 
+/// Kernels get the data of functions.
+fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, mut given: Vec<FunctionId>) {
+    let entry = |id: &SymbolId| cx.resolution.get(*id).entry;
+    let waits = |places: &mut Places<bool>| places.named().is_some_and(|filled| !*filled);
+    if !fates.iter_mut().any(|(id, places)| entry(id) && waits(places)) {
+        return;
+    }
+    let filled = fates.iter().filter(|(_, places)| places.own == Some(true));
+    given.extend(filled.filter_map(|(&id, _)| cx.graph.function(id)));
+    given.retain(|&f| cx.reach.is_live(f) && !entry(&cx.graph.symbol(f)));
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    for kernel in callers.entries_reaching(&given) {
+        let places = fates.get_mut(&cx.graph.symbol(kernel));
+        if let Some(filled) = places.and_then(Places::named) {
+            *filled = true;
+        }
+    }
+}
+
 impl<'a> Merger<'a, '_> {
-    /// Bank 2 data of one input's copy of a function. What a device function's
-    /// symbols lead to (`by_symbol`) is collected for its kernels; what follows
-    /// for the same function joins it. Quirk: data without a selected symbol, as
-    /// that of a copy that lost, is an ordinary section if there is nothing to join.
+    /// Bank 2 data of one input's copy of a function, see [`Places`]. A place that is
+    /// empty in the end leaves no trace in an executable.
     pub(super) fn bank2_data(
         &mut self,
         object: ObjectId,
@@ -56,34 +115,79 @@ impl<'a> Merger<'a, '_> {
     ) {
         let cx = self.cx;
         let Some(function) = cx.graph.function(id) else { return };
-        let known = cx.resolution.get(id);
-        let own = known.entry || cx.config.relocatable;
-        // Data that a replacement clears leaves no trace, but for the place of a
-        // kernel's section and the alignment.
-        if known.entry && !cx.config.relocatable && !self.with_bank2.contains(&id) {
+        let from = InputSection { object, section: input.index.0 };
+        if self.out.bank2.get(&function).is_some_and(|bank| bank.parts.last() == Some(&from)) {
             return;
         }
-        let section = self.out.function_sections[function.0 as usize].constant2;
-        let joins = self.out.bank2.contains_key(&function);
-        if own || section.is_some() || !joins && !by_symbol {
-            let cleared = known.definition.is_some_and(|d| object < d.object);
-            if cleared && !own {
-                return;
+        let mut places = self.bank2_places.get(&function).copied().unwrap_or_default();
+        let stray = places.is_stray(by_symbol);
+        if !stray && !self.has_bank2_section(id) {
+            places.own = Some(None);
+            self.collect_bank2(function, from, input.align, by_symbol);
+        } else {
+            let known = if stray { places.stray } else { places.own };
+            let section = known.unwrap_or_else(|| self.bank2_section(id, input, stray));
+            *(if stray { &mut places.stray } else { &mut places.own }) = Some(section);
+            if let Some(section) = section {
+                if by_symbol {
+                    self.clear_section(section);
+                }
+                self.out.function_sections[function.0 as usize].constant2.get_or_insert(section);
+                self.place(section, object, input);
             }
-            let section = self.per_function(section, id, input, false);
-            self.out.function_sections[function.0 as usize].constant2 = Some(section);
-            self.place(section, object, input);
-            return;
         }
-        if !joins {
+        self.bank2_places.insert(function, places);
+    }
+
+    /// Whether a function has its bank as a section, as opposed to giving it to kernels.
+    fn has_bank2_section(&self, id: SymbolId) -> bool {
+        self.cx.config.relocatable || self.cx.resolution.get(id).entry
+    }
+
+    /// The section for a place that is new, unless that is empty in the end.
+    fn bank2_section(
+        &mut self,
+        id: SymbolId,
+        input: &SectionRef<'a>,
+        stray: bool,
+    ) -> Option<SectionId> {
+        let fate = self.bank2_fates.get(&id);
+        let filled =
+            fate.is_none_or(|fate| if stray { fate.stray } else { fate.own } == Some(true));
+        (filled || self.cx.config.relocatable).then(|| self.per_function(None, id, input, false))
+    }
+
+    fn collect_bank2(&mut self, function: FunctionId, from: InputSection, align: u64, new: bool) {
+        if !self.out.bank2.contains_key(&function) {
             self.out.bank2_order.push(function);
         }
-        let from = InputSection { object, section: input.index.0 };
         let bank = self.out.bank2.entry(function).or_default();
-        if bank.parts.last() != Some(&from) {
-            bank.parts.push(from);
-            bank.align = bank.align.max(input.align);
+        if new {
+            bank.parts.clear();
         }
+        bank.parts.push(from);
+        bank.align = bank.align.max(align);
+    }
+
+    /// What a better definition does to the bank of the one so far.
+    pub(super) fn clear_bank2(&mut self, id: SymbolId, function: FunctionId) {
+        let Some(places) = self.bank2_places.get_mut(&function) else { return };
+        let collected = places.stray.is_none();
+        let section = places.named().copied().flatten();
+        if let Some(section) = section {
+            self.clear_section(section);
+        } else if collected
+            && !self.has_bank2_section(id)
+            && let Some(bank) = self.out.bank2.get_mut(&function)
+        {
+            bank.parts.clear();
+        }
+    }
+
+    fn clear_section(&mut self, section: SectionId) {
+        let section = &mut self.out.sections[section.0 as usize];
+        section.size = 0;
+        section.content = Content::Chunks(SmallVec::new());
     }
 
     /// Whether a device function gives its kernels anything. Quirk: one whose data
@@ -103,7 +207,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Whether the symbol's section is bank 2 of a copy that lost. It does not
-    /// lead to the section unless there is one already.
+    /// lead to the section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
         let class = self.cx.objects[object.0 as usize].classes.get(section as usize);
         matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))

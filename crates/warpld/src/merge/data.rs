@@ -1,6 +1,6 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
-use super::{Content, List, Merger, NewSection, Placement, SectionId};
+use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
 use crate::layout::is_dynamic;
 use crate::object::{
     ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
@@ -20,7 +20,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             let at = Sighting { object, symbol: symbol.index.0 };
             let defined = !symbol.is_undefined() && !symbol.is_common();
             let role = cx.resolution.role(id, at, defined);
-            if defined && role != Role::Discarded && !self.is_stray(object, &symbol) {
+            let lost = || self.is_lost_bank2(object, symbol.shndx);
+            if defined && role != Role::Discarded && !lost() {
                 self.section_of_symbol(object, &symbol);
             }
             if is_dynamic_array(&symbol) {
@@ -35,18 +36,6 @@ impl<'a, 'o> Merger<'a, 'o> {
                 self.named_symbol(id, if local { List::Local } else { List::Global });
             }
         }
-    }
-
-    /// Symbols of a losing function's own sections do not create those.
-    fn is_stray(&self, object: ObjectId, symbol: &SymbolRef<'_>) -> bool {
-        if !self.is_lost_bank2(object, symbol.shndx) {
-            return false;
-        }
-        let owner = self.cx.owner(object, symbol.shndx);
-        owner.and_then(|(id, _)| self.cx.graph.function(id)).is_none_or(|f| {
-            self.out.function_sections[f.0 as usize].constant2.is_none()
-                && !self.out.bank2.contains_key(&f)
-        })
     }
 
     /// Internal symbols never leave their object; shared-memory symbols do so
@@ -203,8 +192,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Of several weak kernels one parameter bank is kept. Quirk: of a weak and a
-    /// strong one both are, one after the other.
+    /// Of several weak kernels one parameter bank is kept. Quirk: those that come
+    /// with or after a strong one are all appended.
     fn parameter_bank(
         &mut self,
         section: SectionId,
@@ -218,12 +207,13 @@ impl<'a, 'o> Merger<'a, 'o> {
         let Content::Chunks(chunks) = &self.out.sections[section.0 as usize].content else {
             return;
         };
-        let earlier = chunks.last().and_then(|c| self.cx.owner(c.from.object, c.from.section));
-        match earlier {
-            Some((_, earlier)) if weak(earlier) && weak(at) => {
-                let first = chunks[chunks.len() - 1];
+        let is_weak = |from: InputSection| {
+            self.cx.owner(from.object, from.section).is_some_and(|(_, earlier)| weak(earlier))
+        };
+        match chunks.last().copied() {
+            Some(last) if weak(at) && chunks.iter().all(|c| is_weak(c.from)) => {
                 self.out.placements[object.0 as usize][input.index.0 as usize] =
-                    Some(Placement { section, offset: first.offset });
+                    Some(Placement { section, offset: last.offset });
             }
             _ => self.place(section, object, input),
         }

@@ -185,18 +185,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
             self.out.debug_cut.insert(id, object);
         }
-        if let Some(parts) = self.out.bank2.get_mut(&function) {
-            parts.parts.clear();
-        }
-        let sections = &mut self.out.function_sections[function.0 as usize];
-        if let Some(section) = sections.constant2 {
-            if !self.cx.resolution.get(id).entry && !self.cx.config.relocatable {
-                sections.constant2 = None;
-            }
-            let section = &mut self.out.sections[section.0 as usize];
-            section.size = 0;
-            section.content = Content::Chunks(SmallVec::new());
-        }
+        self.clear_bank2(id, function);
     }
 
     pub(super) fn info_section(

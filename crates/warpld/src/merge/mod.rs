@@ -15,7 +15,7 @@ mod strings;
 pub use model::*;
 pub use strings::StringRun;
 
-use crate::callgraph::CallGraph;
+use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
 use crate::mentions::Mentions;
@@ -96,8 +96,9 @@ struct Merger<'a, 'o> {
     resolved_by_name: HashMap<Vec<u8>, SectionId, foldhash::fast::FixedState>,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
-    /// Functions that have bank 2 data in the end.
-    with_bank2: HashSet<SymbolId, foldhash::fast::FixedState>,
+    /// Where the bank 2 of a function goes; no section where none is left in the end.
+    bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
+    bank2_fates: bank2::Fates,
     /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
     /// the reserve is added to that, as it is where kernels share objects.
     shows_unplaced: bool,
@@ -159,7 +160,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             by_function: HashMap::default(),
             resolved_by_name: HashMap::default(),
             seen_commons: HashSet::default(),
-            with_bank2: bank2::functions_with_data(cx),
+            bank2_places: HashMap::default(),
+            bank2_fates: bank2::fates(cx),
             shows_unplaced: cx.config.preserve_relocs
                 && cx.flavour.reserved_shared() > 0
                 && !cx.flavour.is_mercury()
