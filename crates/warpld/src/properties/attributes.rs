@@ -1,8 +1,9 @@
 //! Attributes that callees pass up to kernels.
 //!
 //! A kernel's own record is changed in place; a code it lacks is appended, in
-//! the order in which the functions' `.nv.info.F` sections and the records in
-//! them come. With exactly one kernel in the output nvlink takes another path:
+//! the order in which the inputs' `.nv.info.F` sections that are in force and the
+//! records in them come (not that of the output's sections, which replaced copies
+//! may have created). With exactly one kernel in the output nvlink takes another path:
 //! all functions count, and the appended codes have a fixed order.
 
 use super::contribution::{CODES, Combine, Contribution, Key, Reader, combine, slot, sparse_slot};

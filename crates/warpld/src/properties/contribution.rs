@@ -54,14 +54,14 @@ pub fn combine(rule: Combine, a: u16, b: u16) -> u16 {
     }
 }
 
-/// Position of a record among all functions' records: attribute section and
-/// number in it.
+/// Position of a record among those in force: the input, its attribute section and
+/// the number in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(pub u32, pub u32);
+pub struct Key(pub ObjectId, pub u32, pub u32);
 
 impl Key {
     /// A value that stands for a missing record.
-    pub const MISSING: Key = Key(u32::MAX, u32::MAX);
+    pub const MISSING: Key = Key(ObjectId(u32::MAX), u32::MAX, u32::MAX);
 }
 
 /// Values and first positions by code.
@@ -141,10 +141,8 @@ impl<'o> Reader<'_, 'o> {
     /// What the function itself contributes.
     pub fn contribution(&self, function: FunctionId) -> Contribution {
         let mut out = Contribution::default();
-        let sections = self.merged.function_sections[function.0 as usize];
-        let at = sections.info.map_or(0, |s| s.0);
-        for (i, (_, record)) in self.records(function).enumerate() {
-            let key = Key(at, i as u32);
+        for (i, (from, record)) in self.records(function).enumerate() {
+            let key = Key(from.object, from.section, i as u32);
             match record.code {
                 eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
                 eiattr::AT_ENTRY_FRAGMENTS => {
@@ -181,13 +179,13 @@ impl<'o> Reader<'_, 'o> {
 
     /// External functions the function's records name, with their position.
     pub fn externs(&self, function: FunctionId) -> Vec<(Key, SymbolId)> {
-        let at = self.merged.function_sections[function.0 as usize].info.map_or(0, |s| s.0);
         let mut out = Vec::new();
         for (i, (from, record)) in self.records(function).enumerate() {
             if record.code == eiattr::EXTERNS {
                 let ids = words(record.payload)
                     .filter_map(|symbol| self.cx.resolution.id(from.object, symbol));
-                out.extend(ids.map(|id| (Key(at, i as u32), id)));
+                let key = Key(from.object, from.section, i as u32);
+                out.extend(ids.map(|id| (key, id)));
             }
         }
         out
