@@ -3,7 +3,65 @@
 use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::Context;
-use crate::resolve::text;
+use crate::object::{ObjectId, SectionClass, eiattr};
+use crate::resolve::{Role, Sighting, SymbolId, text};
+use cubin::{SectionRef, info};
+
+/// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
+/// code included, copies that lost not (fourteen links of kernels, functions and weak
+/// copies).
+pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+    if !cx.config.disable_smem_reservation {
+        return;
+    }
+    let uses = |section: &SectionRef<'_>| {
+        let records = info::records(section.data);
+        records.flatten().any(|r| r.code == eiattr::RESERVED_SMEM_USED)
+    };
+    for (i, object) in cx.objects.iter().enumerate() {
+        for (section, class) in object.classified() {
+            let SectionClass::Info(Some(symbol)) = class else { continue };
+            let at = Sighting { object: ObjectId(i as u32), symbol };
+            let id = cx.resolution.id(at.object, symbol);
+            let selected = id.filter(|&id| cx.resolution.role(id, at, true) == Role::Selected);
+            if let Some(id) = selected.filter(|_| uses(section)) {
+                let name = text(cx.resolution.get(id).name);
+                let message =
+                    format!("Function '{name}' uses reserved shared memory when not allowed.");
+                let mut error = Diagnostic::error("reserved-shared", message).about(name);
+                if !cx.keeps(id) {
+                    error = error.note("nothing calls it, but nvlink refuses it all the same");
+                }
+                diags.push(error);
+            }
+        }
+    }
+}
+
+/// nvlink cannot remove an alias without the function behind it.
+pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+    for id in (0..cx.graph.len() as u32).map(|f| cx.graph.symbol(FunctionId(f))) {
+        if cx.keeps(id) {
+            continue;
+        }
+        let Some(behind) = behind_alias(cx, id).filter(|&behind| cx.keeps(behind)) else {
+            continue;
+        };
+        let [alias, function] = [id, behind].map(|id| text(cx.resolution.get(id).name));
+        let message = "Internal error: reference to deleted symbol";
+        diags.push(Diagnostic::fatal("dead-alias", message).about(alias.clone()).note(
+            format_args!("'{alias}' is another name of '{function}', and only that is in use"),
+        ));
+    }
+}
+
+/// The function that owns the code of an alias.
+fn behind_alias(cx: Context<'_, '_>, id: SymbolId) -> Option<SymbolId> {
+    let at = cx.resolution.get(id).definition?;
+    let owner = cx.objects[at.object.0 as usize].owner(cx.input_symbol(at)?.shndx)?;
+    let behind = cx.resolution.id(at.object, owner)?;
+    (behind != id).then_some(behind)
+}
 
 /// `--extra-warnings`: functions whose address is taken though no indirect
 /// call has their prototype.

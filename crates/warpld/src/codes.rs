@@ -42,6 +42,7 @@ pub const CODES: &[Code] = &[
     code("damaged-image", "A cubin is cut off or malformed.", ""),
     code("damaged-input", "A cubin has tables that make no sense.", ""),
     code("damaged-member", "A member of an archive is malformed and was passed over.", ""),
+    code("dead-alias", "An alias is unused while the function behind it is in use.", ""),
     code("finalizer-failed", "Mercury code cannot be turned into machine code.", ""),
     code("fnlzr-trace", "A line of --fnlzr-trace.", ""),
     code("host-linker-script", "The host linker did not give its script.", ""),
@@ -171,6 +172,7 @@ fn remedy(name: &str) -> &'static str {
             "nothing, it is a remark"
         }
         "common-too-large" => "declare it the same way everywhere",
+        "dead-alias" => "call the function by that name too, or take the alias away",
         "input-changed" => "link after whatever writes it is done; the build may lack a dependency",
         "kernel-mismatch" => "declare it `__global__` everywhere or nowhere",
         "lto-only" | "needs-compiler" | "ptx-only" | "pure-mercury" => {

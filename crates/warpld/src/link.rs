@@ -96,6 +96,8 @@ pub fn link_to(
     // What kernels inherit from the functions they call. Messages come in
     // nvlink's order: stacks, limits, undefined names, register bounds.
     let properties = properties::properties(cx, &merged, diags);
+    checks::reserved_memory(cx, diags);
+    checks::aliases(cx, diags);
     checks::uncalled(cx, diags);
 
     // Where everything is in its memory space.

@@ -28,6 +28,8 @@ pub struct Reach {
     live: Vec<bool>,
     pruned: Vec<bool>,
     unnamed: Vec<bool>,
+    /// Constants that somebody asked for by name.
+    constants: Patterns,
     /// What decided about kernels.
     pub pruning: Pruning,
 }
@@ -49,6 +51,11 @@ impl Reach {
     /// it stays for another reason. Its sections come later than those of others.
     pub fn is_unnamed(&self, function: FunctionId) -> bool {
         self.unnamed[function.0 as usize]
+    }
+
+    /// Whether somebody asked for the constant by name.
+    pub fn asks_for(&self, constant: &[u8]) -> bool {
+        self.constants.matches(constant)
     }
 
     /// Whether the symbol is data, or a function that is part of the output.
@@ -77,8 +84,10 @@ pub fn reach(
     let unnamed = if by_name { pruned.clone() } else { vec![false; count] };
     if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
-        return Reach { live, pruned, unnamed, pruning: Pruning::None };
+        let constants = Patterns::default();
+        return Reach { live, pruned, unnamed, constants, pruning: Pruning::None };
     }
+    let constants = wanted_constants(host, config);
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
     let mut work = Vec::new();
     for (f, &symbol) in graph.functions.iter().enumerate() {
@@ -99,7 +108,7 @@ pub fn reach(
         }
     }
     if config.preserve_relocs || config.debug {
-        return Reach { live: vec![true; count], pruned, unnamed, pruning };
+        return Reach { live: vec![true; count], pruned, unnamed, constants, pruning };
     }
     while let Some(node) = work.pop() {
         for &next in graph.successors().of(node) {
@@ -113,7 +122,7 @@ pub fn reach(
         live[f] |= proto.is_some();
     }
     keep_undefined_callees(graph, resolution, &mut live);
-    Reach { live, pruned, unnamed, pruning }
+    Reach { live, pruned, unnamed, constants, pruning }
 }
 
 fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {
@@ -127,9 +136,7 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, li
 fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Wanted) {
     let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
     if by_name {
-        let patterns = config.kernels_used.iter().flatten();
-        let patterns: Patterns = patterns.map(|p| [b"*", p.as_bytes(), b"*"].concat()).collect();
-        return (Pruning::ByName, Wanted::Named(patterns));
+        return (Pruning::ByName, Wanted::Named(substrings(config.kernels_used.as_deref())));
     }
     match host {
         Some(host) if config.host_info == HostInfo::Use => {
@@ -139,6 +146,21 @@ fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Want
         }
         _ => (Pruning::None, Wanted::All),
     }
+}
+
+/// The constants that host code or `--variables-used` names.
+fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Patterns {
+    match root_filter(host, config).0 {
+        Pruning::ByName => substrings(config.variables_used.as_deref()),
+        Pruning::HostReferences => host.iter().flat_map(|h| h.constants.iter().cloned()).collect(),
+        Pruning::None => Patterns::default(),
+    }
+}
+
+/// Names that contain one of the words.
+fn substrings(words: Option<&[String]>) -> Patterns {
+    let words = words.unwrap_or_default().iter();
+    words.map(|word| [b"*", word.as_bytes(), b"*"].concat()).collect()
 }
 
 enum Wanted {
@@ -160,7 +182,7 @@ impl Wanted {
 
 /// Names with `*` wildcards. Exact names and `prefix*`, which is what nvcc
 /// writes, are looked up by hash; the rest is matched one by one.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Patterns {
     exact: HashSet<Vec<u8>, foldhash::fast::FixedState>,
     prefixes: HashSet<Vec<u8>, foldhash::fast::FixedState>,

@@ -229,7 +229,9 @@ impl<'a> Relocator<'a, '_> {
                 continue;
             }
             let relative = self.is_section_relative(place, &reloc);
-            let offset = base.saturating_add(reloc.offset);
+            let Some(offset) = self.offset(target, place, section.info, base, reloc.offset) else {
+                continue;
+            };
             let held = || self.held(target, offset, reloc.kind);
             let forced = self.cx.config.force_rela;
             let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
@@ -287,6 +289,23 @@ impl<'a> Relocator<'a, '_> {
             return Some(base.offset);
         }
         None
+    }
+
+    /// The output's place of a relocation; none in a constant that is gone.
+    fn offset(
+        &self,
+        target: SectionId,
+        place: &Place<'_>,
+        section: u32,
+        base: u64,
+        offset: u64,
+    ) -> Option<u64> {
+        match &self.layout.constants {
+            Some(constants) if self.merged.constant3 == Some(target) => {
+                constants.moved(InputSection { object: place.object, section }, offset)
+            }
+            _ => Some(base.saturating_add(offset)),
+        }
     }
 
     /// What a REL relocation's place holds. Quirk: where equal constants were merged,
@@ -383,7 +402,9 @@ impl<'a> Relocator<'a, '_> {
         let relocated = |at: &Sighting| {
             let object = &self.cx.objects[at.object.0 as usize];
             let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
-            object.classes.iter().any(|c| matches!(c, SectionClass::Reloc(t) if Some(*t) == text))
+            object.classified().any(|(section, class)| {
+                matches!(class, SectionClass::Reloc(t) if Some(t) == text) && section.size != 0
+            })
         };
         self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))
     }
@@ -556,7 +577,7 @@ const USER_BANK: u8 = 3;
 const NO_BANK: u8 = 0x1c;
 
 /// Symbols of the unified tables, which do not exist without an index file.
-fn is_unified_table(name: &[u8]) -> bool {
+pub fn is_unified_table(name: &[u8]) -> bool {
     name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
 }
 

@@ -240,6 +240,16 @@ fn write_section(
             place.copy_from_slice(&input.data[..size]);
         }
     }
+    if let Some(constants) = &parts.layout.constants
+        && parts.merged.constant3 == Some(section.id)
+    {
+        for (constant, bytes) in constants.bytes(parts.cx) {
+            let start = constant.offset as usize;
+            if let Some(place) = out.get_mut(start..start + bytes.len()) {
+                place.copy_from_slice(bytes);
+            }
+        }
+    }
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
     for relocs in [merged.rel, merged.rela].into_iter().flatten() {

@@ -99,6 +99,8 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
                 !empty || !is_kernel_shared && section.bank != Some(2)
             } else if section.bank == Some(2) && extent(parts, id).0 == 0 {
                 false
+            } else if parts.merged.constant3 == Some(id) && parts.layout.constants.is_some() {
+                extent(parts, id).0 > 0
             } else if is_kernel_shared {
                 parts.layout.shared.kernels.contains_key(&id)
             } else if parts.merged.common_shared == Some(id) {

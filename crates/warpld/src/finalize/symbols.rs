@@ -75,6 +75,9 @@ fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
 fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
     let symbol = parts.cx.resolution.get(id);
     let first = parts.cx.input_symbol(symbol.first);
+    if parts.merged.symbol_of[id.0 as usize].is_none() {
+        return false;
+    }
     if symbol.function || parts.cx.config.relocatable {
         return true;
     }
@@ -86,7 +89,14 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
     }
     // Undefined data nobody refers to any more.
     let image = first.is_some_and(|s| crate::object::is_image(&s));
-    image || symbol.name.starts_with(b".nv.reservedSmem.") || parts.relocated.used[out.0 as usize]
+    let global = first.is_some_and(|s| s.other & sto::SPACE == sto::GLOBAL);
+    let allowed = parts.cx.config.allow_undefined_globals
+        && global
+        && !crate::relocate::is_unified_table(symbol.name);
+    image
+        || allowed
+        || symbol.name.starts_with(b".nv.reservedSmem.")
+        || parts.relocated.used[out.0 as usize]
 }
 
 /// The table entry of an output symbol.

@@ -3,12 +3,14 @@
 
 mod constants;
 mod images;
+mod overflow;
 mod relocatable;
 mod shared;
 mod sort;
 
 pub use constants::Bank2;
 pub use images::Images;
+pub use overflow::Constants;
 pub use relocatable::Instances;
 pub use shared::{SharedLayout, has_groups, is_dynamic, is_orphan, shared_users};
 
@@ -21,7 +23,7 @@ use cubin::Variant;
 use hashbrown::HashMap;
 
 /// The address space of constants.
-const MAX_CONSTANT: u64 = 0x10000;
+pub(crate) const MAX_CONSTANT: u64 = 0x10000;
 
 /// Where things are.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub struct Layout {
     pub chunks: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
     /// Sections whose size and alignment layout decided.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    /// Constants that were laid out one by one.
+    pub constants: Option<Constants>,
     /// Offsets of common symbols in `.nv.global`.
     pub commons: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
     /// Texture, sampler and surface handles.
@@ -60,6 +64,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         bank2: Bank2::default(),
         chunks: HashMap::default(),
         extents: HashMap::default(),
+        constants: None,
         commons: HashMap::default(),
         images: Images::default(),
         instances: Instances::default(),
@@ -122,6 +127,9 @@ impl Layout {
     }
 
     fn byte(&self, cx: Context<'_, '_>, merged: &Merged, id: SectionId, at: u64) -> Option<u8> {
+        if let Some(constants) = self.constants.as_ref().filter(|_| merged.constant3 == Some(id)) {
+            return constants.byte(cx, at);
+        }
         let chunks = self.chunks(merged, id);
         let chunk = chunks.get(chunks.partition_point(|c| c.offset <= at).checked_sub(1)?)?;
         let from = chunk.from;
@@ -143,7 +151,13 @@ impl Layout {
             let &(section, value) = self.shared.objects.get(&id)?;
             return Some(Address { section, value });
         }
-        self.input_address(merged, at.object, symbol.shndx, symbol.value)
+        let address = self.input_address(merged, at.object, symbol.shndx, symbol.value)?;
+        match &self.constants {
+            Some(constants) if merged.constant3 == Some(address.section) => {
+                Some(Address { value: constants.offset(id)?, ..address })
+            }
+            _ => Some(address),
+        }
     }
 
     /// Offset and bank of a symbol in constant memory.
@@ -194,6 +208,13 @@ fn compact_constants(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         return;
     }
     let Some(section) = merged.constant3 else { return };
+    if let Some(used) = &merged.used_constants {
+        let constants = overflow::layout(cx, used);
+        out.extents.insert(section, constants.extent());
+        out.chunks.insert(section, Vec::new());
+        out.constants = Some(constants);
+        return;
+    }
     let bank = constants::compact_bank3(cx, merged, section);
     out.extents.insert(section, (bank.size, merged.section(section).align));
     out.chunks.insert(section, bank.chunks);

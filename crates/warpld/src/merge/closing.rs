@@ -11,6 +11,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn closing_sections(&mut self) {
         let user = [&b".nv.constant3"[..], b".nv.constant.user"];
         self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
+        self.unused_constants();
         self.common_storage();
         let graph = NewSection::synthetic(
             b".nv.callgraph",

@@ -6,6 +6,7 @@
 
 mod bank2;
 mod closing;
+mod constants;
 mod data;
 mod functions;
 mod model;
@@ -148,6 +149,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             bank2_order: Vec::new(),
             bank2_users: Vec::new(),
             constant3: None,
+            used_constants: None,
             instances: HashMap::default(),
             common_storage: None,
             commons: Vec::new(),
@@ -277,7 +279,9 @@ impl<'a, 'o> Merger<'a, 'o> {
     fn global_names(&mut self) {
         for i in 0..self.out.symbols.len() {
             let symbol = self.out.symbols[i];
-            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning) {
+            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning)
+                && self.out.symbol_of[id.0 as usize].is_some()
+            {
                 self.out.symbols[i].name = self.symbol_name(id);
             }
         }

@@ -225,6 +225,8 @@ pub struct Merged {
     pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,
     /// `.nv.constant3`.
     pub constant3: Option<SectionId>,
+    /// Where the bank overflows and unused constants go: those that stay, in order.
+    pub used_constants: Option<Vec<SymbolId>>,
     /// `.nv.global`, if a common symbol needs it.
     pub common_storage: Option<SectionId>,
     /// Instances of dynamic arrays, by kernel.

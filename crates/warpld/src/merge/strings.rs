@@ -59,6 +59,18 @@ impl StringRun {
         start as u32
     }
 
+    /// Takes back what [`StringRun::add`] returned this offset for; by how much later
+    /// offsets fall.
+    pub fn remove(&mut self, offset: u32) -> u32 {
+        let length = self.get(offset).len() as u32 + 1;
+        self.bytes.drain(offset as usize..(offset + length) as usize);
+        self.index.retain(|(_, at)| *at != offset);
+        for (_, at) in self.index.iter_mut() {
+            *at -= if *at > offset { length } else { 0 };
+        }
+        length
+    }
+
     /// The strings so far, each with its NUL.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -100,5 +112,15 @@ mod tests {
         assert_ne!(f, text_f);
         assert_eq!(run.bytes(), b".text.f\0f\0");
         assert_eq!(run.get(f), b"f");
+    }
+
+    #[test]
+    fn a_removed_string_leaves_no_gap() {
+        let mut run = StringRun::default();
+        let [a, b, c] = [&b"first"[..], b"second", b"third"].map(|text| run.add([text, b""]));
+        assert_eq!(run.remove(b), 7);
+        assert_eq!(run.bytes(), b"first\0third\0");
+        assert_eq!((run.add([b"first", b""]), run.add([b"thi", b"rd"])), (a, c - 7));
+        assert_eq!(run.add([b"second", b""]), 12);
     }
 }

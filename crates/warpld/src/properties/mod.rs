@@ -12,7 +12,6 @@ pub use scc::Components;
 use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
-use crate::object::eiattr;
 use crate::resolve::{SymbolId, text};
 use hashbrown::HashMap;
 use rayon::prelude::*;
@@ -75,7 +74,6 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     out.depth = depths(Reader { cx, merged }, &components);
     out.attributes = attributes::propagate(cx, merged, &out, &components);
     check_registers(Reader { cx, merged }, &out, diags);
-    check_reserved_memory(Reader { cx, merged }, diags);
     warn_about_stacks(cx, &out, diags);
     out
 }
@@ -135,23 +133,6 @@ fn own_depth(reader: Reader<'_, '_>, node: u32) -> Depth {
         stack: object.frame_size.get(&at.symbol).copied().unwrap_or(0),
         crs: reader.crs(FunctionId(node)),
         ..Depth::default()
-    }
-}
-
-/// Code that needs the reserved shared memory when there is none.
-fn check_reserved_memory(reader: Reader<'_, '_>, diags: &mut Diagnostics) {
-    let cx = reader.cx;
-    if !cx.config.disable_smem_reservation {
-        return;
-    }
-    for &function in &reader.merged.function_order {
-        if reader.has_own(function, eiattr::RESERVED_SMEM_USED) {
-            let name = text(cx.resolution.get(cx.graph.symbol(function)).name);
-            diags.push(Diagnostic::error(
-                "reserved-shared",
-                format_args!("Function '{name}' uses reserved shared memory when not allowed."),
-            ));
-        }
     }
 }
 
