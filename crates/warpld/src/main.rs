@@ -13,14 +13,12 @@ fn main() {
 
 /// Under the name `nvlink` there are no subcommands: `dump` is an input then.
 fn dispatch(program: &OsString, args: Vec<OsString>) -> i32 {
-    let command = args.first().and_then(|word| word.to_str()).unwrap_or_default();
-    let rest = || args.clone().into_iter().skip(1);
-    match command {
-        _ if warpld::cli::tool_name(program) == "nvlink" => warpld::cli::run(program, args),
-        "diff" => warpld::diff::main(rest()),
-        "dump" => warpld::dump::main(rest()),
-        "extract" => warpld::extract::main(rest()),
-        "shim" => warpld::shim::main(rest()),
+    let word = args.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let subcommand = warpld::cli::SUBCOMMANDS.iter().find(|(name, _)| *name == word);
+    match subcommand {
+        Some((_, main)) if warpld::cli::tool_name(program) != "nvlink" => {
+            main(args.into_iter().skip(1).collect())
+        }
         _ => warpld::cli::run(program, args),
     }
 }

@@ -90,6 +90,10 @@ fn slips_of_the_pen_are_answered_with_a_suggestion() {
         ("--why-life=f", "    = did you mean '--why-live'?\n"),
         ("--error-format=jsn", "    = it takes text, json\n"),
         ("-ghls=x", "    = it takes lcs-abs, lcs-aug\n"),
+        (
+            "dmp",
+            "    = name the target, for example -arch=sm_90\n    = did you mean 'warpld dump'?\n",
+        ),
     ] {
         let text = stderr(&run(&folder, &[word]));
         let (_, found) = text.split_once('\n').unwrap();

@@ -14,6 +14,7 @@ mod translate;
 mod version;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::explain;
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
 use crate::render::{Format, REDEFINED_OPTION, Renderer};
 use std::collections::{HashMap, HashSet};
@@ -33,6 +34,15 @@ const FATAL_STATUS: i32 = 1;
 /// How many messages of a kind are printed unless `--error-limit` says
 /// otherwise: a flood of them has one cause.
 const MESSAGES_OF_A_KIND: usize = 20;
+
+/// The commands besides linking, with what runs them; the result is the exit
+/// status.
+pub const SUBCOMMANDS: [(&str, fn(Vec<OsString>) -> i32); 4] = [
+    ("diff", |args| crate::diff::main(args)),
+    ("dump", |args| crate::dump::main(args)),
+    ("extract", |args| crate::extract::main(args)),
+    ("shim", |args| crate::shim::main(args)),
+];
 
 /// Prints messages and remembers the worst.
 pub struct Console {
@@ -138,7 +148,12 @@ fn obey(name: &str, line: &CommandLine) -> i32 {
     let mut console = Console { limit: limit(line), ..Console::new(renderer(name, line)) };
     match Request::new(line) {
         Err(error) => {
-            console.print(&error.into());
+            let meant = (name != "nvlink").then(|| meant_command(line)).flatten();
+            let diagnostic = Diagnostic::from(error);
+            console.print(&match meant {
+                Some(command) => diagnostic.note(format_args!("did you mean 'warpld {command}'?")),
+                None => diagnostic,
+            });
             console.status()
         }
         Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
@@ -146,6 +161,13 @@ fn obey(name: &str, line: &CommandLine) -> i32 {
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
         Ok(Request::Link(settings)) => link::link(&settings, &mut console),
     }
+}
+
+/// The subcommand that the first word, which is no file, may be a slip of.
+fn meant_command(line: &CommandLine) -> Option<&'static str> {
+    let word = std::str::from_utf8(line.inputs.first()?).ok()?;
+    let names = SUBCOMMANDS.iter().map(|(name, _)| *name);
+    explain::closest(word, names).filter(|_| !Path::new(word).exists())
 }
 
 /// For messages about the command line itself: `--tool-name` and
