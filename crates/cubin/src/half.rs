@@ -224,7 +224,8 @@ fn text_of(file: &Cubin<'_>, capsule: &SectionRef<'_>) -> Result<u32, ReadError>
 }
 
 /// Constant banks that Mercury calls by name, with their numbers.
-const BANKS: [(&[u8], u8); 3] = [(b"optimizer", 2), (b"user", 3), (b"pic", 4)];
+const BANKS: [(&[u8], u8); 4] =
+    [(b"entry_image_header_indices", 0), (b"optimizer", 2), (b"user", 3), (b"pic", 4)];
 
 /// The number of a bank with a name, and what follows the bank in the name of
 /// the section (`.F` for a function's own bank).
@@ -246,6 +247,8 @@ mod tests {
         assert_eq!(mercury_bank(b".nv.constant.user"), Some((3, &b""[..])));
         assert_eq!(mercury_bank(b".nv.merc.nv.constant.optimizer.k"), Some((2, &b".k"[..])));
         assert_eq!(mercury_bank(b".rela.nv.constant.pic"), Some((4, &b""[..])));
+        let handles = b".rela.nv.constant.entry_image_header_indices.k";
+        assert_eq!(mercury_bank(handles), Some((0, &b".k"[..])));
         assert_eq!(mercury_bank(b".nv.constant.users"), None);
         assert_eq!(mercury_bank(b".nv.constant3"), None);
     }

@@ -264,23 +264,13 @@ impl<'g> Callers<'g> {
         resolution: &Resolution<'_>,
         reach: &crate::reach::Reach,
     ) -> Self {
-        Self::among(graph, resolution, reach, |f| !reach.is_pruned(f))
-    }
-
-    /// The same for those kernels that count.
-    pub fn among(
-        graph: &'g CallGraph<'_>,
-        resolution: &Resolution<'_>,
-        reach: &crate::reach::Reach,
-        counts: impl Fn(FunctionId) -> bool,
-    ) -> Self {
         let entry = graph
             .functions
             .iter()
             .enumerate()
             .map(|(f, &s)| {
                 let function = FunctionId(f as u32);
-                resolution.get(s).entry && reach.is_live(function) && counts(function)
+                resolution.get(s).entry && reach.is_live(function) && !reach.is_pruned(function)
             })
             .collect();
         Self {

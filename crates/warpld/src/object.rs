@@ -111,6 +111,8 @@ pub mod eiattr {
     pub const EXTERNS: u8 = 0x0f;
     pub const FRAME_SIZE: u8 = 0x11;
     pub const MIN_STACK_SIZE: u8 = 0x12;
+    pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
+    pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
     pub const MAXREG_COUNT: u8 = 0x1b;
     pub const CRS_STACK_SIZE: u8 = 0x1e;
     pub const MAX_STACK_SIZE: u8 = 0x23;

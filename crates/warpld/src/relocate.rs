@@ -24,6 +24,9 @@ pub mod kind {
     #![allow(missing_docs)]
     pub const R32: u32 = 1;
     pub const R64: u32 = 2;
+    pub const TEX_HEADER_INDEX: u32 = 6;
+    pub const SAMP_HEADER_INDEX: u32 = 7;
+    pub const SURF_HEADER_INDEX: u32 = 52;
     pub const ABS32_LO_32: u32 = 56;
     pub const ABS32_HI_32: u32 = 57;
     pub const YIELD_OPCODE9_0: u32 = 68;
@@ -31,6 +34,7 @@ pub mod kind {
     pub const UNUSED_CLEAR32: u32 = 72;
     pub const UNUSED_CLEAR64: u32 = 73;
     pub const R8_0: u32 = 76;
+    pub const SAMP_HEADER_INDEX_0: u32 = 101;
     pub const UNIFIED: u32 = 102;
     pub const UNIFIED_32: u32 = 103;
     pub const UNIFIED_8_0: u32 = 104;
@@ -41,6 +45,9 @@ pub mod kind {
     pub const MERCURY_ABS32: u32 = 0x10003;
     pub const MERCURY_ABS32_LO: u32 = 0x10005;
     pub const MERCURY_ABS32_HI: u32 = 0x10006;
+    pub const MERCURY_TEX_HEADER_INDEX: u32 = 0x1000b;
+    pub const MERCURY_SAMP_HEADER_INDEX: u32 = 0x1000c;
+    pub const MERCURY_SURF_HEADER_INDEX: u32 = 0x1000d;
     pub const MERCURY_UNUSED_CLEAR64: u32 = 0x1000e;
     pub const MERCURY_8_0: u32 = 0x10010;
     pub const MERCURY_UNIFIED: u32 = 0x10032;

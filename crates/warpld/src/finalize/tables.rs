@@ -4,6 +4,7 @@
 use super::{Numbering, Parts, records, symbols};
 use crate::callgraph::FunctionId;
 use crate::compat;
+use crate::layout::Form;
 use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
@@ -86,7 +87,8 @@ fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut
             relocations(&list, true, numbering, out);
         }
         Content::ImageRelocs(bank) => {
-            relocations(&image_relocs(parts, *bank), rela, numbering, out);
+            let form = if parts.cx.flavour.is_mercury() { Form::Mercury } else { Form::Classic };
+            relocations(&image_relocs(parts, *bank, form), rela, numbering, out);
         }
         Content::Synthetic(what) => out.append(&mut synthetic(parts, numbering, *what)),
     }
@@ -155,12 +157,12 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
 }
 
 /// One entry per texture, sampler and surface handle, last offset first.
-fn image_relocs(parts: Parts<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
+pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
     let slots = parts.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
             let symbol = parts.merged.symbol_of[slot.symbol.0 as usize]?;
-            Some(OutReloc { offset: slot.offset, kind: slot.reloc, symbol, addend: 0 })
+            Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
 }

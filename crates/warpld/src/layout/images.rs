@@ -4,6 +4,7 @@
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
 use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
+use crate::relocate::kind;
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
 use hashbrown::HashMap;
@@ -13,16 +14,41 @@ use hashbrown::HashMap;
 pub struct Slot {
     /// The reference.
     pub symbol: SymbolId,
-    /// Offset in the parameter bank.
+    /// Offset in the parameter bank; on Mercury's side, in the bank of handles.
     pub offset: u64,
-    /// Relocation type that the loader fills it by.
-    pub reloc: u32,
+    /// What it refers to.
+    kind: SymbolType,
+}
+
+/// The file that a handle is described in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Machine code alone.
+    Classic,
+    /// The Mercury half.
+    Mercury,
+    /// The machine code beside it.
+    MachineHalf,
 }
 
 impl Slot {
     /// Whether the reference is of this type.
     pub fn is_for(&self, kind: SymbolType) -> bool {
-        loader_reloc(kind) == Some(self.reloc)
+        self.kind == kind
+    }
+
+    /// Relocation type that the loader fills it by.
+    pub fn reloc(&self, form: Form) -> u32 {
+        use {Form::*, SymbolType as S};
+        match (self.kind, form) {
+            (S::CUDA_SAMPLER, Classic) => kind::SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, Mercury) => kind::MERCURY_SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, MachineHalf) => kind::SAMP_HEADER_INDEX_0,
+            (S::CUDA_SURFACE, Mercury) => kind::MERCURY_SURF_HEADER_INDEX,
+            (S::CUDA_SURFACE, _) => kind::SURF_HEADER_INDEX,
+            (_, Mercury) => kind::MERCURY_TEX_HEADER_INDEX,
+            _ => kind::TEX_HEADER_INDEX,
+        }
     }
 }
 
@@ -45,65 +71,29 @@ impl Images {
     /// The handles that the loader fills in a kernel's parameter bank.
     pub fn filled(&self, bank: SectionId) -> impl DoubleEndedIterator<Item = &Slot> {
         let samplers = self.banks.get(&bank).copied().unwrap_or(false);
-        self.slots.iter().filter(move |slot| slot.reloc != SAMPLER || samplers)
+        self.slots.iter().filter(move |slot| samplers || !slot.is_for(SymbolType::CUDA_SAMPLER))
     }
 }
 
-/// R_CUDA_TEX_HEADER_INDEX.
-const TEXTURE: u32 = 6;
-
-/// R_CUDA_SAMP_HEADER_INDEX.
-const SAMPLER: u32 = 7;
-
-/// R_CUDA_TEX_HEADER_INDEX, SAMP_HEADER_INDEX, SURF_HEADER_INDEX.
-fn loader_reloc(kind: SymbolType) -> Option<u32> {
-    match kind {
-        SymbolType::CUDA_TEXTURE => Some(TEXTURE),
-        SymbolType::CUDA_SAMPLER => Some(SAMPLER),
-        SymbolType::CUDA_SURFACE => Some(52),
-        _ => None,
-    }
-}
-
-/// Places the handles. With exactly one kernel, references from removed code
-/// count as well.
+/// Places the handles behind the parameters of the kernel that has most; on
+/// Mercury's side they have a bank of their own.
 pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let mut out = Images::default();
-    let images = images_in_slot_order(cx, merged);
-    if images.is_empty() {
-        return out;
-    }
+    let Some(mut users) = Users::new(cx, merged) else { return out };
     let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0;
-    let kernels: Vec<FunctionId> = (merged.function_order.iter().copied())
-        .filter(|&f| {
-            let symbol = cx.resolution.get(cx.graph.symbol(f));
-            symbol.entry && symbol.definition.is_some()
-        })
-        .collect();
-    // With `--preserve-relocs` kernels nobody asked for have handles, too.
-    let all = cx.config.preserve_relocs;
-    let counts = |f| all || !cx.reach.is_pruned(f);
-    let mut callers = Callers::among(cx.graph, cx.resolution, cx.reach, counts);
-    let mut users = |kind: Option<u32>| {
-        let of_kind = images.iter().filter(|(_, reloc)| kind.is_none_or(|kind| kind == *reloc));
-        if let [only] = kernels[..] {
-            let used = of_kind.into_iter().any(|(s, _)| cx.mentions.mentioned.contains(s));
-            return if used { vec![only] } else { Vec::new() };
-        }
-        let mentions = of_kind.filter_map(|(s, _)| cx.mentions.by_symbol.get(s));
-        callers.entries_reaching(&mentions.flatten().copied().collect::<Vec<FunctionId>>())
-    };
     // Code that uses textures without samplers has these in the textures: nobody
     // fills samplers then, though they have places.
-    let (all, textures, samplers) = (users(None), users(Some(TEXTURE)), users(Some(SAMPLER)));
+    let all = users.of(None);
+    let textures = users.of(Some(SymbolType::CUDA_TEXTURE));
+    let samplers = users.of(Some(SymbolType::CUDA_SAMPLER));
     let fills_samplers = |f| samplers.contains(&f) || !textures.contains(&f);
     let with_bank = |&f: &FunctionId| Some((parameter_bank(f)?, fills_samplers(f)));
     out.banks = all.iter().filter_map(with_bank).collect();
-    let largest = kernels.iter().filter_map(|&f| parameter_bank(f));
+    let largest = users.kernels.iter().filter_map(|&f| parameter_bank(f));
     let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
     let mut offset = align_up(largest, HANDLE);
-    for (symbol, reloc) in images {
-        out.slots.push(Slot { symbol, offset, reloc });
+    for &(kind, symbol) in &users.images {
+        out.slots.push(Slot { symbol, offset, kind });
         out.offset_of.insert(symbol, offset);
         offset += HANDLE;
     }
@@ -111,20 +101,84 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     out
 }
 
+/// The kernels that have handles, in creation order.
+pub fn image_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+    let Some(mut users) = Users::new(cx, merged) else { return Vec::new() };
+    let found = users.of(None);
+    let in_order = merged.function_order.iter().copied();
+    in_order.filter(|f| found.contains(f)).collect()
+}
+
+/// References, and who uses them.
+struct Users<'a, 'o> {
+    cx: Context<'a, 'o>,
+    /// In the order of their handles.
+    images: Vec<(SymbolType, SymbolId)>,
+    kernels: Vec<FunctionId>,
+    callers: Callers<'o>,
+}
+
+impl<'a, 'o> Users<'a, 'o> {
+    fn new(cx: Context<'a, 'o>, merged: &Merged) -> Option<Self> {
+        let images = images_in_slot_order(cx, merged);
+        if images.is_empty() {
+            return None;
+        }
+        let in_order = merged.function_order.iter().copied();
+        let kernels = in_order.filter(|&f| {
+            let symbol = cx.resolution.get(cx.graph.symbol(f));
+            symbol.entry && symbol.definition.is_some()
+        });
+        let kernels = kernels.collect();
+        let callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        Some(Self { cx, images, kernels, callers })
+    }
+
+    /// Kernels that use references of a type, or of any. With exactly one kernel,
+    /// references from removed code count as well. Kernels nobody asked for, which
+    /// `--preserve-relocs` keeps, have handles only for what they mention
+    /// themselves, and beside exactly one other kernel not on Mercury's side.
+    fn of(&mut self, kind: Option<SymbolType>) -> Vec<FunctionId> {
+        let cx = self.cx;
+        let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));
+        let images: Vec<SymbolId> = of_kind.map(|image| image.1).collect();
+        let users = images.iter().filter_map(|s| cx.mentions.by_symbol.get(s)).flatten();
+        let users: Vec<FunctionId> = users.copied().collect();
+        let named = |f: &&FunctionId| !cx.reach.is_pruned(**f);
+        let mut named = self.kernels.iter().filter(named);
+        let mut out = match (named.next(), named.next()) {
+            (Some(&only), None) => {
+                let used = images.iter().any(|s| cx.mentions.mentioned.contains(s));
+                let found = if used { vec![only] } else { Vec::new() };
+                if cx.flavour.is_mercury() {
+                    return found;
+                }
+                found
+            }
+            _ => self.callers.entries_reaching(&users),
+        };
+        let unnamed = |f: &FunctionId| cx.reach.is_pruned(*f) && self.kernels.contains(f);
+        out.extend(users.into_iter().filter(unnamed));
+        out
+    }
+}
+
 /// Textures, samplers, surfaces, each last first, then through nvlink's sort
 /// with all keys equal.
-fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolId, u32)> {
-    let mut images: Vec<(SymbolType, SymbolId, u32)> = merged
+fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolType, SymbolId)> {
+    use SymbolType as S;
+    let mut images: Vec<(SymbolType, SymbolId)> = merged
         .symbols
         .iter()
         .rev()
         .filter_map(|symbol| {
             let Meaning::Symbol(id) = symbol.meaning else { return None };
-            let input = cx.input_symbol(cx.resolution.get(id).first)?;
-            Some((input.kind(), id, loader_reloc(input.kind())?))
+            let kind = cx.input_symbol(cx.resolution.get(id).first)?.kind();
+            let is_image = matches!(kind, S::CUDA_TEXTURE | S::CUDA_SAMPLER | S::CUDA_SURFACE);
+            is_image.then_some((kind, id))
         })
         .collect();
     images.sort_by_key(|(kind, ..)| *kind);
     alternating_merge_sort(&mut images, Ties::A, |_| ());
-    images.into_iter().map(|(_, id, reloc)| (id, reloc)).collect()
+    images
 }

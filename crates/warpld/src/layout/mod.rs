@@ -9,7 +9,7 @@ mod shared;
 mod sort;
 
 pub use constants::Bank2;
-pub use images::Images;
+pub use images::{Form, Images, image_users};
 pub use overflow::Constants;
 pub use relocatable::Instances;
 pub use shared::{SharedLayout, has_groups, is_dynamic, is_orphan, shared_users};

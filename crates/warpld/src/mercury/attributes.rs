@@ -1,9 +1,10 @@
 //! `.nv.info.F` of the machine-code side, made from the Mercury side's.
 
-use super::Both;
 use super::edited::move_attribute;
+use super::{Both, handles};
 use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
+use cubin::attr::Format;
 use cubin::info::{self, Record};
 use hashbrown::HashMap;
 
@@ -39,23 +40,43 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
         }
         write(&record, &payload, &mut out);
     }
-    let bank =
-        both.shape.banks.iter().find(|b| Some(b.kernel) == both.parts.merged.section(id).function);
+    let bank = bank_symbol(both, id);
     for record in &translation.added {
         let mut payload = record.payload.to_vec();
         if record.code == eiattr::PARAM_CBANK
             && let (Some(word), Some(bank)) = (payload.get_mut(..4), bank)
         {
-            word.copy_from_slice(&bank.symbol.to_le_bytes());
+            word.copy_from_slice(&bank.to_le_bytes());
         }
         write(record, &payload, &mut out);
+    }
+    if handles(both, id).is_some() {
+        for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
+            Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
+        }
     }
     out
 }
 
+/// The bank that holds the handles of the kernel whose records these are.
+fn handles(both: &Both<'_, '_>, id: SectionId) -> Option<SectionId> {
+    let function = both.parts.cx.graph.function(both.parts.merged.section(id).function?)?;
+    both.parts.merged.function_sections.get(function.0 as usize)?.constant0
+}
+
+/// Number of the section symbol of a kernel's parameter bank.
+fn bank_symbol(both: &Both<'_, '_>, id: SectionId) -> Option<u32> {
+    let merged = both.parts.merged;
+    if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol) {
+        return Some(both.shape.numbering.index[symbol.0 as usize]);
+    }
+    let kernel = merged.section(id).function;
+    both.shape.banks.iter().find(|bank| Some(bank.kernel) == kernel).map(|bank| bank.symbol)
+}
+
 impl Both<'_, '_> {
     /// The code that the records of a section are about.
-    fn code_of(&self, id: SectionId) -> Option<SectionId> {
+    pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
         let symbol = self.parts.merged.section(id).function?;
         let function = self.parts.cx.graph.function(symbol)?;
         self.parts.merged.function_sections.get(function.0 as usize)?.text

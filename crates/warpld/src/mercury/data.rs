@@ -3,7 +3,7 @@
 
 use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
-use super::{Both, damaged, jump_tables};
+use super::{Both, damaged, handles, jump_tables};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent, tables};
 use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
@@ -93,6 +93,9 @@ pub fn reserved_shared(cx: Context<'_, '_>) -> u64 {
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     if let Some(table) = both.rebuilt.get(&id) {
         return Ok(table.bytes.clone());
+    }
+    if both.parts.merged.section(id).bank == Some(handles::BANK) {
+        return handles::machine(both, id);
     }
     let mut bytes = zeros(both.parts, machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
@@ -203,20 +206,22 @@ pub fn patch_machine(
             None => {
                 let addend = machine_addend(both, source, &machine);
                 let addends = addend.wrapping_sub(mercury.addend.unwrap_or(0));
-                patch.value.wrapping_add(addends as u64)
+                let shift = handles::shift(both, source, &machine);
+                patch.value.wrapping_add(addends as u64).wrapping_add(shift)
             }
         };
         apply(both, machine.kind, bytes, offset, value, patch.bank)?;
-    }
-    if both.parts.cx.config.relocatable {
-        return Ok(());
     }
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
         let place = machine_place(both, source, &mercury, &machine, kept.offset);
-        if let (Some(offset), Some(value)) = (place, table_offset(both, source, &machine)) {
+        let value = match both.parts.cx.config.relocatable {
+            true => handles::open(both, source, &machine),
+            false => table_offset(both, source, &machine),
+        };
+        if let (Some(offset), Some(value)) = (place, value) {
             apply(both, machine.kind, bytes, offset, value, 0)?;
         }
     }
@@ -356,6 +361,13 @@ fn machine_records(
     Ok(out)
 }
 
+/// Relocations of a bank with handles, on the machine-code side.
+pub fn machine_handles(both: &Both<'_, '_>, bank: SectionId) -> Vec<u8> {
+    let list = handles::machine_relocs(both, bank);
+    let records: Vec<Rela64> = list.iter().map(|reloc| record(both, reloc)).collect();
+    records.as_bytes().to_vec()
+}
+
 fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {
     Rela64 {
         r_offset: reloc.offset.into(),
@@ -367,16 +379,15 @@ fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {
 
 /// The bytes of a kernel's parameter bank: those of its input.
 pub fn parameter_bank<'a>(
-    both: &Both<'a, '_>,
+    parts: Parts<'a, '_>,
     text: SectionId,
 ) -> Result<(&'a [u8], u64), Diagnostic> {
-    let chunks = both.parts.layout.chunks(both.parts.merged, text);
+    let chunks = parts.layout.chunks(parts.merged, text);
     let Some(chunk) = chunks.first() else { return Ok((&[], 4)) };
-    let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+    let object = &parts.cx.objects[chunk.from.object.0 as usize];
     let halves = object.halves.as_ref();
     let text = halves.and_then(|h| h.twin(chunk.from.section)).map_or(0, |s| s.index.0);
     let bank = halves.and_then(|h| h.parameter_bank(text));
-    let missing =
-        || damaged(both.parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
+    let missing = || damaged(parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
     bank.map(|b| (b.data, b.align)).ok_or_else(missing)
 }

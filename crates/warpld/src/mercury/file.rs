@@ -3,7 +3,7 @@
 use super::names::{Names, names};
 use super::shape::text_function;
 use super::symbols::{self, Table};
-use super::{Both, attributes, code, data, reserved};
+use super::{Both, attributes, code, data, handles, reserved};
 use crate::diag::Diagnostic;
 use crate::finalize::{bucket, tables};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
@@ -97,7 +97,7 @@ pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnos
         out.push(section_numbers(names.symbol_sections[0], 0, SYMTAB, &tables[0].sections));
     }
     for (bank, name) in shape.banks.iter().zip(&names.banks) {
-        let (bytes, align) = data::parameter_bank(both, bank.text)?;
+        let (bytes, align) = data::parameter_bank(both.parts, bank.text)?;
         let head = Head {
             name: name.0,
             kind: match both.parts.cx.config.relocatable {
@@ -167,7 +167,8 @@ fn machine_section<'a>(
             head.info = symtab.info;
             head.bytes(symtab.bytes.clone())
         }
-        Content::Synthetic(_) | Content::ImageRelocs(_) => head.bytes(made()),
+        Content::Synthetic(_) => head.bytes(made()),
+        Content::ImageRelocs(bank) => head.bytes(data::machine_handles(both, *bank)),
         Content::ResolvedRelocs(_) => head.bytes(data::machine_resolved(both, id)?),
         Content::Attributes(_) => head.bytes(attributes::machine(both, id)),
         Content::Relocs(..) => head.bytes(data::machine_relocs(both, id)?),
@@ -221,7 +222,7 @@ fn mercury_section<'a>(
             let kind = SectionType::CUDA_MERCURY_INFO.0;
             Head { kind, link: symtab, ..head }.bytes(made())
         }
-        Content::Relocs(..) => {
+        Content::Relocs(..) | Content::ImageRelocs(_) => {
             let kind = SectionType::CUDA_MERCURY_RELA.0;
             Head { kind, link: symtab, ..head }.bytes(made())
         }
@@ -262,6 +263,7 @@ fn mercury_section<'a>(
 
 fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType {
     match bank {
+        Some(handles::BANK) => SectionType::CUDA_MERCURY_CONSTANT_IMGHDR,
         Some(2) => SectionType::CUDA_MERCURY_CONSTANT_OPT,
         Some(3) => SectionType::CUDA_MERCURY_CONSTANT_USER,
         Some(4) => SectionType::CUDA_MERCURY_CONSTANT_PIC,

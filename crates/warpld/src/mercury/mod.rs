@@ -13,6 +13,7 @@ mod edited;
 mod fastpath;
 mod file;
 mod frames;
+mod handles;
 mod jump_tables;
 mod lines;
 mod names;
@@ -44,6 +45,8 @@ pub(crate) struct Both<'a, 'o> {
     places: MachinePlaces,
     rebuilt: rebuilt::Map<SectionId, Rebuilt>,
     edited: rebuilt::Map<SectionId, Edited>,
+    /// Where handles of textures start in parameter banks.
+    handles: u64,
 }
 
 /// Writes both halves.
@@ -52,7 +55,8 @@ pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let places = data::machine_places(parts);
     let edited = edited::edited(parts, &shape);
     let rebuilt = rebuilt::rebuild(parts, &shape.numbering, &edited)?;
-    let both = Both { parts, shape, places, rebuilt, edited };
+    let handles = handles::start(parts, &shape.machine)?;
+    let both = Both { parts, shape, places, rebuilt, edited, handles };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
 }

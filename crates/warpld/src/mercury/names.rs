@@ -91,7 +91,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
 /// with constants, jump tables and images).
 fn reserve(content: &Content, name: &[u8], short: &[u8]) -> u64 {
     match content {
-        Content::Relocs(..) => name.len() as u64,
+        Content::Relocs(..) | Content::ImageRelocs(_) => name.len() as u64,
         _ => (name.len() as u64).saturating_sub(short.len() as u64 + 1),
     }
 }

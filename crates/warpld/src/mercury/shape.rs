@@ -89,7 +89,8 @@ fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
     parts.merged.section(id).content != table && finalize::exists(parts, id)
 }
 
-/// One bank per kernel, in the order of the kernels' code.
+/// One bank per kernel, in the order of the kernels' code; those with handles of
+/// textures have one on both sides already.
 fn parameter_banks(
     parts: Parts<'_, '_>,
     machine: &[SectionId],
@@ -97,7 +98,9 @@ fn parameter_banks(
 ) -> Vec<ParameterBank> {
     let kernels = machine.iter().filter_map(|&text| {
         let kernel = text_function(parts, text)?;
-        parts.cx.resolution.get(kernel).entry.then_some((kernel, text))
+        let function = parts.cx.graph.function(kernel)?;
+        let with_handles = parts.merged.function_sections[function.0 as usize].constant0.is_some();
+        (parts.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
     });
     let (index, symbol) = (machine.len() as u32 + 1, numbering.order.len() as u32 + 1);
     let bank = |(i, (kernel, text))| {
@@ -126,7 +129,10 @@ fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> 
 fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match &section.content {
-        Content::Attributes(_) | Content::Relocs(..) | Content::ResolvedRelocs(_) => true,
+        Content::Attributes(_)
+        | Content::Relocs(..)
+        | Content::ResolvedRelocs(_)
+        | Content::ImageRelocs(_) => true,
         Content::Chunks(chunks) => {
             section.bank.is_some()
                 || chunks.iter().any(|chunk| {

@@ -32,6 +32,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.late_shared();
             return;
         }
+        if self.cx.flavour.is_mercury() {
+            self.banks_of_handles();
+        }
         self.late_shared();
         self.entry_banks();
         if self.cx.flavour.is_mercury() {
@@ -99,6 +102,32 @@ impl<'a, 'o> Merger<'a, 'o> {
             })
         });
         self.out.common_storage = Some(section);
+    }
+
+    /// Mercury has no parameter banks: each kernel that uses textures gets a bank for
+    /// their handles, before any bank is filled with its callees' tables.
+    fn banks_of_handles(&mut self) {
+        for function in crate::layout::image_users(self.cx, &self.out) {
+            if self.out.function_sections[function.0 as usize].text.is_none() {
+                continue;
+            }
+            let id = self.cx.graph.symbol(function);
+            let kernel = self.cx.resolution.symbols[id.0 as usize].name;
+            let name = [b".nv.constant.entry_image_header_indices.", kernel].concat();
+            let new = NewSection {
+                name: [&name, b""],
+                kind: SectionType::PROGBITS,
+                flags: shf::ALLOC | shf::INFO_LINK,
+                align: 4,
+                entsize: 0,
+                content: Content::Chunks(SmallVec::new()),
+                has_symbol: true,
+                function: Some(id),
+            };
+            let section = self.bank_of_handles(new, &name, id);
+            self.out.sections[section.0 as usize].bank = Some(0);
+            self.out.function_sections[function.0 as usize].constant0 = Some(section);
+        }
     }
 
     /// Bank 2 data of device functions is copied into every kernel that reaches

@@ -241,17 +241,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function: Some(id),
         };
         let section = if parameters && !self.cx.config.relocatable {
-            // The parameter bank brings the name of a relocation section for
-            // texture handles along; the two string tables get the pair in
-            // opposite orders.
-            let prefix = self.cx.reloc_prefix();
-            let name = self.out.section_names.add([input.name, b""]) + 1;
-            self.out.section_names.add([prefix, input.name]);
-            self.out.names.add([prefix, input.name]);
-            let symbol_name = self.out.names.add([input.name, b""]) + 1;
-            let bank = self.create_named(name, symbol_name, new);
-            self.image_relocs(bank, id, input.name);
-            bank
+            self.bank_of_handles(new, input.name, id)
         } else {
             self.create(new)
         };
@@ -259,16 +249,34 @@ impl<'a, 'o> Merger<'a, 'o> {
         section
     }
 
+    /// A bank for texture handles brings the name of a relocation section along;
+    /// the two string tables get the pair in opposite orders.
+    pub(super) fn bank_of_handles(
+        &mut self,
+        new: NewSection<'_>,
+        bank_name: &[u8],
+        id: SymbolId,
+    ) -> SectionId {
+        let prefix = self.cx.handles_prefix();
+        let name = self.out.section_names.add([bank_name, b""]) + 1;
+        self.out.section_names.add([prefix, bank_name]);
+        self.out.names.add([prefix, bank_name]);
+        let symbol_name = self.out.names.add([bank_name, b""]) + 1;
+        let bank = self.create_named(name, symbol_name, new);
+        self.image_relocs(bank, id, bank_name);
+        bank
+    }
+
     /// The relocation section of texture handles, dropped if it stays empty.
     fn image_relocs(&mut self, bank: SectionId, id: SymbolId, bank_name: &[u8]) {
-        let (kind, entsize) = match self.cx.config.force_rela {
-            true => (SectionType::RELA, 24),
-            false => (SectionType::REL, 16),
+        let (kind, entsize, flags) = match self.cx.handles_with_addends() {
+            true => (SectionType::RELA, 24, shf::INFO_LINK),
+            false => (SectionType::REL, 16, 0),
         };
         self.create(NewSection {
-            name: [self.cx.reloc_prefix(), bank_name],
+            name: [self.cx.handles_prefix(), bank_name],
             kind,
-            flags: if self.cx.config.force_rela { shf::INFO_LINK } else { 0 },
+            flags,
             align: 8,
             entsize,
             content: Content::ImageRelocs(bank),

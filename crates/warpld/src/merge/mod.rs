@@ -349,8 +349,13 @@ impl Context<'_, '_> {
         }
     }
 
-    fn reloc_prefix(&self) -> &'static [u8] {
-        if self.config.force_rela { b".rela" } else { b".rel" }
+    /// Whether relocations of texture handles have addends.
+    fn handles_with_addends(&self) -> bool {
+        self.config.force_rela || self.flavour.is_mercury()
+    }
+
+    fn handles_prefix(&self) -> &'static [u8] {
+        if self.handles_with_addends() { b".rela" } else { b".rel" }
     }
 }
 
