@@ -35,9 +35,11 @@ const FATAL_STATUS: i32 = 1;
 /// otherwise: a flood of them has one cause.
 const MESSAGES_OF_A_KIND: usize = 20;
 
-/// The commands besides linking, with what runs them; the result is the exit
-/// status.
-pub const SUBCOMMANDS: [(&str, fn(Vec<OsString>) -> i32); 4] = [
+/// Runs a command; the result is the exit status.
+type Main = fn(Vec<OsString>) -> i32;
+
+/// The commands besides linking.
+pub const SUBCOMMANDS: [(&str, Main); 4] = [
     ("diff", |args| crate::diff::main(args)),
     ("dump", |args| crate::dump::main(args)),
     ("extract", |args| crate::extract::main(args)),
