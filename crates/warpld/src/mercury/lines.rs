@@ -65,6 +65,21 @@ fn unit(data: &[u8], start: usize) -> Option<Unit> {
     (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
 }
 
+/// Where a field in a unit's header of one side lies on the other.
+pub fn header_place(mercury: &[u8], machine: &[u8], offset: u64) -> Option<u64> {
+    let offset = usize::try_from(offset).ok()?;
+    let (mut start, mut twin) = (0, 0);
+    loop {
+        let (header, other) = (unit(mercury, start)?, unit(machine, twin)?);
+        if offset < header.end {
+            let inside = offset.checked_sub(start)?;
+            let same = header.program - start == other.program - twin;
+            return (same && offset < header.program).then_some((twin + inside) as u64);
+        }
+        (start, twin) = (header.end, other.end);
+    }
+}
+
 /// The sequences of functions that the output has.
 fn sequences<'e>(data: &[u8], unit: &Unit, object: u32, alive: &Alive<'e>) -> Vec<Sequence<'e>> {
     let mut out = Vec::new();

@@ -8,6 +8,7 @@ use crate::diag::Diagnostic;
 use crate::finalize::{Numbering, Parts};
 use crate::finalizer::{Edited, Moves};
 use crate::merge::{Content, SectionId};
+use crate::relocate::kind;
 use hashbrown::HashMap;
 
 pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -109,9 +110,37 @@ pub fn rebuild(
                 false => lines::add(&mut table, &input, &alive),
             }
         }
+        if !is_frames {
+            header_values(parts, id, &mut table)?;
+        }
         out.insert(id, table);
     }
     Ok(out)
+}
+
+/// The header of a unit names its inlined functions' strings. Objects have that
+/// relocation on the Mercury side alone, its value is in both tables.
+fn header_values(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    table: &mut Rebuilt,
+) -> Result<(), Diagnostic> {
+    let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
+    let relocs = parts.relocated.of(relocs);
+    let mut pairs = PairCache::default();
+    for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
+        let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
+        let object = &parts.cx.objects[source.from.object.0 as usize];
+        let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
+        let twin = object.halves.as_ref().and_then(|h| h.twin(target));
+        let (Some(mercury), Some(machine)) = (object.cubin.section(target), twin) else { continue };
+        let place = lines::header_place(mercury.data, machine.data, reloc.offset);
+        let at = place.and_then(|place| table.offset(source.from.object.0, target, place));
+        if let (kind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
+            table.put(at as usize, &(patch.value as u32).to_le_bytes());
+        }
+    }
+    Ok(())
 }
 
 fn alive<'e>(
