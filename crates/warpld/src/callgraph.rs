@@ -252,6 +252,8 @@ fn taken_by_discarded_code(
 pub struct Callers<'g> {
     predecessors: Adjacency,
     entry: Vec<bool>,
+    /// Kernels nobody asked for: only what their own code does counts.
+    aside: Vec<bool>,
     seen: Vec<u32>,
     stamp: u32,
     graph: std::marker::PhantomData<&'g ()>,
@@ -264,18 +266,19 @@ impl<'g> Callers<'g> {
         resolution: &Resolution<'_>,
         reach: &crate::reach::Reach,
     ) -> Self {
-        let entry = graph
-            .functions
-            .iter()
-            .enumerate()
-            .map(|(f, &s)| {
+        let entries = |pruned: bool| {
+            let functions = graph.functions.iter().enumerate();
+            let is_one = |(f, &s): (usize, &SymbolId)| {
                 let function = FunctionId(f as u32);
-                resolution.get(s).entry && reach.is_live(function) && !reach.is_pruned(function)
-            })
-            .collect();
+                let live = resolution.get(s).entry && reach.is_live(function);
+                live && reach.is_pruned(function) == pruned
+            };
+            functions.map(is_one).collect()
+        };
         Self {
             predecessors: graph.successors().reversed(),
-            entry,
+            entry: entries(false),
+            aside: entries(true),
             seen: vec![0; graph.successors().len()],
             stamp: 0,
             graph: std::marker::PhantomData,
@@ -296,6 +299,7 @@ impl<'g> Callers<'g> {
         for f in functions {
             visit(f.0, &mut self.seen, &mut work);
         }
+        found.extend(work.iter().filter(|&&f| self.aside[f as usize]).map(|&f| FunctionId(f)));
         while let Some(node) = work.pop() {
             if self.entry.get(node as usize) == Some(&true) {
                 found.push(FunctionId(node));

@@ -9,7 +9,7 @@ mod mercury;
 use crate::callgraph::FunctionId;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::layout::{Layout, is_dynamic, is_orphan};
+use crate::layout::{Layout, is_declared_array, is_dynamic, is_orphan};
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data, names_lost_copy};
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
@@ -510,7 +510,11 @@ impl<'a> Relocator<'a, '_> {
         if self.cx.config.relocatable {
             let known = self.cx.resolution.get(id);
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
-            let missing = if is_dynamic_array(symbol) { symbol.value } else { u64::MAX };
+            let missing = match is_declared_array(self.cx, id) {
+                true if is_dynamic_array(symbol) => symbol.value,
+                true => 0,
+                false => u64::MAX,
+            };
             let defined = defined.map_or(missing, |s| s.value);
             let value = if is_orphan(self.cx, id) { 0 } else { defined };
             return (known.binding != Binding::WEAK).then_some(value);

@@ -6,7 +6,7 @@
 
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::object::{Object, ObjectId, SectionClass, is_entry, is_internal};
+use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_entry, is_internal};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 use hashbrown::{HashMap, HashTable};
@@ -199,7 +199,8 @@ impl<'a> Resolver<'a, '_> {
 
     fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>) -> SymbolId {
         let id = SymbolId(self.out.symbols.len() as u32);
-        let defined = !symbol.is_undefined() && !symbol.is_common();
+        // A dynamic array is declared in a relinked file as well, though it looks defined.
+        let defined = !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol);
         self.out.symbols.push(Symbol {
             name: symbol.name,
             function: symbol.kind() == SymbolType::FUNC,
@@ -229,6 +230,13 @@ impl<'a> Resolver<'a, '_> {
             return;
         }
         match known.definition {
+            // Quirk: the array of a relinked file must come before any other declaration.
+            None if is_dynamic_array(symbol)
+                && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
+            {
+                let error = self.multiple_definition(symbol.name, at, known.first);
+                self.errors.push(error);
+            }
             None => self.define(id, at, symbol),
             Some(old) => match (known.binding, symbol.binding()) {
                 (Binding::WEAK, Binding::WEAK) => {
@@ -372,10 +380,15 @@ impl<'a> Resolver<'a, '_> {
                 && (symbol.is_common() == known.common.is_some()
                     || self.is_initialised(at)
                     || known.definition.is_some_and(|d| self.is_initialised(d)));
+            let defined = !symbol.is_undefined();
             if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
                 errors.push(mismatch("space-mismatch", "Memory space"));
             }
-            if !common && known.checked_size.is_some_and(|s| s != symbol.size && symbol.size != 0) {
+            if !common
+                && known
+                    .checked_size
+                    .is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined))
+            {
                 errors.push(mismatch("size-mismatch", "Size"));
             }
             if (earlier.other ^ symbol.other) & sto::MANAGED != 0 {

@@ -284,12 +284,18 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     let number = |f: FunctionId| function_number(parts, numbering, f);
     let prototype = prototype_offsets(parts);
     let mut out = PairList::default();
+    // Not the order of resolution: a function is created before an alias of it.
+    let mut rank = vec![u32::MAX; graph.len()];
+    for (i, f) in parts.merged.function_order.iter().enumerate() {
+        rank[f.0 as usize] = i as u32;
+    }
+    let rank = |f: FunctionId| rank[f.0 as usize];
     let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
     };
     let once = parts.cx.config.relocatable;
     out.sentinel(-1);
-    out.by_function(both(&graph.calls), once, number);
+    out.by_function(both(&graph.calls), once, rank, number);
     out.sentinel(-2);
     for &f in &parts.merged.function_order {
         if let Some(proto) = graph.address_taken[f.0 as usize] {
@@ -299,9 +305,9 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.sentinel(-3);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
     let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
-    out.by_function(indirect, false, number);
+    out.by_function(indirect, false, rank, number);
     out.sentinel(-4);
-    out.by_function(both(&graph.takes_address), false, number);
+    out.by_function(both(&graph.takes_address), once, rank, number);
     out.bytes
 }
 
@@ -322,11 +328,12 @@ impl PairList {
     }
 
     /// Functions in creation order, the entries of each in reverse input order;
-    /// relocatable files have no direct call twice.
+    /// relocatable files have no direct call and no taken address twice.
     fn by_function(
         &mut self,
         mut list: Vec<(FunctionId, u32)>,
         once: bool,
+        rank: impl Fn(FunctionId) -> u32,
         number: impl Fn(FunctionId) -> u32,
     ) {
         if once {
@@ -334,7 +341,7 @@ impl PairList {
             list.retain(|entry| seen.insert(*entry));
         }
         list.reverse();
-        list.sort_by_key(|(f, _)| *f);
+        list.sort_by_key(|(f, _)| rank(*f));
         for (f, second) in list {
             self.push(number(f), second);
         }

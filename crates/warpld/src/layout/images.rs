@@ -134,31 +134,27 @@ impl<'a, 'o> Users<'a, 'o> {
         Some(Self { cx, images, kernels, callers })
     }
 
-    /// Kernels that use references of a type, or of any. With exactly one kernel,
-    /// references from removed code count as well. Kernels nobody asked for, which
-    /// `--preserve-relocs` keeps, have handles only for what they mention
-    /// themselves, and beside exactly one other kernel not on Mercury's side.
+    /// Kernels that use references of a type, or of any. With exactly one kernel that
+    /// was asked for, references from code it does not reach count as well, and others
+    /// that are kept have none on Mercury's side.
     fn of(&mut self, kind: Option<SymbolType>) -> Vec<FunctionId> {
         let cx = self.cx;
         let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));
         let images: Vec<SymbolId> = of_kind.map(|image| image.1).collect();
         let users = images.iter().filter_map(|s| cx.mentions.by_symbol.get(s)).flatten();
         let users: Vec<FunctionId> = users.copied().collect();
-        let named = |f: &&FunctionId| !cx.reach.is_pruned(**f);
-        let mut named = self.kernels.iter().filter(named);
-        let mut out = match (named.next(), named.next()) {
-            (Some(&only), None) => {
-                let used = images.iter().any(|s| cx.mentions.mentioned.contains(s));
-                let found = if used { vec![only] } else { Vec::new() };
-                if cx.flavour.is_mercury() {
-                    return found;
-                }
-                found
+        let mut out = self.callers.entries_reaching(&users);
+        let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
+        let mut asked = self.kernels.iter().filter(asked);
+        if let (Some(&only), None) = (asked.next(), asked.next()) {
+            if cx.flavour.is_mercury() {
+                out.clear();
             }
-            _ => self.callers.entries_reaching(&users),
-        };
-        let unnamed = |f: &FunctionId| cx.reach.is_pruned(*f) && self.kernels.contains(f);
-        out.extend(users.into_iter().filter(unnamed));
+            let used = images.iter().any(|s| cx.mentions.mentioned.contains(s));
+            if used && !out.contains(&only) {
+                out.push(only);
+            }
+        }
         out
     }
 }

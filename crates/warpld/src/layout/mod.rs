@@ -12,7 +12,9 @@ pub use constants::Bank2;
 pub use images::{Form, Images, image_users};
 pub use overflow::Constants;
 pub use relocatable::Instances;
-pub use shared::{SharedLayout, has_groups, is_dynamic, is_orphan, shared_users};
+pub use shared::{
+    SharedLayout, has_groups, is_declared_array, is_dynamic, is_orphan, shared_users,
+};
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};

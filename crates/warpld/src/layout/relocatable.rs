@@ -7,7 +7,7 @@ use super::shared::{DYNAMIC_ALIGN, is_dynamic, is_orphan};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
-use crate::resolve::SymbolId;
+use crate::resolve::{Sighting, SymbolId};
 use hashbrown::{HashMap, HashSet};
 
 /// Kernels with an instance of a dynamic array, and where it starts.
@@ -61,20 +61,21 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     }
 }
 
-/// Total size and largest alignment of the objects in each section. Quirk: the
-/// sizes are added up without regard to alignment.
+/// Total size and largest alignment of the objects in each section. Quirks: the
+/// sizes are added up without regard to alignment, and a weak object still counts
+/// after a strong one replaced it.
 fn static_extents(
     cx: Context<'_, '_>,
     merged: &Merged,
 ) -> HashMap<SectionId, (u64, u64), foldhash::fast::FixedState> {
     let mut out: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState> = HashMap::default();
-    let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);
         for symbol in input.cubin.symbols().filter(|s| is_shared(s) && !s.is_undefined()) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            let at = Sighting { object, symbol: symbol.index.0 };
             if let Some(place) = merged.placement(object, symbol.shndx)
-                && seen.insert(id)
+                && cx.resolution.ever_selected(id, at)
             {
                 let (size, align) = out.entry(place.section).or_default();
                 *size = size.saturating_add(symbol.size);

@@ -227,7 +227,9 @@ impl Planner<'_, '_> {
         }
         let users = self.dynamic(dynamic, &mut ends);
         for &entry in &users {
-            let align = aligns.entry(entry).or_insert(self.group_align);
+            // A section that is made for the array alone comes after the common alignment.
+            let late = self.cx.reach.is_unnamed(entry);
+            let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
             *align = (*align).max(16);
         }
         let everywhere = !dynamic.is_empty() && self.group_align >= 16;
@@ -371,24 +373,34 @@ impl Planner<'_, '_> {
 }
 
 /// Kernels in the order in which they are found to need shared memory beyond their
-/// own: for common objects, as they are placed, then for dynamic arrays, as the
-/// code that uses those was relocated; of several the last one first.
+/// own: for common objects, as they are placed, those with one user first, then for
+/// dynamic arrays, as the code that uses those was relocated; of several that reach
+/// one function the last one first.
 pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let (mut private, mut common, mut dynamic) = (HashMap::default(), Vec::new(), Vec::new());
     collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
     let sections = |f: &FunctionId| &merged.function_sections[f.0 as usize];
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-    let mut last_first = |functions: &[FunctionId]| {
-        let mut entries = callers.entries_reaching(functions);
+    let mut last_first = |function: FunctionId| {
+        let mut entries = callers.entries_reaching(&[function]);
         entries.sort_by_key(|f| std::cmp::Reverse(sections(f).text));
         entries
     };
     let mut out = Vec::new();
     if !cx.config.relocatable {
         alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
-        for object in common.iter().filter(|o| o.placed) {
-            out.extend(cx.mentions.by_symbol.get(&object.symbol).map(|f| last_first(f)));
-        }
+        let mut of_object = |object: &Object| -> Vec<FunctionId> {
+            let mut functions =
+                cx.mentions.by_symbol.get(&object.symbol).cloned().unwrap_or_default();
+            functions.sort_by_key(|f| sections(f).text);
+            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            let users = functions.into_iter().flat_map(&mut last_first);
+            users.filter(|f| seen.insert(*f)).collect()
+        };
+        let users = common.iter().filter(|o| o.placed).map(&mut of_object);
+        // What has one user is given to it before groups are made.
+        let (given, grouped): (Vec<_>, Vec<_>) = users.partition(|users| users.len() == 1);
+        out.extend(given.into_iter().chain(grouped));
     }
     let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
     let mentions = dynamic.filter_map(|s| cx.mentions.by_symbol.get(s));
@@ -402,7 +414,7 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
         match entry {
             true => out.push(vec![function]),
             false if cx.config.relocatable => {}
-            false => out.push(last_first(&[function])),
+            false => out.push(last_first(function)),
         }
     }
     out.into_iter().flatten().collect()
@@ -450,13 +462,14 @@ impl Together {
 }
 
 /// Whether the symbol was declared as an array of no given size before another
-/// input defined it. Quirk: nvlink then never gives it a place.
+/// input defined it with one. Quirk: nvlink then never gives it a place.
 pub fn is_orphan(cx: Context<'_, '_>, id: SymbolId) -> bool {
-    let symbol = cx.resolution.get(id);
-    let first = cx.input_symbol(symbol.first);
-    symbol.definition.is_some_and(|at| at != symbol.first)
-        && first.is_some_and(|s| s.is_undefined() && is_dynamic_array(&s))
-        && !is_dynamic(cx, id)
+    cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
+}
+
+/// Whether the first input that mentions the symbol declares an array of no given size.
+pub fn is_declared_array(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
 }
 
 /// Whether the symbol is an array whose size the launch decides. (An undefined
@@ -467,9 +480,17 @@ pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
     input.is_some_and(|s| is_dynamic_array(&s))
 }
 
-/// Largest alignment of the inputs' sections of common shared memory.
+/// Largest alignment of the objects in the inputs' sections of common shared memory.
+/// (Their sections may have more, in relinked files with dynamic arrays.)
 fn common_alignment(cx: Context<'_, '_>) -> u64 {
-    let sections = cx.objects.iter().flat_map(|o| o.classified());
-    let common = sections.filter(|(_, class)| *class == SectionClass::CommonShared);
-    common.map(|(section, _)| section.align).max().unwrap_or(0)
+    let of_object = |input: &crate::object::Object<'_>| {
+        let common = |s: &cubin::SymbolRef<'_>| {
+            let class = input.classes.get(s.shndx as usize);
+            class == Some(&SectionClass::CommonShared) && is_shared(s) && !is_dynamic_array(s)
+        };
+        let used = input.classes.contains(&SectionClass::CommonShared);
+        let symbols = input.cubin.symbols().filter(|s| used && common(s));
+        symbols.map(|s| s.value).max().unwrap_or(0)
+    };
+    cx.objects.iter().map(of_object).max().unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
 use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
-use crate::layout::is_dynamic;
+use crate::layout::is_declared_array;
 use crate::object::{
     ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
 };
@@ -24,7 +24,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             if defined && role != Role::Discarded && !lost() {
                 self.section_of_symbol(object, &symbol);
             }
-            if is_dynamic_array(&symbol) {
+            if is_dynamic_array(&symbol) && is_declared_array(cx, id) {
                 self.common_shared();
             }
             if symbol.is_common() && self.seen_commons.insert(id) {
@@ -50,9 +50,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         if is_shared(symbol) {
             // An array that an earlier input defines is an ordinary one.
-            let first =
-                self.cx.resolution.get(id).first == Sighting { object, symbol: symbol.index.0 };
-            if is_dynamic(self.cx, id) || first && is_dynamic_array(symbol) {
+            if is_declared_array(self.cx, id) {
                 return config.shows_shared() || self.shows_unplaced;
             }
             let shown = config.shows_shared() || config.preserve_relocs;
