@@ -24,14 +24,11 @@ pub fn move_frame(entry: &mut [u8], unit: u64, moves: &Moves) -> Result<(), Fram
     let (mut at, mut address) = (INSTRUCTIONS, 0_u64);
     while let Some(&opcode) = entry.get(at) {
         let end = instruction_end(entry, at).ok_or(FrameError(at))?;
-        let (distance, bits) = match opcode {
-            0x40..=0x7f => (u64::from(opcode & 0x3f), 6),
-            0x02..=0x04 => (number(entry, at + 1, end), 8 * (end - at - 1) as u32),
-            _ => {
-                at = end;
-                continue;
-            }
+        let Some(distance) = advance(entry, at, end) else {
+            at = end;
+            continue;
         };
+        let bits = if opcode >= 0x40 { 6 } else { 8 * (end - at - 1) as u32 };
         let next = address.saturating_add(distance.saturating_mul(unit));
         let new = moves.target(next).saturating_sub(moves.target(address)) / unit;
         if new >> bits != 0 {
@@ -48,13 +45,22 @@ pub fn move_frame(entry: &mut [u8], unit: u64, moves: &Moves) -> Result<(), Fram
     Ok(())
 }
 
+/// How far an instruction leads on, in units, if that is what it does.
+pub(super) fn advance(entry: &[u8], at: usize, end: usize) -> Option<u64> {
+    match *entry.get(at)? {
+        opcode @ 0x40..=0x7f => Some(u64::from(opcode & 0x3f)),
+        0x02..=0x04 => Some(number(entry, at + 1, end)),
+        _ => None,
+    }
+}
+
 fn number(entry: &[u8], start: usize, end: usize) -> u64 {
     let bytes = entry.get(start..end).unwrap_or_default();
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }
 
 /// Where the instruction after this one starts; nothing for unknown ones.
-fn instruction_end(entry: &[u8], at: usize) -> Option<usize> {
+pub(super) fn instruction_end(entry: &[u8], at: usize) -> Option<usize> {
     let end = at.checked_add(1)?;
     let numbers = |count: usize| (0..count).try_fold(end, |at, _| skip_number(entry, at));
     let end = match *entry.get(at)? {
@@ -65,6 +71,9 @@ fn instruction_end(entry: &[u8], at: usize) -> Option<usize> {
         0x01 => end + 8,
         0x06..=0x08 | 0x0d | 0x0e | 0x13 | 0x80..=0xbf => numbers(1)?,
         0x05 | 0x09 | 0x0c | 0x11 | 0x12 | 0x14 | 0x15 => numbers(2)?,
+        // An expression, of which the length comes first.
+        0x0f => skip_block(entry, end)?,
+        0x10 | 0x16 => skip_block(entry, numbers(1)?)?,
         _ => return None,
     };
     (end <= entry.len()).then_some(end)
@@ -75,10 +84,22 @@ fn skip_number(entry: &[u8], at: usize) -> Option<usize> {
     Some(at + rest.iter().position(|b| b & 0x80 == 0)? + 1)
 }
 
+fn skip_block(entry: &[u8], at: usize) -> Option<usize> {
+    let start = skip_number(entry, at)?;
+    let digits = entry.get(at..start)?.iter().rev();
+    let length =
+        digits.fold(0_usize, |n, b| n.saturating_mul(128).saturating_add((b & 0x7f).into()));
+    start.checked_add(length)
+}
+
 /// What the distances of a table count, by its common entry.
 pub fn code_unit(common: &[u8]) -> Option<u64> {
+    common.get(code_unit_at(common)?).map(|&unit| unit.into())
+}
+
+/// Where a common entry says that.
+pub fn code_unit_at(common: &[u8]) -> Option<usize> {
     const AUGMENTATION: usize = 21;
     let text = common.get(AUGMENTATION..)?;
-    let at = AUGMENTATION + text.iter().position(|&b| b == 0)? + 1;
-    common.get(at).map(|&unit| unit.into())
+    Some(AUGMENTATION + text.iter().position(|&b| b == 0)? + 1)
 }

@@ -13,8 +13,10 @@ mod edits;
 mod emission;
 mod fastpath;
 pub mod frame_moves;
+pub mod frame_rows;
 mod instruction;
 pub mod line_rows;
+mod mercury_map;
 mod mode;
 mod moves;
 mod rescoreboard;
@@ -30,6 +32,7 @@ pub use compatibility::{
 };
 pub use config::{BinaryKind, Fastpath, FinalizerConfig};
 pub use edits::{Edited, Purpose, edit};
+pub use mercury_map::MercuryMap;
 pub use mode::Mode;
 pub use moves::Moves;
 pub use rescoreboard::rescoreboard;

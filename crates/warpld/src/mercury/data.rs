@@ -100,15 +100,10 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     let mut bytes = zeros(both.parts, machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
-        if !is_foreign_table(both.parts, id, chunk) {
-            let offset = machine_offset(both, chunk);
-            copy(&mut bytes, offset, input.data);
-            if both.parts.merged.section(id).bank == Some(jump_tables::BANK) {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                let table = bytes.get_mut(start..).unwrap_or_default();
-                jump_tables::follow_code(both, chunk.from, table);
-            }
-        }
+        copy(&mut bytes, machine_offset(both, chunk), input.data);
+    }
+    if both.parts.merged.section(id).bank == Some(jump_tables::BANK) {
+        jump_tables::fill(both, id, &mut bytes)?;
     }
     if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
         let mut tables = super::registers::Tables::new(both);
@@ -139,22 +134,6 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         }
     }
     Ok(bytes)
-}
-
-/// Whether a jump table was made for another definition of its function than
-/// the one that stayed: its targets mean nothing there and are left zero.
-fn is_foreign_table(parts: Parts<'_, '_>, id: SectionId, chunk: &Chunk) -> bool {
-    if parts.merged.section(id).bank != Some(jump_tables::BANK) {
-        return false;
-    }
-    let Some((owner, at)) = parts.cx.owner(chunk.from.object, chunk.from.section) else {
-        return false;
-    };
-    let size = |at| parts.cx.input_symbol(at).map(|s| s.size);
-    match parts.cx.resolution.get(owner).definition {
-        Some(kept) => kept != at && size(kept) != size(at),
-        None => false,
-    }
 }
 
 fn machine_offset(both: &Both<'_, '_>, chunk: &Chunk) -> u64 {

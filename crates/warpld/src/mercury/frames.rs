@@ -1,48 +1,187 @@
 //! `.debug_frame` of the machine-code side: the frames of functions that the
 //! output has, each with its common entry before it.
+//!
+//! The finalizer knows one frame per function. Where several copies of a function were
+//! read, their Mercury entries are all about the one that was kept: their rows are joined
+//! by place, a later one instead of an earlier one; rows at places where no instruction of
+//! the kept copy starts are lost. The first entry gets all rows. The others are left with
+//! nothing but their Mercury range, in units of 1. [weak copies in two and three files]
 
-use super::rebuilt::{Alive, Input, Rebuilt};
-use crate::finalizer::frame_moves::{FrameError, code_unit, move_frame};
+use super::copies::Kept;
+use super::rebuilt::{Alive, Input, Map, Rebuilt};
+use crate::finalizer::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
+use crate::finalizer::frame_rows::{self, Rows, Side};
+
+/// Entries that are not copied from the input.
+pub type Joined = Map<(u32, u64), Entry>;
+
+/// An entry made anew.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// All rows of a function.
+    Rows {
+        /// Bytes of the function.
+        range: u64,
+        /// Its rows.
+        rows: Rows,
+    },
+    /// What is left of a further entry.
+    Spare {
+        /// Bytes of the Mercury code it was about.
+        range: u64,
+    },
+}
+
+/// Where an entry is on both sides of an input.
+pub struct Sides<'a> {
+    /// The input.
+    pub object: u32,
+    /// Place of the function's address in the machine-code table.
+    pub address: u64,
+    /// The machine-code table.
+    pub machine: &'a [u8],
+    /// Place of the function's address in the Mercury table.
+    pub mercury_address: u64,
+    /// The Mercury table.
+    pub mercury: &'a [u8],
+}
+
+/// Joins the entries of one function, given in the order of the output, if some are
+/// of other copies than the kept one.
+pub fn join(out: &mut Joined, entries: &[Sides<'_>], kept: &Kept<'_, '_>) {
+    if entries.iter().all(|e| e.object == kept.from.object.0) {
+        return;
+    }
+    let mut rows = Rows::new();
+    let mut own = false;
+    for entry in entries {
+        if entry.object != kept.from.object.0 {
+            let found = instructions(entry.mercury, entry.mercury_address, Side::Mercury);
+            for (place, row) in found.unwrap_or_default() {
+                if let Some(place) = kept.place(place) {
+                    rows.insert(place, row);
+                }
+            }
+        } else if !std::mem::replace(&mut own, true) {
+            let found = instructions(entry.machine, entry.address, Side::Machine);
+            rows.extend(found.into_iter().flatten().map(|(place, row)| (kept.moved(place), row)));
+        }
+    }
+    let mut all = Some(Entry::Rows { range: kept.size, rows });
+    for entry in entries {
+        let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
+        out.insert((entry.object, entry.address), all.take().unwrap_or_else(spare));
+    }
+}
+
+/// The rows of the entry whose function's address is at `address`.
+fn instructions(table: &[u8], address: u64, side: Side) -> Option<Vec<(u64, Vec<u8>)>> {
+    let mut common = None;
+    for entry in entries(table) {
+        if entry.is_common {
+            common = table.get(entry.start..entry.end).and_then(code_unit);
+        } else if entry.address() == address {
+            let bytes = table.get(entry.start + INSTRUCTIONS..entry.end)?;
+            return frame_rows::parse(bytes, common.unwrap_or(1), side);
+        }
+    }
+    None
+}
+
+/// The range of the entry whose function's address is at `address`.
+fn range(table: &[u8], address: u64) -> u64 {
+    let start = usize::try_from(address).unwrap_or(usize::MAX).saturating_add(8);
+    let bytes = table.get(start..start.saturating_add(8)).and_then(|b| b.try_into().ok());
+    bytes.map_or(0, u64::from_le_bytes)
+}
 
 /// Appends the frames of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>) -> Result<(), FrameError> {
-    let mut common: Option<(Entry, Option<usize>)> = None;
+pub fn add(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    alive: &Alive<'_>,
+    joined: &Joined,
+) -> Result<(), FrameError> {
+    let mut common: Option<(Place, Option<usize>)> = None;
     for entry in entries(input.data) {
         if entry.is_common {
             common = Some((entry, None));
             continue;
         }
-        let address = (entry.start + HEADER + LINK) as u64;
-        let Some(function) = alive.get(&(input.object, address)) else { continue };
+        let key = (input.object, entry.address());
+        let Some(function) = alive.get(&key) else { continue };
         let unit = common.as_ref().and_then(|(c, _)| code_unit(input.data.get(c.start..c.end)?));
         let at = match &mut common {
             Some((_, Some(at))) => *at,
             Some((entry, at)) => *at.insert(out.copy(input, entry.start, entry.end)),
             None => 0,
         };
-        let to = out.copy(input, entry.start, entry.end);
+        let to = match joined.get(&key) {
+            Some(new) => write(out, input, (at, unit.unwrap_or(1)), &entry, new),
+            None => out.copy(input, entry.start, entry.end),
+        };
         out.put(to + HEADER, &(at as u64).to_le_bytes());
-        if let (Some(moves), Some(entry)) = (function.moves, out.bytes.get_mut(to..)) {
+        let moves = function.moves.filter(|_| !joined.contains_key(&key));
+        if let (Some(moves), Some(entry)) = (moves, out.bytes.get_mut(to..)) {
             move_frame(entry, unit.unwrap_or(1), moves)?;
         }
     }
     Ok(())
 }
 
-/// Mark of the 64-bit form and length, before the link to the common entry.
+/// Writes an entry made anew, whose common entry is at `common`, and returns its place.
+fn write(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    (common, unit): (usize, u64),
+    entry: &Place,
+    new: &Entry,
+) -> usize {
+    let head = (entry.start + INSTRUCTIONS).min(entry.end);
+    let to = out.copy(input, entry.start, head);
+    let (range, instructions) = match new {
+        Entry::Rows { range, rows } => (*range, frame_rows::write(rows, unit)),
+        Entry::Spare { range } => {
+            if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
+                out.put(common + at, &[1]);
+            }
+            (*range, frame_rows::write(&Rows::new(), 1))
+        }
+    };
+    out.bytes.extend_from_slice(&instructions);
+    let length = (INSTRUCTIONS - HEADER + instructions.len()) as u64;
+    out.put(to + LENGTH, &length.to_le_bytes());
+    out.put(to + RANGE, &range.to_le_bytes());
+    to
+}
+
+/// Mark of the 64-bit form, before the length.
+const LENGTH: usize = 4;
+/// Mark and length, before the link to the common entry.
 const HEADER: usize = 12;
-/// Bytes of the link.
+/// Bytes of the link, before the function's address.
 const LINK: usize = 8;
+/// Place of the function's range.
+const RANGE: usize = 28;
+/// Place of the instructions.
+const INSTRUCTIONS: usize = 36;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Place {
     start: usize,
     end: usize,
     is_common: bool,
 }
 
+impl Place {
+    /// Place of the function's address.
+    fn address(&self) -> u64 {
+        (self.start + HEADER + LINK) as u64
+    }
+}
+
 /// The entries of a frame table in the 64-bit form.
-fn entries(data: &[u8]) -> impl Iterator<Item = Entry> + '_ {
+fn entries(data: &[u8]) -> impl Iterator<Item = Place> + '_ {
     const LONG_FORM: u64 = 0xffff_ffff;
     let number = |at: usize| -> Option<u64> {
         let bytes = data.get(at..at.checked_add(8)?)?;
@@ -53,9 +192,9 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Entry> + '_ {
         if number(start)? & LONG_FORM != LONG_FORM {
             return None;
         }
-        let length = usize::try_from(number(start + 4)?).ok()?;
+        let length = usize::try_from(number(start + LENGTH)?).ok()?;
         let end = (start + HEADER).checked_add(length).filter(|&end| end <= data.len())?;
-        let entry = Entry { start, end, is_common: number(start + HEADER)? == u64::MAX };
+        let entry = Place { start, end, is_common: number(start + HEADER)? == u64::MAX };
         start = end;
         Some(entry)
     })

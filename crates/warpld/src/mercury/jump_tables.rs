@@ -2,31 +2,67 @@
 //! Mercury relocates and the compiler has filled in for machine code.
 
 use super::Both;
-use super::edited::{moves_of_symbol, target};
-use crate::merge::InputSection;
-use cubin::SectionType;
+use super::copies::Kept;
+use super::edited::target;
+use super::pairing::{PairCache, pair_at};
+use super::rebuilt::Map;
+use crate::diag::Diagnostic;
+use crate::merge::SectionId;
+use crate::object::ObjectId;
 
 /// Bank of jump tables.
 pub const BANK: u8 = 2;
 
-/// Lets the words of an input's table follow the code that moved.
-pub fn follow_code(both: &Both<'_, '_>, from: InputSection, table: &mut [u8]) {
-    if both.edited.is_empty() {
-        return;
-    }
-    let object = &both.parts.cx.objects[from.object.0 as usize];
-    let sections = object.cubin.sections().iter();
-    let relocs = sections.filter(|s| s.info == from.section && is_relocs(s.kind));
-    for reloc in relocs.filter_map(|s| object.cubin.relocs(s).ok()).flatten() {
-        let start = usize::try_from(reloc.offset).unwrap_or(usize::MAX);
-        let word = start.checked_add(4).and_then(|end| table.get_mut(start..end));
-        let moves = moves_of_symbol(both.parts, &both.edited, from.object, reloc.symbol.0);
-        if let (Some(word), Some(moves)) = (word, moves) {
-            target(word, moves);
+/// Bytes of a word.
+const WORD: usize = 4;
+
+/// Writes the words of a bank that name places, in the order of its relocations, so that of
+/// two for one word the later one counts. The words of the kept copy's own table are the
+/// compiler's and follow the code where it moved; those of other copies are
+/// translated if the kept copy jumps there as well, and are 0 otherwise.
+pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+    let parts = both.parts;
+    let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
+    let relocs = parts.relocated.of(relocs);
+    let mut pairs = PairCache::default();
+    let mut known: Map<(u32, u32), Option<Kept<'_, '_>>> = Map::default();
+    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
+        let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
+        let (object, symbol) = (source.from.object, mercury.symbol.0);
+        let function = known
+            .entry((object.0, symbol))
+            .or_insert_with(|| Kept::of_symbol(parts, &both.edited, object, symbol));
+        let Some(function) = function else { continue };
+        let word = match function.from.object == object {
+            true => own_word(both, object, source.from.section, mercury.offset, function),
+            false => {
+                let target = mercury.addend.unwrap_or(0) as u64;
+                function.jump_target(parts, target).map(|at| at as u32)
+            }
+        };
+        let start = usize::try_from(kept.offset).unwrap_or(usize::MAX);
+        if let Some(place) = bytes.get_mut(start..start.saturating_add(WORD)) {
+            place.copy_from_slice(&word.unwrap_or(0).to_le_bytes());
         }
     }
+    Ok(())
 }
 
-fn is_relocs(kind: SectionType) -> bool {
-    matches!(kind, SectionType::RELA | SectionType::CUDA_MERCURY_RELA)
+/// A word of an input's own table.
+fn own_word(
+    both: &Both<'_, '_>,
+    object: ObjectId,
+    relocs: u32,
+    offset: u64,
+    function: &Kept<'_, '_>,
+) -> Option<u32> {
+    let input = both.parts.cx.objects.get(object.0 as usize)?;
+    let table = input.cubin.section(relocs)?.info;
+    let table = input.halves.as_ref()?.twin(table)?.data;
+    let start = usize::try_from(offset).ok()?;
+    let mut word: [u8; WORD] = table.get(start..start.checked_add(WORD)?)?.try_into().ok()?;
+    if let Some(moves) = function.moves {
+        target(&mut word, moves);
+    }
+    Some(u32::from_le_bytes(word))
 }

@@ -8,6 +8,7 @@
 
 mod attributes;
 mod code;
+mod copies;
 mod data;
 mod edited;
 mod fastpath;

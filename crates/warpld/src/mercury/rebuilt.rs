@@ -1,13 +1,16 @@
 //! Debug tables that the finalizer makes anew for machine code: only functions
 //! of the output are in them.
 
+use super::copies::Kept;
 use super::edited::moves_of_symbol;
+use super::frames::{Joined, Sides};
 use super::pairing::{PairCache, pair_at};
 use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
 use crate::finalize::{Numbering, Parts};
 use crate::finalizer::{Edited, Moves};
-use crate::merge::{Content, SectionId};
+use crate::merge::{Chunk, Content, SectionId};
+use crate::object::ObjectId;
 use crate::relocate::kind;
 use hashbrown::HashMap;
 
@@ -42,6 +45,10 @@ pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
 pub struct Function<'e> {
     /// Number of its symbol.
     pub symbol: u32,
+    /// Its symbol in the input.
+    input_symbol: u32,
+    /// Place of its address on the Mercury side.
+    mercury: u64,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
@@ -97,6 +104,10 @@ pub fn rebuild(
         };
         let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
         let alive = alive(parts, id, numbering, edited)?;
+        let joined = match is_frames {
+            true => joined(parts, edited, chunks, &alive),
+            false => Joined::default(),
+        };
         let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
         for chunk in chunks {
             let object = &parts.cx.objects[chunk.from.object.0 as usize];
@@ -105,7 +116,7 @@ pub fn rebuild(
             let (object, section) = (chunk.from.object.0, chunk.from.section);
             let input = Input { object, section, data: twin.data };
             match is_frames {
-                true => frames::add(&mut table, &input, &alive)
+                true => frames::add(&mut table, &input, &alive, &joined)
                     .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
                 false => lines::add(&mut table, &input, &alive),
             }
@@ -154,12 +165,51 @@ fn alive<'e>(
     let mut pairs = PairCache::default();
     let relocs = parts.relocated.of(relocs);
     for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
-        if let Some((_, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
+        if let Some((mercury, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
             let symbol = numbering.index[kept.symbol.0 as usize];
-            let object = source.from.object;
-            let moves = moves_of_symbol(parts, edited, object, machine.symbol.0);
-            out.insert((object.0, machine.offset), Function { symbol, moves });
+            let (object, input_symbol) = (source.from.object, machine.symbol.0);
+            let moves = moves_of_symbol(parts, edited, object, input_symbol);
+            let function = Function { symbol, input_symbol, mercury: mercury.offset, moves };
+            out.insert((object.0, machine.offset), function);
         }
     }
     Ok(out)
+}
+
+/// The frames of functions of which several copies were read.
+fn joined(
+    parts: Parts<'_, '_>,
+    edited: &Map<SectionId, Edited>,
+    chunks: &[Chunk],
+    alive: &Alive<'_>,
+) -> Joined {
+    let mut order: Map<u32, usize> = Map::default();
+    let mut sections: Map<u32, u32> = Map::default();
+    for (i, chunk) in chunks.iter().enumerate() {
+        order.insert(chunk.from.object.0, i);
+        sections.insert(chunk.from.object.0, chunk.from.section);
+    }
+    let mut all: Vec<_> = alive.iter().collect();
+    all.sort_by_key(|&(&(object, at), function)| {
+        (function.symbol, order.get(&object).copied().unwrap_or(usize::MAX), at)
+    });
+    let sides = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
+        let section = *sections.get(&object)?;
+        let input = parts.cx.objects.get(object as usize)?;
+        let machine = input.halves.as_ref()?.twin(section)?.data;
+        let mercury = input.cubin.section(section)?.data;
+        let mercury_address = function.mercury;
+        Some(Sides { object, address, machine, mercury_address, mercury })
+    };
+    let mut out = Joined::default();
+    for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
+        let Some(&(&(object, _), function)) = entries.first() else { continue };
+        let first = ObjectId(object);
+        let Some(kept) = Kept::of_symbol(parts, edited, first, function.input_symbol) else {
+            continue;
+        };
+        let entries: Vec<Sides<'_>> = entries.iter().filter_map(sides).collect();
+        frames::join(&mut out, &entries, &kept);
+    }
+    out
 }

@@ -162,6 +162,7 @@ impl<'a> Merger<'a, '_> {
             self.out.bank2_order.push(function);
         }
         let bank = self.out.bank2.entry(function).or_default();
+        bank.first.get_or_insert(from);
         if new {
             bank.parts.clear();
         }

@@ -141,9 +141,10 @@ impl<'a, 'o> Merger<'a, 'o> {
         let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
         let mut functions = self.out.bank2_order.clone();
         if cx.flavour.is_mercury() {
-            // Seen in links of three files in two orders: as the banks came.
+            // Seen in links of three files in two orders: as the banks came, those that
+            // were replaced since included (`bank2-order`).
             functions.sort_by_key(|f| {
-                let first = self.out.bank2.get(f).and_then(|bank| bank.parts.first());
+                let first = self.out.bank2.get(f).and_then(|bank| bank.first);
                 first.map(|part| (part.object, part.section))
             });
         }

@@ -168,6 +168,8 @@ pub struct FunctionSections {
 /// Constant bank 2 contributions of one device function.
 #[derive(Clone, Debug, Default)]
 pub struct Bank2Parts {
+    /// What it was created with, replaced or not.
+    pub first: Option<InputSection>,
     /// The copy in force and the losers after it.
     pub parts: Vec<InputSection>,
     /// Largest alignment ever seen, replaced copies included.

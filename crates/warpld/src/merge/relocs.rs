@@ -53,8 +53,10 @@ impl<'a, 'o> Merger<'a, 'o> {
                         None if text_target => text,
                         None => None,
                     };
+                    // Those of Mercury's tables stay although the table was replaced.
+                    let stays = stray || cx.flavour.is_mercury() && !text_target;
                     if let Some(out) = out {
-                        self.add_relocs(out, section, from, role == Role::Selected || stray);
+                        self.add_relocs(out, section, from, role == Role::Selected || stays);
                     } else {
                         self.jump_table_relocs(function, from, target);
                     }
@@ -211,10 +213,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         let table = InputSection { object: from.object, section: target };
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
-        let (Some((_, offset)), Some(bank)) = (place, self.out.bank2.get_mut(&function)) else {
-            return;
-        };
-        bank.relocs.push((from, offset));
+        // Of a kernel's table that a replacement cleared only a name is left.
+        let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
+            && self.cx.flavour.is_mercury();
+        match (place, self.out.bank2.get_mut(&function)) {
+            (Some((_, offset)), Some(bank)) => bank.relocs.push((from, offset)),
+            _ if cleared => {}
+            _ => return,
+        }
         if self.cx.config.preserve_relocs {
             // The name of a section that never comes to be.
             let input = &self.cx.objects[from.object.0 as usize];
@@ -225,7 +231,8 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Makes room for the relocations of a function's tables in a kernel's bank.
     pub(super) fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
-        if self.out.bank2.get(&function).is_some_and(|parts| !parts.relocs.is_empty()) {
+        let given = self.out.bank2.get(&function);
+        if given.is_some_and(|given| !given.relocs.is_empty() && !given.parts.is_empty()) {
             self.reloc_section(bank, true);
         }
     }

@@ -1,0 +1,120 @@
+//! From offsets in Mercury code to offsets in machine code.
+//!
+//! Mercury's instructions have 16 or 32 bytes. Those that a capsule stores say which;
+//! those that are only there as machine code have 32 where an operand does not fit.
+//! The rule of [`size`] was found by asking nvlink: offsets in a Mercury attribute come
+//! out translated, so that a list of all multiples of 16 gives the whole map (27,094
+//! different instructions of random programs and NCCL, without an exception).
+
+use super::instruction::Instruction;
+use cubin::capsule::{Capsule, ItemForm};
+
+/// Bytes of the smaller Mercury instructions, on which all start.
+const UNIT: u64 = 16;
+
+/// Where each Mercury instruction of a function is in its machine code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MercuryMap {
+    /// By multiple of 16 in Mercury code: the machine instruction, if one starts there.
+    places: Vec<Option<u32>>,
+    /// Machine instructions before the filler.
+    end: u32,
+}
+
+impl MercuryMap {
+    /// The map of a function; nothing if its capsule does not fit its code.
+    pub fn new(code: &[u8], capsule: &Capsule<'_>) -> Option<Self> {
+        let code = Instruction::all(code)?;
+        let mut items = capsule.items.iter();
+        let (mut places, mut first, mut end) = (Vec::new(), 0_usize, 0);
+        for i in 0..capsule.count {
+            let (size, count, main) = if capsule.is_sass_only(i) {
+                (size(*code.get(first)?), 1, 0)
+            } else {
+                let item = items.next()?;
+                let count = usize::from(item.expands_to.unwrap_or(1));
+                let group = code.get(first..first.checked_add(count)?)?;
+                match item.form {
+                    ItemForm::Full(bytes) => (bytes.len() as u64, count, main(group)),
+                    ItemForm::Short(bytes) => (short_size(bytes)?, count, main(group)),
+                    ItemForm::Filler(n) => (0, usize::from(n), 0),
+                }
+            };
+            if size != 0 {
+                places.push(Some(u32::try_from(first + main).ok()?));
+                places.resize(places.len() + (size / UNIT - 1) as usize, None);
+                end = u32::try_from(first + count).ok()?;
+            }
+            first = first.checked_add(count)?;
+        }
+        (first == code.len()).then_some(Self { places, end })
+    }
+
+    /// Where the instruction is that starts at this offset of the Mercury code, and for
+    /// the end of the Mercury code that of the machine code.
+    pub fn place(&self, offset: u64) -> Option<u64> {
+        let index = usize::try_from(offset / UNIT).ok().filter(|_| offset.is_multiple_of(UNIT))?;
+        let place = match index == self.places.len() {
+            true => self.end,
+            false => (*self.places.get(index)?)?,
+        };
+        Some(u64::from(place) * Instruction::SIZE as u64)
+    }
+}
+
+/// Bytes that a short item stands for.
+fn short_size(item: &[u8]) -> Option<u64> {
+    match item.first()? & 0x0f {
+        1 => Some(UNIT),
+        2 => Some(2 * UNIT),
+        _ => None,
+    }
+}
+
+/// Bytes of the Mercury instruction of a machine instruction that no item stands for.
+fn size(instruction: Instruction) -> u64 {
+    let bit = |at: u32| instruction.0 >> at & 1 != 0;
+    let third_operand = (instruction.0 >> 64) as u8;
+    let predicate = (instruction.0 >> 87) as u8 & 0xf;
+    // Forms of operands: immediate as third or as second one.
+    let has_immediate = matches!(instruction.0 >> 9 & 7, 2 | 4);
+    let long = match instruction.operation() {
+        // BSSY, unless it says how it meets again
+        0x145 => !bit(72) && !bit(73),
+        // calls, branches and what knows its place; memory
+        0x143 | 0x144 | 0x147 | 0x149 | 0x14e | 0x158 | 0x180..=0x18f | 0x1aa => true,
+        0x100.. => false,
+        // MOV and what sets predicates from a mask; the uniform ones have 0x80 more
+        0x02 | 0x06 | 0x82 | 0x86 => false,
+        _ if has_immediate => true,
+        // comparisons with a carry or a second condition
+        0x0c | 0x8c => bit(72) || bit(74) || predicate != 7,
+        // sums of three, or with a carry
+        0x10 | 0x90 => third_operand != 0xff || bit(74),
+        0x12 | 0x92 => third_operand != 0xff,
+        0x24 | 0x91 | 0xa4 => bit(74),
+        0x11 | 0x23 | 0x25 | 0x27 | 0x2b | 0x31 => true,
+        0xa3 | 0xa5 | 0xa7 => true,
+        _ => false,
+    };
+    if long { 2 * UNIT } else { UNIT }
+}
+
+/// Which of the machine instructions of one Mercury instruction it is said to be: not what
+/// prepares it or protects it.
+fn main(group: &[Instruction]) -> usize {
+    let operations: Vec<u16> = group.iter().map(|i| i.operation()).collect();
+    match operations.as_slice() {
+        [_] | [] => 0,
+        [0x148, 0x019, 0x012, ..] => 3,
+        [0x192, 0x1ab, 0x1ab, ..] => 3,
+        [0x148 | 0x1c6, ..] if group[0].0 & 0xe00 == 0x200 => 1,
+        [0x152, ..] => 1,
+        [0x184, rest @ ..] => {
+            let reads = 1 + rest.iter().take_while(|&&o| o == 0x184).count();
+            let two_fences = operations.get(reads..reads + 2) == Some(&[0x192, 0x192]);
+            reads + usize::from(two_fences)
+        }
+        _ => 0,
+    }
+}

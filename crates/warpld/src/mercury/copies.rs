@@ -1,0 +1,121 @@
+//! What is left of copies of a function that the output does not have: offsets in the
+//! Mercury code of the one copy, translated with the map of the other.
+
+use super::rebuilt::Map;
+use crate::finalize::Parts;
+use crate::finalizer::{Edited, MercuryMap, Moves};
+use crate::merge::{InputSection, SectionId};
+use crate::object::ObjectId;
+use crate::resolve::SymbolId;
+use cubin::SectionRef;
+use cubin::attr::Attr;
+use cubin::capsule::Capsule;
+use cubin::info::{self, Record};
+use std::cell::OnceCell;
+
+/// The code of the output that a function's name stands for.
+pub struct Kept<'a, 'e> {
+    /// The input it comes from.
+    pub from: InputSection,
+    /// Bytes of its machine code in the output.
+    pub size: u64,
+    code: &'a [u8],
+    capsule: &'a [u8],
+    /// Where Mercury's offsets are in the input's machine code, once somebody asks.
+    map: OnceCell<Option<MercuryMap>>,
+    /// Targets of its jump tables in Mercury and in machine code, once somebody asks.
+    jumps: OnceCell<Vec<(u32, u32)>>,
+    /// How its code moved, if it did.
+    pub moves: Option<&'e Moves>,
+}
+
+impl<'a, 'e> Kept<'a, 'e> {
+    /// The function that a symbol of an input names.
+    pub fn of_symbol(
+        parts: Parts<'a, '_>,
+        edited: &'e Map<SectionId, Edited>,
+        object: ObjectId,
+        symbol: u32,
+    ) -> Option<Self> {
+        Self::new(parts, edited, function_of(parts, object, symbol)?)
+    }
+
+    /// A function of the link.
+    pub fn new(
+        parts: Parts<'a, '_>,
+        edited: &'e Map<SectionId, Edited>,
+        function: SymbolId,
+    ) -> Option<Self> {
+        let function = parts.cx.graph.function(function)?;
+        let text = parts.merged.function_sections.get(function.0 as usize)?.text?;
+        let from = parts.layout.chunks(parts.merged, text).first()?.from;
+        let object = parts.cx.objects.get(from.object.0 as usize)?;
+        let code = object.halves.as_ref()?.twin(from.section)?.data;
+        let capsule = object.cubin.section(from.section)?.data;
+        let edited = edited.get(&text);
+        let size = edited.map_or(code.len(), |e| e.code.len()) as u64;
+        let moves = edited.map(|e| &e.moves);
+        let (map, jumps) = (OnceCell::new(), OnceCell::new());
+        Some(Self { from, size, code, capsule, map, jumps, moves })
+    }
+
+    /// Where an offset in the Mercury code of some copy is in the machine code of the
+    /// output; nothing if no instruction of the kept copy starts there.
+    pub fn place(&self, mercury: u64) -> Option<u64> {
+        let read = || MercuryMap::new(self.code, &Capsule::parse(self.capsule).ok()?);
+        self.map.get_or_init(read).as_ref()?.place(mercury).map(|at| self.moved(at))
+    }
+
+    /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
+    /// kept copy does not jump there through a table of its own. Other places of its code
+    /// do not count, not even where blocks start (addends changed by hand).
+    pub fn jump_target(&self, parts: Parts<'_, '_>, mercury: u64) -> Option<u64> {
+        let read = || jump_targets(parts, self.from).unwrap_or_default();
+        let targets = self.jumps.get_or_init(read);
+        let found = targets.iter().find(|(from, _)| u64::from(*from) == mercury)?;
+        Some(self.moved(found.1.into()))
+    }
+
+    /// Where an offset in the machine code of the input is in that of the output.
+    pub fn moved(&self, machine: u64) -> u64 {
+        self.moves.map_or(machine, |m| m.target(machine))
+    }
+}
+
+/// The function that a symbol of an input names, itself or by its section.
+fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+    let cx = parts.cx;
+    let by_section = || {
+        let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;
+        cx.owner(object, input.shndx).map(|(id, _)| id)
+    };
+    cx.resolution.id(object, symbol).or_else(by_section)
+}
+
+/// The targets of a function's jump tables in both kinds of code, as its attributes have
+/// them: per jump its place, zero, a count, the targets.
+fn jump_targets(parts: Parts<'_, '_>, text: InputSection) -> Option<Vec<(u32, u32)>> {
+    let object = parts.cx.objects.get(text.object.0 as usize)?;
+    let is_info = |s: &&SectionRef<'_>| s.info == text.section && s.name.starts_with(b".nv.info.");
+    let mercury = object.cubin.sections().iter().find(is_info)?;
+    let machine = object.halves.as_ref()?.twin(mercury.index.0)?.data;
+    let lists = |data| {
+        let records = info::records(data).map_while(Result::ok);
+        records.filter(|r| r.attr() == Attr::INDIRECT_BRANCH_TARGETS).collect::<Vec<_>>()
+    };
+    let (from, to) = (lists(mercury.data), lists(machine));
+    let pairs = from.iter().zip(&to).flat_map(|(from, to)| targets(from).zip(targets(to)));
+    Some(pairs.collect())
+}
+
+fn targets(record: &Record<'_>) -> impl Iterator<Item = u32> {
+    let mut words = record.words();
+    let mut left = 0;
+    std::iter::from_fn(move || {
+        while left == 0 {
+            left = words.nth(2)?;
+        }
+        left -= 1;
+        words.next()
+    })
+}
