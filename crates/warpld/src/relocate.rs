@@ -456,11 +456,14 @@ impl<'a> Relocator<'a, '_> {
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
-                    // Recorded only with -g and where no kernel reaches them.
+                    // Recorded only with -g or -r and where no kernel reaches them;
+                    // instances of relinked files only if kernels share objects.
                     let unrecorded = is_dynamic(self.cx, id)
                         && place.function.is_some()
                         && value != u64::MAX
-                        && !self.cx.config.shows_shared();
+                        && !self.cx.config.relocatable
+                        && !self.cx.config.shows_shared()
+                        || is_internal(symbol) && !self.layout.shared.grouped;
                     let symbol = out.filter(|_| !unrecorded);
                     return Ok(Action::Apply { value, bank: 0, symbol });
                 }

@@ -187,6 +187,8 @@ pub(crate) fn symbol_fields(
     let size = symbol.common.map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
+        // The instances of dynamic arrays in a relinked file.
+        _ if input.is_undefined() && is_shared(&input) && is_internal(&input) => Binding::WEAK,
         binding => binding,
     };
     (binding.0 << 4 | kind.0, other, section, value, size)
@@ -206,5 +208,11 @@ fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, 
     };
     // The finalizer of Mercury code adds the system's part to all values.
     let shifted = shared.grouped || parts.cx.flavour.is_mercury();
-    (section, start.wrapping_add(if shifted { reserved(parts) } else { 0 }))
+    // Quirk: it is added for the declaration and for each definition after it.
+    let definitions = match is_orphan(parts.cx, id) {
+        true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
+        false => 0,
+    };
+    let shift = if shifted { reserved(parts).wrapping_mul(1 + definitions) } else { 0 };
+    (section, start.wrapping_add(shift))
 }

@@ -82,8 +82,8 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         }
         out.shared = shared::layout_shared(cx, merged);
         out.bank2 = constants::layout_bank2(cx, merged);
-        compact_constants(cx, merged, &mut out);
         apply_bank2(merged, &mut out);
+        compact_constants(cx, merged, &mut out);
         check_shared(cx, merged, &out, diags);
     }
     check_constants(merged, &out, diags);

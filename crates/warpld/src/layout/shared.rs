@@ -31,7 +31,7 @@ pub struct SharedLayout {
     pub grouped: bool,
     /// Start of a dynamic array for debuggers.
     pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
-    /// How often each object of a group was counted: a weak one and the strong
+    /// How often each common object was counted: a weak one and the strong
     /// one that replaced it both are.
     pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
     /// Static bytes of each kernel, without the reserve.
@@ -154,6 +154,7 @@ impl Planner<'_, '_> {
         });
         for object in common {
             let users = self.users(object.symbol);
+            *self.out.counted.entry(object.symbol).or_default() += 1;
             if let [only] = users[..] {
                 private.entry(only).or_default().push(object);
                 continue;
@@ -165,7 +166,6 @@ impl Planner<'_, '_> {
             });
             groups[group].0.extend(users.iter().copied());
             groups[group].1.push(object);
-            *self.out.counted.entry(object.symbol).or_default() += 1;
             users_of.insert(object.symbol, users);
         }
         if groups.is_empty() {
@@ -275,7 +275,8 @@ impl Planner<'_, '_> {
                 self.out.objects.insert(object.symbol, (section, end));
             }
             end = end.saturating_add(object.size);
-            align = align.max(object.align);
+            // An object of no alignment, declared first as an array and relinked, has 1.
+            align = align.max(object.align).max(1);
         }
         (end, align)
     }
@@ -425,7 +426,8 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
 pub fn has_groups(cx: Context<'_, '_>) -> bool {
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     (cx.mentions.mentioned.iter()).any(|&id| {
-        let at = cx.resolution.get(id).definition.filter(|_| !is_dynamic(cx, id));
+        let placed = !is_dynamic(cx, id) && !is_orphan(cx, id);
+        let at = cx.resolution.get(id).definition.filter(|_| placed);
         let common = at.is_some_and(|at| {
             let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
             let classes = &cx.objects[at.object.0 as usize].classes;

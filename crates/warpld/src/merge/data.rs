@@ -32,7 +32,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             }
             if self.is_emitted(object, id, &symbol) && self.out.symbol_of[id.0 as usize].is_none() {
                 let local = defined && symbol.binding() != Binding::GLOBAL
-                    || symbol.binding() == Binding::LOCAL;
+                    || symbol.binding() == Binding::LOCAL
+                    || is_internal(&symbol);
                 self.named_symbol(id, if local { List::Local } else { List::Global });
             }
         }
@@ -46,7 +47,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             return !self.is_lost_bank2(object, symbol.shndx);
         }
         if is_shared(symbol) && is_internal(symbol) {
-            return false;
+            // The instances of dynamic arrays in a relinked file.
+            return self.shows_instances;
         }
         if is_shared(symbol) {
             // An array that an earlier input defines is an ordinary one.

@@ -103,6 +103,9 @@ struct Merger<'a, 'o> {
     /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
     /// the reserve is added to that, as it is where kernels share objects.
     shows_unplaced: bool,
+    /// The same for instances of them in relinked files; with `-g`, where they have a
+    /// place, if there is a reserve or kernels share objects.
+    shows_instances: bool,
 }
 
 /// How a new section is described.
@@ -155,6 +158,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             commons: Vec::new(),
             debug_cut: HashMap::default(),
         };
+        let preserves = cx.config.preserve_relocs && !cx.flavour.is_mercury();
+        let grouped = preserves && crate::layout::has_groups(cx);
+        let reserve = cx.flavour.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
+        let shows_unplaced = grouped && reserve;
+        let placed = preserves && cx.config.shows_shared();
         Self {
             cx,
             out,
@@ -164,11 +172,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             seen_commons: HashSet::default(),
             bank2_places: HashMap::default(),
             bank2_fates: bank2::fates(cx),
-            shows_unplaced: cx.config.preserve_relocs
-                && cx.flavour.reserved_shared() > 0
-                && !cx.flavour.is_mercury()
-                && !cx.config.disable_smem_reservation
-                && crate::layout::has_groups(cx),
+            shows_unplaced,
+            shows_instances: shows_unplaced || placed && (grouped || reserve),
         }
     }
 
