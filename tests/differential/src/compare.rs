@@ -1,6 +1,8 @@
 //! What differs between nvlink's output (A) and warpld's (B).
 
+use cubin::Cubin;
 use cubin_diff::{Options, Side};
+use std::collections::BTreeSet;
 
 /// How many differences a verdict shows.
 const MAX_LINES: usize = 14;
@@ -10,6 +12,20 @@ const MAX_LINES: usize = 14;
 pub fn equal_but_for_note(a: &[u8], b: &[u8]) -> bool {
     let options = Options { ignore_tool_note: true, ..Options::default() };
     cubin_diff::compare(a, b, &options).is_ok_and(|report| report.is_same())
+}
+
+/// Numbers of the sections whose bytes differ; `None` if anything else does.
+pub fn sections_that_differ(a: &[u8], b: &[u8]) -> Option<BTreeSet<usize>> {
+    let (a, b) = (Cubin::parse(a).ok()?, Cubin::parse(b).ok()?);
+    let (from, to) = (a.sections(), b.sections());
+    let shape = |sections: &[cubin::SectionRef<'_>]| -> Vec<_> {
+        sections.iter().map(|s| (s.name.to_vec(), s.kind.0, s.flags, s.info, s.size)).collect()
+    };
+    if shape(from) != shape(to) {
+        return None;
+    }
+    let differs = |i: &usize| from[*i].data != to[*i].data;
+    Some((0..from.len()).filter(differs).collect())
 }
 
 /// Lines that tell the first differences.

@@ -21,6 +21,8 @@ pub enum Verdict {
     BothRefuse,
     /// nvlink crashed or stopped with an internal error; warpld did not crash.
     NvlinkFails,
+    /// nvlink's output differs from run to run, in the sections where warpld's does.
+    NvlinkVaries,
     /// Different bytes.
     Different,
     /// One refuses, the other does not, or the exit status differs.
@@ -35,12 +37,13 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of the table's columns.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Identical,
         Self::NoteOnly,
         Self::ControlBits,
         Self::BothRefuse,
         Self::NvlinkFails,
+        Self::NvlinkVaries,
         Self::Different,
         Self::RefusalMismatch,
         Self::Crash,
@@ -56,6 +59,7 @@ impl Verdict {
             Self::ControlBits => "control-bits",
             Self::BothRefuse => "both-refuse",
             Self::NvlinkFails => "nvlink-fails",
+            Self::NvlinkVaries => "nvlink-varies",
             Self::Different => "DIFFERENT",
             Self::RefusalMismatch => "REFUSAL",
             Self::Crash => "CRASH",
@@ -73,6 +77,7 @@ impl Verdict {
                 | Self::ControlBits
                 | Self::BothRefuse
                 | Self::NvlinkFails
+                | Self::NvlinkVaries
         )
     }
 }
@@ -97,6 +102,8 @@ pub struct Judged {
 /// The two folders outputs go to. Equal output names keep the notes equal.
 const NVLINK_OUT: &str = "n";
 const WARPLD_OUT: &str = "w";
+/// For a second run of nvlink.
+const AGAIN_OUT: &str = "v";
 
 /// Arguments of one run, in a folder below the case's.
 fn arguments(tools: &Tools, link: &Link, out: &str) -> Vec<String> {
@@ -135,7 +142,11 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
     };
     let mut detail = Vec::new();
     let mut split = None;
-    let verdict = verdict(link, folder, &nvlink, warpld.as_ref(), &mut detail, &mut split);
+    let mut verdict = verdict(link, folder, &nvlink, warpld.as_ref(), &mut detail, &mut split);
+    if verdict == Verdict::Different && nvlink_varies(tools, link, folder)? {
+        detail.clear();
+        verdict = Verdict::NvlinkVaries;
+    }
     let verdict = match link.expected {
         Some(expected) if nvlink.status != Some(expected) => {
             detail.push(format!("nvlink should exit with {expected}, not {:?}", nvlink.status));
@@ -150,6 +161,22 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
         let _ = fs::copy(output, folder.join(&link.output));
     }
     Ok(Judged { verdict, detail, same_messages, split, nvlink, warpld })
+}
+
+/// Whether a second run of nvlink differs from the first in all sections in which
+/// warpld does: old contents of memory, addresses among them.
+fn nvlink_varies(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<bool> {
+    fs::create_dir_all(folder.join(AGAIN_OUT))?;
+    let mut nvlink = Command::new(tools.program("nvlink"));
+    nvlink.args(arguments(tools, link, AGAIN_OUT));
+    tools::run(&mut nvlink, folder, &format!("{AGAIN_OUT}/{}.log", link.label))?;
+    let read = |out: &str| fs::read(folder.join(out).join(&link.output)).ok();
+    let files = [NVLINK_OUT, AGAIN_OUT, WARPLD_OUT].map(read);
+    let [Some(first), Some(again), Some(ours)] = files else { return Ok(false) };
+    let varying = compare::sections_that_differ(&first, &again);
+    let different = compare::sections_that_differ(&first, &ours);
+    let (Some(varying), Some(different)) = (varying, different) else { return Ok(false) };
+    Ok(!different.is_empty() && different.is_subset(&varying))
 }
 
 /// Messages without the tool's name and output folder.

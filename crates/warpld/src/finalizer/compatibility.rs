@@ -4,6 +4,7 @@
 use super::Trace;
 use cubin::Cubin;
 use cubin::compat::Compat;
+use cubin::consts::shf;
 use cubin::info;
 
 /// Numbers that stand for another. None is a target of nvlink 13.0, so the
@@ -51,8 +52,12 @@ pub fn can_finalize_with_mask(declared: u64, from: u16, to: u16, trace: &mut Tra
     fits
 }
 
-/// CAN_FASTPATH_FINALIZE of a file; 0 where it says nothing.
+/// CAN_FASTPATH_FINALIZE of a file; 0 where it says nothing. Files without code
+/// say 0, and fit every target of their family.
 pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
+    if !cubin.sections().iter().any(|s| s.flags & shf::EXECINSTR != 0) {
+        return u64::MAX;
+    }
     let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
     let mut records = info::records(section.data).map_while(Result::ok);
     let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0);

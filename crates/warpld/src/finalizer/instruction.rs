@@ -64,6 +64,17 @@ impl Instruction {
         Self(self.0 & !0xf000 | u128::from(guard & 0xf) << 12)
     }
 
+    /// Cycles before the next instruction.
+    pub fn stall(self) -> u8 {
+        (self.0 >> CONTROL) as u8 & 0xf
+    }
+
+    /// The same instruction with another stall count.
+    #[must_use]
+    pub fn stalling(self, cycles: u8) -> Self {
+        Self(self.0 & !(0xf << CONTROL) | u128::from(cycles & 0xf) << CONTROL)
+    }
+
     /// Boards it waits for, one bit each.
     pub fn waits(self) -> u8 {
         (self.0 >> (CONTROL + 11)) as u8 & 0x3f
