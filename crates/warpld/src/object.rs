@@ -467,6 +467,12 @@ pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
     )
 }
 
+/// Whether the name is the system's: reserved shared memory, sizes of texture
+/// descriptors. Nobody needs to define it, and it stays even if nobody refers to it.
+pub fn is_system_name(name: &[u8]) -> bool {
+    name.starts_with(b".nv.")
+}
+
 /// Whether the symbol is a shared array of no given size: undefined in an
 /// object, defined with size 0 in a relocatable output.
 pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {

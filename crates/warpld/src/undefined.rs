@@ -3,7 +3,7 @@
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, List, Meaning, Merged};
-use crate::object::{is_dynamic_array, is_image, is_internal, is_shared};
+use crate::object::{is_dynamic_array, is_image, is_internal, is_shared, is_system_name};
 use crate::resolve::{Symbol, SymbolId, text};
 use cubin::consts::sto;
 
@@ -49,6 +49,6 @@ fn may_stay(cx: Context<'_, '_>, symbol: &Symbol<'_>) -> bool {
         || is_shared(&input) && is_internal(&input)
         || symbol.name.starts_with(b"__UFT")
         || symbol.name.starts_with(b"__UDT")
-        || symbol.name.starts_with(b".nv.reservedSmem")
+        || is_system_name(symbol.name)
         || (global && cx.config.allow_undefined_globals)
 }

@@ -95,7 +95,7 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
         && !crate::relocate::is_unified_table(symbol.name);
     image
         || allowed
-        || symbol.name.starts_with(b".nv.reservedSmem.")
+        || crate::object::is_system_name(symbol.name)
         || parts.relocated.used[out.0 as usize]
 }
 

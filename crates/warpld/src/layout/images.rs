@@ -52,6 +52,15 @@ impl Slot {
     }
 }
 
+/// What the loader fills besides surfaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filled {
+    /// Textures.
+    pub textures: bool,
+    /// Samplers.
+    pub samplers: bool,
+}
+
 /// Handles of the link.
 #[derive(Debug, Default)]
 pub struct Images {
@@ -59,8 +68,8 @@ pub struct Images {
     pub slots: Vec<Slot>,
     /// Offset of each reference's handle.
     pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
-    /// Parameter banks that hold handles, and whether the loader fills samplers.
-    pub banks: HashMap<SectionId, bool, foldhash::fast::FixedState>,
+    /// Parameter banks that hold handles, and what the loader fills there.
+    pub banks: HashMap<SectionId, Filled, foldhash::fast::FixedState>,
     /// Size of those banks.
     pub bank_size: u64,
 }
@@ -70,8 +79,12 @@ const HANDLE: u64 = 4;
 impl Images {
     /// The handles that the loader fills in a kernel's parameter bank.
     pub fn filled(&self, bank: SectionId) -> impl DoubleEndedIterator<Item = &Slot> {
-        let samplers = self.banks.get(&bank).copied().unwrap_or(false);
-        self.slots.iter().filter(move |slot| samplers || !slot.is_for(SymbolType::CUDA_SAMPLER))
+        let filled = self.banks.get(&bank).copied().unwrap_or_default();
+        self.slots.iter().filter(move |slot| match slot.kind {
+            SymbolType::CUDA_SAMPLER => filled.samplers,
+            SymbolType::CUDA_TEXTURE => filled.textures,
+            _ => true,
+        })
     }
 }
 
@@ -82,12 +95,17 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let Some(mut users) = Users::new(cx, merged) else { return out };
     let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0;
     // Code that uses textures without samplers has these in the textures: nobody
-    // fills samplers then, though they have places.
+    // fills samplers then, though they have places. Quirk: the same goes for
+    // textures where only samplers are used, and surfaces count as both.
     let all = users.of(None);
     let textures = users.of(Some(SymbolType::CUDA_TEXTURE));
     let samplers = users.of(Some(SymbolType::CUDA_SAMPLER));
-    let fills_samplers = |f| samplers.contains(&f) || !textures.contains(&f);
-    let with_bank = |&f: &FunctionId| Some((parameter_bank(f)?, fills_samplers(f)));
+    let surfaces = users.of(Some(SymbolType::CUDA_SURFACE));
+    let filled = |f: &FunctionId| Filled {
+        textures: textures.contains(f) || surfaces.contains(f),
+        samplers: samplers.contains(f) || surfaces.contains(f),
+    };
+    let with_bank = |f: &FunctionId| Some((parameter_bank(*f)?, filled(f)));
     out.banks = all.iter().filter_map(with_bank).collect();
     let largest = users.kernels.iter().filter_map(|&f| parameter_bank(f));
     let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
