@@ -92,8 +92,8 @@ pub struct Object<'a> {
     pub prototypes: Vec<(u32, &'a [u8])>,
     /// REGCOUNT by function symbol.
     pub regcount: HashMap<u32, u32, foldhash::fast::FixedState>,
-    /// Where the last constant of each bank 2 ends.
-    bank2_ends: HashMap<u32, u64, foldhash::fast::FixedState>,
+    /// What is linked of each bank 2 with symbols.
+    bank2: HashMap<u32, &'a [u8], foldhash::fast::FixedState>,
     /// FRAME_SIZE by function symbol.
     pub frame_size: HashMap<u32, u32, foldhash::fast::FixedState>,
     /// Written by `ptxas -ewp`.
@@ -155,33 +155,57 @@ impl<'a> Object<'a> {
             prototypes: Vec::new(),
             regcount: HashMap::default(),
             frame_size: HashMap::default(),
-            bank2_ends: HashMap::default(),
+            bank2: HashMap::default(),
             virtual_sm: 0,
         };
-        object.read_bank2();
+        object.read_bank2(&input.image);
         object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
         Ok(object)
     }
 
-    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
-    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    /// Size of what is linked of a section.
     pub fn linked_size(&self, section: &SectionRef<'a>) -> u64 {
-        let end = self.bank2_ends.get(&section.index.0);
-        end.map_or(section.size, |end| section.size.min(*end))
+        self.bank2.get(&section.index.0).map_or(section.size, |data| data.len() as u64)
     }
 
-    fn read_bank2(&mut self) {
+    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
+    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    pub fn linked_data(&self, section: &SectionRef<'a>) -> &'a [u8] {
+        self.bank2.get(&section.index.0).copied().unwrap_or(section.data)
+    }
+
+    /// Quirk: the symbol of a table that a replacement cleared may still be there and reach
+    /// past the section's end, in relinked files; nvlink reads on in the file then.
+    fn read_bank2(&mut self, file: &'a [u8]) {
         let is_bank2 =
             |c: &SectionClass| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
         if self.halves.is_some() || !self.classes.iter().any(is_bank2) {
             return;
         }
+        let mut ends: HashMap<u32, u64, foldhash::fast::FixedState> = HashMap::default();
         for symbol in self.cubin.symbols().filter(|s| !s.reserved && s.size > 0) {
             if self.classes.get(symbol.shndx as usize).is_some_and(is_bank2) {
-                let end = self.bank2_ends.entry(symbol.shndx).or_default();
+                let end = ends.entry(symbol.shndx).or_default();
                 *end = (*end).max(symbol.value.saturating_add(symbol.size));
             }
+        }
+        // What lies past the ends is bounded, or many small sections could ask for
+        // the whole file each.
+        let mut budget = file.len();
+        for section in self.cubin.sections() {
+            let Some(&end) = ends.get(&section.index.0) else { continue };
+            let end = usize::try_from(end).unwrap_or(usize::MAX);
+            let rest = usize::try_from(section.offset).ok().and_then(|at| file.get(at..));
+            let rest = rest.filter(|_| !section.kind.is_nobits()).unwrap_or_default();
+            let inside = section.data.len();
+            let past = end.min(rest.len()).saturating_sub(inside).min(budget);
+            budget -= past;
+            let data = match past {
+                0 => section.data.get(..end.min(inside)),
+                _ => rest.get(..inside + past),
+            };
+            self.bank2.insert(section.index.0, data.unwrap_or_default());
         }
     }
 

@@ -235,9 +235,9 @@ fn write_section(
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         let start = chunk.offset as usize;
-        let size = input.data.len().min(object.linked_size(input) as usize);
-        if let Some(place) = out.get_mut(start..start + size) {
-            place.copy_from_slice(&input.data[..size]);
+        let data = object.linked_data(input);
+        if let Some(place) = out.get_mut(start..start + data.len()) {
+            place.copy_from_slice(data);
         }
     }
     if let Some(constants) = &parts.layout.constants

@@ -135,8 +135,9 @@ impl Layout {
         let chunks = self.chunks(merged, id);
         let chunk = chunks.get(chunks.partition_point(|c| c.offset <= at).checked_sub(1)?)?;
         let from = chunk.from;
-        let input = cx.objects[from.object.0 as usize].cubin.section(from.section)?;
-        input.data.get(usize::try_from(at - chunk.offset).ok()?).copied()
+        let object = &cx.objects[from.object.0 as usize];
+        let data = object.linked_data(object.cubin.section(from.section)?);
+        data.get(usize::try_from(at - chunk.offset).ok()?).copied()
     }
 
     /// The address of a defined symbol, `None` if it has none in the output.
