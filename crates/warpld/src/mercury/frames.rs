@@ -5,7 +5,9 @@
 //! read, their Mercury entries are all about the one that was kept: their rows are joined
 //! by place, a later one instead of an earlier one; rows at places where no instruction of
 //! the kept copy starts are lost. The first entry gets all rows. The others are left with
-//! nothing but their Mercury range, in units of 1. [weak copies in two and three files]
+//! nothing but their Mercury range, in units of 1. So is the entry of a function that has an
+//! alias before it in the symbol table: the code goes by that name. [weak copies in two and
+//! three files; `alias-relinked`]
 
 use super::copies::Kept;
 use super::rebuilt::{Alive, Input, Map, Rebuilt};
@@ -47,15 +49,19 @@ pub struct Sides<'a> {
 }
 
 /// Joins the entries of one function, given in the order of the output, if some are
-/// of other copies than the kept one.
-pub fn join(out: &mut Joined, entries: &[Sides<'_>], kept: &Kept<'_, '_>) {
-    if entries.iter().all(|e| e.object == kept.from.object.0) {
+/// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
+/// nothing is left of any.
+pub fn join(out: &mut Joined, entries: &[Sides<'_>], kept: &Kept<'_, '_>, is_alias_first: bool) {
+    let is_own = |e: &Sides<'_>| e.object == kept.from.object.0;
+    let is_whole = |e: &Sides<'_>| unit_of(e.machine, e.address) != Some(SPARE_UNIT);
+    let as_it_is = entries.iter().all(is_own) && entries.first().is_none_or(is_whole);
+    if as_it_is && !is_alias_first {
         return;
     }
     let mut rows = Rows::new();
     let mut own = false;
     for entry in entries {
-        if entry.object != kept.from.object.0 {
+        if !is_own(entry) || !is_whole(entry) {
             let found = instructions(entry.mercury, entry.mercury_address, Side::Mercury);
             for (place, row) in found.unwrap_or_default() {
                 if let Some(place) = kept.place(place) {
@@ -67,11 +73,24 @@ pub fn join(out: &mut Joined, entries: &[Sides<'_>], kept: &Kept<'_, '_>) {
             rows.extend(found.into_iter().flatten().map(|(place, row)| (kept.moved(place), row)));
         }
     }
-    let mut all = Some(Entry::Rows { range: kept.size, rows });
+    let mut all = (!is_alias_first).then_some(Entry::Rows { range: kept.size, rows });
     for entry in entries {
         let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
         out.insert((entry.object, entry.address), all.take().unwrap_or_else(spare));
     }
+}
+
+/// What the distances of the entry count whose function's address is at `address`.
+fn unit_of(table: &[u8], address: u64) -> Option<u64> {
+    let mut unit = None;
+    for entry in entries(table) {
+        if entry.is_common {
+            unit = table.get(entry.start..entry.end).and_then(code_unit);
+        } else if entry.address() == address {
+            break;
+        }
+    }
+    unit
 }
 
 /// The rows of the entry whose function's address is at `address`.
@@ -140,12 +159,19 @@ fn write(
     let head = (entry.start + INSTRUCTIONS).min(entry.end);
     let to = out.copy(input, entry.start, head);
     let (range, instructions) = match new {
-        Entry::Rows { range, rows } => (*range, frame_rows::write(rows, unit)),
+        Entry::Rows { range, rows } => {
+            // A relinked entry may have been spare before.
+            let unit = if unit == SPARE_UNIT { MACHINE_UNIT } else { unit };
+            if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
+                out.put(common + at, &[unit as u8]);
+            }
+            (*range, frame_rows::write(rows, unit))
+        }
         Entry::Spare { range } => {
             if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
-                out.put(common + at, &[1]);
+                out.put(common + at, &[SPARE_UNIT as u8]);
             }
-            (*range, frame_rows::write(&Rows::new(), 1))
+            (*range, frame_rows::write(&Rows::new(), SPARE_UNIT))
         }
     };
     out.bytes.extend_from_slice(&instructions);
@@ -154,6 +180,10 @@ fn write(
     out.put(to + RANGE, &range.to_le_bytes());
     to
 }
+
+/// What distances count in machine code, and in entries that are left with nothing.
+const MACHINE_UNIT: u64 = 4;
+const SPARE_UNIT: u64 = 1;
 
 /// Mark of the 64-bit form, before the length.
 const LENGTH: usize = 4;

@@ -12,6 +12,7 @@ use crate::finalizer::{Edited, Moves};
 use crate::merge::{Chunk, Content, SectionId};
 use crate::object::ObjectId;
 use crate::relocate::kind;
+use cubin::SymbolType;
 use hashbrown::HashMap;
 
 pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -105,7 +106,7 @@ pub fn rebuild(
         let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
         let alive = alive(parts, id, numbering, edited)?;
         let joined = match is_frames {
-            true => joined(parts, edited, chunks, &alive),
+            true => joined(parts, numbering, edited, chunks, &alive),
             false => Joined::default(),
         };
         let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
@@ -179,6 +180,7 @@ fn alive<'e>(
 /// The frames of functions of which several copies were read.
 fn joined(
     parts: Parts<'_, '_>,
+    numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
     chunks: &[Chunk],
     alive: &Alive<'_>,
@@ -201,6 +203,7 @@ fn joined(
         let mercury_address = function.mercury;
         Some(Sides { object, address, machine, mercury_address, mercury })
     };
+    let names = first_names(parts, numbering);
     let mut out = Joined::default();
     for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
         let Some(&(&(object, _), function)) = entries.first() else { continue };
@@ -209,7 +212,24 @@ fn joined(
             continue;
         };
         let entries: Vec<Sides<'_>> = entries.iter().filter_map(sides).collect();
-        frames::join(&mut out, &entries, &kept);
+        let first = names.get(&(kept.from.object.0, kept.from.section));
+        let is_alias_first = first.is_some_and(|&first| first < function.symbol);
+        frames::join(&mut out, &entries, &kept, is_alias_first);
+    }
+    out
+}
+
+/// The first symbol of the output for each input's code.
+fn first_names(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), u32> {
+    let mut out: Map<(u32, u32), u32> = Map::default();
+    for (known, symbol) in parts.cx.resolution.symbols.iter().zip(&parts.merged.symbol_of) {
+        let (Some(symbol), Some(at)) = (symbol, known.definition) else { continue };
+        let Some(input) = parts.cx.input_symbol(at) else { continue };
+        if input.kind() == SymbolType::FUNC {
+            let number = numbering.index[symbol.0 as usize];
+            let first = out.entry((at.object.0, input.shndx)).or_insert(number);
+            *first = number.min(*first);
+        }
     }
     out
 }

@@ -5,8 +5,10 @@
 //! and last offset in the code.
 
 use super::Both;
+use super::copies::Kept;
 use super::edited::{moves_of_symbol, target};
 use crate::finalizer::Moves;
+use crate::merge::InputSection;
 use crate::object::ObjectId;
 use crate::resolve::{Sighting, SymbolId};
 use std::collections::HashSet;
@@ -27,40 +29,52 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         Self { both, seen: HashSet::new() }
     }
 
-    /// Zeroes the ranges of functions that the output does not have, of copies
-    /// with other code than the one it has, and of all copies after the first
-    /// (seen with templates in two files). The rest follow the code.
-    pub fn follow(&mut self, object: ObjectId, table: &mut [u8]) {
+    /// Zeroes the ranges of functions that the output does not have, and of all copies
+    /// after the first (seen with templates in two files). The rest follow the code: those
+    /// of a copy with other code than the output's are translated with the map of that,
+    /// and are 0 where none of its instructions starts. Quirk: nvlink reads on behind the
+    /// map's end, and what comes of it is different every time; warpld writes 0.
+    pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
+        let object = &self.both.parts.cx.objects[from.object.0 as usize];
+        let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let mut at = 0;
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
-            let place = self.place(object, &name);
+            let place = self.place(from.object, &name);
             let Some(count) = number(table, after) else { return };
             at = after + WORD;
+            let mut others = match &place {
+                Place::Other(_) => ranges(mercury, &name),
+                _ => Vec::new(),
+            };
             for _ in 0..count {
                 let Some((_, after)) = text(table, at + WORD) else { return };
+                let Some(head) = table.get(at..after + WORD).map(<[u8]>::to_vec) else { return };
                 let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
-                match place {
+                match &place {
                     Place::Gone => range.fill(0),
                     Place::Kept(Some(moves)) => {
                         range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
                     }
                     Place::Kept(None) => {}
+                    Place::Other(kept) => translate(range, &head, &mut others, kept),
                 }
                 at = after + 3 * WORD;
             }
         }
     }
 
-    fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'b> {
+    fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
         let (both, cx) = (self.both, self.both.parts.cx);
         let mut symbols = cx.objects[object.0 as usize].cubin.symbols();
         let symbol = symbols.find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
         let Some(symbol) = symbol.map(|s| s.index.0) else { return Place::Kept(None) };
         let Some(id) = cx.resolution.id(object, symbol) else { return Place::Kept(None) };
         let (at, kept) = (Sighting { object, symbol }, cx.resolution.get(id).definition);
-        let other = kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at));
-        if !cx.keeps(id) || other || !self.seen.insert(id) {
+        if !cx.keeps(id) || !self.seen.insert(id) {
             return Place::Gone;
+        }
+        if kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at)) {
+            return Kept::new(both.parts, &both.edited, id).map_or(Place::Gone, Place::Other);
         }
         let moves = kept
             .and_then(|kept| moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol));
@@ -69,10 +83,48 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
 }
 
 /// What became of the code that a table is about.
-#[derive(Clone, Copy)]
-enum Place<'b> {
+enum Place<'a, 'b> {
     Gone,
     Kept(Option<&'b Moves>),
+    Other(Kept<'a, 'b>),
+}
+
+/// A range of Mercury code: what comes before it in its record, start and end.
+type Range = (Vec<u8>, u32, u32);
+
+/// The ranges of a function in a Mercury table, by rising place.
+fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
+    let (mut at, mut out) = (0, Vec::new());
+    while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
+        let Some(count) = number(table, after) else { break };
+        at = after + WORD;
+        for _ in 0..count {
+            let Some((_, after)) = text(table, at + WORD) else { return out };
+            let end = after + WORD;
+            let (Some(head), Some(start), Some(stop)) =
+                (table.get(at..end), number(table, end), number(table, end + WORD))
+            else {
+                return out;
+            };
+            if name == function {
+                out.push((head.to_vec(), start, stop));
+            }
+            at = end + 2 * WORD;
+        }
+    }
+    out.sort_by_key(|(_, start, end)| (*start, *end));
+    out
+}
+
+/// Writes where the Mercury range of a record is in the kept code. Both sides have the
+/// ranges of one variable in one register in the same order.
+fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept<'_, '_>) {
+    let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
+    let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));
+    for (word, place) in range.chunks_exact_mut(WORD).zip([start, end]) {
+        let new = kept.place(place.into()).unwrap_or(0) as u32;
+        word.copy_from_slice(&new.to_le_bytes());
+    }
 }
 
 /// The machine code of a definition.
