@@ -169,6 +169,8 @@ pub mod sto {
     pub const VISIBILITY: u8 = 0x03;
     pub const INTERNAL: u8 = 0x01;
     pub const MANAGED: u8 = 0x04;
+    /// Of functions.
+    pub const UNIFIED: u8 = 0x04;
     pub const OBSCURE: u8 = 0x08;
     pub const ENTRY: u8 = 0x10;
     pub const SPACE: u8 = 0xe0;

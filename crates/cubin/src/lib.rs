@@ -22,6 +22,7 @@ pub mod relaction;
 pub mod reloc;
 pub mod sink;
 pub mod tables;
+pub mod unified;
 pub mod validate;
 pub mod words;
 pub mod write;

@@ -86,6 +86,7 @@ pub const CODES: &[Code] = &[
     code("no-inputs", "There is nothing to link.", ""),
     code("no-libnvvm", "Link-time optimisation was asked for and libnvvm is not there.", ""),
     code("no-output-name", "No output was named.", ""),
+    code("no-uidx", "There are unified functions or variables and no index of them.", ""),
     code("not-64-bit", "A device image is not a 64-bit one.", ""),
     code("not-lto", "-dlto was given; an input has no LTO-IR, its machine code is linked.", ""),
     code(

@@ -37,6 +37,7 @@ pub mod select;
 pub mod serialize;
 pub mod shim;
 pub mod undefined;
+pub mod unified;
 pub mod verify;
 
 pub use config::{Config, HostInfo, Identity};

@@ -12,7 +12,7 @@ use crate::report::{self, LinkReport};
 use crate::serialize::Destination;
 use crate::{
     checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, resolve,
-    serialize, undefined,
+    serialize, undefined, unified,
 };
 use rayon::prelude::*;
 
@@ -75,8 +75,13 @@ pub fn link_to(
     // Who calls whom.
     let graph = CallGraph::build(&objects, &resolution);
 
+    // Which functions and variables are unified.
+    let unified = unified::collect(&objects, &resolution, config, flavour)
+        .map_err(|error| fail(diags, error))?;
+
     // Which functions stay.
-    let reach = reach::reach(&graph, &resolution, inputs.host_references.as_ref(), config);
+    let reach =
+        reach::reach(&graph, &resolution, &unified, inputs.host_references.as_ref(), config);
     // Who uses shared memory and image references.
     let mentions = mentions::collect(&objects, &resolution, &graph, &reach);
     let cx = Context {
@@ -85,6 +90,7 @@ pub fn link_to(
         graph: &graph,
         reach: &reach,
         mentions: &mentions,
+        unified: &unified,
         config,
         flavour,
     };

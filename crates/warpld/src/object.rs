@@ -3,6 +3,7 @@
 
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
+use crate::unified::is_entries;
 use cubin::consts::{shf, sto};
 use cubin::half::{self, Halves};
 use cubin::raw::Pair;
@@ -100,6 +101,8 @@ pub struct Object<'a> {
     pub whole_program: bool,
     /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
     pub virtual_sm: u16,
+    /// Whether it has unified functions or variables.
+    pub unified: bool,
 }
 
 /// EIATTR codes that this module reads.
@@ -157,7 +160,9 @@ impl<'a> Object<'a> {
             frame_size: HashMap::default(),
             bank2: HashMap::default(),
             virtual_sm: 0,
+            unified: false,
         };
+        object.unified = object.cubin.sections().iter().any(|s| is_entries(s.kind));
         object.read_bank2(&input.image);
         object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
@@ -439,7 +444,7 @@ fn classify_alone(
         SectionType::CUDA_SHARED if section.flags & shf::INFO_LINK == 0 => {
             SectionClass::CommonShared
         }
-        SectionType::PROGBITS if section.flags & shf::EXECINSTR != 0 => {
+        SectionType::PROGBITS | SectionType::CUDA_UFT if section.flags & shf::EXECINSTR != 0 => {
             SectionClass::Text(text_owner(cubin, section)?)
         }
         _ => SectionClass::Data,

@@ -8,6 +8,7 @@ use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::{Config, HostInfo};
 use crate::input::HostReferences;
 use crate::resolve::{Resolution, SymbolId};
+use crate::unified::Unified;
 use cubin::Binding;
 use hashbrown::HashSet;
 
@@ -68,6 +69,7 @@ impl Reach {
 pub fn reach(
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
+    unified: &Unified,
     host: Option<&HostReferences>,
     config: &Config,
 ) -> Reach {
@@ -99,7 +101,10 @@ pub fn reach(
     // A kernel nobody asked for whose address is taken is a root like others,
     // unless exactly one kernel was asked for (quirk: nvlink then takes a short
     // cut for that one).
+    let stubs = unified.stub_ids().filter_map(|id| graph.function(id));
     if work.len() != 1 {
+        // So are the stubs of unified functions.
+        work.extend(stubs.map(|stub| stub.0));
         for f in (0..count).filter(|&f| graph.address_taken[f].is_some()) {
             if std::mem::replace(&mut pruned[f], false) {
                 live[f] = true;
@@ -118,6 +123,9 @@ pub fn reach(
         }
     }
     live.truncate(graph.len());
+    for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
+        live[stub.0 as usize] = true;
+    }
     for (f, proto) in graph.address_taken.iter().enumerate() {
         live[f] |= proto.is_some();
     }

@@ -307,11 +307,12 @@ impl<'a> Relocator<'a, '_> {
         base: u64,
         offset: u64,
     ) -> Option<u64> {
-        match &self.layout.constants {
-            Some(constants) if self.merged.constant3 == Some(target) => {
-                constants.moved(InputSection { object: place.object, section }, offset)
+        let unmoved = base.saturating_add(offset);
+        match self.layout.pieces.get(&target) {
+            Some(pieces) => {
+                pieces.moved(InputSection { object: place.object, section }, offset, unmoved)
             }
-            _ => Some(base.saturating_add(offset)),
+            None => Some(unmoved),
         }
     }
 
@@ -434,7 +435,7 @@ impl<'a> Relocator<'a, '_> {
         id: SymbolId,
         reloc: &Reloc,
     ) -> Result<Action, Diagnostic> {
-        if is_unified_table(symbol.name) {
+        if is_unified_table(symbol.name) && self.cx.config.uidx.is_none() {
             return Ok(Action::Drop);
         }
         let mut out = self.merged.symbol_of[id.0 as usize];
@@ -562,9 +563,10 @@ impl<'a> Relocator<'a, '_> {
     }
 }
 
-/// Unified-table types become their plain counterparts in an executable.
+/// Unified-table types become their plain counterparts in an executable without an
+/// index of unified symbols.
 pub fn final_kind(config: &Config, number: u32) -> u32 {
-    if config.relocatable {
+    if config.relocatable || config.uidx.is_some() {
         return number;
     }
     match number {

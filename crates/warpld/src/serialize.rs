@@ -240,12 +240,10 @@ fn write_section(
             place.copy_from_slice(data);
         }
     }
-    if let Some(constants) = &parts.layout.constants
-        && parts.merged.constant3 == Some(section.id)
-    {
-        for (constant, bytes) in constants.bytes(parts.cx) {
-            let start = constant.offset as usize;
-            if let Some(place) = out.get_mut(start..start + bytes.len()) {
+    if let Some(pieces) = parts.layout.pieces.get(&section.id) {
+        for (piece, bytes) in pieces.bytes(parts.cx) {
+            let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
+            if let Some(place) = out.get_mut(start..start.saturating_add(bytes.len())) {
                 place.copy_from_slice(bytes);
             }
         }

@@ -133,6 +133,7 @@ fn case(program: &Program, sm: Sm, made: &BTreeMap<Unit, PathBuf>) -> Result<Cas
         sm,
         modules: Vec::new(),
         files,
+        contents: Vec::new(),
         links: links(program, sm, &inputs),
         features: BTreeMap::new(),
         conflict: None,

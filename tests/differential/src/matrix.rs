@@ -80,6 +80,7 @@ fn case(objects: Sm) -> Case {
         sm: objects,
         modules,
         files: Vec::new(),
+        contents: Vec::new(),
         links,
         features: BTreeMap::new(),
         conflict: None,

@@ -13,6 +13,9 @@
 //! …
 //! ```
 //!
+//! A part `--- index.uidx hex` is a file of these bytes, which links may name in an
+//! option; `#` begins a comment.
+//!
 //! `=255` is the exit status nvlink must have, 0 if it is not given. The three
 //! header lines of PTX are added.
 
@@ -62,6 +65,10 @@ fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>
             _ => return Err(format!("unknown line: {line}")),
         }
     }
+    let (contents, parts): (Vec<_>, Vec<_>) =
+        parts.into_iter().partition(|(head, _)| head.split_whitespace().nth(1) == Some("hex"));
+    let contents: Vec<(String, Vec<u8>)> =
+        contents.into_iter().map(|(head, text)| hex(head, text)).collect::<Result<_, _>>()?;
     let own = targets;
     // nvlink schedules code of the older compiler anew for later targets.
     let older = parts.iter().any(|(head, _)| head.split_whitespace().any(|w| w == "cuda12"));
@@ -77,6 +84,7 @@ fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>
                     .map(|part| module(part.0, part.1, sm))
                     .collect::<Result<_, String>>()?,
                 files: Vec::new(),
+                contents: contents.clone(),
                 links: lines
                     .iter()
                     .map(|&(label, status, args)| {
@@ -109,6 +117,21 @@ fn link(label: &str, status: Option<i32>, words: &str, sm: Sm) -> Link {
         output: format!("{label}.cubin"),
         expected: status,
     }
+}
+
+/// The name of a file of bytes, and these.
+fn hex(head: &str, text: &str) -> Result<(String, Vec<u8>), String> {
+    let name = head.split_whitespace().next().unwrap_or_default();
+    let code = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let digits: Vec<u32> = code
+        .flat_map(|line| line.chars().filter(|c| !c.is_whitespace()))
+        .map(|c| c.to_digit(16).ok_or(format!("{name}: no hex digit: {c}")))
+        .collect::<Result<_, _>>()?;
+    let bytes = digits.chunks(2).map(|pair| match pair {
+        [high, low] => Ok((high << 4 | low) as u8),
+        _ => Err(format!("{name}: half a byte")),
+    });
+    Ok((name.to_owned(), bytes.collect::<Result<_, String>>()?))
 }
 
 fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {

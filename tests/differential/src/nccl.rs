@@ -31,6 +31,7 @@ pub fn cases(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<Vec<Case>, Str
             sm,
             modules: Vec::new(),
             files: files.clone(),
+            contents: Vec::new(),
             links: vec![
                 link("plain", &inputs, &[]),
                 link("ignore-host-info", &inputs, &["--ignore-host-info"]),

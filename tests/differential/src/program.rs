@@ -196,6 +196,8 @@ pub struct Case {
     pub modules: Vec<Module>,
     /// Inputs that exist already: name in the case's folder, and path.
     pub files: Vec<(String, PathBuf)>,
+    /// Other files that links name: name in the case's folder, and bytes.
+    pub contents: Vec<(String, Vec<u8>)>,
     /// Links in order; a later one may use the output of an earlier one.
     pub links: Vec<Link>,
     /// How often each feature occurs.

@@ -94,6 +94,9 @@ impl Tools {
                 .or_else(|_| fs::copy(path, folder.join(name)).map(drop))
                 .map_err(io)?;
         }
+        for (name, bytes) in &case.contents {
+            fs::write(folder.join(name), bytes).map_err(io)?;
+        }
         for module in &case.modules {
             let image = self.compile(module, folder)?;
             let file = folder.join(module.file());

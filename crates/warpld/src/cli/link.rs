@@ -126,7 +126,8 @@ fn link_images(
     diagnostics: &mut Diagnostics,
 ) -> Result<(Option<Draft>, LinkReport), Stop> {
     let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
-    let config = Config { nv_host, ..settings.config.clone() };
+    let uidx = settings.uidx.as_deref().map(read_file).transpose()?;
+    let config = Config { nv_host, uidx, ..settings.config.clone() };
     let mut draft = Draft::new(settings.output.as_deref());
     let inputs = translate::inputs(settings, &selected.inputs, diagnostics)?;
     let linked = crate::link_to(&inputs, &config, diagnostics, &mut draft)
@@ -166,10 +167,6 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
             return Err(Diagnostic::fatal("no-libnvvm", "elfLink linker library load error")
                 .note(format_args!("'{}' does not exist", library.display())));
         }
-    }
-    if let Some(path) = &settings.uidx {
-        read_file(path)?;
-        return Err(Diagnostic::fatal("bad-uidx", "Internal error: not uidx input"));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 mod records;
 pub(crate) mod symbols;
 pub(crate) mod tables;
+mod unified;
 
 use crate::layout::Layout;
 use crate::merge::{Content, Context, Merged, SectionId, Synthetic, align_up};
@@ -99,7 +100,7 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
                 !empty || !is_kernel_shared && section.bank != Some(2)
             } else if section.bank == Some(2) && extent(parts, id).0 == 0 {
                 false
-            } else if parts.merged.constant3 == Some(id) && parts.layout.constants.is_some() {
+            } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
                 extent(parts, id).0 > 0
             } else if is_kernel_shared {
                 parts.layout.shared.kernels.contains_key(&id)

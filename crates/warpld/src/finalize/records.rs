@@ -97,6 +97,9 @@ impl Writer<'_, '_> {
         let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
         let Some(id) = cx.resolution.id(from.object, symbol) else { return };
         let at = Sighting { object: from.object, symbol };
+        if !cx.config.relocatable && cx.unified.is_stub(id) {
+            return;
+        }
         if !cx.keeps(id) || cx.resolution.role(id, at, true) != Role::Selected {
             return;
         }
@@ -157,10 +160,13 @@ impl Writer<'_, '_> {
 
     fn minimum_stacks(&self, out: &mut Vec<u8>) {
         let properties = self.parts.properties;
-        let mut entries: Vec<(u32, u32)> = properties
-            .entries
-            .iter()
-            .map(|&f| (self.number(self.parts.cx.graph.symbol(f)), properties.min_stack(f)))
+        let cx = self.parts.cx;
+        // Unless there is just one kernel, stubs of unified functions count as such.
+        let stubs = cx.unified.stub_ids().filter_map(|id| cx.graph.function(id));
+        let stubs = stubs.filter(|_| properties.entries.len() != 1);
+        let mut entries: Vec<(u32, u32)> = (properties.entries.iter().copied())
+            .chain(stubs)
+            .map(|f| (self.number(cx.graph.symbol(f)), properties.min_stack(f)))
             .collect();
         entries.sort_unstable();
         for (number, stack) in entries {

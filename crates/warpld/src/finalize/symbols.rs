@@ -89,6 +89,9 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
     }
     // Undefined data nobody refers to any more.
     let image = first.is_some_and(|s| crate::object::is_image(&s));
+    if crate::relocate::is_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
+        return true;
+    }
     let global = first.is_some_and(|s| s.other & sto::SPACE == sto::GLOBAL);
     let allowed = parts.cx.config.allow_undefined_globals
         && global
@@ -144,6 +147,11 @@ pub(crate) fn symbol_fields(
             kind = SymbolType::OBJECT;
         }
         other &= !sto::SPACE;
+    }
+    if symbol.function {
+        // Quirk: whether a function is unified is known from where it is first seen.
+        let first = cx.input_symbol(symbol.first).map_or(0, |s| s.other);
+        other = other & !sto::UNIFIED | first & sto::UNIFIED;
     }
     let mut section = section;
     if is_shared(&input) {

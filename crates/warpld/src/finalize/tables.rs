@@ -1,13 +1,14 @@
 //! The bytes of the tables the linker writes: strings, symbols, notes, compat,
 //! call graph, relocations; and what their headers link to.
 
-use super::{Numbering, Parts, records, symbols};
+use super::{Numbering, Parts, records, symbols, unified};
 use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
 use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
+use crate::unified::is_entries;
 use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
@@ -79,6 +80,9 @@ fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut
     let section = parts.merged.section(id);
     let rela = section.kind == SectionType::RELA;
     match &section.content {
+        Content::Chunks(chunks) if is_entries(section.kind) => {
+            unified::entries(parts, numbering, chunks, out);
+        }
         Content::Chunks(_) => return false,
         Content::Attributes(sources) => records::build(parts, numbering, id, sources, out),
         Content::Relocs(..) => relocations(&parts.relocated.of(id).kept, rela, numbering, out),
@@ -107,6 +111,7 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
         Synthetic::CallGraph => callgraph(parts, numbering),
         Synthetic::Prototype => prototypes(parts, numbering),
         Synthetic::RelAction => relaction::linker_section(),
+        Synthetic::UnifiedIndex => unified::index(parts),
         Synthetic::HostFile => parts.cx.config.nv_host.clone().unwrap_or_default(),
     }
 }
@@ -403,6 +408,11 @@ pub fn link_and_info(
         }
         Content::ResolvedRelocs(targets) => {
             (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
+        }
+        // The list that an executable has early names no symbol table.
+        Content::Chunks(_) if is_entries(section.kind) => {
+            let early = section.kind == SectionType::CUDA_UFT_ENTRY;
+            (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
         Content::Chunks(chunks) => {
             let text = text_index(parts, id, index_of);

@@ -3,14 +3,14 @@
 
 mod constants;
 mod images;
-mod overflow;
+mod pieces;
 mod relocatable;
 mod shared;
 mod sort;
 
 pub use constants::Bank2;
 pub use images::{Form, Images, image_users};
-pub use overflow::Constants;
+pub use pieces::Pieces;
 pub use relocatable::Instances;
 pub use shared::{
     SharedLayout, has_groups, is_declared_array, is_dynamic, is_orphan, shared_users,
@@ -38,8 +38,8 @@ pub struct Layout {
     pub chunks: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
     /// Sections whose size and alignment layout decided.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
-    /// Constants that were laid out one by one.
-    pub constants: Option<Constants>,
+    /// Sections that were laid out symbol by symbol.
+    pub pieces: HashMap<SectionId, Pieces, foldhash::fast::FixedState>,
     /// Offsets of common symbols in `.nv.global`.
     pub commons: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
     /// Texture, sampler and surface handles.
@@ -66,7 +66,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         bank2: Bank2::default(),
         chunks: HashMap::default(),
         extents: HashMap::default(),
-        constants: None,
+        pieces: HashMap::default(),
         commons: HashMap::default(),
         images: Images::default(),
         instances: Instances::default(),
@@ -84,6 +84,9 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         out.bank2 = constants::layout_bank2(cx, merged);
         apply_bank2(merged, &mut out);
         compact_constants(cx, merged, &mut out);
+        for (section, pieces) in pieces::unified(cx, merged) {
+            out.add_pieces(section, pieces);
+        }
         check_shared(cx, merged, &out, diags);
     }
     check_constants(merged, &out, diags);
@@ -91,6 +94,12 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
 }
 
 impl Layout {
+    fn add_pieces(&mut self, section: SectionId, pieces: Pieces) {
+        self.extents.insert(section, pieces.extent);
+        self.chunks.insert(section, Vec::new());
+        self.pieces.insert(section, pieces);
+    }
+
     /// Size and alignment of a section made of chunks.
     pub fn extent(&self, merged: &Merged, id: SectionId) -> (u64, u64) {
         let section = merged.section(id);
@@ -129,8 +138,8 @@ impl Layout {
     }
 
     fn byte(&self, cx: Context<'_, '_>, merged: &Merged, id: SectionId, at: u64) -> Option<u8> {
-        if let Some(constants) = self.constants.as_ref().filter(|_| merged.constant3 == Some(id)) {
-            return constants.byte(cx, at);
+        if let Some(pieces) = self.pieces.get(&id) {
+            return pieces.byte(cx, at);
         }
         let chunks = self.chunks(merged, id);
         let chunk = chunks.get(chunks.partition_point(|c| c.offset <= at).checked_sub(1)?)?;
@@ -155,11 +164,9 @@ impl Layout {
             return Some(Address { section, value });
         }
         let address = self.input_address(merged, at.object, symbol.shndx, symbol.value)?;
-        match &self.constants {
-            Some(constants) if merged.constant3 == Some(address.section) => {
-                Some(Address { value: constants.offset(id)?, ..address })
-            }
-            _ => Some(address),
+        match self.pieces.get(&address.section) {
+            Some(pieces) => Some(Address { value: pieces.offset(id)?, ..address }),
+            None => Some(address),
         }
     }
 
@@ -212,10 +219,7 @@ fn compact_constants(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     }
     let Some(section) = merged.constant3 else { return };
     if let Some(used) = &merged.used_constants {
-        let constants = overflow::layout(cx, used);
-        out.extents.insert(section, constants.extent());
-        out.chunks.insert(section, Vec::new());
-        out.constants = Some(constants);
+        out.add_pieces(section, pieces::constants(cx, used));
         return;
     }
     let bank = constants::compact_bank3(cx, merged, section);

@@ -1,5 +1,6 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
+use super::tables::ENTRY_SIZE;
 use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
 use crate::layout::is_declared_array;
 use crate::object::{
@@ -7,6 +8,7 @@ use crate::object::{
 };
 use crate::reach::Pruning;
 use crate::resolve::{Role, Sighting, SymbolId};
+use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
 use smallvec::SmallVec;
@@ -85,7 +87,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         class: SectionClass,
         by_symbol: bool,
     ) {
-        if self.out.placements[object.0 as usize][input.index.0 as usize].is_some() {
+        let placed = self.out.placements[object.0 as usize][input.index.0 as usize].is_some();
+        if placed || self.is_index(input) {
             return;
         }
         match class {
@@ -116,7 +119,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             kind: self.cx.output_kind(input.kind),
             flags: input.flags,
             align: 0,
-            entsize: 0,
+            entsize: if is_entries(input.kind) { ENTRY_SIZE } else { 0 },
             content: Content::Chunks(SmallVec::new()),
             has_symbol: true,
             function: None,

@@ -135,6 +135,15 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let Some(input) = object.cubin.section(code.shndx) else { return };
+        if input.kind == SectionType::CUDA_UFT {
+            let table = self.stub_section(id, input);
+            self.place(table, at.object, input);
+            self.out.function_sections[function.0 as usize].text = Some(table);
+            if !cx.config.relocatable {
+                self.stub_info(id, function);
+            }
+            return;
+        }
         let text = self.create(NewSection {
             name: [b".text.", symbol.name],
             kind: SectionType::PROGBITS,
@@ -197,6 +206,18 @@ impl<'a, 'o> Merger<'a, 'o> {
         if let Some(known) = self.out.function_sections[function.0 as usize].info {
             return known;
         }
+        if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
+            return self.stub_info(id, function);
+        }
+        self.new_info(id, function, name)
+    }
+
+    pub(super) fn new_info(
+        &mut self,
+        id: SymbolId,
+        function: FunctionId,
+        name: &[u8],
+    ) -> SectionId {
         let info = self.create(NewSection {
             name: [b".nv.info.", name],
             kind: SectionType::CUDA_INFO,

@@ -12,6 +12,7 @@ mod functions;
 mod model;
 mod relocs;
 mod strings;
+mod tables;
 
 pub use model::*;
 pub use strings::StringRun;
@@ -23,6 +24,7 @@ use crate::mentions::Mentions;
 use crate::object::{Object, ObjectId, SectionClass};
 use crate::reach::Reach;
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
+use crate::unified::Unified;
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolRef};
 use hashbrown::{HashMap, HashSet};
@@ -44,6 +46,8 @@ pub struct Context<'a, 'o> {
     pub reach: &'o Reach,
     /// Uses of shared memory and images.
     pub mentions: &'o Mentions,
+    /// Unified functions and variables.
+    pub unified: &'o Unified,
     /// Settings.
     pub config: &'o Config,
     /// Dialect of the target.
@@ -106,6 +110,9 @@ struct Merger<'a, 'o> {
     /// The same for instances of them in relinked files; with `-g`, where they have a
     /// place, if there is a reserve or kernels share objects.
     shows_instances: bool,
+    /// The table of unified functions and its attributes.
+    function_table: Option<SectionId>,
+    function_table_info: Option<SectionId>,
 }
 
 /// How a new section is described.
@@ -174,6 +181,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             bank2_fates: bank2::fates(cx),
             shows_unplaced,
             shows_instances: shows_unplaced || placed && (grouped || reserve),
+            function_table: None,
+            function_table_info: None,
         }
     }
 
@@ -250,6 +259,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             has_symbol: true,
             ..NewSection::synthetic(b".note.nv.cuinfo", T::NOTE, 4, Synthetic::VersionNote)
         });
+        self.function_entries();
         let info = self.create(NewSection {
             content: Content::Attributes(SmallVec::new()),
             ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
@@ -262,6 +272,11 @@ impl<'a, 'o> Merger<'a, 'o> {
                 4,
                 Synthetic::Compat,
             ));
+        }
+        if self.cx.config.uidx.is_some() {
+            let index =
+                NewSection::synthetic(b".nv.uidx", T::CUDA_UFT_INDEX, 1, Synthetic::UnifiedIndex);
+            self.create(NewSection { has_symbol: true, ..index });
         }
         // One number is never seen.
         self.out.creation_index += 1;

@@ -69,6 +69,7 @@ pub enum Synthetic {
     Prototype,
     RelAction,
     HostFile,
+    UnifiedIndex,
 }
 
 /// An output section.

@@ -174,7 +174,8 @@ options! {
         .help("Write a script for the host linker: 'lcs-aug' adds to its built-in one, 'lcs-abs' stands in for it. Nothing is linked.");
     UidxFile: Row::new("uidx-file", "uidx", Output)
         .takes(Kind::Text, "FILE")
-        .help("An index of unified functions.");
+        .note(Note::Always)
+        .help("An index of unified functions and variables.");
     Help: Row::new("help", "h", General)
         .help("Print this text.");
     Version: Row::new("version", "V", General)

@@ -175,7 +175,7 @@ impl Propagation<'_, '_> {
     }
 
     /// Where some functions have a SPARSE_MMA_MASK and some do not, those
-    /// without get 0x8000.
+    /// without get 0x8000 (stubs of unified functions nothing, but in a record).
     fn missing_sparse_masks(&mut self) {
         let order = &self.reader.merged.function_order;
         let state = |f: &&FunctionId| self.own(**f).codes[sparse_slot()].map(|c| c.1);
@@ -188,10 +188,11 @@ impl Propagation<'_, '_> {
         for function in lacking {
             // An alias counts for the function it stands for.
             let function = self.reader.section_owner(function);
+            let value = self.reader.missing_sparse_mask(function);
             if let Some((mask, _)) = &mut self.own[function.0 as usize].codes[sparse_slot()] {
-                *mask |= 0x8000;
+                *mask |= value;
             }
-            let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value: 0x8000 };
+            let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value };
             self.change(function).tail.push(record);
         }
     }

@@ -162,9 +162,15 @@ impl<'o> Reader<'_, 'o> {
         let defined = self.cx.resolution.get(self.cx.graph.symbol(function)).definition.is_some();
         let sparse = &mut out.codes[sparse_slot()];
         if defined && sparse.is_none() && self.cx.flavour.missing_sparse_mask_counts() {
-            *sparse = Some((0x8000, Key::MISSING));
+            *sparse = Some((self.missing_sparse_mask(function), Key::MISSING));
         }
         out
+    }
+
+    /// What a function counts for that says nothing about sparse instructions.
+    pub fn missing_sparse_mask(&self, function: FunctionId) -> u16 {
+        let stub = self.cx.unified.is_stub(self.cx.graph.symbol(function));
+        if stub { 0 } else { 0x8000 }
     }
 
     /// Barriers that an old object has in its text section's flags.

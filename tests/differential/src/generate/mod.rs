@@ -63,6 +63,7 @@ pub fn program(seed: u64, sm: Sm, links: usize) -> Case {
         sm,
         modules,
         files: Vec::new(),
+        contents: Vec::new(),
         links,
         features: mix.counts,
         conflict,

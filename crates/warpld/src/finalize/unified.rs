@@ -1,0 +1,60 @@
+//! The lists of unified functions and variables, and their index.
+
+use super::{Numbering, Parts};
+use crate::merge::Chunk;
+use crate::resolve::SymbolId;
+use cubin::SectionType;
+use cubin::unified::{self, Entry};
+use zerocopy::IntoBytes;
+
+/// Appends the records of all inputs, with the output's symbols and offsets.
+pub fn entries(parts: Parts<'_, '_>, numbering: &Numbering, list: &[Chunk], out: &mut Vec<u8>) {
+    for chunk in list {
+        let object = &parts.cx.objects[chunk.from.object.0 as usize];
+        let Some(section) = object.cubin.section(chunk.from.section) else { continue };
+        for entry in unified::entries(section.data) {
+            let symbol = entry.symbol.get();
+            let id = parts.cx.resolution.id(chunk.from.object, symbol);
+            let stub = parts.cx.unified.stubs.get(&(chunk.from.object, symbol));
+            // In a relocatable file each stub has a section of its own.
+            let placed = match section.kind {
+                SectionType::CUDA_UFT_ENTRY if parts.cx.config.relocatable => None,
+                SectionType::CUDA_UFT_ENTRY => stub.map(|stub| stub.id),
+                _ => id,
+            };
+            let entry = Entry {
+                symbol: number(parts, numbering, id).into(),
+                flags: (entry.flags.get() | flags(parts, placed)).into(),
+                offset: placed.map_or(entry.offset.get(), |id| value(parts, id)).into(),
+                ..*entry
+            };
+            out.extend_from_slice(entry.as_bytes());
+        }
+    }
+}
+
+fn flags(parts: Parts<'_, '_>, placed: Option<SymbolId>) -> u32 {
+    let known = placed.is_none_or(|id| parts.cx.unified.offset_of.contains_key(&id));
+    Entry::LINKED | if known || parts.cx.config.relocatable { 0 } else { Entry::ABSENT }
+}
+
+fn value(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
+    parts.layout.address(parts.cx, parts.merged, id).map_or(0, |address| address.value)
+}
+
+fn number(parts: Parts<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) -> u32 {
+    let symbol = id.and_then(|id| parts.merged.symbol_of[id.0 as usize]);
+    symbol.map_or(0, |symbol| numbering.index[symbol.0 as usize])
+}
+
+/// The index file, and behind it what inputs that were linked with one have.
+pub fn index(parts: Parts<'_, '_>) -> Vec<u8> {
+    let mut out = parts.cx.config.uidx.clone().unwrap_or_default();
+    for object in parts.cx.objects {
+        let sections = object.cubin.sections().iter();
+        for section in sections.filter(|s| s.kind == SectionType::CUDA_UFT_INDEX) {
+            out.extend_from_slice(section.data);
+        }
+    }
+    out
+}

@@ -1,0 +1,141 @@
+//! Sections that are laid out symbol by symbol: bank 3 where it would overflow, and
+//! the tables of unified functions and variables.
+
+use super::sort::{Ties, alternating_merge_sort};
+use crate::merge::{Context, InputSection, Merged, SectionId, align_up};
+use crate::resolve::SymbolId;
+use cubin::SectionType;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// The symbols of a section with their places.
+#[derive(Debug)]
+pub struct Pieces {
+    placed: Vec<Piece>,
+    by_symbol: Map<SymbolId, usize>,
+    by_input: Map<(u32, u32), Vec<usize>>,
+    /// Size and alignment of the section.
+    pub extent: (u64, u64),
+    /// Quirk: relocations of unified variables stay where they were.
+    moves_relocations: bool,
+}
+
+/// A symbol and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    id: SymbolId,
+    /// Where it was.
+    pub from: InputSection,
+    start: u64,
+    size: u64,
+    /// Where it is now.
+    pub offset: u64,
+}
+
+/// Bank 3 is aligned to this, whatever its constants ask for.
+const ALIGN: u64 = 8;
+
+/// Places constants by falling alignment and rising size. Quirk: alignments are
+/// not those declared but the size up to 8, power of two or not (a constant of seven
+/// bytes lies at a multiple of 7).
+pub fn constants(cx: Context<'_, '_>, used: &[SymbolId]) -> Pieces {
+    let mut placed: Vec<Piece> = used.iter().filter_map(|&id| piece(cx, id)).collect();
+    let align = |c: &Piece| c.size.min(ALIGN);
+    alternating_merge_sort(&mut placed, Ties::A, |c| (Reverse(align(c)), c.size));
+    let mut end: u64 = 0;
+    for constant in &mut placed {
+        constant.offset = align_up(end, align(constant));
+        end = constant.offset.saturating_add(constant.size);
+    }
+    Pieces::new(placed, (end, ALIGN), true)
+}
+
+/// The tables of unified functions and variables, as the index file has them.
+pub fn unified(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)> {
+    let unified = cx.unified;
+    let mut out = Vec::new();
+    if unified.offset_of.is_empty() {
+        return out;
+    }
+    for (i, section) in merged.sections.iter().enumerate() {
+        let moves_relocations = section.kind == SectionType::CUDA_UFT;
+        let ids: Vec<SymbolId> = match section.kind {
+            SectionType::CUDA_UFT => unified.stubs.values().map(|stub| stub.id).collect(),
+            SectionType::CUDA_UDT => unified.variables.clone(),
+            _ => continue,
+        };
+        let mut placed: Vec<Piece> = ids.into_iter().filter_map(|id| piece(cx, id)).collect();
+        let mut end: u64 = 0;
+        for piece in &mut placed {
+            // What the index lacks stays where it came to lie, below the others.
+            let natural = merged.placement(piece.from.object, piece.from.section);
+            piece.offset = natural.map_or(0, |p| p.offset).saturating_add(piece.start);
+            if let Some(&offset) = unified.offset_of.get(&piece.id) {
+                piece.offset = offset;
+                end = end.max(offset.saturating_add(piece.size));
+            }
+        }
+        placed.sort_by_key(|p| (unified.offset_of.contains_key(&p.id), p.from.object, p.id));
+        let pieces = Pieces::new(placed, (end, section.align), moves_relocations);
+        out.push((SectionId(i as u32), pieces));
+    }
+    out
+}
+
+fn piece(cx: Context<'_, '_>, id: SymbolId) -> Option<Piece> {
+    let at = cx.resolution.get(id).definition?;
+    let symbol = cx.input_symbol(at)?;
+    let from = InputSection { object: at.object, section: symbol.shndx };
+    Some(Piece { id, from, start: symbol.value, size: symbol.size, offset: 0 })
+}
+
+impl Pieces {
+    fn new(placed: Vec<Piece>, extent: (u64, u64), moves_relocations: bool) -> Self {
+        let by_symbol = placed.iter().enumerate().map(|(i, p)| (p.id, i)).collect();
+        let mut by_input: Map<(u32, u32), Vec<usize>> = Map::default();
+        for (i, piece) in placed.iter().enumerate() {
+            by_input.entry((piece.from.object.0, piece.from.section)).or_default().push(i);
+        }
+        Self { placed, by_symbol, by_input, extent, moves_relocations }
+    }
+
+    /// Where a symbol is.
+    pub fn offset(&self, id: SymbolId) -> Option<u64> {
+        self.by_symbol.get(&id).and_then(|&i| self.placed.get(i)).map(|piece| piece.offset)
+    }
+
+    /// Where a relocation of an input's section goes that would otherwise go to
+    /// `unmoved`; nowhere if its symbol is gone.
+    pub fn moved(&self, from: InputSection, offset: u64, unmoved: u64) -> Option<u64> {
+        if !self.moves_relocations {
+            return Some(unmoved);
+        }
+        let pieces = self.by_input.get(&(from.object.0, from.section))?;
+        pieces.iter().filter_map(|&i| self.placed.get(i)).find_map(|piece| {
+            let inside = offset.checked_sub(piece.start).filter(|&inside| inside < piece.size)?;
+            piece.offset.checked_add(inside)
+        })
+    }
+
+    /// The symbols with their bytes, in the order in which they are written.
+    pub fn bytes<'a>(&self, cx: Context<'a, '_>) -> impl Iterator<Item = (&Piece, &'a [u8])> {
+        self.placed.iter().filter_map(move |piece| {
+            let object = &cx.objects[piece.from.object.0 as usize];
+            let input = object.cubin.section(piece.from.section)?;
+            let start = usize::try_from(piece.start).ok()?;
+            let end = start.checked_add(usize::try_from(piece.size).ok()?)?;
+            Some((piece, input.data.get(start..end)?))
+        })
+    }
+
+    /// One byte of the section, before relocation.
+    pub fn byte(&self, cx: Context<'_, '_>, at: u64) -> Option<u8> {
+        self.bytes(cx)
+            .filter_map(|(piece, bytes)| {
+                bytes.get(usize::try_from(at.checked_sub(piece.offset)?).ok()?).copied()
+            })
+            .last()
+    }
+}

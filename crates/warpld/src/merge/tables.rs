@@ -1,0 +1,69 @@
+//! The tables of unified functions and variables.
+
+use super::{Content, Merger, NewSection, SectionId};
+use crate::callgraph::FunctionId;
+use crate::resolve::SymbolId;
+use cubin::{SectionRef, SectionType};
+use smallvec::SmallVec;
+
+/// Alignment of the list of unified functions in an executable.
+const ENTRIES_ALIGN: u64 = 32;
+
+/// Size of a record in the lists of unified symbols.
+pub(super) const ENTRY_SIZE: u64 = 32;
+
+impl<'a> Merger<'a, '_> {
+    /// The list of unified functions comes early in an executable.
+    pub(super) fn function_entries(&mut self) {
+        if self.cx.config.relocatable || !self.cx.unified.has_functions {
+            return;
+        }
+        let section = self.create(NewSection {
+            name: [b".nv.uft.entry", b""],
+            kind: SectionType::CUDA_UFT_ENTRY,
+            flags: 0,
+            align: ENTRIES_ALIGN,
+            entsize: ENTRY_SIZE,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: None,
+        });
+        self.by_name.insert(b".nv.uft.entry", section);
+    }
+
+    /// Whether the output has another section in place of this one.
+    pub(super) fn is_index(&self, input: &SectionRef<'_>) -> bool {
+        input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some()
+    }
+
+    /// The section of a stub: its own in a relocatable file, one for all elsewhere.
+    pub(super) fn stub_section(&mut self, id: SymbolId, input: &SectionRef<'a>) -> SectionId {
+        let joint = !self.cx.config.relocatable;
+        if let Some(known) = self.function_table.filter(|_| joint) {
+            return known;
+        }
+        let section = self.create(NewSection {
+            name: [if joint { b".nv.uft" } else { input.name }, b""],
+            kind: input.kind,
+            flags: input.flags,
+            align: input.align,
+            entsize: input.entsize,
+            content: Content::Chunks(SmallVec::new()),
+            has_symbol: true,
+            function: Some(id),
+        });
+        self.function_table = joint.then_some(section);
+        section
+    }
+
+    /// The attributes of a stub: those of all stubs share a section in an executable.
+    pub(super) fn stub_info(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
+        if let Some(known) = self.function_table_info {
+            self.out.function_sections[function.0 as usize].info = Some(known);
+            return known;
+        }
+        let info = self.new_info(id, function, b".nv.uft");
+        self.function_table_info = Some(info);
+        info
+    }
+}
