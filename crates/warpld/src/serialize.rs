@@ -240,14 +240,7 @@ fn write_section(
             place.copy_from_slice(data);
         }
     }
-    if let Some(pieces) = parts.layout.pieces.get(&section.id) {
-        for (piece, bytes) in pieces.bytes(parts.cx) {
-            let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
-            if let Some(place) = out.get_mut(start..start.saturating_add(bytes.len())) {
-                place.copy_from_slice(bytes);
-            }
-        }
-    }
+    parts.layout.write_pieces(parts.cx, section.id, out);
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
     for relocs in [merged.rel, merged.rela].into_iter().flatten() {

@@ -16,6 +16,8 @@
 //! A part `--- index.uidx hex` is a file of these bytes, which links may name in an
 //! option; `#` begins a comment.
 //!
+//! `targets only:` leaves the case out on all others, even where it could be compared.
+//!
 //! `=255` is the exit status nvlink must have, 0 if it is not given. The three
 //! header lines of PTX are added.
 
@@ -51,10 +53,12 @@ fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>
         .collect::<Result<_, _>>()?;
     let mut targets = Sm::CLASSIC.to_vec();
     let mut lines = Vec::new();
+    let mut only = false;
     for line in head.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
         let (key, value) = line.split_once(':').ok_or(format!("no colon: {line}"))?;
         match key.split_whitespace().collect::<Vec<_>>()[..] {
-            ["targets"] => {
+            ["targets"] | ["targets", "only"] => {
+                only = key.ends_with("only");
                 targets = Sm::parse_list(value.trim()).ok_or(format!("unknown targets {value}"))?;
             }
             ["link", label] => lines.push((label, 0, value)),
@@ -74,7 +78,7 @@ fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>
     let older = parts.iter().any(|(head, _)| head.split_whitespace().any(|w| w == "cuda12"));
     Sm::wanted(name, &own, sms, every_sm)
         .into_iter()
-        .filter(|sm| own.contains(sm) || !older)
+        .filter(|sm| own.contains(sm) || !older && !only)
         .map(|sm| {
             Ok(Case {
                 name: format!("case-{name}-{sm}"),

@@ -100,6 +100,17 @@ impl Layout {
         self.pieces.insert(section, pieces);
     }
 
+    /// Writes what was laid out symbol by symbol, if the section was.
+    pub fn write_pieces(&self, cx: Context<'_, '_>, id: SectionId, out: &mut [u8]) {
+        let pieces = self.pieces.get(&id).into_iter();
+        for (piece, bytes) in pieces.flat_map(|pieces| pieces.bytes(cx)) {
+            let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
+            if let Some(place) = out.get_mut(start..start.saturating_add(bytes.len())) {
+                place.copy_from_slice(bytes);
+            }
+        }
+    }
+
     /// Size and alignment of a section made of chunks.
     pub fn extent(&self, merged: &Merged, id: SectionId) -> (u64, u64) {
         let section = merged.section(id);

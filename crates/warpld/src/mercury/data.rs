@@ -102,7 +102,7 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
         copy(&mut bytes, machine_offset(both, chunk), input.data);
     }
-    copy_constants(both.parts, id, &mut bytes);
+    both.parts.layout.write_pieces(both.parts.cx, id, &mut bytes);
     if both.parts.merged.section(id).bank == Some(jump_tables::BANK) {
         jump_tables::fill(both, id, &mut bytes)?;
     }
@@ -128,7 +128,7 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         copy(&mut bytes, chunk.offset, input.data);
     }
-    copy_constants(parts, id, &mut bytes);
+    parts.layout.write_pieces(parts.cx, id, &mut bytes);
     let section = parts.merged.section(id);
     for relocs in section.rela.into_iter().chain(section.rel) {
         for patch in &parts.relocated.of(relocs).patches {
@@ -163,16 +163,6 @@ fn copy(bytes: &mut [u8], offset: u64, data: &[u8]) {
     let place = start.checked_add(data.len()).and_then(|end| bytes.get_mut(start..end));
     if let Some(place) = place {
         place.copy_from_slice(data);
-    }
-}
-
-/// Copies the user's constants where they are laid out one by one.
-fn copy_constants(parts: Parts<'_, '_>, id: SectionId, bytes: &mut [u8]) {
-    let constants = parts.layout.constants.as_ref();
-    for (constant, data) in constants.into_iter().flat_map(|c| c.bytes(parts.cx)) {
-        if parts.merged.constant3 == Some(id) {
-            copy(bytes, constant.offset, data);
-        }
     }
 }
 
