@@ -164,8 +164,12 @@ pub(crate) fn symbol_fields(
                 section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }
         } else if address.is_some() {
-            // Quirk: it is added for each copy that was ever in force.
-            let copies = parts.layout.shared.counted.get(&id).copied().unwrap_or(1);
+            // Quirk: it is added for each copy that was ever in force. The finalizer of
+            // Mercury code adds it once.
+            let copies = match cx.flavour.is_mercury() {
+                true => 1,
+                false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
+            };
             value = value.wrapping_add(reserved(parts).wrapping_mul(copies));
         } else {
             (section, value) = dynamic_array(parts, id, index_of);
@@ -214,10 +218,10 @@ fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, 
         true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),
         false => u64::MAX,
     };
-    // The finalizer of Mercury code adds the system's part to all values.
+    // The finalizer of Mercury code adds the system's part to all values, once.
     let shifted = shared.grouped || parts.cx.flavour.is_mercury();
     // Quirk: it is added for the declaration and for each definition after it.
-    let definitions = match is_orphan(parts.cx, id) {
+    let definitions = match is_orphan(parts.cx, id) && !parts.cx.flavour.is_mercury() {
         true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
         false => 0,
     };

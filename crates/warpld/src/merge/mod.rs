@@ -169,7 +169,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let grouped = preserves && crate::layout::has_groups(cx);
         let reserve = cx.flavour.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
         let shows_unplaced = grouped && reserve;
-        let placed = preserves && cx.config.shows_shared();
+        let placed = cx.config.preserve_relocs && cx.config.shows_shared();
         Self {
             cx,
             out,
