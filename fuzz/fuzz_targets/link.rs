@@ -30,11 +30,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
 
 fuzz_target!(|data: &[u8]| {
     let Some((&flags, image)) = data.split_first() else { return };
-    let input = |name: &str, image| LinkInput {
-        name: name.into(),
-        image: Cow::Borrowed(image),
-        system_library: false,
-    };
+    let input = |name: &str, image| LinkInput::new(name.into(), Cow::Borrowed(image));
     let mut images = vec![input("a.o", image)];
     if flags & 1 != 0 {
         images.push(input("b.o", INTACT));

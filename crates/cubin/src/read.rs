@@ -4,6 +4,7 @@ use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn};
 use crate::header::{Class, Header};
 use crate::raw;
 use crate::tables::{NameBudget, Relocs, SymbolTable, read_segments, string_at};
+use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Index of a section in its file.
@@ -176,7 +177,8 @@ pub struct Segment {
 pub struct Cubin<'a> {
     data: &'a [u8],
     header: Header,
-    sections: Vec<SectionRef<'a>>,
+    /// Shared, as there may be many of a file that several phases look at.
+    sections: Arc<[SectionRef<'a>]>,
     symtab: Option<SymbolTable<'a>>,
 }
 
@@ -192,7 +194,7 @@ impl<'a> Cubin<'a> {
             Some(s) => Some(SymbolTable::read(header.class, data.len(), &sections, s)?),
             None => None,
         };
-        Ok(Self { data, header, sections, symtab })
+        Ok(Self { data, header, sections: sections.into(), symtab })
     }
 
     /// The same file with its sections described differently and another symbol
@@ -202,7 +204,7 @@ impl<'a> Cubin<'a> {
         sections: Vec<SectionRef<'a>>,
         symtab: Option<SymbolTable<'a>>,
     ) -> Self {
-        Self { data: self.data, header: self.header, sections, symtab }
+        Self { data: self.data, header: self.header, sections: sections.into(), symtab }
     }
 
     /// The whole file.
@@ -249,15 +251,6 @@ impl<'a> Cubin<'a> {
     pub fn symbol_kind(&self, index: u32) -> Option<SymbolType> {
         let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;
         Some(SymbolType(info & 15))
-    }
-    /// The symbols of some types in table order.
-    pub fn symbols_of(
-        &self,
-        wanted: impl Fn(SymbolType) -> bool,
-    ) -> impl Iterator<Item = SymbolRef<'a>> {
-        (0..self.symbol_count() as u32)
-            .filter(move |&i| self.symbol_kind(i).is_some_and(&wanted))
-            .filter_map(|i| self.symbol(i))
     }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {

@@ -64,6 +64,9 @@ pub struct Config {
     pub nv_host: Option<Vec<u8>>,
     /// Collect what `LinkReport` holds.
     pub report: bool,
+    /// The process ends with the link: what it took is left to the system, which
+    /// frees it faster than piece by piece.
+    pub last: bool,
     /// From sm_100 on: what to write and how to check it.
     pub finalizer: FinalizerConfig,
     /// Who wrote the output.
@@ -101,6 +104,7 @@ impl Config {
             uidx: None,
             nv_host: None,
             report: false,
+            last: false,
             finalizer: FinalizerConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),

@@ -1,6 +1,7 @@
 //! What `load` and `select` hand to the link: device images in link order and
 //! what the host code says it uses.
 
+use cubin::{Cubin, ReadError};
 use std::borrow::Cow;
 
 /// One relocatable device image chosen for the target.
@@ -10,8 +11,25 @@ pub struct LinkInput<'a> {
     pub name: String,
     /// The cubin.
     pub image: Cow<'a, [u8]>,
+    /// The cubin as it was read when the image was chosen, if the image is borrowed.
+    pub parsed: Option<Cubin<'a>>,
     /// It came from libcudadevrt.a (its absence of host info does not count).
     pub system_library: bool,
+}
+
+impl LinkInput<'_> {
+    /// An image that nobody has looked at.
+    pub fn new(name: String, image: Cow<'_, [u8]>) -> LinkInput<'_> {
+        LinkInput { name, image, parsed: None, system_library: false }
+    }
+
+    /// The image, read and checked.
+    pub fn cubin(&self) -> Result<Cubin<'_>, ReadError> {
+        match &self.parsed {
+            Some(cubin) => Ok(cubin.clone()),
+            None => Cubin::parse(&self.image),
+        }
+    }
 }
 
 /// Names of the kernels and variables that host code refers to, pooled over

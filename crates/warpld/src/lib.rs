@@ -25,6 +25,7 @@ pub mod lost;
 pub mod mentions;
 pub mod mercury;
 pub mod merge;
+pub mod name_hash;
 pub mod object;
 pub mod options;
 pub mod properties;

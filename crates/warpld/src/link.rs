@@ -116,7 +116,7 @@ pub fn link_to(
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
     diags.move_to_end(properties::TOO_MANY_REGISTERS);
 
-    // Final order, numbers and tables.
+    // Final order, numbers and tables need all of that.
     let parts = Parts {
         cx,
         merged: &merged,
@@ -133,21 +133,26 @@ pub fn link_to(
         return Ok(Linked { complete: false, report });
     }
     serialize::check_proportion(parts).map_err(|error| fail(diags, error))?;
-    if side == Side::Mercury {
-        // Both halves of the file.
-        let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
-        mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
-        if config.report {
-            report.map = report::collect_map_of_halves(parts, &image);
-        }
-        serialize::whole(&image, destination).map_err(|error| fail(diags, error))?;
-        return Ok(Linked { complete: true, report });
-    }
-    let plan = finalize::finalize(parts);
-    report.map = config.report.then(|| report::collect_map(parts, &plan));
-
     // The bytes.
-    serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+    match side {
+        Side::Machine => {
+            let plan = finalize::finalize(parts);
+            report.map = config.report.then(|| report::collect_map(parts, &plan));
+            serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+        }
+        Side::Mercury => {
+            // Both halves of the file.
+            let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
+            mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
+            if config.report {
+                report.map = report::collect_map_of_halves(parts, &image);
+            }
+            serialize::whole(&image, destination).map_err(|error| fail(diags, error))?;
+        }
+    }
+    if config.last {
+        std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
+    }
     Ok(Linked { complete: true, report })
 }
 

@@ -54,12 +54,12 @@ struct Scan<'a, 'o> {
 impl Scan<'_, '_> {
     fn object(&self, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
         let input = &self.objects[object.0 as usize];
-        let shared: Vec<bool> =
-            input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
         let mut found = Vec::new();
-        if !shared.contains(&true) {
+        if !input.has_shared_or_images {
             return found;
         }
+        let shared: Vec<bool> =
+            input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
         for (section, class) in input.classified() {
             let SectionClass::Reloc(target) = class else { continue };
             let SectionClass::Text(owner) = input.classes[target as usize] else { continue };

@@ -3,12 +3,13 @@
 
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
+use crate::name_hash::NameHash;
 use crate::unified::is_entries;
 use cubin::consts::{shf, sto};
 use cubin::half::{self, Halves};
 use cubin::raw::Pair;
 use cubin::reloc::{self, RelocType};
-use cubin::{Cubin, FileType, SectionRef, SectionType, SymbolRef, SymbolType, info, note};
+use cubin::{Binding, Cubin, FileType, SectionRef, SectionType, SymbolRef, SymbolType, info, note};
 use hashbrown::HashMap;
 use zerocopy::FromBytes;
 
@@ -84,7 +85,13 @@ pub struct Object<'a> {
     /// The file, or its Mercury side where both are linked.
     pub cubin: Cubin<'a>,
     /// Both sides of a file with capsules.
-    pub halves: Option<Halves<'a>>,
+    pub halves: Option<Box<Halves<'a>>>,
+    /// Whether some symbol is in shared memory or refers to an image.
+    pub has_shared_or_images: bool,
+    /// Functions, in the order of the symbol table.
+    pub functions: Box<[Named]>,
+    /// Other symbols that take part in resolution, in that order.
+    pub data: Box<[Named]>,
     /// Class of every section.
     pub classes: Vec<SectionClass>,
     /// Call graph.
@@ -103,6 +110,19 @@ pub struct Object<'a> {
     pub virtual_sm: u16,
     /// Whether it has unified functions or variables.
     pub unified: bool,
+}
+
+/// A symbol of an input, found beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    symbol: u32,
+    hash: NameHash,
+}
+
+impl Named {
+    fn new(symbol: SymbolRef<'_>) -> Self {
+        Self { symbol: symbol.index.0, hash: NameHash::of(symbol.name) }
+    }
 }
 
 /// EIATTR codes that this module reads.
@@ -141,15 +161,23 @@ impl<'a> Object<'a> {
                 format_args!("Input file '{}' is damaged: {what}", input.name),
             )
         };
-        let file = Cubin::parse(&input.image).map_err(|e| damaged(&e))?;
+        let file = input.cubin().map_err(|e| damaged(&e))?;
         let halves = match side {
             Side::Machine => None,
-            Side::Mercury => Some(Halves::split(&file).map_err(|e| damaged(&e))?),
+            Side::Mercury => Some(Box::new(Halves::split(&file).map_err(|e| damaged(&e))?)),
         };
         let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
         let classes = classify(&cubin).map_err(|e| damaged(&e))?;
+        let is_function = |s: &SymbolRef<'_>| s.kind() == SymbolType::FUNC;
+        let functions = cubin.symbols().filter(is_function).map(Named::new).collect();
+        let data = cubin.symbols().filter(|s| !is_function(s) && takes_part(s));
+        let data = data.map(Named::new).collect();
+        let has_shared_or_images = cubin.symbols().any(|s| is_shared(&s) || is_image(&s));
         let mut object = Object {
             name: &input.name,
+            has_shared_or_images,
+            functions,
+            data,
             whole_program: cubin.header().file_type == FileType::EWP,
             cubin,
             halves,
@@ -167,6 +195,14 @@ impl<'a> Object<'a> {
         object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
         Ok(object)
+    }
+
+    /// The symbols of a list, with the hashes of their names.
+    pub fn symbols<'n>(
+        &'n self,
+        list: &'n [Named],
+    ) -> impl Iterator<Item = (SymbolRef<'a>, NameHash)> + 'n {
+        list.iter().filter_map(|named| Some((self.cubin.symbol(named.symbol)?, named.hash)))
     }
 
     /// Size of what is linked of a section.
@@ -471,6 +507,14 @@ pub fn constant_bank(name: &[u8], kind: SectionType) -> Option<u8> {
     let digits = name.strip_prefix(b".nv.constant")?;
     let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
     std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
+}
+
+/// Section symbols, nameless symbols and undefined locals (labels of debug
+/// files) are not resolved.
+fn takes_part(symbol: &SymbolRef<'_>) -> bool {
+    symbol.kind() != SymbolType::SECTION
+        && !symbol.name.is_empty()
+        && !(symbol.is_undefined() && symbol.binding() == Binding::LOCAL && !is_internal(symbol))
 }
 
 /// Whether the symbol lives in shared memory.

@@ -5,6 +5,9 @@
 //! Output lists are the reverse of input order, as nvlink prepends.
 
 mod mercury;
+mod outcome;
+
+pub use outcome::{Origins, OutReloc, Patch, Relocated, SectionRelocs, Source};
 
 use crate::callgraph::FunctionId;
 use crate::config::Config;
@@ -18,6 +21,7 @@ use cubin::consts::sto;
 use cubin::reloc::{self, Handler};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Relocation types this module knows by number.
 pub mod kind {
@@ -63,79 +67,6 @@ pub mod kind {
     }
 }
 
-/// A relocation of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct OutReloc {
-    pub offset: u64,
-    pub kind: u32,
-    pub symbol: OutSymbolId,
-    pub addend: i64,
-}
-
-/// Bytes to change in a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Patch {
-    pub offset: u64,
-    pub kind: u32,
-    pub value: u64,
-    pub bank: u8,
-    /// Added to what is there.
-    pub adds: bool,
-}
-
-/// One relocation of one input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The relocation section.
-    pub from: InputSection,
-    /// The entry's number there.
-    pub index: u32,
-}
-
-/// What became of the relocations for one output section.
-#[derive(Debug, Default)]
-pub struct SectionRelocs {
-    /// Entries of the output relocation section.
-    pub kept: Vec<OutReloc>,
-    /// Where the kept ones come from, in the same order (Mercury only).
-    pub kept_from: Vec<Source>,
-    /// Changes of the target section.
-    pub patches: Vec<Patch>,
-    /// Where the patches come from, in the same order (Mercury only).
-    pub patched_from: Vec<Source>,
-    /// Applied relocations and where they come from, for `--preserve-relocs`.
-    pub resolved: Vec<(Source, OutReloc)>,
-}
-
-/// Outcome of all relocations, by output relocation section.
-#[derive(Debug)]
-pub struct Relocated {
-    /// In creation order of the relocation sections.
-    lists: Vec<SectionRelocs>,
-    /// By output section: the number of its list.
-    list_of: Vec<u32>,
-    /// Whether a kept relocation refers to the symbol.
-    pub used: Vec<bool>,
-}
-
-impl Relocated {
-    /// What became of the relocations of an output relocation section; nothing
-    /// for others.
-    pub fn of(&self, section: SectionId) -> &SectionRelocs {
-        static NOTHING: SectionRelocs = SectionRelocs {
-            kept: Vec::new(),
-            kept_from: Vec::new(),
-            patches: Vec::new(),
-            patched_from: Vec::new(),
-            resolved: Vec::new(),
-        };
-        let list = self.list_of.get(section.0 as usize);
-        list.and_then(|&list| self.lists.get(list as usize)).unwrap_or(&NOTHING)
-    }
-}
-
 /// Decides about every relocation of every input.
 pub fn relocate(
     cx: Context<'_, '_>,
@@ -152,19 +83,20 @@ pub fn relocate(
             sections.push((*target, &sources[..]));
         }
     }
-    let results: Vec<Result<SectionRelocs, Diagnostic>> =
-        sections.par_iter().map(|(target, from)| relocator.section(*target, from)).collect();
-    let mut lists = Vec::with_capacity(results.len());
+    let errors = Mutex::new(Vec::new());
+    let list = |(i, (target, from)): (usize, &(SectionId, &[InputSection]))| {
+        relocator.section(*target, from).unwrap_or_else(|error| {
+            errors.lock().unwrap_or_else(PoisonError::into_inner).push((i, error));
+            SectionRelocs::NONE
+        })
+    };
+    let lists: Vec<SectionRelocs> = sections.par_iter().enumerate().map(list).collect();
+    let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+    errors.sort_by_key(|(i, _)| *i);
+    errors.into_iter().for_each(|(_, error)| diags.push(error));
     let mut used = vec![false; merged.symbols.len()];
-    for result in results {
-        let relocs = result.unwrap_or_else(|error| {
-            diags.push(error);
-            SectionRelocs::default()
-        });
-        for reloc in &relocs.kept {
-            used[reloc.symbol.0 as usize] = true;
-        }
-        lists.push(relocs);
+    for reloc in lists.iter().flat_map(|list| &list.kept) {
+        used[reloc.symbol.0 as usize] = true;
     }
     Relocated { lists, list_of, used }
 }
@@ -199,7 +131,7 @@ impl<'a> Relocator<'a, '_> {
         target: SectionId,
         sources: &[InputSection],
     ) -> Result<SectionRelocs, Diagnostic> {
-        let mut out = SectionRelocs::default();
+        let mut out = SectionRelocs::NONE;
         let function = self.merged.section(target).function;
         let function = function.and_then(|id| self.cx.graph.function(id));
         let target_name = self.merged.section_name(target);
@@ -208,7 +140,9 @@ impl<'a> Relocator<'a, '_> {
             self.source(target, &place, &mut out)?;
         }
         out.kept.reverse();
-        out.kept_from.reverse();
+        if let Some(origins) = &mut out.origins {
+            origins.kept.reverse();
+        }
         self.copied_tables(target, &mut out)?;
         Ok(out)
     }
@@ -254,21 +188,25 @@ impl<'a> Relocator<'a, '_> {
             match action {
                 Action::Drop => {}
                 Action::Clear => {
-                    out.patched_from.extend(traced);
+                    out.patched_from(traced);
                     let (kind, value, bank) = (reloc.kind, 0, 0);
                     out.patches.push(Patch { offset, kind, value, bank, adds: false })
                 }
                 Action::Keep { kind, symbol } => {
                     let shift = if relative { self.section_shift(place, &reloc) } else { 0 };
                     let addend = addend.wrapping_add(shift);
-                    out.kept_from.extend(traced);
+                    out.kept_from(traced);
+                    if out.kept.is_empty() {
+                        // As a rule all stay if one does.
+                        out.kept.reserve_exact(relocs.len() - index);
+                    }
                     out.kept.push(OutReloc { offset, kind, symbol, addend });
                 }
                 Action::Apply { value, bank, symbol } => {
                     let addend = reloc.addend.unwrap_or(0);
                     let value = value.wrapping_add(addend as u64);
                     let (kind, adds) = (reloc.kind, reloc.addend.is_none());
-                    out.patched_from.extend(traced);
+                    out.patched_from(traced);
                     out.patches.push(Patch { offset, kind, value, bank, adds });
                     if self.is_preserved(place, &reloc)
                         && let Some(symbol) = symbol
@@ -278,7 +216,7 @@ impl<'a> Relocator<'a, '_> {
                         let addend =
                             if relative { held.wrapping_add(value as i64) } else { addend };
                         let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
-                        out.resolved.push((source, resolved));
+                        out.origins_mut().resolved.push((source, resolved));
                     }
                 }
             }

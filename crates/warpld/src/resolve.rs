@@ -6,11 +6,11 @@
 
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::name_hash::{NameHash, ShortHash};
 use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_entry, is_internal};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 use hashbrown::{HashMap, HashTable};
-use std::hash::BuildHasher;
 
 /// A name of the link, or one local symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +43,8 @@ pub enum Role {
 pub struct Symbol<'a> {
     /// Name.
     pub name: &'a [u8],
+    /// Its hash.
+    pub hash: NameHash,
     /// Function, as opposed to data.
     pub function: bool,
     /// Kernel.
@@ -121,7 +123,6 @@ pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Re
     let mut resolver = Resolver {
         objects,
         names: HashTable::new(),
-        hasher: foldhash::fast::FixedState::with_seed(0),
         prototypes: HashMap::default(),
         out: Resolution {
             symbols: Vec::new(),
@@ -145,9 +146,8 @@ pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Re
 
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
-    /// With the hashes of the names, which are cold when the table grows.
-    names: HashTable<(u64, SymbolId)>,
-    hasher: foldhash::fast::FixedState,
+    /// By name.
+    names: HashTable<(ShortHash, SymbolId)>,
     prototypes: HashMap<SymbolId, (&'a [u8], ObjectId), foldhash::fast::FixedState>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
@@ -156,13 +156,9 @@ struct Resolver<'a, 'o> {
 impl<'a> Resolver<'a, '_> {
     fn object(&mut self, id: ObjectId, object: &Object<'a>) {
         self.out.ids.push(vec![NO_SYMBOL; object.cubin.symbol_count()]);
-        for symbol in object.cubin.symbols_of(|kind| kind == SymbolType::FUNC) {
-            self.symbol(id, &symbol);
-        }
-        let data = |kind| kind != SymbolType::FUNC && kind != SymbolType::SECTION;
-        for symbol in object.cubin.symbols_of(data) {
-            if takes_part(&symbol) {
-                self.symbol(id, &symbol);
+        for list in [&object.functions, &object.data] {
+            for (symbol, hash) in object.symbols(list) {
+                self.symbol(id, &symbol, hash);
             }
         }
         for &(function, prototype) in &object.prototypes {
@@ -170,26 +166,27 @@ impl<'a> Resolver<'a, '_> {
         }
     }
 
-    fn symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>) {
+    fn symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, hash: NameHash) {
         let at = Sighting { object, symbol: symbol.index.0 };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
         let unique = symbol.binding() == Binding::LOCAL || is_internal(symbol);
         let id = if unique && !symbol.is_undefined() {
-            self.create(at, symbol)
+            self.create(at, symbol, hash)
         } else {
-            let hash = self.hasher.hash_one(symbol.name);
             let symbols = &self.out.symbols;
-            let same = |&(other, id): &(u64, SymbolId)| {
-                other == hash && symbols[id.0 as usize].name == symbol.name
+            let short = hash.short();
+            let same = |&(other, id): &(ShortHash, SymbolId)| {
+                other == short && symbols[id.0 as usize].name == symbol.name
             };
-            match self.names.find(hash, same).copied() {
+            match self.names.find(short.spread(), same).copied() {
                 Some((_, id)) => {
                     self.merge(id, at, symbol);
                     id
                 }
                 None => {
-                    let id = self.create(at, symbol);
-                    self.names.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+                    let id = self.create(at, symbol, hash);
+                    let entry = (short, id);
+                    self.names.insert_unique(short.spread(), entry, |(hash, _)| hash.spread());
                     id
                 }
             }
@@ -197,12 +194,13 @@ impl<'a> Resolver<'a, '_> {
         self.out.ids[object.0 as usize][symbol.index.0 as usize] = id;
     }
 
-    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>) -> SymbolId {
+    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>, hash: NameHash) -> SymbolId {
         let id = SymbolId(self.out.symbols.len() as u32);
         // A dynamic array is declared in a relinked file as well, though it looks defined.
         let defined = !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol);
         self.out.symbols.push(Symbol {
             name: symbol.name,
+            hash,
             function: symbol.kind() == SymbolType::FUNC,
             entry: symbol.kind() == SymbolType::FUNC && is_entry(symbol),
             first: at,
@@ -456,14 +454,6 @@ impl<'a> Resolver<'a, '_> {
     fn sighted(&self, at: Sighting) -> Option<SymbolRef<'a>> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
     }
-}
-
-/// Section symbols, nameless symbols and undefined locals (labels of debug
-/// files) are not resolved.
-fn takes_part(symbol: &SymbolRef<'_>) -> bool {
-    symbol.kind() != SymbolType::SECTION
-        && !symbol.name.is_empty()
-        && !(symbol.is_undefined() && symbol.binding() == Binding::LOCAL && !is_internal(symbol))
 }
 
 fn common_too_large(name: &str, file: &str) -> Diagnostic {

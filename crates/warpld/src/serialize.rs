@@ -6,7 +6,7 @@ use crate::finalize::{self, FinalSection, Parts, Plan};
 use crate::merge::{Content, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
-use cubin::{EM_CUDA, FileType, SectionType, reloc};
+use cubin::{EM_CUDA, FileType, reloc};
 use rayon::prelude::*;
 use std::ops::Range;
 use zerocopy::IntoBytes;
@@ -23,7 +23,7 @@ pub struct Pieces<'p> {
     fill: &'p Fill<'p>,
 }
 
-/// Writes the piece with this number into memory that is zero.
+/// Writes the piece with this number, all its bytes.
 type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
 
 impl Pieces<'_> {
@@ -43,7 +43,7 @@ impl Pieces<'_> {
     pub fn range(&self, piece: usize) -> Range<u64> {
         self.ranges[piece].clone()
     }
-    /// Writes a piece; `out` has its size and is zero.
+    /// Writes a piece; `out` has its size and may hold anything.
     pub fn fill(&self, piece: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
         (self.fill)(piece, out)
     }
@@ -82,12 +82,14 @@ pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diag
 
 /// How large pieces are, but for sections that are larger: small enough for a
 /// processor's own cache, large enough to be worth a call of the system.
-const PIECE: u64 = 1 << 20;
+const PIECE: u64 = 1 << 19;
 
 /// What a piece of the planned file holds.
 enum Piece {
     /// These sections, and the file's header before the first.
     Sections(Range<usize>),
+    /// A part of a large section that the linker writes.
+    Table(SectionId, Range<usize>),
     /// The headers of these sections, the null section being the first.
     Headers(Range<usize>),
     /// The program headers.
@@ -97,7 +99,7 @@ enum Piece {
 /// Writes the planned file.
 pub fn serialize(
     parts: Parts<'_, '_>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     if plan.size > most_bytes(parts) {
@@ -106,13 +108,19 @@ pub fn serialize(
     let (kinds, ranges): (Vec<Piece>, Vec<Range<u64>>) = pieces(plan).into_iter().unzip();
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(sections) => {
-            if sections.start == 0 {
+            let start = ranges[piece].start;
+            if start == 0 {
                 header(parts, plan, out);
             }
-            write_sections(parts, plan, sections.clone(), ranges[piece].start, out)
+            write_sections(parts, plan, sections.clone(), start, out)
+        }
+        Piece::Table(section, part) => {
+            let table = plan.contents.get(*section).unwrap_or_default();
+            out.copy_from_slice(&table[part.clone()]);
+            Ok(())
         }
         Piece::Headers(sections) => {
-            section_headers(plan, sections.clone(), out);
+            section_headers(parts, plan, sections.clone(), out);
             Ok(())
         }
         Piece::Segments => {
@@ -124,14 +132,25 @@ pub fn serialize(
 }
 
 /// Cuts the planned file into pieces.
-fn pieces(plan: &Plan) -> Vec<(Piece, Range<u64>)> {
+fn pieces(plan: &Plan<'_>) -> Vec<(Piece, Range<u64>)> {
     let mut out = Vec::new();
-    let (mut first, mut start, mut end) = (0, 0, size_of::<Ehdr64>() as u64);
+    let (mut first, mut start) = (0, 0);
     for (i, section) in plan.sections.iter().enumerate() {
-        if has_bytes(section) {
-            end = section.header.sh_offset.get() + section.header.sh_size.get();
+        if !section.has_bytes {
+            continue;
         }
-        if end - start >= PIECE {
+        let end = section.end();
+        let large = section.size > PIECE;
+        let table = if large { plan.contents.get(section.id) } else { None };
+        if let Some(table) = table {
+            out.push((Piece::Sections(first..i), start..section.offset));
+            for at in (0..table.len()).step_by(PIECE as usize) {
+                let part = at..table.len().min(at + PIECE as usize);
+                let range = section.offset + part.start as u64..section.offset + part.end as u64;
+                out.push((Piece::Table(section.id, part), range));
+            }
+            (first, start) = (i + 1, end);
+        } else if end - start >= PIECE {
             out.push((Piece::Sections(first..i + 1), start..end));
             (first, start) = (i + 1, end);
         }
@@ -148,20 +167,17 @@ fn pieces(plan: &Plan) -> Vec<(Piece, Range<u64>)> {
     out
 }
 
-fn has_bytes(section: &FinalSection) -> bool {
-    !SectionType(section.header.sh_type.get()).is_nobits()
-}
-
 /// Refuses an output out of all proportion to its inputs, which only damaged
 /// ones ask for: a section with bytes here that has none, but any size, there.
 /// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
 pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
-    let sections = (0..parts.merged.sections.len() as u32).map(SectionId);
+    let sections = (0..parts.merged.sections.len() as u32).into_par_iter().map(SectionId);
     let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
-    let size = with_bytes.fold(0_u64, |sum, id| {
+    let sizes = with_bytes.map(|id| {
         let (size, align) = finalize::extent(parts, id);
-        sum.saturating_add(size).saturating_add(align)
+        size.saturating_add(align)
     });
+    let size = sizes.reduce(|| 0, u64::saturating_add);
     if size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
 }
 
@@ -180,7 +196,7 @@ fn too_large(size: u64) -> Diagnostic {
     )
 }
 
-fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
+fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
     let mut ident = [0; 16];
     ident[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
     let relocatable = parts.cx.config.relocatable;
@@ -209,20 +225,23 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
 
 fn write_sections(
     parts: Parts<'_, '_>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     sections: Range<usize>,
     start: u64,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    for section in plan.sections[sections].iter().filter(|section| has_bytes(section)) {
-        let at = (section.header.sh_offset.get() - start) as usize;
-        let size = section.header.sh_size.get() as usize;
-        let place = &mut out[at..at + size];
+    let mut written = if start == 0 { size_of::<Ehdr64>() } else { 0 };
+    for section in plan.sections[sections].iter().filter(|section| section.has_bytes) {
+        let at = (section.offset - start) as usize;
+        out[written..at].fill(0);
+        written = at + section.size as usize;
+        let place = &mut out[at..written];
         match plan.contents.get(section.id) {
             Some(bytes) => place.copy_from_slice(bytes),
             None => write_section(parts, section, place)?,
         }
     }
+    out[written..].fill(0);
     Ok(())
 }
 
@@ -231,6 +250,8 @@ fn write_section(
     section: &FinalSection,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
+    // Up to here all bytes are written.
+    let mut written = 0;
     for chunk in parts.layout.chunks(parts.merged, section.id) {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -238,8 +259,13 @@ fn write_section(
         let data = object.linked_data(input);
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
+            if let Some(gap) = out.get_mut(written..start) {
+                gap.fill(0);
+            }
+            written = written.max(start + data.len());
         }
     }
+    out[written..].fill(0);
     parts.layout.write_pieces(parts.cx, section.id, out);
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
@@ -270,12 +296,13 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn section_headers(plan: &Plan, headers: Range<usize>, out: &mut [u8]) {
+fn section_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.sections.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };
     for (header, out) in headers.zip(out.chunks_exact_mut(size_of::<Shdr64>())) {
-        let header = header.checked_sub(1).map_or(&null, |i| &plan.sections[i].header);
+        let section = header.checked_sub(1).map(|i| &plan.sections[i]);
+        let header = section.map_or(null, |section| finalize::header(parts, plan, section));
         out.copy_from_slice(header.as_bytes());
     }
 }

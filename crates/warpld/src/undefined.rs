@@ -17,18 +17,22 @@ pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
         Meaning::Symbol(id) => Some(id),
         _ => None,
     });
+    let is_missing = |id: &SymbolId| {
+        let symbol = cx.resolution.get(*id);
+        symbol.definition.is_none() && symbol.common.is_none()
+    };
     // Executables do not show shared memory, but somebody must define it.
     let shared = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
-    let shared = shared.filter(|&id| {
+    let shared = shared.filter(is_missing).filter(|&id| {
         let first = cx.input_symbol(cx.resolution.get(id).first);
         first.is_some_and(|s| is_shared(&s))
     });
-    let mut ids: Vec<SymbolId> = emitted.chain(shared).collect();
+    let mut ids: Vec<SymbolId> = emitted.filter(is_missing).chain(shared).collect();
     ids.sort_unstable();
     ids.dedup();
     for id in ids {
         let symbol = cx.resolution.get(id);
-        if symbol.definition.is_none() && symbol.common.is_none() && !may_stay(cx, symbol) {
+        if !may_stay(cx, symbol) {
             let file = cx.objects[symbol.first.object.0 as usize].name;
             let name = text(symbol.name);
             let message = format!("Undefined reference to '{name}' in '{file}'");

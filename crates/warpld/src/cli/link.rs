@@ -73,10 +73,13 @@ fn carry_out(
     files.guard(|name| console.renderer.render(&changed(name), true).unwrap_or_default());
     let outcome = link_files(settings, &files, diagnostics);
     // Whatever went wrong, this may be why.
-    match files.changed() {
+    let outcome = match files.changed() {
         Some(name) => Err(changed(name).into()),
         None => outcome,
-    }
+    };
+    // The process ends soon, and unmaps them all at once.
+    std::mem::forget(files);
+    outcome
 }
 
 fn link_files(
@@ -103,6 +106,7 @@ fn link_files(
         }
     };
     elsewhere::explain(&loaded, &options, diagnostics);
+    std::mem::forget((loaded, selected));
     Ok(Outcome { output, report, trace, registration })
 }
 
@@ -127,7 +131,7 @@ fn link_images(
 ) -> Result<(Option<Draft>, LinkReport), Stop> {
     let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
     let uidx = settings.uidx.as_deref().map(read_file).transpose()?;
-    let config = Config { nv_host, uidx, ..settings.config.clone() };
+    let config = Config { nv_host, uidx, last: true, ..settings.config.clone() };
     let mut draft = Draft::new(settings.output.as_deref());
     let inputs = translate::inputs(settings, &selected.inputs, diagnostics)?;
     let linked = crate::link_to(&inputs, &config, diagnostics, &mut draft)

@@ -197,10 +197,13 @@ impl Destination for Draft {
         let State::File { file, .. } = &self.state else { return Ok(()) };
         let write = |buffer: &mut Vec<u8>, piece: usize| {
             let range = pieces.range(piece);
-            buffer.clear();
-            buffer.resize((range.end - range.start) as usize, 0);
-            pieces.fill(piece, buffer)?;
-            write_at(file, range.start, buffer)
+            let size = (range.end - range.start) as usize;
+            if buffer.len() < size {
+                buffer.resize(size, 0);
+            }
+            let bytes = &mut buffer[..size];
+            pieces.fill(piece, bytes)?;
+            write_at(file, range.start, bytes)
                 .map_err(|source| Diagnostic::from(self.write_error(source)))
         };
         (0..pieces.len())

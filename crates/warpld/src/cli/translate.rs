@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::finalizer::{Trace, needs_compiler, translate};
-use crate::input::Inputs;
+use crate::input::{Inputs, LinkInput};
 use crate::options::LinkSettings;
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub fn inputs<'i, 'a>(
             Diagnostic::fatal("finalizer-failed", message).note(error)
         })?;
         if let Some(image) = out.to_mut().images.get_mut(i) {
-            image.image = Cow::Owned(translated);
+            *image = LinkInput { image: Cow::Owned(translated), parsed: None, ..image.clone() };
         }
     }
     Ok(out)

@@ -32,18 +32,32 @@ pub struct Parts<'a, 'o> {
     pub properties: &'o Properties,
 }
 
-/// A section of the file.
+/// A section of the file. There may be many: the rest of their headers is made
+/// as they are written.
 #[derive(Debug)]
 pub struct FinalSection {
     /// The section it came from.
     pub id: SectionId,
-    /// Its header.
-    pub header: Shdr64,
+    /// Whether it has bytes in the file.
+    pub has_bytes: bool,
+    /// Where it starts.
+    pub offset: u64,
+    /// Its size, in the file or in memory.
+    pub size: u64,
+    /// Its alignment.
+    pub align: u64,
+}
+
+impl FinalSection {
+    /// Where it ends.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size)
+    }
 }
 
 /// The file, planned to the last byte.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'m> {
     /// Sections in file order; index 0, the null section, is not among them.
     pub sections: Vec<FinalSection>,
     /// Program headers.
@@ -56,12 +70,14 @@ pub struct Plan {
     pub flags: u32,
     /// Symbol numbers.
     pub numbering: Numbering,
+    /// Number of each merged section, 0 if it is gone.
+    pub index_of: Vec<u32>,
     /// Bytes written by the linker; chunks are copied from the inputs.
-    pub contents: Contents,
+    pub contents: Contents<'m>,
 }
 
 /// Plans the file.
-pub fn finalize(parts: Parts<'_, '_>) -> Plan {
+pub fn finalize<'o>(parts: Parts<'_, 'o>) -> Plan<'o> {
     let merged = parts.merged;
     let ids = (0..merged.sections.len() as u32).into_par_iter().map(SectionId);
     let exists: Vec<bool> = ids.map(|id| exists(parts, id)).collect();
@@ -72,12 +88,11 @@ pub fn finalize(parts: Parts<'_, '_>) -> Plan {
     for (i, id) in order.iter().enumerate() {
         index_of[id.0 as usize] = i as u32 + 1;
     }
+    tables::string_tables(parts.merged, &mut contents);
     tables::symbol_table(parts, &numbering, &index_of, &mut contents);
-    let sections: Vec<FinalSection> = order
-        .par_iter()
-        .map(|&id| final_section(parts, id, &numbering, &index_of, &contents))
-        .collect();
-    Plan { contents, ..place(parts, sections, &index_of, numbering) }
+    let sections: Vec<FinalSection> =
+        order.par_iter().map(|&id| final_section(parts, id, &contents)).collect();
+    place(parts, sections, index_of, numbering, contents)
 }
 
 /// Whether a section that is not made of attribute records remains.
@@ -128,23 +143,34 @@ pub(crate) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(parts: Parts<'_, '_>, contents: &Contents, exists: &[bool]) -> Vec<SectionId> {
+pub(crate) fn order(
+    parts: Parts<'_, '_>,
+    contents: &Contents<'_>,
+    exists: &[bool],
+) -> Vec<SectionId> {
     let merged = parts.merged;
-    let empty_info = |i: usize| {
-        matches!(merged.sections[i].content, Content::Attributes(_))
-            && contents.get(SectionId(i as u32)).is_none_or(<[u8]>::is_empty)
+    let empty_info = |id: SectionId| {
+        matches!(merged.section(id).content, Content::Attributes(_))
+            && contents.get(id).is_none_or(<[u8]>::is_empty)
     };
-    let mut buckets: [Vec<SectionId>; BUCKETS] = Default::default();
-    for i in (0..merged.sections.len()).filter(|&i| exists[i] && !empty_info(i)) {
+    let bucket_of = |(i, exists): (usize, &bool)| {
         let id = SectionId(i as u32);
-        buckets[bucket(merged, id) as usize].push(id);
+        if *exists && !empty_info(id) { bucket(merged, id) } else { GONE }
+    };
+    let bucket_of: Vec<u8> = exists.par_iter().enumerate().map(bucket_of).collect();
+    let mut buckets: [Vec<SectionId>; GONE as usize] = Default::default();
+    for (i, &bucket) in bucket_of.iter().enumerate() {
+        if let Some(bucket) = buckets.get_mut(bucket as usize) {
+            bucket.push(SectionId(i as u32));
+        }
     }
     buckets.concat()
 }
 
-const BUCKETS: usize = 8;
+/// No bucket: one more than there are.
+const GONE: u8 = 8;
 
-pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u32 {
+pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u8 {
     let s = merged.section(id);
     match s.kind {
         SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
@@ -171,74 +197,63 @@ pub(crate) fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     }
 }
 
-fn final_section(
-    parts: Parts<'_, '_>,
-    id: SectionId,
-    numbering: &Numbering,
-    index_of: &[u32],
-    contents: &Contents,
-) -> FinalSection {
+fn final_section(parts: Parts<'_, '_>, id: SectionId, contents: &Contents<'_>) -> FinalSection {
     let section = parts.merged.section(id);
     let (size, align) = match contents.get(id) {
         Some(bytes) => (bytes.len() as u64, section.align),
         None => extent(parts, id),
     };
-    let (link, info) = tables::link_and_info(parts, id, numbering, index_of);
-    FinalSection {
-        id,
-        header: Shdr64 {
-            sh_name: section.name.into(),
-            sh_type: section.kind.0.into(),
-            sh_flags: flags(parts, id).into(),
-            sh_addr: 0.into(),
-            sh_offset: 0.into(),
-            sh_size: size.into(),
-            sh_link: link.into(),
-            sh_info: info.into(),
-            sh_addralign: align.into(),
-            sh_entsize: section.entsize.into(),
-        },
+    FinalSection { id, has_bytes: !section.is_nobits(), offset: 0, size, align }
+}
+
+/// The header of a section.
+pub fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection) -> Shdr64 {
+    let section = parts.merged.section(of.id);
+    let (link, info) = tables::link_and_info(parts, of.id, &plan.numbering, &plan.index_of);
+    Shdr64 {
+        sh_name: section.name.into(),
+        sh_type: section.kind.0.into(),
+        sh_flags: flags(parts, of.id).into(),
+        sh_addr: 0.into(),
+        sh_offset: of.offset.into(),
+        sh_size: of.size.into(),
+        sh_link: link.into(),
+        sh_info: info.into(),
+        sh_addralign: of.align.into(),
+        sh_entsize: section.entsize.into(),
     }
 }
 
 /// Assigns file offsets and makes the program headers.
-fn place(
+fn place<'m>(
     parts: Parts<'_, '_>,
     mut sections: Vec<FinalSection>,
-    index_of: &[u32],
+    index_of: Vec<u32>,
     numbering: Numbering,
-) -> Plan {
+    contents: Contents<'m>,
+) -> Plan<'m> {
     let mut position = size_of::<cubin::raw::Ehdr64>() as u64;
     for section in &mut sections {
-        position = align_up(position, section.header.sh_addralign.get());
-        section.header.sh_offset = position.into();
-        if !is_nobits(&section.header) {
-            position = position.saturating_add(section.header.sh_size.get());
+        position = align_up(position, section.align);
+        section.offset = position;
+        if section.has_bytes {
+            position = section.end();
         }
     }
     let section_headers = align_up(position, 8);
     let count = sections.len() as u64 + 1;
     let after = section_headers.saturating_add(count * size_of::<Shdr64>() as u64);
     let segments =
-        if parts.cx.config.relocatable { Vec::new() } else { segments(&sections, after) };
+        if parts.cx.config.relocatable { Vec::new() } else { segments(parts, &sections, after) };
     let size = after.saturating_add((segments.len() * size_of::<Phdr64>()) as u64);
-    let note = parts
-        .merged
-        .sections
-        .iter()
-        .position(|s| s.content == Content::Synthetic(Synthetic::VersionNote));
-    let note = note.map_or(0, |i| index_of[i]).min(0xff);
+    let note = parts.merged.synthetic(Synthetic::VersionNote);
+    let note = note.map_or(0, |id| index_of[id.0 as usize]).min(0xff);
     let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
-    let contents = Contents::default();
-    Plan { sections, segments, section_headers, size, flags, numbering, contents }
-}
-
-fn is_nobits(header: &Shdr64) -> bool {
-    SectionType(header.sh_type.get()).is_nobits()
+    Plan { sections, segments, section_headers, size, flags, numbering, index_of, contents }
 }
 
 /// PT_PHDR, read-only segment, writable segment, and the table once more.
-fn segments(sections: &[FinalSection], at: u64) -> Vec<Phdr64> {
+fn segments(parts: Parts<'_, '_>, sections: &[FinalSection], at: u64) -> Vec<Phdr64> {
     const PT_LOAD: u32 = 1;
     const PT_PHDR: u32 = 6;
     let segment = |kind: u32, flags: u32, offset: u64, filesz: u64, memsz: u64| Phdr64 {
@@ -252,25 +267,23 @@ fn segments(sections: &[FinalSection], at: u64) -> Vec<Phdr64> {
         p_align: 8.into(),
     };
     let mut middle = Vec::new();
-    let alloc = |s: &&FinalSection| s.header.sh_flags.get() & shf::ALLOC != 0;
-    let writable = |s: &&FinalSection| s.header.sh_flags.get() & shf::WRITE != 0;
+    let flags = |s: &FinalSection| parts.merged.section(s.id).flags;
+    let alloc = |s: &&FinalSection| flags(s) & shf::ALLOC != 0;
+    let writable = |s: &&FinalSection| flags(s) & shf::WRITE != 0;
     let mut readable = sections.iter().filter(alloc).filter(|s| !writable(s));
     if let Some(first) = readable.next() {
         let last = readable.next_back().unwrap_or(first);
-        let start = first.header.sh_offset.get();
-        let end = last.header.sh_offset.get().saturating_add(last.header.sh_size.get());
-        let size = end.saturating_sub(start);
-        middle.push(segment(PT_LOAD, 5, start, size, size));
+        let size = last.end().saturating_sub(first.offset);
+        middle.push(segment(PT_LOAD, 5, first.offset, size, size));
     }
     let data: Vec<&FinalSection> = sections.iter().filter(alloc).filter(writable).collect();
     if let (Some(first), Some(last)) = (data.first(), data.last()) {
-        let start = first.header.sh_offset.get();
-        let bits = if is_nobits(&last.header) { 0 } else { last.header.sh_size.get() };
-        let file = last.header.sh_offset.get().saturating_add(bits).saturating_sub(start);
+        let start = first.offset;
+        let end = if last.has_bytes { last.end() } else { last.offset };
+        let file = end.saturating_sub(start);
         let mut memory: u64 = 0;
-        for section in data.iter().filter(|s| is_nobits(&s.header)) {
-            memory = align_up(memory, section.header.sh_addralign.get());
-            memory = memory.saturating_add(section.header.sh_size.get());
+        for section in data.iter().filter(|s| !s.has_bytes) {
+            memory = align_up(memory, section.align).saturating_add(section.size);
         }
         middle.push(segment(PT_LOAD, 6, start, file, file.saturating_add(memory)));
     }

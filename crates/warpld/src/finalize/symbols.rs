@@ -8,6 +8,7 @@ use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
 use cubin::{Binding, SectionType, SymbolType};
+use rayon::prelude::*;
 
 /// Numbers of the output symbols.
 #[derive(Debug)]
@@ -26,11 +27,12 @@ pub fn number(parts: Parts<'_, '_>, exists: &[bool]) -> Numbering {
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
     let mut local_count = 0;
+    let ids = (0..merged.symbols.len() as u32).into_par_iter().map(OutSymbolId);
+    let remains: Vec<bool> = ids.map(|id| remains(parts, id, exists)).collect();
     for list in [List::Local, List::Global] {
         for (i, symbol) in merged.symbols.iter().enumerate() {
-            let id = OutSymbolId(i as u32);
-            if symbol.list == list && remains(parts, id, exists) {
-                order.push(id);
+            if symbol.list == list && remains[i] {
+                order.push(OutSymbolId(i as u32));
                 index[i] = order.len() as u32;
             }
         }
@@ -74,17 +76,15 @@ fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
 
 fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
     let symbol = parts.cx.resolution.get(id);
-    let first = parts.cx.input_symbol(symbol.first);
     if parts.merged.symbol_of[id.0 as usize].is_none() {
         return false;
     }
-    if symbol.function || parts.cx.config.relocatable {
+    let defined = symbol.definition.is_some() || symbol.common.is_some();
+    if symbol.function || defined || parts.cx.config.relocatable {
         return true;
     }
-    if symbol.definition.is_some()
-        || symbol.common.is_some()
-        || first.is_some_and(|s| is_shared(&s))
-    {
+    let first = parts.cx.input_symbol(symbol.first);
+    if first.is_some_and(|s| is_shared(&s)) {
         return true;
     }
     // Undefined data nobody refers to any more.

@@ -5,7 +5,7 @@ use super::{Numbering, Parts, records, symbols, unified};
 use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
-use crate::merge::{Content, SectionId, Synthetic};
+use crate::merge::{Content, Merged, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
@@ -15,6 +15,7 @@ use cubin::raw::{Pair, Rel64, Rela64, Sym64};
 use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use zerocopy::IntoBytes;
 
 /// Index of `.symtab` and `.strtab` in every output.
@@ -24,55 +25,65 @@ const SYMTAB: u32 = 3;
 /// The toolkit whose format we write: CUDA 13.0.
 const TOOLKIT: u32 = 130;
 
-/// The bytes of the sections that the linker writes. Many are tiny, so they lie
-/// in a few blocks.
-#[derive(Debug, Default)]
-pub struct Contents {
-    blocks: Vec<Vec<u8>>,
-    /// By section, where it has bytes.
-    places: Vec<Option<(u32, std::ops::Range<u32>)>>,
+/// The bytes of the sections that the linker writes. Most are tiny, so many lie
+/// in one block.
+#[derive(Debug)]
+pub struct Contents<'m> {
+    blocks: Vec<Block>,
+    /// The tables of strings and symbols.
+    large: Vec<(SectionId, Cow<'m, [u8]>)>,
 }
 
-impl Contents {
+/// The bytes of sections with consecutive numbers.
+#[derive(Debug)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Where those of each section end, and whether the linker writes it.
+    ends: Vec<(usize, bool)>,
+}
+
+/// How many sections share a block.
+const BLOCK: usize = 1024;
+
+impl Contents<'_> {
     /// The bytes of a section that the linker writes.
     pub fn get(&self, section: SectionId) -> Option<&[u8]> {
-        let (block, range) = self.places[section.0 as usize].as_ref()?;
-        Some(&self.blocks[*block as usize][range.start as usize..range.end as usize])
-    }
-
-    fn set(&mut self, section: SectionId, bytes: Vec<u8>) {
-        let place = (self.blocks.len() as u32, 0..bytes.len() as u32);
-        self.places[section.0 as usize] = Some(place);
-        self.blocks.push(bytes);
+        let block = self.blocks.get(section.0 as usize / BLOCK)?;
+        let before = |i: usize| block.ends.get(i).map_or(0, |&(end, _)| end);
+        let i = section.0 as usize % BLOCK;
+        match *block.ends.get(i)? {
+            (end, true) => block.bytes.get(i.checked_sub(1).map_or(0, before)..end),
+            _ => self.large.iter().find(|(id, _)| *id == section).map(|(_, bytes)| &bytes[..]),
+        }
     }
 }
 
-/// Bytes of all sections the linker writes, except the symbol table.
-pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) -> Contents {
-    const SECTIONS_PER_BLOCK: usize = 1024;
-    let count = parts.merged.sections.len();
-    let block = |first: usize| {
+/// Bytes of all sections the linker writes, except the tables of strings and symbols.
+pub fn contents<'m>(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) -> Contents<'m> {
+    let block = |(number, exists): (usize, &[bool])| {
         let mut bytes = Vec::new();
-        let mut ranges = Vec::with_capacity(SECTIONS_PER_BLOCK);
-        for (i, exists) in exists.iter().enumerate().skip(first).take(SECTIONS_PER_BLOCK) {
-            let start = bytes.len() as u32;
-            let made = *exists && content(parts, numbering, SectionId(i as u32), &mut bytes);
-            ranges.push(made.then_some(start..bytes.len() as u32));
+        let mut ends = Vec::with_capacity(exists.len());
+        for (i, exists) in exists.iter().enumerate() {
+            let id = SectionId((number * BLOCK + i) as u32);
+            let made = *exists && content(parts, numbering, id, &mut bytes);
+            ends.push((bytes.len(), made));
         }
-        (bytes, ranges)
+        bytes.shrink_to_fit();
+        Block { bytes, ends }
     };
-    let made: Vec<_> = (0..count.div_ceil(SECTIONS_PER_BLOCK))
-        .into_par_iter()
-        .map(|i| block(i * SECTIONS_PER_BLOCK))
-        .collect();
-    let mut out =
-        Contents { blocks: Vec::with_capacity(made.len()), places: Vec::with_capacity(count) };
-    for (bytes, ranges) in made {
-        let number = out.blocks.len() as u32;
-        out.places.extend(ranges.into_iter().map(|range| range.map(|range| (number, range))));
-        out.blocks.push(bytes);
+    let blocks = exists.par_chunks(BLOCK).enumerate().map(block).collect();
+    Contents { blocks, large: Vec::new() }
+}
+
+/// Adds the tables of strings, which are as `merge` made them.
+pub fn string_tables<'m>(merged: &'m Merged, contents: &mut Contents<'m>) {
+    let tables = [
+        (Synthetic::SectionNames, merged.strings.sections()),
+        (Synthetic::SymbolNames, merged.strings.symbols()),
+    ];
+    for (what, bytes) in tables {
+        contents.large.extend(merged.synthetic(what).map(|id| (id, Cow::Borrowed(bytes))));
     }
-    out
 }
 
 /// Appends the bytes of a section; whether it is one that the linker writes.
@@ -94,17 +105,21 @@ fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut
             let form = if parts.cx.flavour.is_mercury() { Form::Mercury } else { Form::Classic };
             relocations(&image_relocs(parts, *bank, form), rela, numbering, out);
         }
-        Content::Synthetic(what) => out.append(&mut synthetic(parts, numbering, *what)),
+        Content::Synthetic(what) => match synthetic(parts, numbering, *what) {
+            Some(mut bytes) => out.append(&mut bytes),
+            None => return false,
+        },
     }
     true
 }
 
-fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Vec<u8> {
-    let merged = parts.merged;
-    match what {
-        Synthetic::SectionNames => [&[0][..], merged.section_names.bytes()].concat(),
-        Synthetic::SymbolNames => [&[0][..], merged.names.bytes()].concat(),
-        Synthetic::Symbols | Synthetic::SymbolSections => Vec::new(),
+/// The bytes of a section that is neither a table of strings nor one of symbols.
+fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Option<Vec<u8>> {
+    Some(match what {
+        Synthetic::SectionNames
+        | Synthetic::SymbolNames
+        | Synthetic::Symbols
+        | Synthetic::SymbolSections => return None,
         Synthetic::ToolNote => tool_note(parts),
         Synthetic::VersionNote => version_note(parts),
         Synthetic::Compat => compat(parts),
@@ -113,7 +128,7 @@ fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Ve
         Synthetic::RelAction => relaction::linker_section(),
         Synthetic::UnifiedIndex => unified::index(parts),
         Synthetic::HostFile => parts.cx.config.nv_host.clone().unwrap_or_default(),
-    }
+    })
 }
 
 fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
@@ -154,7 +169,7 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
     let mut all: Vec<_> = targets
         .flat_map(|target| [target.rel, target.rela])
         .flatten()
-        .flat_map(|r| &parts.relocated.of(r).resolved)
+        .flat_map(|r| &parts.relocated.of(r).origins().resolved)
         .collect();
     // Both kinds share one list, built by prepending in input order.
     all.sort_by_key(|(source, _)| (source.from.object, source.from.section));
@@ -191,13 +206,17 @@ pub fn symbol_table(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
     index_of: &[u32],
-    contents: &mut Contents,
+    contents: &mut Contents<'_>,
 ) {
+    const ENTRY: usize = size_of::<Sym64>();
+    const WORD: usize = size_of::<u32>();
+    const ROWS: usize = 4096;
     let merged = parts.merged;
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
-    let mut table = Vec::with_capacity((numbering.order.len() + 1) * size_of::<Sym64>());
-    table.extend_from_slice(null.as_bytes());
-    let mut sections = 0u32.to_le_bytes().to_vec();
+    let count = numbering.order.len() + 1;
+    let mut table = vec![0; count * ENTRY];
+    let mut sections = vec![0; count * WORD];
+    table[..ENTRY].copy_from_slice(null.as_bytes());
     let created = creation_numbers(parts, index_of);
     // Quirk: where the entry has room for the section's number, the word is the
     // number the section had when it was created.
@@ -205,17 +224,20 @@ pub fn symbol_table(
         Some(&number) if section < shn::LORESERVE => number,
         _ => section,
     };
-    for &id in &numbering.order {
-        let name = merged.symbols[id.0 as usize].name;
-        let (entry, section) = symbols::entry(parts, id, name, index_of);
-        sections.extend_from_slice(&section_word(section).to_le_bytes());
-        table.extend_from_slice(entry.as_bytes());
-    }
-    let mut fill = |what, bytes| {
-        let content = Content::Synthetic(what);
-        if let Some(i) = merged.sections.iter().position(|s| s.content == content) {
-            contents.set(SectionId(i as u32), bytes);
+    let rows = numbering.order.par_chunks(ROWS);
+    let entries = table[ENTRY..].par_chunks_mut(ROWS * ENTRY);
+    let words = sections[WORD..].par_chunks_mut(ROWS * WORD);
+    rows.zip(entries).zip(words).for_each(|((ids, entries), words)| {
+        let places = entries.chunks_exact_mut(ENTRY).zip(words.chunks_exact_mut(WORD));
+        for (&id, (entry, word)) in ids.iter().zip(places) {
+            let name = merged.symbols[id.0 as usize].name;
+            let (made, section) = symbols::entry(parts, id, name, index_of);
+            entry.copy_from_slice(made.as_bytes());
+            word.copy_from_slice(&section_word(section).to_le_bytes());
         }
+    });
+    let mut fill = |what, bytes: Vec<u8>| {
+        contents.large.extend(merged.synthetic(what).map(|id| (id, Cow::Owned(bytes))));
     };
     fill(Synthetic::Symbols, table);
     if merged.needs_symbol_sections() {
@@ -389,10 +411,7 @@ pub fn link_and_info(
 ) -> (u32, u32) {
     let merged = parts.merged;
     let section = merged.section(id);
-    let synthetic = |what| {
-        let found = merged.sections.iter().position(|s| s.content == Content::Synthetic(what));
-        found.map_or(0, |i| index_of[i])
-    };
+    let synthetic = |what| merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
     match &section.content {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
         Content::Synthetic(Synthetic::VersionNote) => {

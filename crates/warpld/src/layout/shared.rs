@@ -80,7 +80,8 @@ fn collect_objects(
     dynamic: &mut Vec<SymbolId>,
 ) {
     let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
-    for (i, input) in cx.objects.iter().enumerate() {
+    let inputs = cx.objects.iter().enumerate().filter(|(_, o)| o.has_shared_or_images);
+    for (i, input) in inputs {
         let object = ObjectId(i as u32);
         for symbol in input.cubin.symbols() {
             if !is_shared(&symbol) {

@@ -3,8 +3,9 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A file's bytes.
@@ -18,7 +19,8 @@ pub(crate) struct Mapped {
 enum Bytes {
     /// With what says whether the file has changed since.
     Map(memmap2::Mmap, PathBuf, Stamp),
-    Owned(Vec<u8>),
+    /// A part of what was read of several files.
+    Read(Arc<Vec<u8>>, Range<usize>),
 }
 
 /// Files of up to this many bytes are read: that is faster than a map of their
@@ -55,32 +57,34 @@ pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::other("it is a folder").into());
-        }
-        if !metadata.is_file() {
-            return Err(io::Error::other("it is neither a file nor a link to one").into());
-        }
-        let key = FileKey::of(path, &metadata);
-        let stamp = Stamp::of(&metadata);
-        static MAPS: AtomicU32 = AtomicU32::new(0);
-        let size = metadata.len();
-        let large = size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST;
-        let bytes = match large {
-            false => Bytes::Owned(read(&file, size as usize)?),
-            true => Bytes::Map(map(&file)?, path.to_owned(), stamp),
-        };
-        Ok(Self { bytes, key })
+        Self::open_all(&[path]).pop().unwrap_or_else(|| Err(io::Error::other("no file").into()))
     }
+
+    /// Opens several files. The small ones lie one after the other in memory that
+    /// is taken once: heaps of threads grow page by page.
+    pub(crate) fn open_all<P: AsRef<Path>>(paths: &[P]) -> Vec<Result<Self, OpenError>> {
+        let mut block = Vec::new();
+        let left = (1..=paths.len()).rev();
+        let opened: Vec<_> = (paths.iter().zip(left))
+            .map(|(path, left)| open_into(path.as_ref(), left, &mut block))
+            .collect();
+        block.shrink_to_fit();
+        let block = Arc::new(block);
+        let bytes = |place| match place {
+            Place::Map(map, path, stamp) => Bytes::Map(map, path, stamp),
+            Place::Block(range) => Bytes::Read(block.clone(), range),
+        };
+        let mapped = |(place, key)| Self { bytes: bytes(place), key };
+        opened.into_iter().map(|opened| Ok(opened.map(mapped)?)).collect()
+    }
+
     /// Whether the file is still the one that was mapped.
     pub(crate) fn is_unchanged(&self) -> bool {
         match &self.bytes {
             Bytes::Map(_, path, stamp) => {
                 std::fs::metadata(path).is_ok_and(|now| Stamp::of(&now) == *stamp)
             }
-            Bytes::Owned(_) => true,
+            Bytes::Read(..) => true,
         }
     }
     /// Where the file lies in memory, if it is mapped.
@@ -94,12 +98,43 @@ impl Mapped {
     }
 }
 
-/// Reads `file`, which had `size` bytes when it was opened.
-fn read(mut file: &File, size: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(size);
-    file.by_ref().take(size as u64).read_to_end(&mut bytes)?;
-    match bytes.len() == size {
-        true => Ok(bytes),
+/// Where the bytes of a file are.
+enum Place {
+    Map(memmap2::Mmap, PathBuf, Stamp),
+    /// In the block of several files.
+    Block(Range<usize>),
+}
+
+/// Maps a file, or reads it to the end of `block`, where `left` files may go.
+fn open_into(path: &Path, left: usize, block: &mut Vec<u8>) -> io::Result<(Place, FileKey)> {
+    static MAPS: AtomicU32 = AtomicU32::new(0);
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link to one"));
+    }
+    let (key, stamp) = (FileKey::of(path, &metadata), Stamp::of(&metadata));
+    let size = metadata.len();
+    if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {
+        return Ok((Place::Map(map(&file)?, path.to_owned(), stamp), key));
+    }
+    if block.is_empty() && size <= READ_AT_MOST {
+        // The others are likely to be like it.
+        block.reserve(size as usize * left);
+    }
+    let start = block.len();
+    read(&file, size, block)?;
+    Ok((Place::Block(start..block.len()), key))
+}
+
+/// Appends what is in `file`, which had `size` bytes when it was opened.
+fn read(mut file: &File, size: u64, block: &mut Vec<u8>) -> io::Result<()> {
+    block.reserve(size as usize);
+    match file.by_ref().take(size).read_to_end(block)? as u64 == size {
+        true => Ok(()),
         false => Err(io::Error::other("the file changed while it was read")),
     }
 }
@@ -119,7 +154,7 @@ impl Deref for Mapped {
     fn deref(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Map(map, ..) => map,
-            Bytes::Owned(bytes) => bytes,
+            Bytes::Read(block, range) => &block[range.clone()],
         }
     }
 }

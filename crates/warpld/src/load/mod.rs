@@ -65,11 +65,10 @@ impl Files {
     /// [`Loaded::select`] in its turn, as nvlink does.
     pub fn open(request: &LoadRequest) -> Self {
         use rayon::prelude::*;
-        let mut opened: Vec<_> = request
-            .files
-            .par_iter()
-            .map(|path| search::Found::File(Opened::file(path, false)))
-            .collect();
+        const AT_ONCE: usize = 64;
+        let together = request.files.par_chunks(AT_ONCE);
+        let mut opened: Vec<_> =
+            together.flat_map_iter(Opened::files).map(search::Found::File).collect();
         opened.extend(search::libraries(request));
         take_archives_once(&mut opened);
         Self { opened, working_directory: request.working_directory.clone() }

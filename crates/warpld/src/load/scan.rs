@@ -378,10 +378,13 @@ fn linked_ids(host: &HostObject<'_>) -> Result<Vec<String>, Diagnostic> {
 
 /// The id under which an input without one is registered.
 fn path_as_module_id(working_directory: &Path, name: &str) -> String {
-    format!("{}/{name}", working_directory.to_string_lossy())
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect()
+    let folder = working_directory.to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut id = String::with_capacity(folder.len() + 1 + name.len());
+    id.extend(folder.chars().map(plain));
+    id.push('_');
+    id.extend(name.chars().map(plain));
+    id
 }
 
 fn could_not_open(name: &str, reason: impl fmt::Display) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! Opening files and finding `-l` libraries.
 
-use super::map::Mapped;
+use super::map::{Mapped, OpenError};
 use super::recognise;
 use super::{LoadRequest, Opened};
 use crate::diag::Diagnostic;
@@ -48,7 +48,16 @@ pub(super) enum Found {
 impl Opened {
     /// Opens `path`, and what a thin archive points to.
     pub(crate) fn file(path: &Path, library: bool) -> Self {
-        let data = Mapped::open(path);
+        Self::found(path, Mapped::open(path), library)
+    }
+
+    /// Opens several files at once.
+    pub(crate) fn files(paths: &[PathBuf]) -> impl Iterator<Item = Self> {
+        let found = paths.iter().zip(Mapped::open_all(paths));
+        found.map(|(path, data)| Self::found(path, data, false))
+    }
+
+    fn found(path: &Path, data: Result<Mapped, OpenError>, library: bool) -> Self {
         let members = match &data {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),

@@ -176,7 +176,7 @@ pub fn patch_machine(
     let Some(relocs) = merged.section(id).rela else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
-    for (patch, source) in relocs.patches.iter().zip(&relocs.patched_from) {
+    for (patch, source) in relocs.patches.iter().zip(&relocs.origins().patches) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
@@ -193,7 +193,7 @@ pub fn patch_machine(
         };
         apply(both, machine.kind, bytes, offset, value, patch.bank)?;
     }
-    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
+    for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
@@ -300,7 +300,7 @@ fn apply(
 /// Relocations that stay, on the machine-code side.
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let relocs = both.parts.relocated.of(id);
-    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
+    let list = relocs.origins().kept.iter().copied().zip(relocs.kept.iter().copied());
     let mut out = machine_records(both, list)?;
     let target = match both.parts.merged.section(id).content {
         Content::Relocs(target, _) => both.rebuilt.get(&target),

@@ -386,7 +386,7 @@ fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<P
         p_align: 8.into(),
     };
     let machine = both.shape.machine.len() + usize::from(both.shape.extended);
-    let of = |wanted: &[u32]| -> Vec<&FileSection<'_>> {
+    let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
         let ids = both.shape.machine.iter().zip(sections);
         ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged, **id)))
             .map(|(_, s)| s)

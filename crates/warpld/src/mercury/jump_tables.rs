@@ -26,7 +26,7 @@ pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), 
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     let mut known: Map<(u32, u32), Option<Kept<'_, '_>>> = Map::default();
-    for (kept, source) in relocs.kept.iter().zip(&relocs.kept_from) {
+    for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
         let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let (object, symbol) = (source.from.object, mercury.symbol.0);
         let function = known

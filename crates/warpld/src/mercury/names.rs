@@ -31,8 +31,8 @@ pub struct Names {
 pub fn names(both: &Both<'_, '_>) -> Names {
     let (parts, shape) = (both.parts, &both.shape);
     let merged = parts.merged;
-    let mut section_names = [&[0][..], merged.section_names.bytes()].concat();
-    let mut strings = [&[0][..], merged.names.bytes()].concat();
+    let mut section_names = merged.strings.sections().to_vec();
+    let mut strings = merged.strings.symbols().to_vec();
     let mut bank_symbols = Vec::new();
     let mut reserved = 0;
     for &id in &shape.machine {

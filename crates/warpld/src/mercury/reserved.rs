@@ -60,6 +60,10 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     let align = merged.section(id).align;
     let made = both.shape.contents.get(id).map(|bytes| bytes.len() as u64);
     match &merged.section(id).content {
+        Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
+        Content::Synthetic(Synthetic::SymbolNames) => {
+            (merged.strings.symbols().len() as u64, align)
+        }
         Content::Synthetic(Synthetic::Symbols) => {
             let count = both.shape.numbering.order.len() + 1;
             ((count * size_of::<Sym64>()) as u64, align)
@@ -74,7 +78,7 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// Size of that file's `.shstrtab`.
 fn name_bytes(both: &Both<'_, '_>) -> u64 {
-    both.parts.merged.section_names.bytes().len() as u64 + 1
+    both.parts.merged.strings.sections().len() as u64
 }
 
 /// Size of the decoded Mercury stream of a function.

@@ -26,7 +26,7 @@ pub struct Shape {
     /// Symbol numbers of both tables.
     pub numbering: Numbering,
     /// Tables of the Mercury side, by section.
-    pub contents: Contents,
+    pub contents: Contents<'static>,
     /// Sections of the machine-code side in file order.
     pub machine: Vec<SectionId>,
     /// Parameter banks, which follow them.

@@ -1,7 +1,8 @@
 //! What comes after all files: tables, storage of commons, banks of kernels.
 
-use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic};
+use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
 use crate::callgraph::{Callers, FunctionId};
+use crate::name_hash::NameHash;
 use cubin::SectionType;
 use cubin::consts::shf;
 use hashbrown::HashSet;
@@ -74,7 +75,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         for function in crate::layout::shared_users(self.cx, &self.out) {
             if !self.out.instances.contains_key(&function) {
-                let name = self.out.names.add([b"externsharedinstance", b""]) + 1;
+                let name = self.out.strings.add_symbol(Text::new(b"externsharedinstance"));
                 let meaning = Meaning::DynamicInstance(function);
                 let symbol = self.push_symbol(name, List::Local, meaning);
                 self.out.instances.insert(function, symbol);
@@ -91,7 +92,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let known = self.by_name.get(&b".nv.global"[..]).copied();
         let section = known.unwrap_or_else(|| {
             self.create(NewSection {
-                name: [b".nv.global", b""],
+                name: Text::new(b".nv.global"),
                 kind: self.cx.output_kind(SectionType::CUDA_GLOBAL),
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
@@ -114,8 +115,9 @@ impl<'a, 'o> Merger<'a, 'o> {
             let id = self.cx.graph.symbol(function);
             let kernel = self.cx.resolution.symbols[id.0 as usize].name;
             let name = [b".nv.constant.entry_image_header_indices.", kernel].concat();
+            let hash = NameHash::of(&name);
             let new = NewSection {
-                name: [&name, b""],
+                name: Text::hashed(&name, hash),
                 kind: SectionType::PROGBITS,
                 flags: shf::ALLOC | shf::INFO_LINK,
                 align: 4,
@@ -124,7 +126,8 @@ impl<'a, 'o> Merger<'a, 'o> {
                 has_symbol: true,
                 function: Some(id),
             };
-            let section = self.bank_of_handles(new, &name, id);
+            let relocs = Text::prefixed(self.cx.handles_prefix(), &name, hash);
+            let section = self.bank_of_handles(new, relocs, id);
             self.out.sections[section.0 as usize].bank = Some(0);
             self.out.function_sections[function.0 as usize].constant0 = Some(section);
         }
@@ -173,9 +176,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             return known;
         }
         let id = self.cx.graph.symbol(entry);
-        let name = self.cx.resolution.symbols[id.0 as usize].name;
         let section = self.create(NewSection {
-            name: [self.cx.flavour.bank2_prefix(), name],
+            name: self.cx.prefixed(self.cx.flavour.bank2_prefix(), id),
             kind: SectionType::PROGBITS,
             flags: shf::ALLOC | shf::INFO_LINK,
             align: 0,

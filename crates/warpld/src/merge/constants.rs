@@ -1,6 +1,6 @@
 //! Constants that go because the bank is too small for all.
 
-use super::{Content, Meaning, Merger, SectionId};
+use super::{Content, Meaning, Merger, SectionId, Text};
 use crate::layout::MAX_CONSTANT;
 use crate::reach::Pruning;
 use crate::resolve::SymbolId;
@@ -37,15 +37,13 @@ impl Merger<'_, '_> {
 
     /// A bank without constants leaves not even its name behind.
     fn remove_name(&mut self, bank: SectionId) {
-        let name = self.out.section(bank).name;
         let text = self.out.section_name(bank).to_vec();
-        let length = self.out.section_names.remove(name - 1);
-        for section in self.out.sections.iter_mut().filter(|s| s.name > name) {
+        let length = text.len() as u32 + 1;
+        let (in_sections, in_symbols) = self.out.strings.remove(Text::new(&text));
+        for section in self.out.sections.iter_mut().filter(|s| s.name > in_sections) {
             section.name -= length;
         }
-        let name = self.out.names.add([&text, b""]) + 1;
-        let length = self.out.names.remove(name - 1);
-        for symbol in self.out.symbols.iter_mut().filter(|s| s.name > name) {
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.name > in_symbols) {
             symbol.name -= length;
         }
     }

@@ -1,8 +1,9 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
 use super::tables::ENTRY_SIZE;
-use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId};
+use super::{Content, InputSection, List, Merger, NewSection, Placement, SectionId, Text};
 use crate::layout::is_declared_array;
+use crate::name_hash::NameHash;
 use crate::object::{
     ObjectId, SectionClass, constant_bank, is_dynamic_array, is_internal, is_shared,
 };
@@ -10,14 +11,14 @@ use crate::reach::Pruning;
 use crate::resolve::{Role, Sighting, SymbolId};
 use crate::unified::is_entries;
 use cubin::consts::shf;
-use cubin::{Binding, SectionRef, SectionType, SymbolRef, SymbolType};
+use cubin::{Binding, SectionRef, SectionType, SymbolRef};
 use smallvec::SmallVec;
 
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn data(&mut self, object: ObjectId) {
         let cx = self.cx;
-        let data = |kind| kind != SymbolType::FUNC && kind != SymbolType::SECTION;
-        for symbol in cx.objects[object.0 as usize].cubin.symbols_of(data) {
+        let input = &cx.objects[object.0 as usize];
+        for (symbol, _) in input.symbols(&input.data) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let at = Sighting { object, symbol: symbol.index.0 };
             let defined = !symbol.is_undefined() && !symbol.is_common();
@@ -115,7 +116,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn plain_section(&mut self, input: &SectionRef<'a>) -> SectionId {
         let section = self.create(NewSection {
-            name: [input.name, b""],
+            name: Text::new(input.name),
             kind: self.cx.output_kind(input.kind),
             flags: input.flags,
             align: 0,
@@ -134,7 +135,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return known;
         }
         let section = self.create(NewSection {
-            name: [b".nv_debug.shared", b""],
+            name: Text::new(b".nv_debug.shared"),
             kind: self.cx.output_kind(SectionType::CUDA_SHARED),
             flags: shf::WRITE | shf::ALLOC,
             align: 0,
@@ -160,7 +161,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if !cx.reach.is_live(function) {
             let by_name = cx.reach.pruning == Pruning::ByName;
             if by_name && matches!(class, SectionClass::KernelShared(_)) {
-                self.mention([input.name, b""]);
+                self.mention(Text::new(input.name));
             }
             return;
         }
@@ -233,8 +234,9 @@ impl<'a, 'o> Merger<'a, 'o> {
         if let Some(known) = known {
             return known;
         }
+        let hash = NameHash::of(input.name);
         let new = NewSection {
-            name: [input.name, b""],
+            name: Text::hashed(input.name, hash),
             kind: self.cx.output_kind(input.kind),
             flags: input.flags,
             align: 0,
@@ -244,7 +246,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             function: Some(id),
         };
         let section = if parameters && !self.cx.config.relocatable {
-            self.bank_of_handles(new, input.name, id)
+            self.bank_of_handles(
+                new,
+                Text::prefixed(self.cx.handles_prefix(), input.name, hash),
+                id,
+            )
         } else {
             self.create(new)
         };
@@ -257,27 +263,25 @@ impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn bank_of_handles(
         &mut self,
         new: NewSection<'_>,
-        bank_name: &[u8],
+        relocs: Text<'_>,
         id: SymbolId,
     ) -> SectionId {
-        let prefix = self.cx.handles_prefix();
-        let name = self.out.section_names.add([bank_name, b""]) + 1;
-        self.out.section_names.add([prefix, bank_name]);
-        self.out.names.add([prefix, bank_name]);
-        let symbol_name = self.out.names.add([bank_name, b""]) + 1;
+        let name = self.out.strings.add_section(new.name);
+        self.out.strings.add(relocs);
+        let symbol_name = self.out.strings.add_symbol(new.name);
         let bank = self.create_named(name, symbol_name, new);
-        self.image_relocs(bank, id, bank_name);
+        self.image_relocs(bank, id, relocs);
         bank
     }
 
     /// The relocation section of texture handles, dropped if it stays empty.
-    fn image_relocs(&mut self, bank: SectionId, id: SymbolId, bank_name: &[u8]) {
+    fn image_relocs(&mut self, bank: SectionId, id: SymbolId, name: Text<'_>) {
         let (kind, entsize, flags) = match self.cx.handles_with_addends() {
             true => (SectionType::RELA, 24, shf::INFO_LINK),
             false => (SectionType::REL, 16, 0),
         };
         self.create(NewSection {
-            name: [self.cx.handles_prefix(), bank_name],
+            name,
             kind,
             flags,
             align: 8,

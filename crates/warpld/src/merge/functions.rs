@@ -1,20 +1,20 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
-use super::{Content, List, Meaning, Merger, NewSection, SectionId};
+use super::{Content, List, Meaning, Merger, NewSection, SectionId, Text};
 use crate::builtins::is_builtin_function;
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass, is_internal};
 use crate::reach::Pruning;
 use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::consts::shf;
-use cubin::{Binding, SectionType, SymbolRef, SymbolType};
+use cubin::{Binding, SectionType, SymbolRef};
 use smallvec::SmallVec;
 
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn functions(&mut self, object: ObjectId) {
         let cx = self.cx;
-        let cubin = &cx.objects[object.0 as usize].cubin;
-        for symbol in cubin.symbols_of(|kind| kind == SymbolType::FUNC) {
+        let input = &cx.objects[object.0 as usize];
+        for (symbol, _) in input.symbols(&input.functions) {
             self.alias_owner(object, &symbol);
             self.function(object, &symbol);
         }
@@ -46,7 +46,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             // A kernel pruned for lack of host references leaves this name.
             let pruned = cx.reach.pruning == Pruning::HostReferences;
             if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
-                self.mention([b".nv.shared.", symbol.name]);
+                self.mention(cx.prefixed(b".nv.shared.", id));
             }
             return;
         }
@@ -94,18 +94,20 @@ impl<'a, 'o> Merger<'a, 'o> {
             return None;
         }
         let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
-        let number = format!(".{}", before.filter(is_constant).count() + 1);
+        let number = before.filter(is_constant).count() + 1;
         let bank = object.cubin.section(symbol.shndx)?.name;
-        Some(self.out.names.add([bank, number.as_bytes()]) + 1)
+        let name = [bank, format!(".{number}").as_bytes()].concat();
+        Some(self.out.strings.add_symbol(Text::new(&name)))
     }
 
     pub(super) fn symbol_name(&mut self, id: SymbolId) -> u32 {
         if let Some(name) = self.constant_name(id) {
             return name;
         }
-        match self.cx.resolution.symbols[id.0 as usize].name {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        match symbol.name {
             b"" => 0,
-            name => self.out.names.add([name, b""]) + 1,
+            name => self.out.strings.add_symbol(Text::hashed(name, symbol.hash)),
         }
     }
 
@@ -145,7 +147,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let text = self.create(NewSection {
-            name: [b".text.", symbol.name],
+            name: cx.prefixed(b".text.", id),
             kind: SectionType::PROGBITS,
             flags: input.flags,
             align: input.align,
@@ -157,12 +159,12 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.place(text, at.object, input);
         self.out.function_sections[function.0 as usize].text = Some(text);
         if cx.resolution.get(id).entry && !cx.reach.is_unnamed(function) {
-            self.info_section(id, function, symbol.name);
+            self.info_section(id, function);
             self.kernel_shared(function);
         } else if is_builtin_function(symbol.name) {
             // A program's own copy of a function of the driver starts like a kernel.
-            self.info_section(id, function, symbol.name);
-            self.mention([b".nv.shared.", symbol.name]);
+            self.info_section(id, function);
+            self.mention(cx.prefixed(b".nv.shared.", id));
         }
     }
 
@@ -173,7 +175,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         let id = self.cx.graph.symbol(function);
         let shared = self.create(NewSection {
-            name: [b".nv.shared.", self.cx.resolution.symbols[id.0 as usize].name],
+            name: self.cx.prefixed(b".nv.shared.", id),
             kind: self.cx.output_kind(SectionType::CUDA_SHARED),
             flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
             align: 0,
@@ -197,29 +199,24 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.clear_bank2(id, function);
     }
 
-    pub(super) fn info_section(
-        &mut self,
-        id: SymbolId,
-        function: FunctionId,
-        name: &[u8],
-    ) -> SectionId {
+    pub(super) fn info_section(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
         if let Some(known) = self.out.function_sections[function.0 as usize].info {
             return known;
         }
         if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
             return self.stub_info(id, function);
         }
-        self.new_info(id, function, name)
+        self.new_info(id, function, self.cx.prefixed(b".nv.info.", id))
     }
 
     pub(super) fn new_info(
         &mut self,
         id: SymbolId,
         function: FunctionId,
-        name: &[u8],
+        name: Text<'_>,
     ) -> SectionId {
         let info = self.create(NewSection {
-            name: [b".nv.info.", name],
+            name,
             kind: SectionType::CUDA_INFO,
             flags: shf::INFO_LINK,
             align: 4,

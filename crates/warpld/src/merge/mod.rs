@@ -15,7 +15,7 @@ mod strings;
 mod tables;
 
 pub use model::*;
-pub use strings::StringRun;
+pub use strings::{StringTables, Text};
 
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
@@ -60,6 +60,12 @@ impl<'a> Context<'a, '_> {
         self.reach.keeps(self.graph, symbol)
     }
 
+    /// The name of a symbol after a prefix.
+    fn prefixed(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
+        let symbol = &self.resolution.symbols[id.0 as usize];
+        Text::prefixed(prefix, symbol.name, symbol.hash)
+    }
+
     /// The input symbol of a sighting.
     pub fn input_symbol(&self, at: Sighting) -> Option<SymbolRef<'a>> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
@@ -88,6 +94,7 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     }
     merger.closing_sections();
     merger.global_names();
+    merger.out.strings.close();
     merger.out
 }
 
@@ -117,7 +124,7 @@ struct Merger<'a, 'o> {
 
 /// How a new section is described.
 struct NewSection<'n> {
-    name: [&'n [u8]; 2],
+    name: Text<'n>,
     kind: SectionType,
     flags: u64,
     align: u64,
@@ -130,7 +137,7 @@ struct NewSection<'n> {
 impl<'n> NewSection<'n> {
     fn synthetic(name: &'n [u8], kind: SectionType, align: u64, what: Synthetic) -> Self {
         Self {
-            name: [name, b""],
+            name: Text::new(name),
             kind,
             flags: 0,
             align,
@@ -148,8 +155,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             sections: Vec::new(),
             symbols: Vec::new(),
             symbol_of: vec![None; cx.resolution.symbols.len()],
-            section_names: StringRun::default(),
-            names: StringRun::default(),
+            strings: StringTables::default(),
             creation_index: 0,
             placements: cx.objects.iter().map(|o| vec![None; o.classes.len()]).collect(),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
@@ -188,21 +194,16 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Mentioning a section name adds it to `.shstrtab` and to the local run of
     /// `.strtab`, whether or not the section comes to be.
-    fn mention(&mut self, name: [&[u8]; 2]) -> u32 {
-        self.out.names.add(name);
-        let known = self.out.section_names.bytes().len();
-        let offset = self.out.section_names.add(name) + 1;
-        if self.out.section_names.bytes().len() > known {
+    fn mention(&mut self, name: Text<'_>) {
+        let known = self.out.strings.sections().len();
+        self.out.strings.add(name);
+        if self.out.strings.sections().len() > known {
             self.out.creation_index += 1;
         }
-        // Offsets count from the tables' leading NUL.
-        offset
     }
 
     fn create(&mut self, new: NewSection<'_>) -> SectionId {
-        let hash = self.out.names.hash(new.name);
-        let symbol_name = self.out.names.add_hashed(new.name, hash) + 1;
-        let name = self.out.section_names.add_hashed(new.name, hash) + 1;
+        let (name, symbol_name) = self.out.strings.add(new.name);
         self.create_named(name, symbol_name, new)
     }
 
@@ -290,7 +291,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn prototype_strings(&mut self) {
         for text in &self.cx.graph.prototypes {
-            self.out.names.add([text, b""]);
+            self.out.strings.add_symbol(Text::new(text));
         }
     }
 
@@ -340,8 +341,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             if !cx.reach.is_live(function) || role == Role::Discarded {
                 continue;
             }
-            let name = cx.resolution.symbols[id.0 as usize].name;
-            let info = self.info_section(id, function, name);
+            let info = self.info_section(id, function);
             if role == Role::Selected {
                 self.add_attributes(info, from);
             }

@@ -1,6 +1,6 @@
 //! What `merge` produces: output sections and symbols in creation order.
 
-use super::strings::StringRun;
+use super::strings::StringTables;
 use super::{Context, align_up};
 use crate::callgraph::FunctionId;
 use crate::object::ObjectId;
@@ -204,11 +204,9 @@ pub struct Merged {
     pub symbols: Vec<OutSymbol>,
     /// Output symbol of each resolved symbol.
     pub symbol_of: Vec<Option<OutSymbolId>>,
-    /// `.shstrtab` without its leading NUL.
-    pub section_names: StringRun,
-    /// `.strtab` without its leading NUL: prototypes, then section and local
-    /// names in creation order, then what global names add.
-    pub names: StringRun,
+    /// `.shstrtab`, and `.strtab`: prototypes, then section and local names in
+    /// creation order, then what global names add.
+    pub strings: StringTables,
     /// Number of the section created or mentioned last.
     pub creation_index: u32,
     /// Where each input section went.
@@ -253,6 +251,12 @@ impl Merged {
         &self.sections[id.0 as usize]
     }
 
+    /// The section that the linker makes for this purpose, if there is one.
+    pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
+        let is = |s: &Section| s.content == Content::Synthetic(what);
+        self.sections.iter().position(is).map(|i| SectionId(i as u32))
+    }
+
     /// Where an input section went.
     pub fn placement(&self, object: ObjectId, section: u32) -> Option<Placement> {
         *self.placements.get(object.0 as usize)?.get(section as usize)?
@@ -260,6 +264,6 @@ impl Merged {
 
     /// Name of a section.
     pub fn section_name(&self, id: SectionId) -> &[u8] {
-        self.section_names.get(self.section(id).name - 1)
+        self.strings.section_name(self.section(id).name)
     }
 }

@@ -1,8 +1,9 @@
 //! Pass 5: relocation sections.
 
-use super::{Content, InputSection, Merger, NewSection, SectionId};
+use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
+use crate::name_hash::NameHash;
 use crate::object::{ObjectId, SectionClass};
 use crate::relocate::kind;
 use crate::resolve::{Role, Sighting, SymbolId};
@@ -130,6 +131,11 @@ impl<'a, 'o> Merger<'a, 'o> {
         target: SectionId,
         input: &SectionRef<'a>,
     ) -> (bool, bool) {
+        let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
+        let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
+        if self.function_of_text(target).is_some() {
+            return (relocs().next().is_some(), relocs().skip(1).any(|r| r.addend == Some(0)));
+        }
         let name = self.out.section_name(target);
         let place = RelocPlace {
             object,
@@ -138,8 +144,6 @@ impl<'a, 'o> Merger<'a, 'o> {
             constant: is_user_constant(name),
             weak_sensitive: is_weak_sensitive_debug(name),
         };
-        let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
-        let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
         let all_count = !place.debug && !place.constant && place.lost.is_empty();
         let mut counted =
             relocs().filter(|r| all_count || self.counts(&place, r.offset, r.symbol.0));
@@ -151,7 +155,15 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn mention_rel(&mut self, target: SectionId) {
         let name = self.out.section_name(target).to_vec();
-        self.mention([b".rel", &name]);
+        self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+    }
+
+    /// The function whose code a section is, named after it.
+    fn function_of_text(&self, section: SectionId) -> Option<SymbolId> {
+        let out = &self.out.sections[section.0 as usize];
+        let function = self.cx.graph.function(out.function?)?;
+        let is_text = self.out.function_sections[function.0 as usize].text == Some(section);
+        out.function.filter(|_| is_text && out.kind == SectionType::PROGBITS)
     }
 
     fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
@@ -161,13 +173,20 @@ impl<'a, 'o> Merger<'a, 'o> {
             return known;
         }
         let function = out.function;
-        let name = self.out.section_name(target).to_vec();
-        let (prefix, kind, entsize): (&[u8], _, _) = match rela {
-            true => (b".rela", SectionType::RELA, 24),
-            false => (b".rel", SectionType::REL, 16),
+        let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
+        let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
+        // Most are for code, whose name need not be looked up.
+        let other: Vec<u8>;
+        let name = match (self.function_of_text(target), rela) {
+            (Some(function), true) => self.cx.prefixed(b".rela.text.", function),
+            (Some(function), false) => self.cx.prefixed(b".rel.text.", function),
+            (None, _) => {
+                other = self.out.section_name(target).to_vec();
+                Text::prefixed(prefix, &other, NameHash::of(&other))
+            }
         };
         let section = self.create(NewSection {
-            name: [prefix, &name],
+            name,
             kind,
             flags: shf::INFO_LINK,
             align: 8,
@@ -180,6 +199,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let first = out.rel.is_none() && out.rela.is_none();
         *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
         if self.cx.config.preserve_relocs && first {
+            let name = self.out.section_name(target).to_vec();
             self.resolved_section(target, &name, function);
         }
         section
@@ -195,7 +215,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let section = self.create(NewSection {
-            name: [b".nv.resolvedrela", name],
+            name: Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)),
             kind: SectionType::CUDA_RESOLVED_RELA,
             flags: shf::INFO_LINK,
             align: 8,
@@ -225,7 +245,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             // The name of a section that never comes to be.
             let input = &self.cx.objects[from.object.0 as usize];
             let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
-            self.mention([b".nv.resolvedrela", name]);
+            self.mention(Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)));
         }
     }
 

@@ -1,102 +1,153 @@
 //! String tables in creation order: exact duplicates share an entry, nothing is
 //! sorted, suffixes are not merged.
 
+use crate::name_hash::{NameHash, ShortHash};
+use bstr::ByteSlice;
 use hashbrown::HashTable;
-use smallvec::SmallVec;
-use std::hash::BuildHasher;
 
-/// One run of strings. Offsets are relative to the run.
-#[derive(Debug)]
-pub struct StringRun {
-    bytes: Vec<u8>,
-    /// Offsets with half of the text's hash: growing the table and most
-    /// comparisons then never look at the text, which is cold by now.
-    index: HashTable<(u32, u32)>,
-    hasher: foldhash::fast::FixedState,
+/// A string about to be added, in two parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'n> {
+    parts: [&'n [u8]; 2],
+    hash: NameHash,
 }
 
-impl Default for StringRun {
-    fn default() -> Self {
-        Self {
-            bytes: Vec::new(),
-            index: HashTable::new(),
-            hasher: foldhash::fast::FixedState::with_seed(0),
-        }
-    }
-}
-
-impl StringRun {
-    /// Adds the concatenation of `parts`; the offset of the one entry it has.
-    pub fn add(&mut self, parts: [&[u8]; 2]) -> u32 {
-        self.add_hashed(parts, self.hash(parts))
+impl<'n> Text<'n> {
+    /// A string whose hash is not known.
+    pub fn new(text: &'n [u8]) -> Self {
+        Self::hashed(text, NameHash::of(text))
     }
 
-    /// The hash of a concatenation, the same in every run.
-    pub fn hash(&self, parts: [&[u8]; 2]) -> u32 {
-        // As a rule one part is a prefix of few kinds; where the border lies must
-        // not matter, so that the whole is hashed.
-        if parts[1].is_empty() {
-            return self.hasher.hash_one(parts[0]) as u32;
-        }
-        let mut whole: SmallVec<[u8; 256]> = SmallVec::new();
-        whole.extend_from_slice(parts[0]);
-        whole.extend_from_slice(parts[1]);
-        self.hasher.hash_one(&whole[..]) as u32
+    /// A string whose hash is known.
+    pub fn hashed(text: &'n [u8], hash: NameHash) -> Self {
+        Self { parts: [b"", text], hash }
     }
 
-    /// [`StringRun::add`] for a text whose hash is known.
-    pub fn add_hashed(&mut self, parts: [&[u8]; 2], half: u32) -> u32 {
-        let bytes = &self.bytes;
-        let same = |&(other, at): &(u32, u32)| other == half && entry_is(bytes, at, parts);
-        if let Some(&(_, found)) = self.index.find(spread(half), same) {
-            return found;
-        }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(parts[0]);
-        self.bytes.extend_from_slice(parts[1]);
-        self.bytes.push(0);
-        self.index.insert_unique(spread(half), (half, start as u32), |&(half, _)| spread(half));
+    /// A string after a prefix.
+    pub fn prefixed(prefix: &'n [u8], text: &'n [u8], hash: NameHash) -> Self {
+        let hash = NameHash::of(prefix).then(hash, text.len());
+        Self { parts: [prefix, text], hash }
+    }
+
+    fn append_to(&self, table: &mut Vec<u8>) -> u32 {
+        let start = table.len();
+        table.extend_from_slice(self.parts[0]);
+        table.extend_from_slice(self.parts[1]);
+        table.push(0);
         start as u32
     }
 
-    /// Takes back what [`StringRun::add`] returned this offset for; by how much later
-    /// offsets fall.
-    pub fn remove(&mut self, offset: u32) -> u32 {
-        let length = self.get(offset).len() as u32 + 1;
-        self.bytes.drain(offset as usize..(offset + length) as usize);
-        self.index.retain(|(_, at)| *at != offset);
-        for (_, at) in self.index.iter_mut() {
-            *at -= if *at > offset { length } else { 0 };
+    fn is_at(&self, table: &[u8], at: u32) -> bool {
+        let rest = table[at as usize..].strip_prefix(self.parts[0]);
+        let rest = rest.and_then(|rest| rest.strip_prefix(self.parts[1]));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
+}
+
+/// `.shstrtab` and `.strtab`. Most section names are in both, so one index serves
+/// both.
+#[derive(Debug)]
+pub struct StringTables {
+    sections: Vec<u8>,
+    symbols: Vec<u8>,
+    index: HashTable<Entry>,
+}
+
+/// Where a string is; 0, the place of the leading NUL, if it is not there.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: ShortHash,
+    in_sections: u32,
+    in_symbols: u32,
+}
+
+impl Default for StringTables {
+    fn default() -> Self {
+        Self { sections: vec![0], symbols: vec![0], index: HashTable::new() }
+    }
+}
+
+impl StringTables {
+    /// Adds a string to `.strtab`; the offset of the one entry it has.
+    pub fn add_symbol(&mut self, text: Text<'_>) -> u32 {
+        let (entry, _, symbols) = self.entry(text);
+        if entry.in_symbols == 0 {
+            entry.in_symbols = text.append_to(symbols);
         }
-        length
+        entry.in_symbols
     }
 
-    /// The strings so far, each with its NUL.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Adds a string to `.shstrtab`; the offset of the one entry it has.
+    pub fn add_section(&mut self, text: Text<'_>) -> u32 {
+        let (entry, sections, _) = self.entry(text);
+        if entry.in_sections == 0 {
+            entry.in_sections = text.append_to(sections);
+        }
+        entry.in_sections
     }
 
-    /// The string at an offset that [`StringRun::add`] returned.
-    pub fn get(&self, offset: u32) -> &[u8] {
-        entry(&self.bytes, offset)
+    /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
+    pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
+        let (entry, sections, symbols) = self.entry(text);
+        if entry.in_sections == 0 {
+            entry.in_sections = text.append_to(sections);
+        }
+        if entry.in_symbols == 0 {
+            entry.in_symbols = text.append_to(symbols);
+        }
+        (entry.in_sections, entry.in_symbols)
     }
-}
 
-/// A hash for the table, which looks at the highest and the lowest bits.
-fn spread(half: u32) -> u64 {
-    u64::from(half).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
+    /// The entry of a string, which may be new, and both tables.
+    fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut Vec<u8>) {
+        let Self { sections, symbols, index } = self;
+        let hash = text.hash.short();
+        let same = |entry: &Entry| {
+            entry.hash == hash
+                && match entry.in_symbols {
+                    0 => text.is_at(sections, entry.in_sections),
+                    at => text.is_at(symbols, at),
+                }
+        };
+        let entry = index.entry(hash.spread(), same, |entry| entry.hash.spread());
+        let new = Entry { hash, in_sections: 0, in_symbols: 0 };
+        (entry.or_insert(new).into_mut(), sections, symbols)
+    }
 
-fn entry(bytes: &[u8], at: u32) -> &[u8] {
-    let rest = &bytes[at as usize..];
-    let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
-    &rest[..end]
-}
+    /// Takes a string back from both tables; where it was. What follows moves up.
+    pub fn remove(&mut self, text: Text<'_>) -> (u32, u32) {
+        let (in_sections, in_symbols) = self.add(text);
+        let length = text.parts.concat().len() as u32 + 1;
+        self.sections.drain(in_sections as usize..(in_sections + length) as usize);
+        self.symbols.drain(in_symbols as usize..(in_symbols + length) as usize);
+        self.index.retain(|entry| entry.in_symbols != in_symbols);
+        for entry in self.index.iter_mut() {
+            entry.in_sections -= if entry.in_sections > in_sections { length } else { 0 };
+            entry.in_symbols -= if entry.in_symbols > in_symbols { length } else { 0 };
+        }
+        (in_sections, in_symbols)
+    }
 
-fn entry_is(bytes: &[u8], at: u32, [first, second]: [&[u8]; 2]) -> bool {
-    let rest = bytes[at as usize..].strip_prefix(first);
-    let rest = rest.and_then(|rest| rest.strip_prefix(second));
-    rest.is_some_and(|rest| rest.first() == Some(&0))
+    /// Frees what only adding needs.
+    pub fn close(&mut self) {
+        self.index = HashTable::new();
+    }
+
+    /// `.shstrtab`.
+    pub fn sections(&self) -> &[u8] {
+        &self.sections
+    }
+
+    /// `.strtab`.
+    pub fn symbols(&self) -> &[u8] {
+        &self.symbols
+    }
+
+    /// The string at an offset of `.shstrtab`.
+    pub fn section_name(&self, offset: u32) -> &[u8] {
+        let rest = &self.sections[offset as usize..];
+        &rest[..rest.find_byte(0).unwrap_or(rest.len())]
+    }
 }
 
 #[cfg(test)]
@@ -105,22 +156,26 @@ mod tests {
 
     #[test]
     fn equal_strings_share_an_entry_and_suffixes_do_not() {
-        let mut run = StringRun::default();
-        let text_f = run.add([b".text.", b"f"]);
-        let f = run.add([b"", b"f"]);
-        assert_eq!(run.add([b"", b".text.f"]), text_f);
+        let mut tables = StringTables::default();
+        let text_f = tables.add_symbol(Text::prefixed(b".text.", b"f", NameHash::of(b"f")));
+        let f = tables.add_symbol(Text::new(b"f"));
+        assert_eq!(tables.add_symbol(Text::new(b".text.f")), text_f);
         assert_ne!(f, text_f);
-        assert_eq!(run.bytes(), b".text.f\0f\0");
-        assert_eq!(run.get(f), b"f");
+        assert_eq!(tables.add(Text::new(b"f")), (1, f));
+        assert_eq!(tables.symbols(), b"\0.text.f\0f\0");
+        assert_eq!(tables.sections(), b"\0f\0");
+        assert_eq!(tables.section_name(1), b"f");
     }
 
     #[test]
     fn a_removed_string_leaves_no_gap() {
-        let mut run = StringRun::default();
-        let [a, b, c] = [&b"first"[..], b"second", b"third"].map(|text| run.add([text, b""]));
-        assert_eq!(run.remove(b), 7);
-        assert_eq!(run.bytes(), b"first\0third\0");
-        assert_eq!((run.add([b"first", b""]), run.add([b"thi", b"rd"])), (a, c - 7));
-        assert_eq!(run.add([b"second", b""]), 12);
+        let mut tables = StringTables::default();
+        let [first, second, third] = [b"first", b"other", b"third"].map(|text| Text::new(text));
+        let [a, b, c] = [first, second, third].map(|text| tables.add(text));
+        assert_eq!(tables.remove(second), b);
+        assert_eq!(tables.symbols(), b"\0first\0third\0");
+        assert_eq!(tables.sections(), tables.symbols());
+        assert_eq!((tables.add(first), tables.add(third)), (a, (c.0 - 6, c.1 - 6)));
+        assert_eq!(tables.add(second), (13, 13));
     }
 }

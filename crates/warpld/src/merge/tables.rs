@@ -1,6 +1,6 @@
 //! The tables of unified functions and variables.
 
-use super::{Content, Merger, NewSection, SectionId};
+use super::{Content, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::resolve::SymbolId;
 use cubin::{SectionRef, SectionType};
@@ -19,7 +19,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let section = self.create(NewSection {
-            name: [b".nv.uft.entry", b""],
+            name: Text::new(b".nv.uft.entry"),
             kind: SectionType::CUDA_UFT_ENTRY,
             flags: 0,
             align: ENTRIES_ALIGN,
@@ -43,7 +43,7 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let section = self.create(NewSection {
-            name: [if joint { b".nv.uft" } else { input.name }, b""],
+            name: Text::new(if joint { b".nv.uft" } else { input.name }),
             kind: input.kind,
             flags: input.flags,
             align: input.align,
@@ -62,7 +62,7 @@ impl<'a> Merger<'a, '_> {
             self.out.function_sections[function.0 as usize].info = Some(known);
             return known;
         }
-        let info = self.new_info(id, function, b".nv.uft");
+        let info = self.new_info(id, function, Text::new(b".nv.info..nv.uft"));
         self.function_table_info = Some(info);
         info
     }

@@ -124,7 +124,7 @@ impl Propagation<'_, '_> {
     fn barriers_of_old_objects(&mut self) {
         let code = eiattr::NUM_BARRIERS;
         let count = |f: &FunctionId| self.reader.barriers_in_flags(*f);
-        let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
+        let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.par_iter())
             .map(|f| (*f, count(f)))
             .filter(|(f, value)| *value > 0 && self.barriers(*f).is_none())
             .collect();
@@ -158,15 +158,20 @@ impl Propagation<'_, '_> {
                 _ => None,
             })
         });
-        made.or(self.own(function).codes[slot(eiattr::NUM_BARRIERS)].map(|(value, _)| value))
+        made.or(self.own(function).code(slot(eiattr::NUM_BARRIERS)).map(|(value, _)| value))
     }
 
     /// Sets a code of a function that has it (in its section or already in the
     /// tail), or appends it.
     fn set(&mut self, function: FunctionId, record: Record) {
+        let mut changes = std::mem::take(self.change(function));
+        self.set_in(&mut changes, function, record);
+        *self.change(function) = changes;
+    }
+
+    fn set_in(&self, changes: &mut Changes, function: FunctionId, record: Record) {
         let code = record.code();
         let in_section = self.reader.has_own(function, code);
-        let changes = self.change(function);
         let list = if in_section { &mut changes.replaced } else { &mut changes.tail };
         match list.iter_mut().find(|r| r.code() == code) {
             Some(known) => *known = record,
@@ -178,7 +183,7 @@ impl Propagation<'_, '_> {
     /// without get 0x8000 (stubs of unified functions nothing, but in a record).
     fn missing_sparse_masks(&mut self) {
         let order = &self.reader.merged.function_order;
-        let state = |f: &&FunctionId| self.own(**f).codes[sparse_slot()].map(|c| c.1);
+        let state = |f: &&FunctionId| self.own(**f).code(sparse_slot()).map(|c| c.1);
         let any = order.iter().any(|f| state(&f).is_some_and(|key| key != Key::MISSING));
         let lacking: Vec<FunctionId> =
             order.iter().filter(|f| state(f) == Some(Key::MISSING)).copied().collect();
@@ -189,9 +194,9 @@ impl Propagation<'_, '_> {
             // An alias counts for the function it stands for.
             let function = self.reader.section_owner(function);
             let value = self.reader.missing_sparse_mask(function);
-            if let Some((mask, _)) = &mut self.own[function.0 as usize].codes[sparse_slot()] {
-                *mask |= value;
-            }
+            let own = &mut self.own[function.0 as usize];
+            let mask = own.code(sparse_slot()).map(|(mask, key)| (mask | value, key));
+            own.set_code(sparse_slot(), mask);
             let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value };
             self.change(function).tail.push(record);
         }
@@ -201,18 +206,16 @@ impl Propagation<'_, '_> {
     /// functions (removed and undefined ones count) than masks.
     fn lacks_some_sparse_mask(&self) -> bool {
         let with =
-            |c: &&Contribution| c.codes[sparse_slot()].is_some_and(|(_, key)| key != Key::MISSING);
+            |c: &&Contribution| c.code(sparse_slot()).is_some_and(|(_, key)| key != Key::MISSING);
         let count = self.own.iter().filter(with).count();
         count > 0 && count < self.own.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
-    fn stack_record(&mut self, entry: FunctionId) {
+    fn stack_record(&self, entry: FunctionId) -> Option<Record> {
         let depth = self.properties.depth[entry.0 as usize];
         let value = if depth.recursive { u32::MAX } else { depth.crs };
-        if value != 0 {
-            self.set(entry, Record::Words(eiattr::CRS_STACK_SIZE, vec![value]));
-        }
+        (value != 0).then(|| Record::Words(eiattr::CRS_STACK_SIZE, vec![value]))
     }
 
     // ---- two or more kernels ------------------------------------------------
@@ -223,13 +226,15 @@ impl Propagation<'_, '_> {
         let sums = self.sums();
         let fragments = self.fragments();
         let externs = self.external_lists();
-        for &entry in &self.properties.entries {
+        let changes_of = |&entry: &FunctionId| {
             let component = self.components.of[entry.0 as usize] as usize;
             let mut reached = below[component].clone();
             let barriers = slot(eiattr::NUM_MBARRIERS);
-            reached.codes[barriers] = sums.get(&entry).copied();
-            self.entry(entry, &reached, &externs, fragments.get(&entry));
-        }
+            reached.set_code(barriers, sums.get(&entry).copied());
+            (entry, self.entry(entry, &reached, &externs, fragments.get(&entry)))
+        };
+        let made: Vec<_> = self.properties.entries.par_iter().map(changes_of).collect();
+        self.changes.extend(made);
     }
 
     /// By component: what the device functions reached from it contribute.
@@ -277,8 +282,8 @@ impl Propagation<'_, '_> {
     fn sums(&self) -> Map<FunctionId, (u16, Key)> {
         let slot = slot(eiattr::NUM_MBARRIERS);
         let mut out: Map<FunctionId, (u16, Key)> = Map::default();
-        for (function, entries) in self.with_entries(|c| c.codes[slot].is_some()) {
-            let Some((value, key)) = self.own(function).codes[slot] else { continue };
+        for (function, entries) in self.with_entries(|c| c.code(slot).is_some()) {
+            let Some((value, key)) = self.own(function).code(slot) else { continue };
             for entry in entries {
                 let sum = out.entry(entry).or_insert((0, key));
                 *sum = (combine(Combine::Sum, sum.0, value), sum.1.min(key));
@@ -291,7 +296,9 @@ impl Propagation<'_, '_> {
     fn fragments(&mut self) -> Map<FunctionId, (Vec<u32>, Key)> {
         let mut out: Map<FunctionId, (Vec<u32>, Key)> = Map::default();
         for (function, entries) in self.with_entries(|c| c.fragments.is_some()) {
-            let Some((words, key)) = self.own(function).fragments.clone() else { continue };
+            let Some((words, key)) = self.own(function).fragments.as_deref().cloned() else {
+                continue;
+            };
             for entry in entries {
                 let union = out.entry(entry).or_insert((Vec::new(), key));
                 union.0.extend(words.iter().copied());
@@ -356,22 +363,25 @@ impl Propagation<'_, '_> {
         self.properties.entries.iter().filter_map(of_entry).collect()
     }
 
+    /// The changes of a kernel, those made so far included.
     fn entry(
-        &mut self,
+        &self,
         entry: FunctionId,
         reached: &Contribution,
         externs: &Map<FunctionId, Vec<SymbolId>>,
         fragments: Option<&(Vec<u32>, Key)>,
-    ) {
-        self.stack_record(entry);
+    ) -> Changes {
+        let mut changes = self.changes.get(&entry).cloned().unwrap_or_default();
+        let mut set = |record| self.set_in(&mut changes, entry, record);
+        self.stack_record(entry).into_iter().for_each(&mut set);
         let mut new: Vec<(Key, Record)> = Vec::new();
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let Some((value, key)) = reached.codes[i] else { continue };
-            let mine = self.own(entry).codes[i];
+            let Some((value, key)) = reached.code(i) else { continue };
+            let mine = self.own(entry).code(i);
             let value = mine.map_or(value, |(mine, _)| combine(rule, mine, value));
             let record = Record::Value { format, code, value };
             if mine.is_some() {
-                self.set(entry, record);
+                set(record);
             } else {
                 new.push((key, record));
             }
@@ -380,7 +390,7 @@ impl Propagation<'_, '_> {
         if let Some((words, key)) = fragments {
             let record = fragments_record(own_fragments.as_ref().map(|f| &f.0[..]), words);
             match own_fragments {
-                Some(_) => self.set(entry, record),
+                Some(_) => set(record),
                 None => new.push((*key, record)),
             }
         }
@@ -393,12 +403,13 @@ impl Propagation<'_, '_> {
             }
         }
         if self.own(entry).externs.is_some() {
-            self.set(entry, Record::Externs(list));
+            set(Record::Externs(list));
         } else if let Some(key) = reached.externs {
             new.push((key, Record::Externs(list)));
         }
         new.sort_by_key(|(key, _)| *key);
-        self.change(entry).tail.extend(new.into_iter().map(|(_, record)| record));
+        changes.tail.extend(new.into_iter().map(|(_, record)| record));
+        changes
     }
 
     // ---- exactly one kernel -------------------------------------------------
@@ -415,19 +426,22 @@ impl Propagation<'_, '_> {
             let own = self.own(function).clone();
             reached.add(&own);
             let sums = slot(eiattr::NUM_MBARRIERS);
-            reached.codes[sums] = match (reached.codes[sums], own.codes[sums]) {
+            let sum = match (reached.code(sums), own.code(sums)) {
                 (Some((a, key)), Some((b, _))) => Some((combine(Combine::Sum, a, b), key)),
                 (a, b) => a.or(b),
             };
-            if let Some((words, _)) = own.fragments {
+            reached.set_code(sums, sum);
+            if let Some((words, _)) = own.fragments.map(|fragments| *fragments) {
                 fragments.extend(words);
                 self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
             }
         }
-        self.stack_record(entry);
+        if let Some(record) = self.stack_record(entry) {
+            self.set(entry, record);
+        }
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let Some((value, _)) = reached.codes[i] else { continue };
-            let mine = self.own(entry).codes[i];
+            let Some((value, _)) = reached.code(i) else { continue };
+            let mine = self.own(entry).code(i);
             // Quirks: these own records are left alone on this path.
             let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
             let no_barriers = code == eiattr::NUM_MBARRIERS && value == 0 && mine.is_none();

@@ -6,6 +6,7 @@ use crate::object::{ObjectId, eiattr, words};
 use crate::resolve::SymbolId;
 use cubin::consts::shf;
 use cubin::info;
+use smallvec::SmallVec;
 
 /// How values of a code combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,31 +65,53 @@ impl Key {
     pub const MISSING: Key = Key(ObjectId(u32::MAX), u32::MAX, u32::MAX);
 }
 
-/// Values and first positions by code.
+/// Values and first positions by code. Few functions have any.
 #[derive(Clone, Debug, Default)]
 pub struct Contribution {
-    /// Parallel to [`CODES`].
-    pub codes: [Option<(u16, Key)>; CODES.len()],
+    codes: SmallVec<[Coded; 2]>,
     /// Position of the first EXTERNS record.
     pub externs: Option<Key>,
     /// AT_ENTRY_FRAGMENTS.
-    pub fragments: Option<(Vec<u32>, Key)>,
+    pub fragments: Option<Box<(Vec<u32>, Key)>>,
+}
+
+/// The value of a code.
+#[derive(Clone, Copy, Debug)]
+struct Coded {
+    /// The code's position in [`CODES`].
+    slot: u8,
+    value: u16,
+    key: Key,
 }
 
 impl Contribution {
+    /// Value and first position of the code with this position in [`CODES`].
+    pub fn code(&self, slot: usize) -> Option<(u16, Key)> {
+        let known = self.codes.iter().find(|c| usize::from(c.slot) == slot);
+        known.map(|c| (c.value, c.key))
+    }
+
+    /// Sets or removes a code.
+    pub fn set_code(&mut self, slot: usize, code: Option<(u16, Key)>) {
+        self.codes.retain(|c| usize::from(c.slot) != slot);
+        self.codes.extend(code.map(|(value, key)| Coded { slot: slot as u8, value, key }));
+    }
+
     /// Adds what another function contributes; sums are the caller's business,
     /// as a function counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
-        for (i, theirs) in other.codes.iter().enumerate() {
-            let rule = CODES[i].2;
-            let Some((value, key)) = *theirs else { continue };
+        for theirs in &other.codes {
+            let rule = CODES[usize::from(theirs.slot)].2;
             if rule == Combine::Sum {
                 continue;
             }
-            self.codes[i] = Some(match self.codes[i] {
-                Some((mine, first)) => (combine(rule, mine, value), first.min(key)),
-                None => (value, key),
-            });
+            match self.codes.iter_mut().find(|c| c.slot == theirs.slot) {
+                Some(mine) => {
+                    mine.value = combine(rule, mine.value, theirs.value);
+                    mine.key = mine.key.min(theirs.key);
+                }
+                None => self.codes.push(*theirs),
+            }
         }
         self.externs = match (self.externs, other.externs) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -146,23 +169,24 @@ impl<'o> Reader<'_, 'o> {
             match record.code {
                 eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
                 eiattr::AT_ENTRY_FRAGMENTS => {
-                    out.fragments = Some((words(record.payload).collect(), key));
+                    out.fragments = Some(Box::new((words(record.payload).collect(), key)));
                 }
                 code => {
                     if let Some(i) = CODES.iter().position(|c| c.0 == code) {
-                        let known = out.codes[i];
+                        let known = out.code(i);
                         let value = known.map_or(record.value, |(mine, _)| {
                             combine(CODES[i].2, mine, record.value)
                         });
-                        out.codes[i] = Some((value, known.map_or(key, |(_, k)| k)));
+                        out.set_code(i, Some((value, known.map_or(key, |(_, k)| k))));
                     }
                 }
             }
         }
         let defined = self.cx.resolution.get(self.cx.graph.symbol(function)).definition.is_some();
-        let sparse = &mut out.codes[sparse_slot()];
-        if defined && sparse.is_none() && self.cx.flavour.missing_sparse_mask_counts() {
-            *sparse = Some((self.missing_sparse_mask(function), Key::MISSING));
+        let lacks = out.code(sparse_slot()).is_none();
+        if defined && lacks && self.cx.flavour.missing_sparse_mask_counts() {
+            let mask = self.missing_sparse_mask(function);
+            out.set_code(sparse_slot(), Some((mask, Key::MISSING)));
         }
         out
     }

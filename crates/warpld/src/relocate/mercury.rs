@@ -57,7 +57,7 @@ impl Relocator<'_, '_> {
                 continue;
             }
             let start = self.layout.bank2.start_of.get(function).copied().unwrap_or(0);
-            let mut list = SectionRelocs::default();
+            let mut list = SectionRelocs::NONE;
             for &(from, offset) in &bank.relocs {
                 let base = Some(start.saturating_add(offset));
                 let (object, target_name) = (from.object, self.merged.section_name(target));
@@ -69,15 +69,15 @@ impl Relocator<'_, '_> {
             for (first, size) in tables.collect::<Vec<_>>().into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
-                for (kept, from) in list.kept.iter().zip(&list.kept_from).rev() {
+                for (kept, from) in list.kept.iter().zip(&list.origins().kept).rev() {
                     if table.contains(&kept.offset) {
                         out.kept.push(*kept);
-                        out.kept_from.push(*from);
+                        out.kept_from(Some(*from));
                     }
                 }
             }
             out.patches.append(&mut list.patches);
-            out.patched_from.append(&mut list.patched_from);
+            out.origins_mut().patches.append(&mut list.origins_mut().patches);
         }
         Ok(())
     }

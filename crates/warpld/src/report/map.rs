@@ -53,12 +53,12 @@ pub struct LinkMap {
 }
 
 /// Collects the map of a planned file.
-pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
+pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
     let sections = plan.sections.iter().enumerate().map(|(index, section)| MapSection {
         index: index + 1,
         name: text(parts.merged.section_name(section.id)),
-        offset: section.header.sh_offset.get(),
-        size: section.header.sh_size.get(),
+        offset: section.offset,
+        size: section.size,
         parts: pieces(parts, section.id, Half::Only),
     });
     LinkMap {

@@ -13,8 +13,8 @@ const OLDEST_TOOLKIT: u32 = 120;
 const INDEX_ELSEWHERE: u8 = 0xFF;
 const CUINFO: &[u8] = b".note.nv.cuinfo";
 
-/// Checks `image` as nvlink does before it merges it.
-pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
+/// Checks `image` as nvlink does before it merges it; what it is.
+pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>, Diagnostic> {
     let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
     let wrong_size = || fatal("not-64-bit", "size does not match target '-m64'".into());
     // nvlink drops unreadable files without a word. Losing code that way is
@@ -46,8 +46,8 @@ pub fn check(name: &str, image: &[u8], target: Arch) -> Result<(), Diagnostic> {
         Some(toolkit) if toolkit > TOOLKIT => {
             Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
         }
-        Some(toolkit) if toolkit >= OLDEST_TOOLKIT => Ok(()),
-        None if has_first_note(&cubin) => Ok(()),
+        Some(toolkit) if toolkit >= OLDEST_TOOLKIT => Ok(cubin),
+        None if has_first_note(&cubin) => Ok(cubin),
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }

@@ -14,8 +14,7 @@ type Names<'a> = HashSet<&'a [u8], RandomState>;
 /// in the system library whatever the function's name, even if only dead code
 /// calls it; missing variables and the driver's own functions do not.
 pub fn function_is_missing(images: &[LinkInput<'_>]) -> bool {
-    let cubins: Vec<Cubin<'_>> =
-        images.par_iter().filter_map(|input| Cubin::parse(&input.image).ok()).collect();
+    let cubins: Vec<Cubin<'_>> = images.par_iter().filter_map(|input| input.cubin().ok()).collect();
     let undefined: Vec<Vec<&[u8]>> =
         cubins.par_iter().map(|cubin| names(cubin, is_missing_function)).collect();
     let mut missing: Names<'_> = undefined.into_iter().flatten().collect();
@@ -36,10 +35,10 @@ pub fn function_is_missing(images: &[LinkInput<'_>]) -> bool {
 pub fn wanted_members(taken: &[LinkInput<'_>], members: &[LinkInput<'_>]) -> Vec<bool> {
     let mut defined = Names::default();
     let mut missing = Names::default();
-    for cubin in taken.iter().filter_map(|input| Cubin::parse(&input.image).ok()) {
+    for cubin in taken.iter().filter_map(|input| input.cubin().ok()) {
         account(&cubin, &mut defined, &mut missing);
     }
-    let members: Vec<_> = members.iter().map(|input| Cubin::parse(&input.image).ok()).collect();
+    let members: Vec<_> = members.iter().map(|input| input.cubin().ok()).collect();
     let mut wanted = vec![false; members.len()];
     loop {
         let mut changed = false;

@@ -76,13 +76,22 @@ impl<'f> Picked<'f> {
     }
 
     fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, arch: Arch) {
-        match check::check(&source.name, &image, arch) {
+        let checked = match image {
+            Cow::Borrowed(image) => check::check(&source.name, image, arch).map(Some),
+            Cow::Owned(ref image) => check::check(&source.name, image, arch).map(|_| None),
+        };
+        match checked {
             Err(message) => self.messages.push(message),
-            Ok(()) => self.images.push(LinkInput {
-                name: source.name.clone(),
-                image,
-                system_library: source.system_library,
-            }),
+            Ok(parsed) => {
+                // As a rule there is one.
+                self.images.reserve_exact(1);
+                self.images.push(LinkInput {
+                    name: source.name.clone(),
+                    image,
+                    parsed,
+                    system_library: source.system_library,
+                });
+            }
         }
     }
 

@@ -100,9 +100,8 @@ impl Case {
                 _ => structure::mutate(original, &mut random),
             };
             LinkInput {
-                name: format!("{i}.o"),
-                image: Cow::Owned(image),
                 system_library: random.below(32) == 0,
+                ..LinkInput::new(format!("{i}.o"), Cow::Owned(image))
             }
         });
         let inputs = Inputs { images: images.collect(), host_references: None };
@@ -210,11 +209,7 @@ fn intact_objects_stand_up_to_the_verifier(families: &[(Arch, Vec<Vec<u8>>)]) {
     let mut verified = 0;
     for (arch, members) in families {
         for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
-            let input = LinkInput {
-                name: "a.o".into(),
-                image: Cow::Borrowed(image.as_slice()),
-                system_library: false,
-            };
+            let input = LinkInput::new("a.o".into(), Cow::Borrowed(image.as_slice()));
             let inputs = Inputs { images: vec![input], host_references: None };
             let mut config = Config::new(*arch);
             config.relocatable = relocatable;
