@@ -65,8 +65,9 @@ impl Files {
     /// [`Loaded::select`] in its turn, as nvlink does.
     pub fn open(request: &LoadRequest) -> Self {
         use rayon::prelude::*;
-        const AT_ONCE: usize = 64;
-        let together = request.files.par_chunks(AT_ONCE);
+        // Small files share memory, but not so many that a thread has nothing to do.
+        let shares = 4 * rayon::current_num_threads();
+        let together = request.files.par_chunks((request.files.len() / shares).clamp(1, 64));
         let mut opened: Vec<_> =
             together.flat_map_iter(Opened::files).map(search::Found::File).collect();
         opened.extend(search::libraries(request));
