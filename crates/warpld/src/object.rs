@@ -100,7 +100,7 @@ pub struct Object<'a> {
     pub prototypes: Vec<(u32, &'a [u8])>,
     /// REGCOUNT by function symbol.
     pub regcount: HashMap<u32, u32, foldhash::fast::FixedState>,
-    /// What is linked of each bank 2 with symbols.
+    /// What the symbols of each bank 2 lead to.
     bank2: HashMap<u32, &'a [u8], foldhash::fast::FixedState>,
     /// FRAME_SIZE by function symbol.
     pub frame_size: HashMap<u32, u32, foldhash::fast::FixedState>,
@@ -205,15 +205,9 @@ impl<'a> Object<'a> {
         list.iter().filter_map(|named| Some((self.cubin.symbol(named.symbol)?, named.hash)))
     }
 
-    /// Size of what is linked of a section.
-    pub fn linked_size(&self, section: &SectionRef<'a>) -> u64 {
-        self.bank2.get(&section.index.0).map_or(section.size, |data| data.len() as u64)
-    }
-
-    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
-    /// any of it has. (A relinked file may have tables of copies that lost there.)
-    pub fn linked_data(&self, section: &SectionRef<'a>) -> &'a [u8] {
-        self.bank2.get(&section.index.0).copied().unwrap_or(section.data)
+    /// What the symbols of a bank 2 lead to, if it has any.
+    pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
+        self.bank2.get(&section).copied()
     }
 
     /// Quirk: the symbol of a table that a replacement cleared may still be there and reach

@@ -411,14 +411,14 @@ impl<'a> Relocator<'a, '_> {
                 // Quirk: "never allocated" goes into the code. Mercury's side leaves
                 // the bank alone.
                 let bank = if self.cx.flavour.is_mercury() { USER_BANK } else { NO_BANK };
-                return Ok(Action::Apply { value: u64::MAX, bank, symbol: None });
+                return Ok(Action::Apply { value: u64::MAX, bank, symbol: out });
             }
             // Mercury's side leaves image references open in a relocatable file.
             let stays = self.cx.config.relocatable && self.cx.flavour.is_mercury();
             if is_image(symbol) && !stays {
                 return Ok(self.image(id));
             }
-            if is_internal(symbol) && symbol.is_undefined() {
+            if is_internal(symbol) && symbol.is_undefined() && !is_shared(symbol) {
                 // `.nv.ptx.const0.size` of libcudadevrt.
                 let value = self.layout.user_constants(self.merged);
                 return Ok(Action::Apply { value, bank: 0, symbol: None });
@@ -452,14 +452,18 @@ impl<'a> Relocator<'a, '_> {
         if self.cx.config.relocatable {
             let known = self.cx.resolution.get(id);
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
+            let placed = self.layout.shared.dynamic_symbols.get(&id);
             let missing = match is_declared_array(self.cx, id) {
+                true if placed.is_some() => placed.copied().unwrap_or(0),
                 true if is_dynamic_array(symbol) => symbol.value,
                 true => 0,
                 false => u64::MAX,
             };
             let defined = defined.map_or(missing, |s| s.value);
             let value = if is_orphan(self.cx, id) { 0 } else { defined };
-            return (known.binding != Binding::WEAK).then_some(value);
+            // An instance that an earlier link made is weak, too.
+            let weak = known.binding == Binding::WEAK || is_internal(symbol);
+            return (!weak).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
             return Some(value);

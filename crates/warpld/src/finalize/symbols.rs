@@ -161,6 +161,7 @@ pub(crate) fn symbol_fields(
                 value = u64::MAX;
             }
             if crate::object::is_dynamic_array(&input) {
+                value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(value);
                 section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }
         } else if address.is_some() {
@@ -174,7 +175,7 @@ pub(crate) fn symbol_fields(
         } else {
             (section, value) = dynamic_array(parts, id, index_of);
         }
-        if cx.config.preserve_relocs && !relocatable && !cx.config.debug {
+        if cx.config.preserve_relocs && !relocatable && !cx.config.shows_shared() {
             other |= sto::INTERNAL;
         }
     }
@@ -183,7 +184,7 @@ pub(crate) fn symbol_fields(
     }
     let space = input.other & sto::SPACE;
     let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
-    if relocatable && is_internal(&input) && input.is_undefined() {
+    if relocatable && is_internal(&input) && input.is_undefined() && !is_shared(&input) {
         kind = SymbolType::CUDA_OBJECT;
         value = parts.layout.user_constants(parts.merged);
     }

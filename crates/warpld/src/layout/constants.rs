@@ -2,7 +2,6 @@
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Chunk, Content, Context, InputSection, Merged, SectionId, align_up};
-use crate::resolve::Role;
 use hashbrown::HashMap;
 
 /// Bank 2 of the kernels after the data of device functions was copied in.
@@ -85,16 +84,20 @@ fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
         let object = &cx.objects[from.object.0 as usize];
         let Some(input) = object.cubin.section(from.section) else { continue };
         let offset = align_up(blob.size, input.align);
-        blob.size = offset.saturating_add(object.linked_size(input));
+        blob.size = offset.saturating_add(cx.linked_size(from.object, input));
         blob.align = blob.align.max(input.align);
         blob.parts.push(Part { from, offset, duplicate: is_duplicate(cx, from) });
     }
     blob
 }
 
+/// Whether the data was found by its name: that of a copy that lost, or of a relinked
+/// file without symbols for it.
 fn is_duplicate(cx: Context<'_, '_>, from: InputSection) -> bool {
-    cx.owner(from.object, from.section)
-        .is_some_and(|(id, at)| cx.resolution.role(id, at, true) == Role::Discarded)
+    let object = &cx.objects[from.object.0 as usize];
+    let named = object.halves.is_some() || object.bank2_by_symbol(from.section).is_some();
+    let selected = |(id, at)| cx.resolution.ever_selected(id, at);
+    !named || !cx.owner(from.object, from.section).is_some_and(selected)
 }
 
 /// Bank 3 after duplicate values were dropped.

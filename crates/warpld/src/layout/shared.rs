@@ -441,12 +441,12 @@ pub fn has_groups(cx: Context<'_, '_>) -> bool {
 
 /// Disjoint sets of kernels.
 #[derive(Default)]
-struct Together {
+pub(super) struct Together {
     parent: HashMap<FunctionId, FunctionId, foldhash::fast::FixedState>,
 }
 
 impl Together {
-    fn find(&mut self, mut f: FunctionId) -> FunctionId {
+    pub(super) fn find(&mut self, mut f: FunctionId) -> FunctionId {
         while let Some(&parent) = self.parent.get(&f) {
             if let Some(&grand) = self.parent.get(&parent) {
                 self.parent.insert(f, grand);
@@ -456,7 +456,7 @@ impl Together {
         f
     }
 
-    fn join(&mut self, a: FunctionId, b: FunctionId) {
+    pub(super) fn join(&mut self, a: FunctionId, b: FunctionId) {
         let (a, b) = (self.find(a), self.find(b));
         if a != b {
             self.parent.insert(b.max(a), a.min(b));

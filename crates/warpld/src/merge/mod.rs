@@ -71,6 +71,24 @@ impl<'a> Context<'a, '_> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
     }
 
+    /// Size of what is linked of a section.
+    pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
+        self.cut_bank2(object, section).map_or(section.size, |data| data.len() as u64)
+    }
+
+    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
+    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    pub fn linked_data(&self, object: ObjectId, section: &SectionRef<'a>) -> &'a [u8] {
+        self.cut_bank2(object, section).unwrap_or(section.data)
+    }
+
+    /// The bank of a copy that lost is taken by its name, as a whole.
+    fn cut_bank2(&self, object: ObjectId, section: &SectionRef<'a>) -> Option<&'a [u8]> {
+        let data = self.objects[object.0 as usize].bank2_by_symbol(section.index.0)?;
+        let (id, at) = self.owner(object, section.index.0)?;
+        self.resolution.ever_selected(id, at).then_some(data)
+    }
+
     /// The owner of an input section as a resolved function.
     pub fn owner(&self, object: ObjectId, section: u32) -> Option<(SymbolId, Sighting)> {
         let symbol = self.objects[object.0 as usize].owner(section)?;
@@ -310,7 +328,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Appends a whole input section to an output section.
     fn place(&mut self, section: SectionId, object: ObjectId, input: &SectionRef<'a>) {
-        let size = self.cx.objects[object.0 as usize].linked_size(input);
+        let size = self.cx.linked_size(object, input);
         let out = &mut self.out.sections[section.0 as usize];
         let offset = align_up(out.size, input.align);
         out.size = offset.saturating_add(size);
