@@ -15,6 +15,7 @@ pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
     let collector = Collector { parts };
     let callgraph = collector.callgraph();
     LinkReport {
+        mercury: parts.cx.flavour.is_mercury(),
         memory: collector.memory(),
         kernels: collector.kernels(&callgraph),
         removal: match parts.cx.reach.pruning {
@@ -223,17 +224,15 @@ impl Collector<'_, '_> {
         if counts { bytes.saturating_add(reserve) } else { bytes }
     }
 
-    /// Constant banks 0 and 2; nvlink shows none from sm_100 on.
+    /// Constant banks 0 and 2, of which Mercury has the latter only.
     fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
-        if self.parts.cx.config.arch.is_mercury() {
-            return Vec::new();
-        }
         let merged = self.parts.merged;
         let Some(sections) = merged.function_sections.get(function.0 as usize) else {
             return Vec::new();
         };
         let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
-        let banks = [(0, sections.constant0), (2, sections.constant2)];
+        let parameters = sections.constant0.filter(|_| !self.parts.cx.flavour.is_mercury());
+        let banks = [(0, parameters), (2, sections.constant2)];
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }
 

@@ -44,6 +44,8 @@ pub struct Data {
 /// Figures and graphs of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkReport {
+    /// The link worked on Mercury: `-v` says nothing about constants and handles.
+    pub mercury: bool,
     /// Memory the whole image takes.
     pub memory: MemoryUse,
     /// Kernels in the order in which `-v` lists them: last created first.

@@ -45,7 +45,7 @@ pub struct KernelUse {
     pub deepest_chain: Vec<usize>,
     /// Shared memory, with what the target reserves.
     pub shared: u64,
-    /// Constant banks (number and size) that this target reports.
+    /// Constant banks, number and size.
     pub constants: Vec<(u8, u64)>,
     /// Local memory.
     pub local: u64,
@@ -63,25 +63,29 @@ impl LinkReport {
     /// The lines of `-v`.
     pub fn verbose(&self) -> Vec<Diagnostic> {
         let mut first = format!("{} bytes gmem", self.memory.global);
-        if let Some(constant) = self.memory.constant {
+        if let Some(constant) = self.memory.constant.filter(|_| !self.mercury) {
             let _ = write!(first, ", {constant} bytes cmem[3]");
         }
         let mut lines = vec![Diagnostic::info(CODE, first)];
         for kernel in &self.kernels {
             let head = format!("Function properties for '{}':", kernel.name);
             lines.push(Diagnostic::info(CODE, head));
-            lines.push(Diagnostic::info(CODE, kernel.line()));
+            lines.push(Diagnostic::info(CODE, kernel.line(self.mercury)));
         }
         lines
     }
 }
 
 impl KernelUse {
-    fn line(&self) -> String {
+    fn line(&self, mercury: bool) -> String {
         let mut line = format!(
             "used {} registers, used {} barriers, {} stack, {} bytes smem",
             self.registers, self.barriers, self.stack, self.shared
         );
+        if mercury {
+            let _ = write!(line, ", {} bytes lmem", self.local);
+            return line;
+        }
         for (bank, size) in &self.constants {
             let _ = write!(line, ", {size} bytes cmem[{bank}]");
         }
