@@ -136,6 +136,11 @@ pub const CODES: &[Code] = &[
     code("too-much-constant", "The constants of all inputs exceed 64 KiB.", ""),
     code("too-much-shared", "A kernel has more static shared memory than allowed.", ""),
     code("undefined-symbol", "Nothing defines a function or variable that code refers to.", ""),
+    code(
+        "unified-capsules",
+        "Unified functions or variables of a Blackwell input, whose tables warpld does not link.",
+        "link these inputs with nvlink",
+    ),
     code("unknown-arch", "A cubin names no target.", ""),
     code("unknown-option", "No such option.", ""),
     code("unknown-stack", "Recursion: the stack of a kernel has no bound.", ""),

@@ -162,8 +162,10 @@ impl<'a> Object<'a> {
             )
         };
         let file = input.cubin().map_err(|e| damaged(&e))?;
+        let unified = file.sections().iter().any(|s| is_entries(s.kind));
         let halves = match side {
             Side::Machine => None,
+            Side::Mercury if unified => return Err(unified_capsules(&input.name)),
             Side::Mercury => Some(Box::new(Halves::split(&file).map_err(|e| damaged(&e))?)),
         };
         let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
@@ -188,9 +190,8 @@ impl<'a> Object<'a> {
             frame_size: HashMap::default(),
             bank2: HashMap::default(),
             virtual_sm: 0,
-            unified: false,
+            unified,
         };
-        object.unified = object.cubin.sections().iter().any(|s| is_entries(s.kind));
         object.read_bank2(&input.image);
         object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
@@ -479,6 +480,15 @@ fn classify_alone(
         }
         _ => SectionClass::Data,
     }))
+}
+
+/// The tables of unified functions are known for machine code alone.
+fn unified_capsules(name: &str) -> Diagnostic {
+    let message = format_args!(
+        "Input file '{name}' has unified functions or variables, which are linked for sm_75 to \
+         sm_90a only"
+    );
+    Diagnostic::fatal("unified-capsules", message)
 }
 
 /// `sh_info` of a text section names its function's symbol in the low 24 bits.
