@@ -102,7 +102,9 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
-        Content::Relocs(..) => !parts.relocated.of(id).kept.is_empty(),
+        Content::Relocs(target, _) => {
+            !parts.relocated.of(id).kept.is_empty() && exists(parts, *target)
+        }
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
         Content::Chunks(_) => {

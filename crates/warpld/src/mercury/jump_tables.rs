@@ -7,8 +7,10 @@ use super::edited::target;
 use super::pairing::{PairCache, pair_at};
 use super::rebuilt::Map;
 use crate::diag::Diagnostic;
+use crate::finalize::Parts;
 use crate::merge::SectionId;
 use crate::object::ObjectId;
+use std::collections::HashSet;
 
 /// Bank of jump tables.
 pub const BANK: u8 = 2;
@@ -19,11 +21,13 @@ const WORD: usize = 4;
 /// Writes the words of a bank that name places, in the order of its relocations, so that of
 /// two for one word the later one counts. The words of the kept copy's own table are the
 /// compiler's and follow the code where it moved; those of other copies are
-/// translated if the kept copy jumps there as well, and are 0 otherwise.
+/// translated if the kept copy jumps there as well, and are 0 otherwise. Quirk: where two
+/// sections have one name, which renaming spoils (see `names`), all words are 0.
 pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let parts = both.parts;
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
+    let spoilt = both.spoilt_names.contains(&parts.merged.section(id).name);
     let mut pairs = PairCache::default();
     let mut known: Map<(u32, u32), Option<Kept<'_, '_>>> = Map::default();
     for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
@@ -34,6 +38,7 @@ pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), 
             .or_insert_with(|| Kept::of_symbol(parts, &both.edited, object, symbol));
         let Some(function) = function else { continue };
         let word = match function.from.object == object {
+            _ if spoilt => None,
             true => own_word(both, object, source.from.section, mercury.offset, function),
             false => {
                 let target = mercury.addend.unwrap_or(0) as u64;
@@ -65,4 +70,12 @@ fn own_word(
         target(&mut word, moves);
     }
     Some(u32::from_le_bytes(word))
+}
+
+/// Names that two sections with jump tables have, as places in the table of names.
+pub fn spoilt_names(parts: Parts<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
+    let mut seen = HashSet::new();
+    let banks = machine.iter().map(|&id| parts.merged.section(id));
+    let names = banks.filter(|section| section.bank == Some(BANK)).map(|section| section.name);
+    names.filter(|&name| !seen.insert(name)).collect()
 }

@@ -38,6 +38,7 @@ use crate::merge::SectionId;
 use data::MachinePlaces;
 use rebuilt::Rebuilt;
 use shape::Shape;
+use std::collections::HashSet;
 
 /// What the parts of this phase share.
 pub(crate) struct Both<'a, 'o> {
@@ -48,6 +49,7 @@ pub(crate) struct Both<'a, 'o> {
     edited: rebuilt::Map<SectionId, Edited>,
     /// Where handles of textures start in parameter banks.
     handles: u64,
+    spoilt_names: HashSet<u32>,
 }
 
 /// Writes both halves.
@@ -57,7 +59,8 @@ pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
     let edited = edited::edited(parts, &shape);
     let rebuilt = rebuilt::rebuild(parts, &shape.numbering, &edited)?;
     let handles = handles::start(parts, &shape.machine)?;
-    let both = Both { parts, shape, places, rebuilt, edited, handles };
+    let spoilt_names = jump_tables::spoilt_names(parts, &shape.machine);
+    let both = Both { parts, shape, places, rebuilt, edited, handles, spoilt_names };
     let sections = file::sections(&both)?;
     file::assemble(&both, sections)
 }

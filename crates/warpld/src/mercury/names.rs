@@ -3,6 +3,7 @@
 use super::Both;
 use crate::merge::{Content, SectionId};
 use cubin::half;
+use std::collections::HashSet;
 
 /// The two string tables.
 #[derive(Debug)]
@@ -35,14 +36,21 @@ pub fn names(both: &Both<'_, '_>) -> Names {
     let mut strings = merged.strings.symbols().to_vec();
     let mut bank_symbols = Vec::new();
     let mut reserved = 0;
+    let mut renamed = HashSet::new();
     for &id in &shape.machine {
         let name = merged.section_name(id);
         let Some(short) = machine_name(name) else { continue };
         reserved += reserve(&merged.section(id).content, name, &short);
         let at = merged.section(id).name as usize;
         if let Some(slot) = section_names.get_mut(at..at + name.len()) {
+            // Quirk: where two sections have the name, the second time the function's name is
+            // looked for behind the shorter one, where there is none any more.
+            let kept = match renamed.insert(at) {
+                true => short.len(),
+                false => short.len() - function_name(&short),
+            };
             slot.fill(0);
-            slot[..short.len()].copy_from_slice(&short);
+            slot[..kept].copy_from_slice(&short[..kept]);
         }
         if merged.section(id).symbol.is_some() {
             bank_symbols.push((id, append(&mut strings, &short)));
@@ -101,6 +109,13 @@ fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
     let (bank, rest) = half::mercury_bank(name)?;
     let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;
     Some([prefix, bank.to_string().as_bytes(), rest].concat())
+}
+
+/// Bytes of the function's name at the end of a bank's.
+fn function_name(name: &[u8]) -> usize {
+    let bank = name.windows(12).position(|w| w == b".nv.constant").unwrap_or(0) + 12;
+    let dot = name.iter().skip(bank).position(|&b| b == b'.');
+    dot.map_or(0, |dot| name.len().saturating_sub(bank + dot + 1))
 }
 
 fn append(table: &mut Vec<u8>, name: &[u8]) -> u32 {
