@@ -141,6 +141,7 @@ pub mod eiattr {
     pub const MAX_STACK_SIZE: u8 = 0x23;
     pub const REGCOUNT: u8 = 0x2f;
     pub const NUM_MBARRIERS: u8 = 0x38;
+    pub const MERCURY_ISA_VERSION: u8 = 0x5f;
     pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
     pub const RESERVED_SMEM_USED: u8 = 0x41;
     pub const VRC_CTA_INIT_COUNT: u8 = 0x4a;

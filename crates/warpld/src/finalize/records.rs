@@ -6,11 +6,14 @@ use crate::merge::{InputSection, SectionId};
 use crate::object::{eiattr, words};
 use crate::properties::{Changes, Record};
 use crate::resolve::{Role, Sighting, SymbolId};
+use cubin::attr::Format;
 use cubin::info;
 
 /// Record formats.
 const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
 const SVAL: u8 = 4;
+/// Version 1.0 of Mercury.
+const FIRST_VERSION: u16 = 0x100;
 
 /// Appends the bytes of an attribute section.
 pub fn build(
@@ -30,6 +33,12 @@ pub fn build(
         let data = section.map_or(&[][..], |s| s.data);
         records.clear();
         records.extend(info::records(data).map_while(Result::ok));
+        let versioned = records.iter().any(|r| r.code == eiattr::MERCURY_ISA_VERSION);
+        if parts.cx.flavour.is_mercury() && !writer.module && !versioned {
+            // Objects of ptxas 12.9 do not say it.
+            let code = eiattr::MERCURY_ISA_VERSION;
+            info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
+        }
         for record in records.iter().rev() {
             writer.input_record(from, record, out);
         }

@@ -34,13 +34,22 @@ pub fn targets(parts: Parts<'_, '_>) -> u64 {
 
 fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
     let object = &parts.cx.objects[from.object.0 as usize];
-    let declared = declared(object).unwrap_or(0);
+    let declared = declared(object).unwrap_or_else(|| undeclared(parts));
     let code =
         object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
     let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
     match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,
         false => declared,
+    }
+}
+
+/// What code says that is silent about it (ptxas 12.9).
+fn undeclared(parts: Parts<'_, '_>) -> u64 {
+    match parts.cx.config.arch.number {
+        100 => 0x01,
+        120 => 0x50,
+        _ => 0,
     }
 }
 
