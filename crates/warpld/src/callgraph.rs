@@ -270,7 +270,8 @@ impl<'g> Callers<'g> {
             let functions = graph.functions.iter().enumerate();
             let is_one = |(f, &s): (usize, &SymbolId)| {
                 let function = FunctionId(f as u32);
-                let live = resolution.get(s).entry && reach.is_live(function);
+                let kernel = resolution.get(s).entry || reach.is_stub_root(function);
+                let live = kernel && reach.is_live(function);
                 live && reach.is_pruned(function) == pruned
             };
             functions.map(is_one).collect()

@@ -29,6 +29,8 @@ pub struct Reach {
     live: Vec<bool>,
     pruned: Vec<bool>,
     unnamed: Vec<bool>,
+    /// Stubs of unified functions that count as kernels; empty if none does.
+    stub_roots: Vec<bool>,
     /// Constants that somebody asked for by name.
     constants: Patterns,
     /// What decided about kernels.
@@ -52,6 +54,12 @@ impl Reach {
     /// it stays for another reason. Its sections come later than those of others.
     pub fn is_unnamed(&self, function: FunctionId) -> bool {
         self.unnamed[function.0 as usize]
+    }
+
+    /// Whether the function is the stub of a unified function and counts as a kernel:
+    /// unless there is exactly one kernel that somebody asked for.
+    pub fn is_stub_root(&self, function: FunctionId) -> bool {
+        self.stub_roots.get(function.0 as usize) == Some(&true)
     }
 
     /// Whether somebody asked for the constant by name.
@@ -86,8 +94,13 @@ pub fn reach(
     let unnamed = if by_name { pruned.clone() } else { vec![false; count] };
     if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
-        let constants = Patterns::default();
-        return Reach { live, pruned, unnamed, constants, pruning: Pruning::None };
+        let kernels = |f: &&SymbolId| resolution.get(**f).entry;
+        let stub_roots = match config.relocatable {
+            true => Vec::new(),
+            false => stub_roots(graph, unified, graph.functions.iter().filter(kernels).count()),
+        };
+        let (constants, pruning) = (Patterns::default(), Pruning::None);
+        return Reach { live, pruned, unnamed, stub_roots, constants, pruning };
     }
     let constants = wanted_constants(host, config);
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
@@ -101,10 +114,9 @@ pub fn reach(
     // A kernel nobody asked for whose address is taken is a root like others,
     // unless exactly one kernel was asked for (quirk: nvlink then takes a short
     // cut for that one).
-    let stubs = unified.stub_ids().filter_map(|id| graph.function(id));
+    let stub_roots = stub_roots(graph, unified, work.len());
     if work.len() != 1 {
-        // So are the stubs of unified functions.
-        work.extend(stubs.map(|stub| stub.0));
+        work.extend((0..).zip(&stub_roots).filter(|(_, is_root)| **is_root).map(|(f, _)| f));
         for f in (0..count).filter(|&f| graph.address_taken[f].is_some()) {
             if std::mem::replace(&mut pruned[f], false) {
                 live[f] = true;
@@ -113,7 +125,7 @@ pub fn reach(
         }
     }
     if config.preserve_relocs || config.debug {
-        return Reach { live: vec![true; count], pruned, unnamed, constants, pruning };
+        return Reach { live: vec![true; count], pruned, unnamed, stub_roots, constants, pruning };
     }
     while let Some(node) = work.pop() {
         for &next in graph.successors().of(node) {
@@ -130,7 +142,19 @@ pub fn reach(
         live[f] |= proto.is_some();
     }
     keep_undefined_callees(graph, resolution, &mut live);
-    Reach { live, pruned, unnamed, constants, pruning }
+    Reach { live, pruned, unnamed, stub_roots, constants, pruning }
+}
+
+/// Which functions are stubs that count as kernels.
+fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> Vec<bool> {
+    let mut out = Vec::new();
+    if kernels != 1 {
+        for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
+            out.resize(graph.len(), false);
+            out[stub.0 as usize] = true;
+        }
+    }
+    out
 }
 
 fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {

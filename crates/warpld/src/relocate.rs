@@ -373,7 +373,7 @@ impl<'a> Relocator<'a, '_> {
         id: SymbolId,
         reloc: &Reloc,
     ) -> Result<Action, Diagnostic> {
-        if is_unified_table(symbol.name) && self.cx.config.uidx.is_none() {
+        if is_unified_table(symbol.name) && !self.cx.unified.has_table(symbol.name) {
             return Ok(Action::Drop);
         }
         let mut out = self.merged.symbol_of[id.0 as usize];
@@ -534,7 +534,7 @@ const USER_BANK: u8 = 3;
 /// The bank of a symbol without section: its type less that of bank 0.
 const NO_BANK: u8 = 0x1c;
 
-/// Symbols of the unified tables, which do not exist without an index file.
+/// Symbols of the unified tables.
 pub fn is_unified_table(name: &[u8]) -> bool {
     name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
 }

@@ -36,6 +36,12 @@ pub struct Stub {
 }
 
 impl Unified {
+    /// Whether there is something in the table that `__UFT*` or `__UDT*` stands for; an
+    /// index alone does not matter.
+    pub fn has_table(&self, symbol: &[u8]) -> bool {
+        if symbol.starts_with(b"__UFT") { self.has_functions } else { !self.variables.is_empty() }
+    }
+
     /// Whether the function is a stub.
     pub fn is_stub(&self, id: SymbolId) -> bool {
         self.ids.contains(&id)

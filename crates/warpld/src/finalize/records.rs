@@ -170,9 +170,8 @@ impl Writer<'_, '_> {
     fn minimum_stacks(&self, out: &mut Vec<u8>) {
         let properties = self.parts.properties;
         let cx = self.parts.cx;
-        // Unless there is just one kernel, stubs of unified functions count as such.
         let stubs = cx.unified.stub_ids().filter_map(|id| cx.graph.function(id));
-        let stubs = stubs.filter(|_| properties.entries.len() != 1);
+        let stubs = stubs.filter(|&stub| cx.reach.is_stub_root(stub));
         let mut entries: Vec<(u32, u32)> = (properties.entries.iter().copied())
             .chain(stubs)
             .map(|f| (self.number(cx.graph.symbol(f)), properties.min_stack(f)))

@@ -385,7 +385,8 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     let mut last_first = |function: FunctionId| {
         let mut entries = callers.entries_reaching(&[function]);
-        entries.sort_by_key(|f| std::cmp::Reverse(sections(f).text));
+        // Stubs of unified functions have one section.
+        entries.sort_by_key(|f| std::cmp::Reverse((sections(f).text, *f)));
         entries
     };
     let mut out = Vec::new();

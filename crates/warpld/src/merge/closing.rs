@@ -50,12 +50,13 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection { entsize: 8, has_symbol: true, ..action });
     }
 
-    /// Kernels that `--kernels-used` left out get their shared memory when it turns
+    /// Kernels that `--kernels-used` left out, and stubs of unified functions, get their shared memory when it turns
     /// out that they need some.
     fn late_shared(&mut self) {
         let cx = self.cx;
         let lacks = |out: &super::Merged, f: FunctionId| {
-            cx.reach.is_unnamed(f) && out.function_sections[f.0 as usize].shared.is_none()
+            (cx.reach.is_unnamed(f) || cx.reach.is_stub_root(f))
+                && out.function_sections[f.0 as usize].shared.is_none()
         };
         if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
             return;

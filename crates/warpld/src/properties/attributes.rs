@@ -91,6 +91,7 @@ pub fn propagate(
         [only] => propagation.single(only),
         _ => propagation.several(),
     }
+    propagation.stubs();
     propagation.barriers_of_old_objects();
     propagation.changes
 }
@@ -410,6 +411,33 @@ impl Propagation<'_, '_> {
         new.sort_by_key(|(key, _)| *key);
         changes.tail.extend(new.into_iter().map(|(_, record)| record));
         changes
+    }
+
+    /// Stubs of unified functions that count as kernels inherit the same, but for masks
+    /// and external functions. Their records follow each other in the one section of all
+    /// stubs.
+    fn stubs(&mut self) {
+        let cx = self.reader.cx;
+        let roots = self.reader.merged.function_order.iter().copied();
+        let roots: Vec<FunctionId> = roots.filter(|&f| cx.reach.is_stub_root(f)).collect();
+        let Some(&first) = roots.first() else { return };
+        let (below, sums) = (self.reached(), self.sums());
+        let mut new: Vec<(Key, Record)> = Vec::new();
+        // The stub created last comes first where one function gives to several.
+        for &stub in roots.iter().rev() {
+            let component = self.components.of[stub.0 as usize] as usize;
+            for (i, &(code, format, _)) in CODES.iter().enumerate() {
+                let found = match code {
+                    eiattr::SPARSE_MMA_MASK => None,
+                    eiattr::NUM_MBARRIERS => sums.get(&stub).copied(),
+                    _ => below[component].codes[i],
+                };
+                new.extend(found.map(|(value, key)| (key, Record::Value { format, code, value })));
+            }
+        }
+        new.sort_by_key(|(key, _)| *key);
+        let records = new.into_iter().map(|(_, record)| record);
+        self.change(first).tail.splice(0..0, records);
     }
 
     // ---- exactly one kernel -------------------------------------------------
