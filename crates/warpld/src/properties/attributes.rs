@@ -430,7 +430,7 @@ impl Propagation<'_, '_> {
                 let found = match code {
                     eiattr::SPARSE_MMA_MASK => None,
                     eiattr::NUM_MBARRIERS => sums.get(&stub).copied(),
-                    _ => below[component].codes[i],
+                    _ => below[component].code(i),
                 };
                 new.extend(found.map(|(value, key)| (key, Record::Value { format, code, value })));
             }
