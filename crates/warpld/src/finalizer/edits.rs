@@ -65,6 +65,8 @@ const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
+/// STG.
+const GLOBAL_STORE: u16 = 0x186;
 /// Asynchronous copy to shared memory.
 const LDGSTS: u16 = 0x1ae;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
@@ -197,9 +199,10 @@ fn wait_for_errors(
     };
     let [fence, report, group] = ERROR_WAIT.map(|i| i.guarded(exit.guard()));
     if has_fence {
-        if let Some(last) = out.last_mut().filter(|i| exit.guard() == NO_GUARD && i.stall() == 2) {
+        let hurries = |i: &&mut Instruction| i.stall() == 2 && i.operation() != GLOBAL_STORE;
+        if let Some(last) = out.last_mut().filter(|_| exit.guard() == NO_GUARD).filter(hurries) {
             // Only an end must not come right after it (surface stores, barriers in
-            // shared memory, bulk copies).
+            // shared memory, bulk copies; not stores to global memory).
             *last = last.stalling(1);
         }
         out.push(fence);
@@ -208,8 +211,21 @@ fn wait_for_errors(
         *last = last.reading(board);
         early |= 1 << board;
     }
+    if is_unoptimised(before, exit) {
+        let waits = exit.waits();
+        out.extend([report.waiting(early | waits), group.timed_like(exit), exit]);
+        return;
+    }
     let rest = exit.waits() & !early;
     out.extend([report.waiting(early), group, unhurried(exit).waiting(rest)]);
+}
+
+/// Whether code was compiled with -O0, where every instruction waits for all boards in use
+/// and as long as it can; so do the new ones (but for the fence).
+fn is_unoptimised(before: &[Instruction], exit: Instruction) -> bool {
+    const MOST: u8 = 15;
+    let waits = |i: &Instruction| i.stall() == MOST && i.waits() == exit.waits();
+    exit.waits() != 0 && waits(&exit) && before.iter().rev().take(2).all(waits)
 }
 
 /// A conditional end that waits for what the code after it needs; the new

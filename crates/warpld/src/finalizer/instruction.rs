@@ -87,6 +87,13 @@ impl Instruction {
         Self(self.0 & !field | u128::from(boards & 0x3f) << (CONTROL + 11))
     }
 
+    /// The same instruction with all control fields of another.
+    #[must_use]
+    pub fn timed_like(self, other: Self) -> Self {
+        let low = (1 << CONTROL) - 1;
+        Self(self.0 & low | other.0 & !low)
+    }
+
     /// The board that its result sets, if it does.
     pub fn write_board(self) -> Option<u8> {
         let board = (self.0 >> (CONTROL + 5)) as u8 & 7;

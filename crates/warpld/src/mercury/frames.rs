@@ -140,7 +140,9 @@ pub fn add(
             None => out.copy(input, entry.start, entry.end),
         };
         out.put(to + HEADER, &(at as u64).to_le_bytes());
-        let moves = function.moves.filter(|_| !joined.contains_key(&key));
+        // What is spare is about Mercury code, which does not move.
+        let is_spare = unit == Some(SPARE_UNIT);
+        let moves = function.moves.filter(|_| !joined.contains_key(&key) && !is_spare);
         if let (Some(moves), Some(entry)) = (moves, out.bytes.get_mut(to..)) {
             move_frame(entry, unit.unwrap_or(1), moves)?;
         }
