@@ -31,13 +31,16 @@ pub mod kind {
     pub const TEX_HEADER_INDEX: u32 = 6;
     pub const SAMP_HEADER_INDEX: u32 = 7;
     pub const SURF_HEADER_INDEX: u32 = 52;
+    pub const ABS32_32: u32 = 55;
     pub const ABS32_LO_32: u32 = 56;
     pub const ABS32_HI_32: u32 = 57;
     pub const YIELD_OPCODE9_0: u32 = 68;
     pub const YIELD_CLEAR_PRED4_87: u32 = 69;
     pub const UNUSED_CLEAR32: u32 = 72;
+    pub const ABS24_40: u32 = 74;
     pub const UNUSED_CLEAR64: u32 = 73;
     pub const R8_0: u32 = 76;
+    pub const R8_32: u32 = 80;
     pub const SAMP_HEADER_INDEX_0: u32 = 101;
     pub const UNIFIED: u32 = 102;
     pub const UNIFIED_32: u32 = 103;

@@ -66,6 +66,14 @@ impl<'a, 'e> Kept<'a, 'e> {
         self.map.get_or_init(read).as_ref()?.place(mercury).map(|at| self.moved(at))
     }
 
+    /// Whether MOV, UMOV or R2UR lies at an offset of the machine code.
+    pub fn moves_values(&self, machine: u64) -> bool {
+        let at = usize::try_from(machine).unwrap_or(usize::MAX);
+        let opcode = at.checked_add(2).and_then(|end| self.code.get(at..end));
+        let operation = opcode.map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0x1ff);
+        operation.is_some_and(|operation| matches!(operation, 0x002 | 0x082 | 0x0ca))
+    }
+
     /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
     /// kept copy does not jump there through a table of its own. Other places of its code
     /// do not count, not even where blocks start (addends changed by hand).

@@ -1,6 +1,7 @@
 //! Data on both sides. Where the sides differ in size (debug sections), the
 //! machine-code side has offsets of its own.
 
+use super::copies::Kept;
 use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
 use super::{Both, damaged, handles, jump_tables};
@@ -314,8 +315,52 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
 
 /// Relocations that were applied, on the machine-code side.
 pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let records = machine_records(both, tables::resolved(both.parts, id).into_iter())?;
+    let list = tables::resolved(both.parts, id);
+    let kept = first_target(both, id);
+    let from = kept.as_ref().map(|kept| kept.from);
+    let is_own = |source: &Source| {
+        let object = source.from.object;
+        let input = both.parts.cx.objects[object.0 as usize].cubin.section(source.from.section);
+        let target = input.map(|s| InputSection { object, section: s.info });
+        target == from
+    };
+    let mut records = Vec::with_capacity(list.len());
+    for run in list.chunk_by(|a, b| is_own(&a.0) == is_own(&b.0)) {
+        match (&kept, run.first()) {
+            (Some(kept), Some((source, _))) if !is_own(source) => {
+                records.extend(run.iter().map(|(_, reloc)| record(both, &foreign(kept, reloc))));
+            }
+            _ => records.extend(machine_records(both, run.iter().copied())?),
+        }
+    }
     Ok(records.as_bytes().to_vec())
+}
+
+/// The function whose code a section of applied relocations names: the first of those
+/// that have the same name.
+fn first_target<'a, 'e>(both: &'e Both<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
+    let Content::ResolvedRelocs(targets) = &both.parts.merged.section(id).content else {
+        return None;
+    };
+    let function = both.parts.merged.section(*targets.first()?).function?;
+    Kept::new(both.parts, &both.edited, function)
+}
+
+/// An applied relocation of another function with the same name: its Mercury offset is
+/// looked up in the first one, and the instruction there decides about the type (asked of
+/// 41 places in 15 kinds of instructions). Past the end nvlink has no place, or what lay
+/// in memory.
+fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
+    let start = reloc.offset & !0xf;
+    let second_half = || kept.place(start.checked_sub(0x10)?);
+    let (offset, kind) = match (kept.place(start), second_half()) {
+        (Some(offset), _) | (None, Some(offset)) if kept.moves_values(offset) => {
+            (offset, kind::ABS32_32)
+        }
+        (Some(offset), _) | (None, Some(offset)) => (offset, kind::ABS24_40),
+        (None, None) => (0, kind::R8_32),
+    };
+    OutReloc { offset, kind, ..*reloc }
 }
 
 /// The counterparts of the Mercury side's relocations.
