@@ -22,12 +22,14 @@ const WORD: usize = 4;
 /// two for one word the later one counts. The words of the kept copy's own table are the
 /// compiler's and follow the code where it moved; those of other copies are
 /// translated if the kept copy jumps there as well, and are 0 otherwise. Quirk: where two
-/// sections have one name, which renaming spoils (see `names`), all words are 0.
+/// sections have one name, which renaming spoils (see `names`), all words of an
+/// executable are 0.
 pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let parts = both.parts;
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
-    let spoilt = both.spoilt_names.contains(&parts.merged.section(id).name);
+    let spoilt =
+        !parts.cx.config.relocatable && both.spoilt_names.contains(&parts.merged.section(id).name);
     let mut pairs = PairCache::default();
     let mut known: Map<(u32, u32), Option<Kept<'_, '_>>> = Map::default();
     for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
