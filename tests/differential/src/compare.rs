@@ -2,7 +2,6 @@
 
 use cubin::Cubin;
 use cubin_diff::{Options, Side};
-use std::collections::BTreeSet;
 
 /// How many differences a verdict shows.
 const MAX_LINES: usize = 14;
@@ -14,18 +13,25 @@ pub fn equal_but_for_note(a: &[u8], b: &[u8]) -> bool {
     cubin_diff::compare(a, b, &options).is_ok_and(|report| report.is_same())
 }
 
-/// Numbers of the sections whose bytes differ; `None` if anything else does.
-pub fn sections_that_differ(a: &[u8], b: &[u8]) -> Option<BTreeSet<usize>> {
-    let (a, b) = (Cubin::parse(a).ok()?, Cubin::parse(b).ok()?);
-    let (from, to) = (a.sections(), b.sections());
-    let shape = |sections: &[cubin::SectionRef<'_>]| -> Vec<_> {
-        sections.iter().map(|s| (s.name.to_vec(), s.kind.0, s.flags, s.info, s.size)).collect()
+/// Whether `ours` differs from nvlink's output only in sections in which that varies from
+/// run to run, and has zeros there: nvlink wrote old contents of memory.
+pub fn zeros_where_varying(first: &[u8], again: &[u8], ours: &[u8]) -> bool {
+    let files = [first, again, ours].map(Cubin::parse);
+    let [Ok(first), Ok(again), Ok(ours)] = files else { return false };
+    let shape = |file: &Cubin<'_>| -> Vec<_> {
+        let sections = file.sections().iter();
+        sections.map(|s| (s.name.to_vec(), s.kind.0, s.flags, s.info, s.size)).collect()
     };
-    if shape(from) != shape(to) {
-        return None;
+    if shape(&first) != shape(&again) || shape(&first) != shape(&ours) {
+        return false;
     }
-    let differs = |i: &usize| from[*i].data != to[*i].data;
-    Some((0..from.len()).filter(differs).collect())
+    let sections = first.sections().iter().zip(again.sections()).zip(ours.sections());
+    let mut different = sections.filter(|((a, _), b)| a.data != b.data).peekable();
+    different.peek().is_some()
+        && different.all(|((a, again), b)| {
+            let mut bytes = a.data.iter().zip(b.data);
+            a.data != again.data && bytes.all(|(theirs, ours)| theirs == ours || *ours == 0)
+        })
 }
 
 /// Lines that tell the first differences.

@@ -21,7 +21,8 @@ pub enum Verdict {
     BothRefuse,
     /// nvlink crashed or stopped with an internal error; warpld did not crash.
     NvlinkFails,
-    /// nvlink's output differs from run to run, in the sections where warpld's does.
+    /// nvlink's output differs from run to run, in the sections where warpld's does
+    /// and has zeros.
     NvlinkVaries,
     /// Different bytes.
     Different,
@@ -164,7 +165,7 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<Judge
 }
 
 /// Whether a second run of nvlink differs from the first in all sections in which
-/// warpld does: old contents of memory, addresses among them.
+/// warpld does, and warpld has zeros there.
 fn nvlink_varies(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<bool> {
     fs::create_dir_all(folder.join(AGAIN_OUT))?;
     let mut nvlink = Command::new(tools.program("nvlink"));
@@ -173,10 +174,7 @@ fn nvlink_varies(tools: &Tools, link: &Link, folder: &Path) -> std::io::Result<b
     let read = |out: &str| fs::read(folder.join(out).join(&link.output)).ok();
     let files = [NVLINK_OUT, AGAIN_OUT, WARPLD_OUT].map(read);
     let [Some(first), Some(again), Some(ours)] = files else { return Ok(false) };
-    let varying = compare::sections_that_differ(&first, &again);
-    let different = compare::sections_that_differ(&first, &ours);
-    let (Some(varying), Some(different)) = (varying, different) else { return Ok(false) };
-    Ok(!different.is_empty() && different.is_subset(&varying))
+    Ok(compare::zeros_where_varying(&first, &again, &ours))
 }
 
 /// Messages without the tool's name and output folder.
