@@ -234,8 +234,10 @@ impl<'a, 'o> Merger<'a, 'o> {
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
         // Of a kernel's table that a replacement cleared only a name is left.
+        let class = self.cx.objects[from.object.0 as usize].classes[target as usize];
         let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
-            && self.cx.flavour.is_mercury();
+            && self.cx.flavour.is_mercury()
+            && !matches!(class, SectionClass::Text(_));
         match (place, self.out.bank2.get_mut(&function)) {
             (Some((_, offset)), Some(bank)) => bank.relocs.push((from, offset)),
             _ if cleared => {}
