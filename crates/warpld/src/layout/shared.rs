@@ -8,7 +8,7 @@
 
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
-use crate::merge::{Context, Merged, SectionId, align_up};
+use crate::merge::{Content, Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId};
 use hashbrown::{HashMap, HashSet};
@@ -408,9 +408,12 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
     let mentions = dynamic.filter_map(|s| cx.mentions.by_symbol.get(s));
     let mut functions: Vec<FunctionId> = mentions.flatten().copied().collect();
+    // By the inputs' relocations, whose section in the output a lost copy may have made
+    // earlier (`relocatable-dynamic-replaced`).
     functions.sort_by_key(|f| {
         let text = sections(f).text.map(|text| merged.section(text));
-        text.and_then(|text| text.rel.into_iter().chain(text.rela).min())
+        let relocs = text.map(|text| text.rel.into_iter().chain(text.rela));
+        relocs.into_iter().flatten().filter_map(|id| first_source(merged, id)).min()
     });
     for function in functions {
         let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
@@ -421,6 +424,12 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
         }
     }
     out.into_iter().flatten().collect()
+}
+
+/// The first input section whose relocations are in an output's.
+fn first_source(merged: &Merged, relocs: SectionId) -> Option<(ObjectId, u32)> {
+    let Content::Relocs(_, sources) = &merged.section(relocs).content else { return None };
+    sources.iter().map(|from| (from.object, from.section)).min()
 }
 
 /// Whether kernels will share objects. Unlike all else this is known, and asked for,
