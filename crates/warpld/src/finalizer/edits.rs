@@ -69,6 +69,10 @@ const FENCE: u16 = 0x192;
 const GLOBAL_STORE: u16 = 0x186;
 /// Asynchronous copy to shared memory.
 const LDGSTS: u16 = 0x1ae;
+/// SYNCS: arriving at mbarriers and testing them, ending, and making them.
+const MBARRIER: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
+/// The Mercury instructions for mbarriers, of which counting what is pending has no SYNCS.
+const MERCURY_MBARRIER: u8 = 0x1b;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
 const ERROR_WAIT: [Instruction; 3] = [
     Instruction(0x000f_c000_0000_5000_0000_0000_0000_7992),
@@ -103,7 +107,7 @@ pub fn edit(
     let removes = is_kernel && !calls && !purpose.protected;
     let mut edits = vec![Edit::Keep; code.len()];
     if removes {
-        remove_protection(&code, &units, &mut edits)?;
+        remove_protection(&code, capsule, &units, &mut edits)?;
     }
     if purpose.report_errors {
         // The fence before an end is protection as well.
@@ -142,16 +146,27 @@ pub fn edit(
 }
 
 /// What a kernel that calls nothing can do without. A narrow fence is removed
-/// only before the wide one it belongs to: by itself it is what was asked for.
-fn remove_protection(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+/// only before the wide one it belongs to: by itself it is what was asked for; and it
+/// stays if there is an mbarrier anywhere (`fences-and-mbarriers`).
+fn remove_protection(
+    code: &[Instruction],
+    capsule: &Capsule<'_>,
+    units: &[Unit],
+    edits: &mut [Edit],
+) -> Option<()> {
     let copies = code.iter().any(|i| i.operation() == LDGSTS);
+    let mbarriers = code.iter().any(|i| MBARRIER.contains(&i.operation()))
+        || capsule
+            .items
+            .iter()
+            .any(|item| matches!(item.form, ItemForm::Full([_, MERCURY_MBARRIER, ..])));
     for unit in units.iter().filter(|u| u.count > 1) {
         let code = code.get(unit.first..unit.first + unit.count)?;
         let fence_follows = |i: usize| code.get(i + 1).is_some_and(|n| n.operation() == FENCE);
         for (i, instruction) in code.iter().enumerate() {
             let needless = match instruction.essence() {
                 EMPTY_READ => instruction.guard() == NEVER && !copies,
-                NARROW_FENCE => fence_follows(i),
+                NARROW_FENCE => fence_follows(i) && !mbarriers,
                 ERROR_FENCE => true,
                 _ => false,
             };
@@ -415,6 +430,7 @@ mod tests {
 
     const READ: u128 = 0x000f_e200_0000_0800_0000_0000_ffff_f984;
     const NARROW: u128 = 0x000f_c000_0000_8000_0000_0000_0000_7992;
+    const SYNCS: u128 = 0x003f_de00_0810_00ff_0000_00ff_00ff_79a7;
     const WIDE: u128 = 0x000f_ec00_0000_2000_0000_0000_0000_7992;
     const SKIP: u128 = 0x000f_ea00_0380_0000_0000_0000_0024_8947;
     const END: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
@@ -485,6 +501,8 @@ mod tests {
         assert_eq!(Capsule::parse(&out.capsule).unwrap().items[0].expands_to, None);
         let copies = kernel(&[COPY], &[READ, NARROW, WIDE], &[END]);
         assert_eq!(words(&edited(&copies, RUN).unwrap())[1..3], [READ, WIDE]);
+        let mbarrier = kernel(&[SYNCS], &[READ, NARROW, WIDE], &[END]);
+        assert_eq!(words(&edited(&mbarrier, RUN).unwrap())[1..3], [NARROW, WIDE]);
         assert_eq!(edited(&kernel(&[CALL], &[READ, WIDE], &[END]), RUN), None);
         assert_eq!(edited(&kernel(&[SKIP], &[], &[END]), RUN), None);
     }
