@@ -17,6 +17,8 @@ const UNIT: u64 = 16;
 pub struct MercuryMap {
     /// By multiple of 16 in Mercury code: the machine instruction, if one starts there.
     places: Vec<Option<u32>>,
+    /// The same, with the first of the machine instructions of each.
+    starts: Vec<Option<u32>>,
     /// Machine instructions before the filler.
     end: u32,
 }
@@ -26,7 +28,7 @@ impl MercuryMap {
     pub fn new(code: &[u8], capsule: &Capsule<'_>) -> Option<Self> {
         let code = Instruction::all(code)?;
         let mut items = capsule.items.iter();
-        let (mut places, mut first, mut end) = (Vec::new(), 0_usize, 0);
+        let (mut places, mut starts, mut first, mut end) = (Vec::new(), Vec::new(), 0_usize, 0);
         for i in 0..capsule.count {
             let (size, count, main) = if capsule.is_sass_only(i) {
                 (size(*code.get(first)?), 1, 0)
@@ -42,12 +44,14 @@ impl MercuryMap {
             };
             if size != 0 {
                 places.push(Some(u32::try_from(first + main).ok()?));
+                starts.push(Some(u32::try_from(first).ok()?));
                 places.resize(places.len() + (size / UNIT - 1) as usize, None);
+                starts.resize(places.len(), None);
                 end = u32::try_from(first + count).ok()?;
             }
             first = first.checked_add(count)?;
         }
-        (first == code.len()).then_some(Self { places, end })
+        (first == code.len()).then_some(Self { places, starts, end })
     }
 
     /// Where the instruction is that starts at this offset of the Mercury code, and for
@@ -58,6 +62,14 @@ impl MercuryMap {
             true => self.end,
             false => (*self.places.get(index)?)?,
         };
+        Some(u64::from(place) * Instruction::SIZE as u64)
+    }
+
+    /// Where the first instruction is that starts at this offset of the Mercury code or
+    /// behind it, with what prepares it (so are the rows of line tables).
+    pub fn place_from(&self, offset: u64) -> Option<u64> {
+        let index = usize::try_from(offset.div_ceil(UNIT)).ok()?;
+        let place = self.starts.get(index..)?.iter().find_map(|place| *place)?;
         Some(u64::from(place) * Instruction::SIZE as u64)
     }
 }

@@ -62,8 +62,23 @@ impl<'a, 'e> Kept<'a, 'e> {
     /// Where an offset in the Mercury code of some copy is in the machine code of the
     /// output; nothing if no instruction of the kept copy starts there.
     pub fn place(&self, mercury: u64) -> Option<u64> {
+        self.map()?.place(mercury).map(|at| self.moved(at))
+    }
+
+    /// Where the first instruction of the kept copy at or behind an offset in the Mercury
+    /// code of some copy is in the machine code of the output.
+    pub fn place_from(&self, mercury: u64) -> Option<u64> {
+        self.map()?.place_from(mercury).map(|at| self.moved(at))
+    }
+
+    fn map(&self) -> Option<&MercuryMap> {
         let read = || MercuryMap::new(self.code, &Capsule::parse(self.capsule).ok()?);
-        self.map.get_or_init(read).as_ref()?.place(mercury).map(|at| self.moved(at))
+        self.map.get_or_init(read).as_ref()
+    }
+
+    /// Bytes of its machine code in the input.
+    pub fn input_size(&self) -> u64 {
+        self.code.len() as u64
     }
 
     /// Whether MOV, UMOV or R2UR lies at an offset of the machine code.

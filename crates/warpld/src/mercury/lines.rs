@@ -1,21 +1,27 @@
 //! Line tables of the machine-code side: in each unit the sequences of
 //! functions that the output has, in the order of their symbols.
 
+use super::line_copies::Translated;
 use super::rebuilt::{Alive, Function, Input, Rebuilt};
 use crate::finalizer::Moves;
 use crate::finalizer::line_rows::{self, Advance, RowCoding};
 
 /// Appends the units of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>) {
+pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>, translated: &Translated) {
     let mut start = 0;
     while let Some(unit) = unit(input.data, start) {
         let to = out.copy(input, start, unit.program);
         let mut sequences = sequences(input.data, &unit, input.object, alive);
         sequences.sort_by_key(|s| s.function.symbol);
         for sequence in sequences {
-            match sequence.function.moves {
-                None => drop(out.copy(input, sequence.start, sequence.end)),
-                Some(moves) => add_moved(out, input, &unit, &sequence, moves),
+            let other = translated.get(&(input.object, sequence.address as u64));
+            match (other, sequence.function.moves) {
+                (Some(rows), _) => {
+                    out.copy(input, sequence.start, sequence.address + ADDRESS);
+                    out.bytes.extend_from_slice(rows);
+                }
+                (None, None) => drop(out.copy(input, sequence.start, sequence.end)),
+                (None, Some(moves)) => add_moved(out, input, &unit, &sequence, moves),
             }
         }
         let length = (out.bytes.len() - to - LENGTH) as u32;
@@ -26,22 +32,28 @@ pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>) {
 
 /// Bytes of a unit's length.
 const LENGTH: usize = 4;
+/// Bytes of a function's address.
+pub const ADDRESS: usize = 8;
 /// Bytes before those that the header's own length counts.
 const BEFORE_HEADER: usize = 10;
 
 /// A unit of a line table.
-struct Unit {
-    /// Where the line program starts and ends.
-    program: usize,
-    end: usize,
+pub struct Unit {
+    /// Where the line program starts.
+    pub program: usize,
+    /// Where it ends, and the unit.
+    pub end: usize,
     /// Operand counts of the standard opcodes.
     operands: Vec<u8>,
-    coding: RowCoding,
+    /// How its rows are written.
+    pub coding: RowCoding,
 }
 
 struct Sequence<'e> {
     start: usize,
     end: usize,
+    /// Place of its function's address.
+    address: usize,
     function: Function<'e>,
 }
 
@@ -50,7 +62,8 @@ fn number(data: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
 }
 
-fn unit(data: &[u8], start: usize) -> Option<Unit> {
+/// The unit that starts there.
+pub fn unit(data: &[u8], start: usize) -> Option<Unit> {
     let end = start.checked_add(LENGTH)?.checked_add(number(data, start)?)?;
     let program = (start + BEFORE_HEADER).checked_add(number(data, start + 6)?)?;
     let base = usize::from(*data.get(start + BEFORE_HEADER + 4)?);
@@ -88,12 +101,15 @@ fn sequences<'e>(data: &[u8], unit: &Unit, object: u32, alive: &Alive<'e>) -> Ve
     let mut function = None;
     while let Some(step) = step(data, at, unit) {
         if let Effect::SetAddress(address) = step.effect {
-            function = function.or_else(|| alive.get(&(object, address as u64)).copied());
+            function = function.or_else(|| {
+                let found = alive.get(&(object, address as u64)).copied();
+                found.map(|function| (address, function))
+            });
         }
         at = step.end;
         if step.effect == Effect::EndSequence {
-            if let Some(function) = function.take() {
-                out.push(Sequence { start, end: at, function });
+            if let Some((address, function)) = function.take() {
+                out.push(Sequence { start, end: at, address, function });
             }
             start = at;
         }
@@ -153,16 +169,20 @@ fn add_moved(
     }
 }
 
-const END_OF_SEQUENCE: [u8; 3] = [0, 1, 1];
+/// The instruction at the end of a sequence.
+pub const END_OF_SEQUENCE: [u8; 3] = [0, 1, 1];
 
-struct Step {
-    end: usize,
-    effect: Effect,
+/// An instruction of a line program.
+pub struct Step {
+    /// Where it ends.
+    pub end: usize,
+    /// What it does.
+    pub effect: Effect,
 }
 
 /// What an instruction of a line program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Effect {
+pub enum Effect {
     /// Sets the address that stands at this offset.
     SetAddress(usize),
     /// Advances address and line, and makes a row if `row`.
@@ -176,7 +196,7 @@ enum Effect {
 }
 
 /// One instruction of a line program.
-fn step(data: &[u8], at: usize, unit: &Unit) -> Option<Step> {
+pub fn step(data: &[u8], at: usize, unit: &Unit) -> Option<Step> {
     const EXTENDED: u8 = 0;
     const END_SEQUENCE: u8 = 1;
     const SET_ADDRESS: u8 = 2;

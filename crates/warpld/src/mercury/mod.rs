@@ -16,6 +16,7 @@ mod file;
 mod frames;
 mod handles;
 mod jump_tables;
+mod line_copies;
 mod lines;
 mod names;
 mod pairing;

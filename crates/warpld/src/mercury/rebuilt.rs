@@ -4,6 +4,7 @@
 use super::copies::Kept;
 use super::edited::moves_of_symbol;
 use super::frames::{Joined, Sides};
+use super::line_copies::{self, Translated};
 use super::pairing::{PairCache, pair_at};
 use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
@@ -105,10 +106,13 @@ pub fn rebuild(
         };
         let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
         let alive = alive(parts, id, numbering, edited)?;
-        let joined = match is_frames {
-            true => joined(parts, numbering, edited, chunks, &alive),
-            false => Joined::default(),
-        };
+        let (mut joined, mut translated) = (Joined::default(), Translated::default());
+        each_function(parts, numbering, edited, chunks, &alive, |entries, kept, name| {
+            match is_frames {
+                true => frames::join(&mut joined, entries, kept, name == Name::Later),
+                false => line_copies::translate(&mut translated, entries, kept, name),
+            }
+        });
         let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
         for chunk in chunks {
             let object = &parts.cx.objects[chunk.from.object.0 as usize];
@@ -119,7 +123,7 @@ pub fn rebuild(
             match is_frames {
                 true => frames::add(&mut table, &input, &alive, &joined)
                     .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
-                false => lines::add(&mut table, &input, &alive),
+                false => lines::add(&mut table, &input, &alive, &translated),
             }
         }
         if !is_frames {
@@ -177,14 +181,27 @@ fn alive<'e>(
     Ok(out)
 }
 
-/// The frames of functions of which several copies were read.
-fn joined(
+/// Which name of its code a function's is, in the order of symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// There is no other.
+    Only,
+    /// Aliases come behind it.
+    First,
+    /// The code goes by another name.
+    Later,
+}
+
+/// Calls `run` for each function with its entries in a table, the kept code, and which of
+/// that code's names it has.
+fn each_function(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
     chunks: &[Chunk],
     alive: &Alive<'_>,
-) -> Joined {
+    mut run: impl FnMut(&[Sides<'_>], &Kept<'_, '_>, Name),
+) {
     let mut order: Map<u32, usize> = Map::default();
     let mut sections: Map<u32, u32> = Map::default();
     for (i, chunk) in chunks.iter().enumerate() {
@@ -203,8 +220,7 @@ fn joined(
         let mercury_address = function.mercury;
         Some(Sides { object, address, machine, mercury_address, mercury })
     };
-    let names = first_names(parts, numbering);
-    let mut out = Joined::default();
+    let names = names_of_code(parts, numbering);
     for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
         let Some(&(&(object, _), function)) = entries.first() else { continue };
         let first = ObjectId(object);
@@ -212,23 +228,25 @@ fn joined(
             continue;
         };
         let entries: Vec<Sides<'_>> = entries.iter().filter_map(sides).collect();
-        let first = names.get(&(kept.from.object.0, kept.from.section));
-        let is_alias_first = first.is_some_and(|&first| first < function.symbol);
-        frames::join(&mut out, &entries, &kept, is_alias_first);
+        let name = match names.get(&(kept.from.object.0, kept.from.section)) {
+            Some(&(first, _)) if first < function.symbol => Name::Later,
+            Some(&(first, last)) if first < last => Name::First,
+            _ => Name::Only,
+        };
+        run(&entries, &kept, name);
     }
-    out
 }
 
-/// The first symbol of the output for each input's code.
-fn first_names(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), u32> {
-    let mut out: Map<(u32, u32), u32> = Map::default();
+/// The first and the last symbol of the output for each input's code.
+fn names_of_code(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
+    let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
     for (known, symbol) in parts.cx.resolution.symbols.iter().zip(&parts.merged.symbol_of) {
         let (Some(symbol), Some(at)) = (symbol, known.definition) else { continue };
         let Some(input) = parts.cx.input_symbol(at) else { continue };
         if input.kind() == SymbolType::FUNC {
             let number = numbering.index[symbol.0 as usize];
-            let first = out.entry((at.object.0, input.shndx)).or_insert(number);
-            *first = number.min(*first);
+            let names = out.entry((at.object.0, input.shndx)).or_insert((number, number));
+            *names = (number.min(names.0), number.max(names.1));
         }
     }
     out
