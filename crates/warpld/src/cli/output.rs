@@ -117,10 +117,7 @@ impl Draft {
             Err(_) => None,
         };
         self.state = match create_beside(&real) {
-            Ok((temporary, file)) => {
-                guard::remove_if_interrupted(&temporary);
-                State::File { file, temporary, real, permissions }
-            }
+            Ok((temporary, file)) => State::File { file, temporary, real, permissions },
             Err(_) if permissions.is_some() => State::Memory(Vec::new()),
             Err(error) => return Err(self.open_error(error)),
         };
@@ -242,6 +239,11 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         temporary.push(format!(".{}.{number}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
+        if temporary.symlink_metadata().is_ok() {
+            continue;
+        }
+        // Before it is there: a signal may come right after.
+        guard::remove_if_interrupted(&temporary);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             result => return result.map(|file| (temporary, file)),
