@@ -92,6 +92,10 @@ fn sequence(table: &[u8], address: u64) -> Option<Sequence<'_>> {
     }
 }
 
+/// Compilers set half a dozen things; every row has a list of them, so that damaged tables
+/// that set hundreds would take memory out of proportion.
+const MOST_SETTINGS: usize = 32;
+
 /// The rows of a unit's sequence and where it ends.
 fn rows<'a>(table: &'a [u8], unit: &Unit, address: usize) -> (Vec<Row<'a>>, u64) {
     let mut rows = Vec::new();
@@ -115,7 +119,9 @@ fn rows<'a>(table: &'a [u8], unit: &Unit, address: usize) -> (Vec<Row<'a>>, u64)
                 Some((0, IS_HEAD)) => row.is_head = bytes.last() != Some(&0),
                 Some(what) => {
                     row.settings.retain(|(other, _)| *other != what);
-                    row.settings.push((what, bytes));
+                    if row.settings.len() < MOST_SETTINGS {
+                        row.settings.push((what, bytes));
+                    }
                 }
                 None => {}
             },
