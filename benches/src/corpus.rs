@@ -19,6 +19,8 @@ pub struct Corpus {
 enum Shape {
     /// Objects of a kernel and some functions in short chains.
     Objects { count: usize, functions: usize, length: usize },
+    /// The same, of which only the first functions are called: libraries.
+    Unused { count: usize, functions: usize, used: usize },
     /// A kernel and a function each.
     Tiny { count: usize },
     /// Weak functions out of a pool, with long names, and kernels of their own.
@@ -46,6 +48,11 @@ pub fn all(quick: bool) -> Vec<Corpus> {
         corpus("small", "two objects", Shape::Tiny { count: 2 }),
         corpus("objects-500", "500 objects of 30 functions", objects(500)),
         corpus("objects-2000", "2,000 objects of 30 functions", objects(2000)),
+        corpus(
+            "unused-2000",
+            "2,000 objects of 40 functions, 30 of them never called",
+            Shape::Unused { count: n(2000), functions: 40, used: 10 },
+        ),
         corpus("tiny-10000", "10,000 objects of two functions", Shape::Tiny { count: n(10_000) }),
         corpus(
             "weak",
@@ -208,6 +215,9 @@ impl Corpus {
             Shape::Objects { count, functions, length } => {
                 maker.ring(&short_chains(functions, length), count)
             }
+            Shape::Unused { count, functions, used } => {
+                maker.ring(&with_unused(functions, used), count)
+            }
             Shape::Tiny { count } => maker.ring(&short_chains(1, 2), count),
             Shape::Weak { count, functions, pool } => weak(maker, count, functions, pool),
             Shape::Archive { members } => archive(maker, members),
@@ -233,6 +243,16 @@ fn short_chains(count: usize, length: usize) -> Vec<Function> {
     let mut calls: Vec<String> = (0..count).step_by(CHAIN).map(|i| function(0, i)).collect();
     calls.push(function(NEXT, count - 1));
     out.push(Function::new(format!("k{}", slot(0)), Linkage::Kernel, calls));
+    out
+}
+
+/// A kernel and its chain, as above, and functions that nobody calls.
+fn with_unused(count: usize, used: usize) -> Vec<Function> {
+    let mut out = short_chains(used, 8);
+    out.extend((used..count).map(|i| {
+        let calls = (i + 1 < count).then(|| function(0, i + 1)).into_iter().collect();
+        Function::new(function(0, i), Linkage::Visible, calls).long(8)
+    }));
     out
 }
 
