@@ -102,6 +102,12 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
         || parts.relocated.used[out.0 as usize]
 }
 
+/// Whether a symbol's entry has room for the number of its section. Quirk: nvlink takes
+/// the one section with the number that stands for common symbols to have it.
+pub fn has_room(section: u32) -> bool {
+    section < shn::LORESERVE || section == shn::COMMON
+}
+
 /// The table entry of an output symbol.
 /// Also its section's number, for which the entry may have no room.
 pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
@@ -114,8 +120,7 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
             (info, sto::SHARED | sto::INTERNAL, 0, start, 0)
         }
     };
-    let extended = section >= shn::LORESERVE;
-    let direct = if extended { shn::XINDEX } else { section };
+    let direct = if has_room(section) { section } else { shn::XINDEX };
     let entry = Sym64 {
         st_name: name.into(),
         st_info: info,

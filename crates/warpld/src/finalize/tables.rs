@@ -9,7 +9,6 @@ use crate::merge::{Content, Merged, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
-use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
 use cubin::{SectionType, relaction};
@@ -221,7 +220,7 @@ pub fn symbol_table(
     // Quirk: where the entry has room for the section's number, the word is the
     // number the section had when it was created.
     let section_word = |section: u32| match created.get(section as usize) {
-        Some(&number) if section < shn::LORESERVE => number,
+        Some(&number) if symbols::has_room(section) => number,
         _ => section,
     };
     let rows = numbering.order.par_chunks(ROWS);

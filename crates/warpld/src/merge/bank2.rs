@@ -122,6 +122,8 @@ impl<'a> Merger<'a, '_> {
         let mut places = self.bank2_places.get(&function).copied().unwrap_or_default();
         let stray = places.is_stray(by_symbol);
         if !stray && !self.has_bank2_section(id) {
+            // nvlink makes a section of it all the same, and drops that.
+            self.out.creation_index += u32::from(places.own.is_none());
             places.own = Some(None);
             self.collect_bank2(function, from, input.align, by_symbol);
         } else {
@@ -154,7 +156,11 @@ impl<'a> Merger<'a, '_> {
         let fate = self.bank2_fates.get(&id);
         let filled =
             fate.is_none_or(|fate| if stray { fate.stray } else { fate.own } == Some(true));
-        (filled || self.cx.config.relocatable).then(|| self.per_function(None, id, input, false))
+        if !filled && !self.cx.config.relocatable {
+            self.out.creation_index += 1;
+            return None;
+        }
+        Some(self.per_function(None, id, input, false))
     }
 
     fn collect_bank2(&mut self, function: FunctionId, from: InputSection, align: u64, new: bool) {

@@ -158,14 +158,15 @@ impl<'a, 'o> Merger<'a, 'o> {
         let cx = self.cx;
         let Some((id, at)) = cx.owner(object, input.index.0) else { return };
         let Some(function) = cx.graph.function(id) else { return };
+        let role = cx.resolution.role(id, at, true);
         if !cx.reach.is_live(function) {
             let by_name = cx.reach.pruning == Pruning::ByName;
             if by_name && matches!(class, SectionClass::KernelShared(_)) {
                 self.mention(Text::new(input.name));
             }
+            self.ghost_data(function, class, role);
             return;
         }
-        let role = cx.resolution.role(id, at, true);
         let sections = self.out.function_sections[function.0 as usize];
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => {

@@ -42,15 +42,17 @@ impl<'a, 'o> Merger<'a, 'o> {
         let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
         let Some(function) = cx.graph.function(id) else { return };
         let at = Sighting { object, symbol: symbol.index.0 };
+        let role = cx.resolution.role(id, at, !symbol.is_undefined());
         if !cx.reach.is_live(function) {
             // A kernel pruned for lack of host references leaves this name.
             let pruned = cx.reach.pruning == Pruning::HostReferences;
             if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
                 self.mention(cx.prefixed(b".nv.shared.", id));
             }
+            self.ghost_function(id, function, object, symbol, role);
             return;
         }
-        match cx.resolution.role(id, at, !symbol.is_undefined()) {
+        match role {
             Role::Selected | Role::Replaced => {
                 self.function_definition(id, function, object, symbol);
             }

@@ -9,6 +9,7 @@ mod closing;
 mod constants;
 mod data;
 mod functions;
+mod ghosts;
 mod model;
 mod relocs;
 mod strings;
@@ -138,6 +139,8 @@ struct Merger<'a, 'o> {
     /// The table of unified functions and its attributes.
     function_table: Option<SectionId>,
     function_table_info: Option<SectionId>,
+    /// See `ghosts`.
+    ghosts: Vec<u8>,
 }
 
 /// How a new section is described.
@@ -207,6 +210,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             shows_instances: shows_unplaced || placed && (grouped || reserve),
             function_table: None,
             function_table_info: None,
+            ghosts: ghosts::ghosts(cx),
         }
     }
 
@@ -356,7 +360,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             let at = Sighting { object, symbol: owner };
             let role = cx.resolution.role(id, at, true);
             let Some(function) = cx.graph.function(id) else { continue };
-            if !cx.reach.is_live(function) || role == Role::Discarded {
+            if role == Role::Discarded {
+                continue;
+            }
+            if !cx.reach.is_live(function) {
+                self.ghost_info(function);
                 continue;
             }
             let info = self.info_section(id, function);

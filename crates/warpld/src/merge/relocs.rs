@@ -39,7 +39,12 @@ impl<'a, 'o> Merger<'a, 'o> {
                     let stray = cx.flavour.is_mercury()
                         && role == Role::Discarded
                         && self.out.placement(object, target).is_some();
+                    let text_target =
+                        matches!(input.classes[target as usize], SectionClass::Text(_));
                     if !cx.reach.is_live(function) {
+                        if text_target && role != Role::Discarded {
+                            self.ghost_relocs(function, object, section);
+                        }
                         continue;
                     }
                     if role == Role::Discarded && !stray {
@@ -47,8 +52,6 @@ impl<'a, 'o> Merger<'a, 'o> {
                         continue;
                     }
                     let text = self.out.function_sections[function.0 as usize].text;
-                    let text_target =
-                        matches!(input.classes[target as usize], SectionClass::Text(_));
                     let out = match self.out.placement(object, target) {
                         Some(p) => Some(p.section),
                         None if text_target => text,
