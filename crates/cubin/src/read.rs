@@ -247,6 +247,10 @@ impl<'a> Cubin<'a> {
     pub fn symbols(&self) -> impl Iterator<Item = SymbolRef<'a>> + '_ {
         (0..self.symbol_count() as u32).filter_map(|i| self.symbol(i))
     }
+    /// Whether the symbol with this index has this name.
+    pub fn symbol_is_named(&self, index: u32, name: &[u8]) -> bool {
+        self.symtab.as_ref().is_some_and(|table| table.is_named(index, name))
+    }
     /// The type of a symbol, without looking at its name.
     pub fn symbol_kind(&self, index: u32) -> Option<SymbolType> {
         let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;

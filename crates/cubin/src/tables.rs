@@ -181,6 +181,17 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// Whether the symbol with this index has this name.
+    pub fn is_named(&self, index: u32, name: &[u8]) -> bool {
+        let offset = match self.entries {
+            Entries::Elf32(e) => e.get(index as usize).map(|s| s.st_name.get()),
+            Entries::Elf64(e) => e.get(index as usize).map(|s| s.st_name.get()),
+        };
+        let rest = offset.and_then(|offset| self.strings.get(offset as usize..));
+        let rest = rest.and_then(|rest| rest.strip_prefix(name));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
+
     /// `st_info` and `st_other`, without looking at the name.
     pub fn info_and_other(&self, index: u32) -> Option<(u8, u8)> {
         Some(match self.entries {

@@ -26,6 +26,7 @@ pub mod mentions;
 pub mod mercury;
 pub mod merge;
 pub mod name_hash;
+pub mod named;
 pub mod object;
 pub mod options;
 pub mod properties;

@@ -50,6 +50,7 @@ impl NameHash {
 
     /// What hash tables keep of it, so that growing them and most comparisons
     /// need not look at the names, which are cold by then.
+    #[inline]
     pub fn short(self) -> ShortHash {
         let folded = u128::from(self.0 ^ BASE) * u128::from(BASE);
         ShortHash((folded >> 64) as u32 ^ folded as u32)
@@ -62,6 +63,7 @@ pub struct ShortHash(u32);
 
 impl ShortHash {
     /// For a hash table, which looks at the highest and the lowest bits.
+    #[inline]
     pub fn spread(self) -> u64 {
         u64::from(self.0).wrapping_mul(BASE)
     }

@@ -3,7 +3,7 @@
 
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
-use crate::name_hash::NameHash;
+use crate::named::Named;
 use crate::unified::is_entries;
 use cubin::consts::{shf, sto};
 use cubin::half::{self, Halves};
@@ -112,19 +112,6 @@ pub struct Object<'a> {
     pub unified: bool,
 }
 
-/// A symbol of an input, found beforehand.
-#[derive(Clone, Copy, Debug)]
-pub struct Named {
-    symbol: u32,
-    hash: NameHash,
-}
-
-impl Named {
-    fn new(symbol: SymbolRef<'_>) -> Self {
-        Self { symbol: symbol.index.0, hash: NameHash::of(symbol.name) }
-    }
-}
-
 /// EIATTR codes that this module reads.
 pub mod eiattr {
     #![allow(missing_docs)]
@@ -172,9 +159,9 @@ impl<'a> Object<'a> {
         let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
         let classes = classify(&cubin).map_err(|e| damaged(&e))?;
         let is_function = |s: &SymbolRef<'_>| s.kind() == SymbolType::FUNC;
-        let functions = cubin.symbols().filter(is_function).map(Named::new).collect();
+        let functions = cubin.symbols().filter(is_function).map(|s| Named::new(&s)).collect();
         let data = cubin.symbols().filter(|s| !is_function(s) && takes_part(s));
-        let data = data.map(Named::new).collect();
+        let data = data.map(|s| Named::new(&s)).collect();
         let has_shared_or_images = cubin.symbols().any(|s| is_shared(&s) || is_image(&s));
         let mut object = Object {
             name: &input.name,
@@ -199,12 +186,9 @@ impl<'a> Object<'a> {
         Ok(object)
     }
 
-    /// The symbols of a list, with the hashes of their names.
-    pub fn symbols<'n>(
-        &'n self,
-        list: &'n [Named],
-    ) -> impl Iterator<Item = (SymbolRef<'a>, NameHash)> + 'n {
-        list.iter().filter_map(|named| Some((self.cubin.symbol(named.symbol)?, named.hash)))
+    /// The table entries of the symbols of a list.
+    pub fn symbols<'n>(&'n self, list: &'n [Named]) -> impl Iterator<Item = SymbolRef<'a>> + 'n {
+        list.iter().filter_map(|named| self.cubin.symbol(named.symbol))
     }
 
     /// What the symbols of a bank 2 lead to, if it has any.

@@ -7,10 +7,12 @@
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::name_hash::{NameHash, ShortHash};
-use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_entry, is_internal};
+use crate::named::{Named, Place};
+use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_entry};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 use hashbrown::{HashMap, HashTable};
+use rayon::prelude::*;
 
 /// A name of the link, or one local symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,11 +57,8 @@ pub struct Symbol<'a> {
     pub definition: Option<Sighting>,
     /// Binding in the output.
     pub binding: Binding,
-    /// Size every later mention must agree with; `None` when the first mention
-    /// was an array of unknown size.
-    pub checked_size: Option<u64>,
-    /// Size and alignment while it is a common symbol.
-    pub common: Option<Common>,
+    /// Size and alignment while it is a common symbol; few are.
+    pub common: Option<Box<Common>>,
 }
 
 /// A common symbol: allocated by the linker unless somebody defines it.
@@ -76,24 +75,35 @@ pub struct Common {
 pub struct Resolution<'a> {
     /// All symbols in order of first mention.
     pub symbols: Vec<Symbol<'a>>,
-    /// Per object and input symbol: the id; `NO_SYMBOL` for section symbols,
-    /// nameless ones and undefined locals.
-    pub ids: Vec<Vec<SymbolId>>,
+    /// The ids of all symbols of all inputs, one input after the other; `NO_SYMBOL` for
+    /// section symbols, nameless ones and undefined locals.
+    ids: Vec<SymbolId>,
+    /// Where those of each input end.
+    ends: Vec<usize>,
     /// Definitions that were in force for a while, oldest first.
     pub replaced: HashMap<SymbolId, Vec<Sighting>, foldhash::fast::FixedState>,
 }
 
-/// In [`Resolution::ids`]: the input symbol takes no part in resolution.
+/// In `Resolution::ids`: the input symbol takes no part in resolution.
 pub const NO_SYMBOL: SymbolId = SymbolId(u32::MAX);
 
 impl Resolution<'_> {
     /// The id of an input symbol, if it has one.
+    #[inline]
     pub fn id(&self, object: ObjectId, symbol: u32) -> Option<SymbolId> {
-        let id = *self.ids.get(object.0 as usize)?.get(symbol as usize)?;
+        let id = *self.ids_of(object)?.get(symbol as usize)?;
         (id != NO_SYMBOL).then_some(id)
     }
 
+    /// The ids of an input's symbols.
+    fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
+        let object = object.0 as usize;
+        let start = object.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
+        self.ids.get(start?..*self.ends.get(object)?)
+    }
+
     /// The symbol with this id.
+    #[inline]
     pub fn get(&self, id: SymbolId) -> &Symbol<'_> {
         &self.symbols[id.0 as usize]
     }
@@ -120,99 +130,196 @@ impl Resolution<'_> {
 /// Resolves all inputs in order. Conflicts are reported as nvlink does: all of
 /// one input, then the link stops there (`None`).
 pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Resolution<'a>> {
-    let mut resolver = Resolver {
-        objects,
-        names: HashTable::new(),
-        prototypes: HashMap::default(),
-        out: Resolution {
-            symbols: Vec::new(),
-            ids: Vec::with_capacity(objects.len()),
-            replaced: HashMap::default(),
-        },
-        errors: Vec::new(),
-    };
-    for (i, object) in objects.iter().enumerate() {
-        resolver.object(ObjectId(i as u32), object);
-        if !resolver.errors.is_empty() {
-            for error in resolver.errors {
+    // Names are compared afterwards, in parallel: the hashes of different ones are
+    // almost never the same.
+    if let Ok(resolution) = Resolver::new(objects, Names::Trusted).run()
+        && names_agree(objects, &resolution)
+    {
+        return Some(resolution);
+    }
+    match Resolver::new(objects, Names::Compared).run() {
+        Ok(resolution) => Some(resolution),
+        Err(errors) => {
+            for error in errors {
                 diags.push(error);
             }
             diags.push(Diagnostic::fatal("merge-failed", "merge_elf failed"));
-            return None;
+            None
         }
     }
-    Some(resolver.out)
 }
+
+/// Whether every symbol has the name of what it was taken for.
+fn names_agree(objects: &[Object<'_>], resolution: &Resolution<'_>) -> bool {
+    let agrees = |i: usize| {
+        let object = ObjectId(i as u32);
+        let (Some(input), Some(ids)) = (objects.get(i), resolution.ids_of(object)) else {
+            return false;
+        };
+        input.functions.iter().chain(&input.data).all(|named| {
+            let id = ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL);
+            id.is_none_or(|&id| {
+                let known = resolution.get(id);
+                known.first == Sighting { object, symbol: named.symbol }
+                    || input.cubin.symbol_is_named(named.symbol, known.name)
+            })
+        })
+    };
+    (0..objects.len()).into_par_iter().with_min_len(OBJECTS_AT_ONCE).all(agrees)
+}
+
+/// Fewer are not worth another thread.
+const OBJECTS_AT_ONCE: usize = 64;
+
+/// How names are told apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// By their hashes.
+    Trusted,
+    /// By what they are.
+    Compared,
+}
+
+/// What mentions of data are held against.
+#[derive(Clone, Copy)]
+struct Expected {
+    /// `st_other` of the definition, or of the first mention.
+    other: u8,
+    /// The size that mentions must have, if that is a small number.
+    size: Option<u8>,
+}
+
+/// The first prototype of a function: input and position in its list.
+type FirstPrototype = Option<(ObjectId, u32)>;
 
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
+    comparison: Names,
     /// By name.
     names: HashTable<(ShortHash, SymbolId)>,
-    prototypes: HashMap<SymbolId, (&'a [u8], ObjectId), foldhash::fast::FixedState>,
+    /// By symbol.
+    expected: Vec<Expected>,
+    /// By symbol, as far as there are any.
+    prototypes: Vec<FirstPrototype>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
 }
 
-impl<'a> Resolver<'a, '_> {
-    fn object(&mut self, id: ObjectId, object: &Object<'a>) {
-        self.out.ids.push(vec![NO_SYMBOL; object.cubin.symbol_count()]);
-        for list in [&object.functions, &object.data] {
-            for (symbol, hash) in object.symbols(list) {
-                self.symbol(id, &symbol, hash);
-            }
-        }
-        for &(function, prototype) in &object.prototypes {
-            self.prototype(id, function, prototype);
+impl<'a, 'o> Resolver<'a, 'o> {
+    fn new(objects: &'o [Object<'a>], comparison: Names) -> Self {
+        Self {
+            objects,
+            comparison,
+            names: HashTable::new(),
+            expected: Vec::new(),
+            prototypes: Vec::new(),
+            out: Resolution {
+                symbols: Vec::new(),
+                ids: Vec::new(),
+                ends: Vec::with_capacity(objects.len()),
+                replaced: HashMap::default(),
+            },
+            errors: Vec::new(),
         }
     }
 
-    fn symbol(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, hash: NameHash) {
-        let at = Sighting { object, symbol: symbol.index.0 };
+    fn run(mut self) -> Result<Resolution<'a>, Vec<Diagnostic>> {
+        for (i, object) in self.objects.iter().enumerate() {
+            self.object(ObjectId(i as u32), object);
+            if !self.errors.is_empty() {
+                return Err(self.errors);
+            }
+        }
+        Ok(self.out)
+    }
+
+    fn object(&mut self, id: ObjectId, object: &Object<'a>) {
+        let start = self.out.ids.len();
+        let end = start + object.cubin.symbol_count();
+        self.out.ids.resize(end, NO_SYMBOL);
+        self.out.ends.push(end);
+        for named in object.functions.iter().chain(&object.data) {
+            if let Some(symbol) = self.symbol(id, object, named) {
+                self.out.ids[start + named.symbol as usize] = symbol;
+            }
+        }
+        for (i, &(function, prototype)) in object.prototypes.iter().enumerate() {
+            self.prototype(id, function, i as u32, prototype);
+        }
+    }
+
+    fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &Named) -> Option<SymbolId> {
+        let at = Sighting { object: id, symbol: named.symbol };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
-        let unique = symbol.binding() == Binding::LOCAL || is_internal(symbol);
-        let id = if unique && !symbol.is_undefined() {
-            self.create(at, symbol, hash)
-        } else {
-            let symbols = &self.out.symbols;
-            let short = hash.short();
-            let same = |&(other, id): &(ShortHash, SymbolId)| {
-                other == short && symbols[id.0 as usize].name == symbol.name
-            };
-            match self.names.find(short.spread(), same).copied() {
-                Some((_, id)) => {
-                    self.merge(id, at, symbol);
-                    id
+        let unique = named.binding() == Binding::LOCAL || named.is_internal();
+        if unique && named.place != Place::Undefined {
+            return Some(self.create(at, &object.cubin.symbol(named.symbol)?, named));
+        }
+        match self.find(object, named) {
+            Some(id) => {
+                if !self.is_plain_mention(id, named) {
+                    self.merge(id, at, &object.cubin.symbol(named.symbol)?);
                 }
-                None => {
-                    let id = self.create(at, symbol, hash);
-                    let entry = (short, id);
-                    self.names.insert_unique(short.spread(), entry, |(hash, _)| hash.spread());
-                    id
-                }
+                Some(id)
+            }
+            None => {
+                let id = self.create(at, &object.cubin.symbol(named.symbol)?, named);
+                let short = named.hash.short();
+                self.names.insert_unique(short.spread(), (short, id), |(hash, _)| hash.spread());
+                Some(id)
+            }
+        }
+    }
+
+    fn find(&self, object: &Object<'a>, named: &Named) -> Option<SymbolId> {
+        let short = named.hash.short();
+        let same = |&(other, id): &(ShortHash, SymbolId)| {
+            other == short && {
+                let known = &self.out.symbols[id.0 as usize];
+                known.hash == named.hash
+                    && (self.comparison == Names::Trusted
+                        || object.cubin.symbol_is_named(named.symbol, known.name))
             }
         };
-        self.out.ids[object.0 as usize][symbol.index.0 as usize] = id;
+        self.names.find(short.spread(), same).map(|&(_, id)| id)
     }
 
-    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>, hash: NameHash) -> SymbolId {
+    /// Whether a symbol refers to what is known and agrees with it, as nearly all
+    /// mentions do; [`Self::merge`] would do nothing.
+    fn is_plain_mention(&self, id: SymbolId, named: &Named) -> bool {
+        let known = &self.out.symbols[id.0 as usize];
+        if named.place != Place::Undefined || known.function != named.is_function() {
+            return false;
+        }
+        if known.function {
+            return known.entry == named.is_entry();
+        }
+        let expected = self.expected[id.0 as usize];
+        let size = named.small_size();
+        known.common.is_none()
+            && (expected.other ^ named.other) & (sto::SPACE | sto::MANAGED) == 0
+            && (size == Some(0) || size.is_some() && size == expected.size)
+    }
+
+    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>, named: &Named) -> SymbolId {
         let id = SymbolId(self.out.symbols.len() as u32);
-        // A dynamic array is declared in a relinked file as well, though it looks defined.
-        let defined = !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol);
+        let size = checked_size(symbol).and(named.small_size());
+        self.expected.push(Expected { other: symbol.other, size });
+        let common = Common { size: symbol.size, align: symbol.value };
         self.out.symbols.push(Symbol {
             name: symbol.name,
-            hash,
+            hash: named.hash,
             function: symbol.kind() == SymbolType::FUNC,
             entry: symbol.kind() == SymbolType::FUNC && is_entry(symbol),
             first: at,
-            definition: defined.then_some(at),
+            definition: is_definition(symbol).then_some(at),
             // An undefined weak reference becomes a plain one.
             binding: if symbol.is_undefined() && symbol.binding() == Binding::WEAK {
                 Binding::GLOBAL
             } else {
                 symbol.binding()
             },
-            checked_size: (symbol.size != 0 || defined).then_some(symbol.size),
-            common: symbol.is_common().then_some(Common { size: symbol.size, align: symbol.value }),
+            common: symbol.is_common().then(|| Box::new(common)),
         });
         id
     }
@@ -266,26 +373,36 @@ impl<'a> Resolver<'a, '_> {
     /// zero-initialised one is placed, but the symbol still gets common storage
     /// (quirk, seen on 40 random mixes).
     fn define(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
+        if self.out.symbols[id.0 as usize].common.is_some() && !self.beats_common(id, at, symbol) {
+            return;
+        }
+        let known = &mut self.out.symbols[id.0 as usize];
+        known.definition = Some(at);
+        known.binding = symbol.binding();
+        known.entry |= known.function && is_entry(symbol);
+        self.expected[id.0 as usize].other = symbol.other;
+    }
+
+    /// Whether a definition counts beside a common symbol.
+    fn beats_common(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) -> bool {
         let file = self.file(at);
         let initialised = self.is_initialised(at);
         let known = &mut self.out.symbols[id.0 as usize];
-        if let Some(common) = known.common {
+        if let Some(common) = &known.common {
             if symbol.binding() == Binding::WEAK && !initialised {
                 // A weak zero-initialised definition loses against a common one.
-                return;
+                return false;
             }
             if initialised && common.size > symbol.size {
                 let name = text(known.name);
                 self.errors.push(common_too_large(&name, file));
-                return;
+                return false;
             }
             if initialised {
                 known.common = None;
             }
         }
-        known.definition = Some(at);
-        known.binding = symbol.binding();
-        known.entry |= known.function && is_entry(symbol);
+        true
     }
 
     fn replace(&mut self, id: SymbolId, old: Sighting, at: Sighting, symbol: &SymbolRef<'a>) {
@@ -293,6 +410,7 @@ impl<'a> Resolver<'a, '_> {
         let known = &mut self.out.symbols[id.0 as usize];
         known.definition = Some(at);
         known.binding = symbol.binding();
+        self.expected[id.0 as usize].other = symbol.other;
     }
 
     fn merge_common(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
@@ -300,21 +418,22 @@ impl<'a> Resolver<'a, '_> {
         let known = &self.out.symbols[id.0 as usize];
         let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
         let weak = known.binding == Binding::WEAK;
+        let size = self.sighted(known.first).and_then(|first| checked_size(&first));
         let known = &mut self.out.symbols[id.0 as usize];
         let common = Common { size: symbol.size, align: symbol.value };
         match (&mut known.common, known.definition) {
             (Some(known), _) => known.size = known.size.max(symbol.size),
             (None, None) => {
-                known.common = Some(common);
+                known.common = Some(Box::new(common));
                 known.binding = symbol.binding();
             }
             (None, Some(_)) if initialised => {
-                if known.checked_size.is_some_and(|size| symbol.size > size) {
+                if size.is_some_and(|size| symbol.size > size) {
                     let name = text(known.name);
                     self.errors.push(common_too_large(&name, file));
                 }
             }
-            (None, Some(_)) if weak => known.common = Some(common),
+            (None, Some(_)) if weak => known.common = Some(Box::new(common)),
             (None, Some(old)) => {
                 let error = self.multiple_definition(symbol.name, at, old);
                 self.errors.push(error);
@@ -346,7 +465,6 @@ impl<'a> Resolver<'a, '_> {
     fn conflicts(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
         let known = &self.out.symbols[id.0 as usize];
         let first = known.first;
-        let earlier = self.sighted(known.definition.unwrap_or(first));
         let mismatch = |code, what: &str| {
             Diagnostic::error(
                 code,
@@ -373,7 +491,7 @@ impl<'a> Resolver<'a, '_> {
                     }),
                 ));
             }
-        } else if let Some(earlier) = earlier {
+        } else if let Some(earlier) = self.sighted(known.definition.unwrap_or(first)) {
             let common = (symbol.is_common() || known.common.is_some())
                 && (symbol.is_common() == known.common.is_some()
                     || self.is_initialised(at)
@@ -382,11 +500,8 @@ impl<'a> Resolver<'a, '_> {
             if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
                 errors.push(mismatch("space-mismatch", "Memory space"));
             }
-            if !common
-                && known
-                    .checked_size
-                    .is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined))
-            {
+            let size = self.sighted(first).and_then(|first| checked_size(&first));
+            if !common && size.is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined)) {
                 errors.push(mismatch("size-mismatch", "Size"));
             }
             if (earlier.other ^ symbol.other) & sto::MANAGED != 0 {
@@ -396,32 +511,33 @@ impl<'a> Resolver<'a, '_> {
         self.errors.extend(errors);
     }
 
-    fn prototype(&mut self, object: ObjectId, function: u32, prototype: &'a [u8]) {
+    fn prototype(&mut self, object: ObjectId, function: u32, index: u32, prototype: &[u8]) {
         let Some(id) = self.out.id(object, function) else { return };
         let symbol = &self.out.symbols[id.0 as usize];
+        if symbol.binding == Binding::LOCAL {
+            return;
+        }
+        let at = id.0 as usize;
+        if at >= self.prototypes.len() {
+            self.prototypes.resize(self.out.symbols.len(), None);
+        }
+        let (first, place) = *self.prototypes[at].get_or_insert((object, index));
+        let known = self.objects[first.0 as usize].prototypes.get(place as usize);
         // A program may bring its own `malloc`, declared as it likes.
-        if symbol.binding == Binding::LOCAL || is_builtin_function(symbol.name) {
+        if known.is_none_or(|&(_, known)| known == prototype) || is_builtin_function(symbol.name) {
             return;
         }
         let definer = symbol.definition.map_or(object, |d| d.object);
-        match self.prototypes.get(&id) {
-            None => {
-                self.prototypes.insert(id, (prototype, object));
-            }
-            Some(&(known, _)) if known == prototype => {}
-            Some(_) => {
-                let error = Diagnostic::error(
-                    "prototype-mismatch",
-                    format_args!(
-                        "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
-                        text(symbol.name),
-                        self.objects[object.0 as usize].name,
-                        self.objects[definer.0 as usize].name
-                    ),
-                );
-                self.errors.push(error);
-            }
-        }
+        let error = Diagnostic::error(
+            "prototype-mismatch",
+            format_args!(
+                "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
+                text(symbol.name),
+                self.objects[object.0 as usize].name,
+                self.objects[definer.0 as usize].name
+            ),
+        );
+        self.errors.push(error);
     }
 
     /// Of two weak functions the one with fewer registers is taken; among
@@ -454,6 +570,18 @@ impl<'a> Resolver<'a, '_> {
     fn sighted(&self, at: Sighting) -> Option<SymbolRef<'a>> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
     }
+}
+
+/// Whether a symbol that appears for the first time is a definition: a dynamic array is
+/// only declared in a relinked file as well, though it looks defined.
+fn is_definition(symbol: &SymbolRef<'_>) -> bool {
+    !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol)
+}
+
+/// The size that every later mention must agree with; `None` where the first one is an
+/// array of unknown size.
+fn checked_size(first: &SymbolRef<'_>) -> Option<u64> {
+    (first.size != 0 || is_definition(first)).then_some(first.size)
 }
 
 fn common_too_large(name: &str, file: &str) -> Diagnostic {

@@ -202,7 +202,7 @@ pub(crate) fn symbol_fields(
     } else if symbol.name.starts_with(b".nv.reservedSmem.") && input.is_undefined() {
         value = input.value;
     }
-    let size = symbol.common.map_or(input.size, |c| c.size);
+    let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
         // The instances of dynamic arrays in a relinked file.

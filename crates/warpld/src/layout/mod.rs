@@ -215,7 +215,7 @@ fn place_commons(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     let Some(section) = merged.common_storage else { return };
     let (mut size, mut align) = (merged.section(section).size, merged.section(section).align);
     for &id in merged.commons.iter().rev() {
-        let Some(common) = cx.resolution.get(id).common else { continue };
+        let Some(common) = &cx.resolution.get(id).common else { continue };
         let offset = align_up(size, common.align);
         out.commons.insert(id, (section, offset));
         size = offset.saturating_add(common.size);

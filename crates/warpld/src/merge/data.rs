@@ -18,7 +18,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn data(&mut self, object: ObjectId) {
         let cx = self.cx;
         let input = &cx.objects[object.0 as usize];
-        for (symbol, _) in input.symbols(&input.data) {
+        for symbol in input.symbols(&input.data) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let at = Sighting { object, symbol: symbol.index.0 };
             let defined = !symbol.is_undefined() && !symbol.is_common();

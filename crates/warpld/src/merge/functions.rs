@@ -14,7 +14,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn functions(&mut self, object: ObjectId) {
         let cx = self.cx;
         let input = &cx.objects[object.0 as usize];
-        for (symbol, _) in input.symbols(&input.functions) {
+        for symbol in input.symbols(&input.functions) {
             self.alias_owner(object, &symbol);
             self.function(object, &symbol);
         }
