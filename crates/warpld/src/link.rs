@@ -8,7 +8,7 @@ use crate::flavour::Flavour;
 use crate::input::Inputs;
 use crate::merge::{self, Context};
 use crate::object::{Object, Side};
-use crate::report::{self, LinkReport};
+use crate::report::{self, LinkMap, LinkReport};
 use crate::serialize::Destination;
 use crate::{
     checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, resolve,
@@ -142,18 +142,34 @@ pub fn link_to(
         }
         Side::Mercury => {
             // Both halves of the file.
-            let image = mercury::write(parts).map_err(|error| fail(diags, error))?;
-            mercury::check_output(&image, config, diags).map_err(|error| fail(diags, error))?;
-            if config.report {
-                report.map = report::collect_map_of_halves(parts, &image);
-            }
-            serialize::whole(&image, destination).map_err(|error| fail(diags, error))?;
+            let map =
+                mercury_file(parts, diags, destination).map_err(|error| fail(diags, error))?;
+            report.map = map;
         }
     }
     if config.last {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
     }
     Ok(Linked { complete: true, report })
+}
+
+/// Writes a file of two halves; its map, if there is to be a report. Only who looks at
+/// the file again needs it in memory.
+fn mercury_file(
+    parts: Parts<'_, '_>,
+    diags: &mut Diagnostics,
+    destination: &mut dyn Destination,
+) -> Result<Option<LinkMap>, Diagnostic> {
+    let config = parts.cx.config;
+    if !config.report && !config.finalizer.self_check {
+        mercury::write(parts, destination)?;
+        return Ok(None);
+    }
+    let mut image = Vec::new();
+    mercury::write(parts, &mut image)?;
+    mercury::check_output(&image, config, diags)?;
+    serialize::whole(&image, destination)?;
+    Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
 }
 
 fn parse<'a>(

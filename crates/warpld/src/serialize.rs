@@ -1,6 +1,10 @@
 //! The planned file as bytes: pieces that follow each other, each filled and
 //! patched on its own while its bytes are hot, by as many threads as there are.
 
+mod pieces;
+
+pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, too_large, whole};
+
 use crate::diag::Diagnostic;
 use crate::finalize::{self, FinalSection, Parts, Plan};
 use crate::merge::{Content, SectionId};
@@ -11,91 +15,6 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// Where a finished file goes.
-pub trait Destination {
-    /// Takes the whole file.
-    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic>;
-}
-
-/// A file in pieces that follow each other without gaps.
-pub struct Pieces<'p> {
-    ranges: Vec<Range<u64>>,
-    fill: &'p Fill<'p>,
-}
-
-/// Writes the piece with this number, all its bytes.
-type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
-
-impl Pieces<'_> {
-    /// Number of pieces.
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-    /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.size() == 0
-    }
-    /// Size of the file.
-    pub fn size(&self) -> u64 {
-        self.ranges.last().map_or(0, |last| last.end)
-    }
-    /// Where a piece lies.
-    pub fn range(&self, piece: usize) -> Range<u64> {
-        self.ranges[piece].clone()
-    }
-    /// Writes a piece; `out` has its size and may hold anything.
-    pub fn fill(&self, piece: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
-        (self.fill)(piece, out)
-    }
-}
-
-/// A file in memory.
-impl Destination for Vec<u8> {
-    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
-        let size = usize::try_from(pieces.size()).map_err(|_| too_large(pieces.size()))?;
-        self.clear();
-        self.try_reserve_exact(size).map_err(|_| too_large(pieces.size()))?;
-        self.resize(size, 0);
-        let mut slices = Vec::with_capacity(pieces.len());
-        let mut rest = &mut self[..];
-        for range in &pieces.ranges {
-            let (piece, after) = rest.split_at_mut((range.end - range.start) as usize);
-            slices.push(piece);
-            rest = after;
-        }
-        slices.into_par_iter().enumerate().try_for_each(|(piece, out)| pieces.fill(piece, out))
-    }
-}
-
-/// Hands over a file that was made elsewhere.
-pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diagnostic> {
-    let ranges: Vec<Range<u64>> = (0..image.len() as u64)
-        .step_by(PIECE as usize)
-        .map(|start| start..(start + PIECE).min(image.len() as u64))
-        .collect();
-    let fill = |piece: usize, out: &mut [u8]| {
-        out.copy_from_slice(&image[piece * PIECE as usize..][..out.len()]);
-        Ok(())
-    };
-    destination.take(&Pieces { ranges, fill: &fill })
-}
-
-/// How large pieces are, but for sections that are larger: small enough for a
-/// processor's own cache, large enough to be worth a call of the system.
-const PIECE: u64 = 1 << 19;
-
-/// What a piece of the planned file holds.
-enum Piece {
-    /// These sections, and the file's header before the first.
-    Sections(Range<usize>),
-    /// A part of a large section that the linker writes.
-    Table(SectionId, Range<usize>),
-    /// The headers of these sections, the null section being the first.
-    Headers(Range<usize>),
-    /// The program headers.
-    Segments,
-}
-
 /// Writes the planned file.
 pub fn serialize(
     parts: Parts<'_, '_>,
@@ -105,7 +24,15 @@ pub fn serialize(
     if plan.size > most_bytes(parts) {
         return Err(too_large(plan.size));
     }
-    let (kinds, ranges): (Vec<Piece>, Vec<Range<u64>>) = pieces(plan).into_iter().unzip();
+    let (section_headers, count) = (plan.section_headers, plan.sections.len() + 1);
+    let tail = Tail { section_headers, count, size: plan.size };
+    let with_bytes = plan.sections.iter().enumerate().filter(|(_, section)| section.has_bytes);
+    let extents = with_bytes.map(|(i, section)| Extent {
+        section: i,
+        range: section.offset..section.end(),
+        divisible: plan.contents.get(section.id).is_some(),
+    });
+    let (kinds, ranges) = cut(extents, &tail);
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(sections) => {
             let start = ranges[piece].start;
@@ -114,13 +41,13 @@ pub fn serialize(
             }
             write_sections(parts, plan, sections.clone(), start, out)
         }
-        Piece::Table(section, part) => {
-            let table = plan.contents.get(*section).unwrap_or_default();
+        Piece::Part(section, part) => {
+            let table = plan.contents.get(plan.sections[*section].id).unwrap_or_default();
             out.copy_from_slice(&table[part.clone()]);
             Ok(())
         }
         Piece::Headers(sections) => {
-            section_headers(parts, plan, sections.clone(), out);
+            write_headers(parts, plan, sections.clone(), out);
             Ok(())
         }
         Piece::Segments => {
@@ -128,43 +55,7 @@ pub fn serialize(
             Ok(())
         }
     };
-    destination.take(&Pieces { ranges: ranges.clone(), fill: &fill })
-}
-
-/// Cuts the planned file into pieces.
-fn pieces(plan: &Plan<'_>) -> Vec<(Piece, Range<u64>)> {
-    let mut out = Vec::new();
-    let (mut first, mut start) = (0, 0);
-    for (i, section) in plan.sections.iter().enumerate() {
-        if !section.has_bytes {
-            continue;
-        }
-        let end = section.end();
-        let large = section.size > PIECE;
-        let table = if large { plan.contents.get(section.id) } else { None };
-        if let Some(table) = table {
-            out.push((Piece::Sections(first..i), start..section.offset));
-            for at in (0..table.len()).step_by(PIECE as usize) {
-                let part = at..table.len().min(at + PIECE as usize);
-                let range = section.offset + part.start as u64..section.offset + part.end as u64;
-                out.push((Piece::Table(section.id, part), range));
-            }
-            (first, start) = (i + 1, end);
-        } else if end - start >= PIECE {
-            out.push((Piece::Sections(first..i + 1), start..end));
-            (first, start) = (i + 1, end);
-        }
-    }
-    out.push((Piece::Sections(first..plan.sections.len()), start..plan.section_headers));
-    const HEADERS: usize = PIECE as usize / size_of::<Shdr64>();
-    let count = plan.sections.len() + 1;
-    let at = |header: usize| plan.section_headers + (header * size_of::<Shdr64>()) as u64;
-    for first in (0..count).step_by(HEADERS) {
-        let last = (first + HEADERS).min(count);
-        out.push((Piece::Headers(first..last), at(first)..at(last)));
-    }
-    out.push((Piece::Segments, at(count)..plan.size));
-    out
+    destination.take(&Pieces::new(&ranges, &fill))
 }
 
 /// Refuses an output out of all proportion to its inputs, which only damaged
@@ -187,13 +78,6 @@ pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
     const MOST: u64 = 128;
     let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
-}
-
-fn too_large(size: u64) -> Diagnostic {
-    Diagnostic::fatal(
-        "out-of-memory",
-        format_args!("Output of {size} bytes does not fit in memory"),
-    )
 }
 
 fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
@@ -296,7 +180,7 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn section_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
+fn write_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.sections.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };

@@ -12,25 +12,59 @@ use cubin::reloc;
 /// Bytes of a machine instruction.
 const INSTRUCTION: u64 = 16;
 
-/// The machine code of a function.
-pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let chunks = both.parts.layout.chunks(both.parts.merged, id);
-    let Some(chunk) = chunks.first() else { return Ok(Vec::new()) };
-    let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
-    let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
-    let mut bytes = match both.edited.get(&id) {
-        Some(edited) => edited.code.clone(),
-        None => twin.map_or(&[][..], |t| t.data).to_vec(),
-    };
-    data::patch_machine(both, id, &mut bytes)?;
-    Ok(bytes)
+/// The machine code of a function before relocation.
+fn unpatched<'b>(both: &'b Both<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = both.edited.get(&id) {
+        return &edited.code;
+    }
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first();
+    let twin = chunk.and_then(|chunk| {
+        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+        object.halves.as_ref()?.twin(chunk.from.section)
+    });
+    twin.map_or(&[][..], |t| t.data)
 }
 
-/// A function's capsule, for machine code in section `text`.
-pub fn capsule(both: &Both<'_, '_>, id: SectionId, text: u32) -> Result<Vec<u8>, Diagnostic> {
+/// Size of a function's machine code.
+pub fn machine_size(both: &Both<'_, '_>, id: SectionId) -> u64 {
+    unpatched(both, id).len() as u64
+}
+
+/// Writes a function's machine code; `out` has its size.
+pub fn machine(both: &Both<'_, '_>, id: SectionId, out: &mut [u8]) -> Result<(), Diagnostic> {
+    out.copy_from_slice(unpatched(both, id));
+    data::patch_machine(both, id, out)
+}
+
+/// A function's capsule as the input or the finalizer has it.
+fn unpatched_capsule<'b>(both: &'b Both<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = both.edited.get(&id) {
+        return &edited.capsule;
+    }
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first();
+    let input = chunk.and_then(|chunk| {
+        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+        object.cubin.section(chunk.from.section)
+    });
+    input.map_or(&[][..], |s| s.data)
+}
+
+/// Size of a function's capsule.
+pub fn capsule_size(both: &Both<'_, '_>, id: SectionId) -> u64 {
+    unpatched_capsule(both, id).len() as u64
+}
+
+/// Writes a function's capsule, for machine code in section `text`; `out` has its
+/// size.
+pub fn capsule(
+    both: &Both<'_, '_>,
+    id: SectionId,
+    text: u32,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
     let parts = both.parts;
     let chunks = parts.layout.chunks(parts.merged, id);
-    let Some(chunk) = chunks.first() else { return Ok(Vec::new()) };
+    let Some(chunk) = chunks.first() else { return Ok(()) };
     let object = chunk.from.object.0 as usize;
     let bad = |what: &dyn std::fmt::Display| damaged(parts, object, &what.to_string());
     let input = parts.cx.objects[object].cubin.section(chunk.from.section);
@@ -44,18 +78,17 @@ pub fn capsule(both: &Both<'_, '_>, id: SectionId, text: u32) -> Result<Vec<u8>,
             parsed.sass_instructions()
         )));
     }
-    let mut bytes = both.edited.get(&id).map_or(input, |e| &e.capsule).to_vec();
-    if let Some(word) = bytes.get_mut(..4) {
+    out.copy_from_slice(unpatched_capsule(both, id));
+    if let Some(word) = out.get_mut(..4) {
         word.copy_from_slice(&text.to_le_bytes());
     }
     match both.edited.get(&id) {
         Some(edited) => {
             let changed = Capsule::parse(&edited.capsule).map_err(|e| bad(&e))?;
-            patch_items(both, id, &changed, &mut bytes)?;
+            patch_items(both, id, &changed, out)
         }
-        None => patch_items(both, id, &parsed, &mut bytes)?,
+        None => patch_items(both, id, &parsed, out),
     }
-    Ok(bytes)
 }
 
 /// A whole Mercury instruction in a capsule.

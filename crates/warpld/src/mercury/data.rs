@@ -10,12 +10,11 @@ use crate::finalize::{Parts, extent, tables};
 use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
 use crate::object::ObjectId;
 use crate::relocate::{OutReloc, Source, final_kind, kind};
-use crate::serialize::most_bytes;
 use cubin::consts::shf;
 use cubin::raw::Rela64;
 use cubin::{Reloc, SymbolType, reloc};
 use hashbrown::HashMap;
-use zerocopy::IntoBytes;
+use std::borrow::Cow;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -91,14 +90,14 @@ pub fn reserved_shared(cx: Context<'_, '_>) -> u64 {
 }
 
 /// The bytes of a data section on the machine-code side.
-pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Result<Cow<'b, [u8]>, Diagnostic> {
     if let Some(table) = both.rebuilt.get(&id) {
-        return Ok(table.bytes.clone());
+        return Ok(Cow::Borrowed(&table.bytes));
     }
     if both.parts.merged.section(id).bank == Some(handles::BANK) {
-        return handles::machine(both, id);
+        return handles::machine(both, id).map(Cow::Owned);
     }
-    let mut bytes = zeros(both.parts, machine_extent(both, id).0)?;
+    let mut bytes = zeros(both, machine_extent(both, id).0)?;
     for chunk in both.parts.layout.chunks(both.parts.merged, id) {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
         copy(&mut bytes, machine_offset(both, chunk), input.data);
@@ -117,13 +116,13 @@ pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
         }
     }
     patch_machine(both, id, &mut bytes)?;
-    Ok(bytes)
+    Ok(Cow::Owned(bytes))
 }
 
 /// The bytes of a data section on the Mercury side.
 pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = both.parts;
-    let mut bytes = zeros(parts, extent(parts, id).0)?;
+    let mut bytes = zeros(both, extent(parts, id).0)?;
     for chunk in parts.layout.chunks(parts.merged, id) {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -145,11 +144,11 @@ fn machine_offset(both: &Both<'_, '_>, chunk: &Chunk) -> u64 {
 }
 
 /// That many zeros, if that is in proportion to the inputs.
-pub fn zeros(parts: Parts<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
+pub fn zeros(both: &Both<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
     };
-    if size > most_bytes(parts) {
+    if size > both.most_bytes {
         return Err(too_large());
     }
     let size = usize::try_from(size).map_err(|_| too_large())?;
@@ -299,7 +298,7 @@ fn apply(
 }
 
 /// Relocations that stay, on the machine-code side.
-pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64>, Diagnostic> {
     let relocs = both.parts.relocated.of(id);
     let list = relocs.origins().kept.iter().copied().zip(relocs.kept.iter().copied());
     let mut out = machine_records(both, list)?;
@@ -310,11 +309,11 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     if target.is_some_and(|table| table.sorted) {
         out.sort_by_key(|r| r.r_offset.get());
     }
-    Ok(out.as_bytes().to_vec())
+    Ok(out)
 }
 
 /// Relocations that were applied, on the machine-code side.
-pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64>, Diagnostic> {
     let list = tables::resolved(both.parts, id);
     let kept = first_target(both, id);
     let from = kept.as_ref().map(|kept| kept.from);
@@ -333,7 +332,7 @@ pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, D
             _ => records.extend(machine_records(both, run.iter().copied())?),
         }
     }
-    Ok(records.as_bytes().to_vec())
+    Ok(records)
 }
 
 /// The function whose code a section of applied relocations names: the first of those
@@ -388,10 +387,9 @@ fn machine_records(
 }
 
 /// Relocations of a bank with handles, on the machine-code side.
-pub fn machine_handles(both: &Both<'_, '_>, bank: SectionId) -> Vec<u8> {
+pub fn machine_handles(both: &Both<'_, '_>, bank: SectionId) -> Vec<Rela64> {
     let list = handles::machine_relocs(both, bank);
-    let records: Vec<Rela64> = list.iter().map(|reloc| record(both, reloc)).collect();
-    records.as_bytes().to_vec()
+    list.iter().map(|reloc| record(both, reloc)).collect()
 }
 
 fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {

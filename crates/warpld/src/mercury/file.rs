@@ -7,12 +7,13 @@ use super::{Both, attributes, code, data, handles, reserved};
 use crate::diag::Diagnostic;
 use crate::finalize::{bucket, tables};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
-use crate::serialize::most_bytes;
+use crate::serialize::{Destination, Extent, Piece, Pieces, Tail, cut, too_large};
 use cubin::consts::shf;
-use cubin::raw::{Ehdr64, Phdr64, Shdr64};
+use cubin::raw::{Ehdr64, Phdr64, Rela64, Shdr64};
 use cubin::{EM_CUDA, FileType, SectionType};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::ops::Range;
 use zerocopy::IntoBytes;
 
 /// `.strtab` of every output.
@@ -25,14 +26,36 @@ const GAP_AFTER_NAMES: u64 = (b".symtab_shndx\0".len() + b".nv.merc.symtab_shndx
 /// Alignment of capsules.
 const CAPSULE_ALIGN: u64 = 16;
 
-/// What a section holds.
+/// What a section holds. Code is most of a file: it is made as it is written.
 pub enum Body<'a> {
     /// No bytes in the file.
     NoBits,
     /// Bytes of its own.
     Bytes(Cow<'a, [u8]>),
+    /// Relocations.
+    Relocs(Vec<Rela64>),
+    /// A function's machine code.
+    Code(SectionId),
+    /// A function's capsule.
+    Capsule(SectionId),
     /// The bytes of an earlier section.
     SharedWith(u32),
+}
+
+impl Body<'_> {
+    /// Whether it has bytes of its own in the file.
+    fn has_bytes(&self) -> bool {
+        !matches!(self, Self::NoBits | Self::SharedWith(_))
+    }
+
+    /// The bytes, where they are there already.
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Relocs(records) => Some(records.as_bytes()),
+            _ => None,
+        }
+    }
 }
 
 /// A section of the file.
@@ -75,15 +98,21 @@ impl Head {
         let bytes = bytes.into();
         self.with(bytes.len() as u64, Body::Bytes(bytes))
     }
+
+    fn relocs<'a>(self, records: Vec<Rela64>) -> FileSection<'a> {
+        self.with(records.as_bytes().len() as u64, Body::Relocs(records))
+    }
 }
 
 /// All sections in file order.
-pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnostic> {
-    let names = names(both);
-    let tables = [symbols::machine(both, &names), symbols::mercury(both)];
+fn sections<'b>(
+    both: &'b Both<'_, '_>,
+    names: &'b Names,
+    tables: &'b [Table; 2],
+) -> Result<Vec<FileSection<'b>>, Diagnostic> {
     let shape = &both.shape;
     let machine: Result<Vec<_>, _> =
-        shape.machine.par_iter().map(|&id| machine_section(both, id, &names, &tables[0])).collect();
+        shape.machine.par_iter().map(|&id| machine_section(both, id, names, &tables[0])).collect();
     let mut out = machine?;
     let count = tables[0].sections.len();
     let section_numbers = |name: u32, flags: u64, link: u32, numbers: &[u32]| {
@@ -122,7 +151,7 @@ pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnos
         let (name, link) = (names.symbol_sections[1], shape.mercury_symtab);
         out.push(section_numbers(name, shf::MERCURY, link, &tables[1].sections));
     }
-    let [_, table] = tables;
+    let table = &tables[1];
     let symtab = Head {
         name: names.mercury_symtab,
         kind: SectionType::CUDA_MERCURY_SYMTAB.0,
@@ -132,16 +161,16 @@ pub fn sections<'a>(both: &Both<'a, '_>) -> Result<Vec<FileSection<'a>>, Diagnos
         align: 8,
         entsize: 24,
     };
-    out.push(symtab.bytes(table.bytes));
+    out.push(symtab.bytes(&table.bytes));
     Ok(out)
 }
 
-fn machine_section<'a>(
-    both: &Both<'a, '_>,
+fn machine_section<'b>(
+    both: &'b Both<'_, '_>,
     id: SectionId,
-    names: &Names,
-    symtab: &Table,
-) -> Result<FileSection<'a>, Diagnostic> {
+    names: &'b Names,
+    symtab: &'b Table,
+) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
     let (link, info) = tables::link_and_info(parts, id, &shape.numbering, &shape.machine_index);
@@ -154,30 +183,30 @@ fn machine_section<'a>(
         align: section.align,
         entsize: section.entsize,
     };
-    let made = || shape.contents.get(id).unwrap_or_default().to_vec();
+    let made = || shape.contents.get(id).unwrap_or_default();
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => {
             let gap = if shape.extended { 0 } else { GAP_AFTER_NAMES };
-            FileSection { gap, ..head.bytes(names.section_names.clone()) }
+            FileSection { gap, ..head.bytes(&names.section_names) }
         }
         Content::Synthetic(Synthetic::SymbolNames) => {
-            FileSection { gap: names.reserved, ..head.bytes(names.strings.clone()) }
+            FileSection { gap: names.reserved, ..head.bytes(&names.strings) }
         }
         Content::Synthetic(Synthetic::Symbols) => {
             head.info = symtab.info;
-            head.bytes(symtab.bytes.clone())
+            head.bytes(&symtab.bytes)
         }
         Content::Synthetic(_) => head.bytes(made()),
-        Content::ImageRelocs(bank) => head.bytes(data::machine_handles(both, *bank)),
-        Content::ResolvedRelocs(_) => head.bytes(data::machine_resolved(both, id)?),
+        Content::ImageRelocs(bank) => head.relocs(data::machine_handles(both, *bank)),
+        Content::ResolvedRelocs(_) => head.relocs(data::machine_resolved(both, id)?),
         Content::Attributes(_) => head.bytes(attributes::machine(both, id)),
-        Content::Relocs(..) => head.bytes(data::machine_relocs(both, id)?),
+        Content::Relocs(..) => head.relocs(data::machine_relocs(both, id)?),
         Content::Chunks(_) if section.is_nobits() => {
             let (size, align) = data::machine_nobits(both, id);
             Head { align, ..head }.with(size, Body::NoBits)
         }
         Content::Chunks(_) if text_function(parts, id).is_some() => {
-            head.bytes(code::machine(both, id)?)
+            head.with(code::machine_size(both, id), Body::Code(id))
         }
         Content::Chunks(_) => {
             head.align = data::machine_extent(both, id).1;
@@ -198,11 +227,11 @@ fn machine_kind(both: &Both<'_, '_>, id: SectionId) -> SectionType {
     }
 }
 
-fn mercury_section<'a>(
-    both: &Both<'a, '_>,
+fn mercury_section<'b>(
+    both: &'b Both<'_, '_>,
     id: SectionId,
     name: u32,
-) -> Result<FileSection<'a>, Diagnostic> {
+) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
     let (_, info) = tables::link_and_info(parts, id, &shape.numbering, &shape.mercury_index);
@@ -216,7 +245,7 @@ fn mercury_section<'a>(
         entsize: section.entsize,
     };
     let symtab = shape.mercury_symtab;
-    let made = || shape.contents.get(id).unwrap_or_default().to_vec();
+    let made = || shape.contents.get(id).unwrap_or_default();
     Ok(match &section.content {
         Content::Attributes(_) => {
             let kind = SectionType::CUDA_MERCURY_INFO.0;
@@ -231,15 +260,14 @@ fn mercury_section<'a>(
             Head { kind, link: symtab, ..head }.bytes(made())
         }
         _ if text_function(parts, id).is_some() => {
-            let bytes = code::capsule(both, id, shape.machine_index[id.0 as usize])?;
-            Head {
+            let head = Head {
                 kind: SectionType::CUDA_CAPMERC.0,
                 flags: shf::MERCURY,
                 link: symtab,
                 align: CAPSULE_ALIGN,
                 ..head
-            }
-            .bytes(bytes)
+            };
+            head.with(code::capsule_size(both, id), Body::Capsule(id))
         }
         _ => {
             head.kind = mercury_kind(section.bank, section.kind, parts.merged.section_name(id)).0;
@@ -249,11 +277,15 @@ fn mercury_section<'a>(
                 // Memory without bits takes room on this side all the same.
                 return Ok(head.bytes(reserved::stray_bytes(both, id, size)?));
             }
-            let bytes = data::mercury(both, id)?;
             let name = parts.merged.section_name(id);
+            let shared = Body::SharedWith(shape.machine_index[id.0 as usize]);
+            if shares_bytes(name) {
+                return Ok(head.with(size, shared));
+            }
+            let bytes = data::mercury(both, id)?;
             let is_common = section.flags & shf::ALLOC == 0 && name != b".debug_info";
-            if shares_bytes(name) || (is_common && data::machine(both, id)? == bytes) {
-                head.with(size, Body::SharedWith(shape.machine_index[id.0 as usize]))
+            if is_common && *data::machine(both, id)? == bytes[..] {
+                head.with(size, shared)
             } else {
                 head.bytes(bytes)
             }
@@ -279,11 +311,61 @@ fn shares_bytes(name: &[u8]) -> bool {
     matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
 }
 
-/// Lays the sections out one after the other and writes the file.
-pub fn assemble(
-    both: &Both<'_, '_>,
-    mut sections: Vec<FileSection<'_>>,
-) -> Result<Vec<u8>, Diagnostic> {
+/// Makes the sections and writes the file.
+pub fn write(both: &Both<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    let names = names(both);
+    let tables = [symbols::machine(both, &names), symbols::mercury(both)];
+    let mut sections = sections(both, &names, &tables)?;
+    let section_headers = place(&mut sections);
+    let count = sections.len() + 1;
+    let after = section_headers.saturating_add((count * size_of::<Shdr64>()) as u64);
+    let segments = match both.parts.cx.config.relocatable {
+        true => Vec::new(),
+        false => segments(both, &sections, after),
+    };
+    let size = after.saturating_add((segments.len() * size_of::<Phdr64>()) as u64);
+    if size > both.most_bytes {
+        return Err(too_large(size));
+    }
+    let with_bytes = sections.iter().enumerate().filter(|(_, section)| section.body.has_bytes());
+    let extents = with_bytes.map(|(i, section)| Extent {
+        section: i,
+        range: section.range(),
+        divisible: section.body.bytes().is_some(),
+    });
+    let (kinds, ranges) = cut(extents, &Tail { section_headers, count, size });
+    let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
+        Piece::Sections(range) => {
+            let start = ranges[piece].start;
+            let header = header(both, count, section_headers, segments.len());
+            write_sections(both, &sections[range.clone()], start, &header, out)
+        }
+        Piece::Part(section, part) => {
+            out.copy_from_slice(&sections[*section].body.bytes().unwrap_or_default()[part.clone()]);
+            Ok(())
+        }
+        Piece::Headers(range) => {
+            write_headers(both, &sections, range.clone(), out);
+            Ok(())
+        }
+        Piece::Segments => {
+            out.copy_from_slice(segments.as_bytes());
+            Ok(())
+        }
+    };
+    destination.take(&Pieces::new(&ranges, &fill))
+}
+
+impl FileSection<'_> {
+    /// Where it lies in the file.
+    fn range(&self) -> Range<u64> {
+        let start = self.header.sh_offset.get();
+        start..start.saturating_add(self.header.sh_size.get())
+    }
+}
+
+/// Lays the sections out one after the other; where their headers come.
+fn place(sections: &mut [FileSection<'_>]) -> u64 {
     let mut position = size_of::<Ehdr64>() as u64;
     for i in 0..sections.len() {
         let shared = match sections[i].body {
@@ -299,44 +381,56 @@ pub fn assemble(
         }
         position = align_up(position, section.header.sh_addralign.get());
         section.header.sh_offset = position.into();
-        if matches!(section.body, Body::Bytes(_)) {
+        if section.body.has_bytes() {
             position = position.saturating_add(section.header.sh_size.get());
         }
         position = position.saturating_add(section.gap);
     }
-    let headers = align_up(position, 8);
-    let after = headers.saturating_add(((sections.len() + 1) * size_of::<Shdr64>()) as u64);
-    let segments = match both.parts.cx.config.relocatable {
-        true => Vec::new(),
-        false => segments(both, &sections, after),
-    };
-    let size = (after as usize).saturating_add(segments.len() * size_of::<Phdr64>());
-    let too_large =
-        || Diagnostic::fatal("out-of-memory", format_args!("Output of {size} bytes is too large"));
-    if size as u64 > most_bytes(both.parts) {
-        return Err(too_large());
+    align_up(position, 8)
+}
+
+fn write_sections(
+    both: &Both<'_, '_>,
+    sections: &[FileSection<'_>],
+    start: u64,
+    header: &Ehdr64,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let mut written = 0;
+    if start == 0 {
+        written = size_of::<Ehdr64>();
+        out[..written].copy_from_slice(header.as_bytes());
     }
-    let mut file = Vec::new();
-    file.try_reserve_exact(size).map_err(|_| too_large())?;
-    file.extend_from_slice(header(both, sections.len() + 1, headers, segments.len()).as_bytes());
-    for section in &sections {
-        if let Body::Bytes(bytes) = &section.body {
-            file.resize(section.header.sh_offset.get() as usize, 0);
-            file.extend_from_slice(bytes);
+    for section in sections.iter().filter(|section| section.body.has_bytes()) {
+        let range = section.range();
+        let (at, end) = ((range.start - start) as usize, (range.end - start) as usize);
+        out[written..at].fill(0);
+        written = end;
+        let place = &mut out[at..end];
+        match section.body {
+            Body::Code(id) => code::machine(both, id, place)?,
+            Body::Capsule(id) => {
+                code::capsule(both, id, both.shape.machine_index[id.0 as usize], place)?
+            }
+            _ => place.copy_from_slice(section.body.bytes().unwrap_or_default()),
         }
     }
-    file.resize(headers as usize, 0);
-    let count = sections.len() as u64 + 1;
-    let null =
-        Shdr64 { sh_size: if both.shape.extended { count } else { 0 }.into(), ..Shdr64::default() };
-    file.extend_from_slice(null.as_bytes());
-    for section in &sections {
-        file.extend_from_slice(section.header.as_bytes());
+    out[written..].fill(0);
+    Ok(())
+}
+
+fn write_headers(
+    both: &Both<'_, '_>,
+    sections: &[FileSection<'_>],
+    headers: Range<usize>,
+    out: &mut [u8],
+) {
+    let count = if both.shape.extended { sections.len() as u64 + 1 } else { 0 };
+    let null = Shdr64 { sh_size: count.into(), ..Shdr64::default() };
+    for (header, out) in headers.zip(out.chunks_exact_mut(size_of::<Shdr64>())) {
+        let header = header.checked_sub(1).map_or(&null, |i| &sections[i].header);
+        out.copy_from_slice(header.as_bytes());
     }
-    for segment in &segments {
-        file.extend_from_slice(segment.as_bytes());
-    }
-    Ok(file)
 }
 
 fn header(both: &Both<'_, '_>, sections: usize, headers: u64, segments: usize) -> Ehdr64 {

@@ -46,7 +46,7 @@ pub fn start(parts: Parts<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnosti
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = both.parts;
     let size = both.handles.saturating_add(extent(parts, id).0);
-    let mut bytes = data::zeros(parts, size)?;
+    let mut bytes = data::zeros(both, size)?;
     let Some(text) = both.code_of(id) else { return Ok(bytes) };
     let (parameters, _) = data::parameter_bank(parts, text)?;
     if let Some(place) = bytes.get_mut(..parameters.len()) {

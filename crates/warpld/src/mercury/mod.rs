@@ -36,6 +36,7 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::finalize::Parts;
 use crate::finalizer::{self, Edited, Trace};
 use crate::merge::SectionId;
+use crate::serialize::{Destination, most_bytes};
 use data::MachinePlaces;
 use rebuilt::Rebuilt;
 use shape::Shape;
@@ -51,19 +52,21 @@ pub(crate) struct Both<'a, 'o> {
     /// Where handles of textures start in parameter banks.
     handles: u64,
     spoilt_names: HashSet<u32>,
+    /// The largest output that is in proportion to the inputs.
+    most_bytes: u64,
 }
 
 /// Writes both halves.
-pub fn write(parts: Parts<'_, '_>) -> Result<Vec<u8>, Diagnostic> {
+pub fn write(parts: Parts<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     let shape = shape::shape(parts);
     let places = data::machine_places(parts);
     let edited = edited::edited(parts, &shape);
     let rebuilt = rebuilt::rebuild(parts, &shape.numbering, &edited)?;
     let handles = handles::start(parts, &shape.machine)?;
     let spoilt_names = jump_tables::spoilt_names(parts, &shape.machine);
-    let both = Both { parts, shape, places, rebuilt, edited, handles, spoilt_names };
-    let sections = file::sections(&both)?;
-    file::assemble(&both, sections)
+    let most_bytes = most_bytes(parts);
+    let both = Both { parts, shape, places, rebuilt, edited, handles, spoilt_names, most_bytes };
+    file::write(&both, destination)
 }
 
 /// Finalizes the output again, if that is asked for.

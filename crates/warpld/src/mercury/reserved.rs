@@ -17,7 +17,7 @@ use zerocopy::IntoBytes;
 
 /// The bytes that stand for the section.
 pub fn stray_bytes(both: &Both<'_, '_>, id: SectionId, size: u64) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = zeros(both.parts, size)?;
+    let mut bytes = zeros(both, size)?;
     let header = Shdr64 {
         sh_name: 1.into(),
         sh_type: SectionType::STRTAB.0.into(),

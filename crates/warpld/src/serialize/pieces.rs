@@ -1,0 +1,158 @@
+//! A file as pieces that follow each other, and where it goes.
+
+use crate::diag::Diagnostic;
+use cubin::raw::Shdr64;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Where a finished file goes.
+pub trait Destination {
+    /// Takes the whole file.
+    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic>;
+}
+
+/// A file in pieces that follow each other without gaps.
+pub struct Pieces<'p> {
+    ranges: &'p [Range<u64>],
+    fill: &'p Fill<'p>,
+}
+
+/// Writes the piece with this number, all its bytes.
+pub type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
+
+impl<'p> Pieces<'p> {
+    /// A file in pieces.
+    pub fn new(ranges: &'p [Range<u64>], fill: &'p Fill<'p>) -> Self {
+        Self { ranges, fill }
+    }
+    /// Number of pieces.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+    /// Size of the file.
+    pub fn size(&self) -> u64 {
+        self.ranges.last().map_or(0, |last| last.end)
+    }
+    /// Where a piece lies.
+    pub fn range(&self, piece: usize) -> Range<u64> {
+        self.ranges[piece].clone()
+    }
+    /// Writes a piece; `out` has its size and may hold anything.
+    pub fn fill(&self, piece: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+        (self.fill)(piece, out)
+    }
+}
+
+/// A file in memory.
+impl Destination for Vec<u8> {
+    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
+        let size = usize::try_from(pieces.size()).map_err(|_| too_large(pieces.size()))?;
+        self.clear();
+        self.try_reserve_exact(size).map_err(|_| too_large(pieces.size()))?;
+        self.resize(size, 0);
+        let mut slices = Vec::with_capacity(pieces.len());
+        let mut rest = &mut self[..];
+        for range in pieces.ranges {
+            let (piece, after) = rest.split_at_mut((range.end - range.start) as usize);
+            slices.push(piece);
+            rest = after;
+        }
+        slices.into_par_iter().enumerate().try_for_each(|(piece, out)| pieces.fill(piece, out))
+    }
+}
+
+/// Hands over a file that was made elsewhere.
+pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    let ranges: Vec<Range<u64>> = (0..image.len() as u64)
+        .step_by(PIECE as usize)
+        .map(|start| start..(start + PIECE).min(image.len() as u64))
+        .collect();
+    let fill = |piece: usize, out: &mut [u8]| {
+        out.copy_from_slice(&image[piece * PIECE as usize..][..out.len()]);
+        Ok(())
+    };
+    destination.take(&Pieces::new(&ranges, &fill))
+}
+
+/// How large pieces are, but for sections that are larger: small enough for a
+/// processor's own cache, large enough to be worth a call of the system. Entries
+/// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
+const PIECE: u64 = (1 << 19) / 48 * 48;
+
+/// What a piece of an output holds.
+pub enum Piece {
+    /// These sections, and the file's header before the first.
+    Sections(Range<usize>),
+    /// A part of a large table: the section, and which of its bytes.
+    Part(usize, Range<usize>),
+    /// The headers of these sections, the null section being the first.
+    Headers(Range<usize>),
+    /// The program headers.
+    Segments,
+}
+
+/// The bytes of a section in the file.
+pub struct Extent {
+    /// Its number, the null section left out.
+    pub section: usize,
+    /// Where it lies.
+    pub range: Range<u64>,
+    /// Whether its parts can be written on their own.
+    pub divisible: bool,
+}
+
+/// Where the tables at the end of an output lie.
+pub struct Tail {
+    /// Offset of the section headers.
+    pub section_headers: u64,
+    /// How many there are, the null section's included.
+    pub count: usize,
+    /// Size of the file; the program headers are the last in it.
+    pub size: u64,
+}
+
+/// Cuts an output into pieces. Sections come in the order of their offsets.
+pub fn cut(sections: impl Iterator<Item = Extent>, tail: &Tail) -> (Vec<Piece>, Vec<Range<u64>>) {
+    let mut out = (Vec::new(), Vec::new());
+    let mut push = |piece: Piece, range: Range<u64>| {
+        out.0.push(piece);
+        out.1.push(range);
+    };
+    let (mut first, mut start) = (0, 0);
+    for Extent { section, range, divisible } in sections {
+        let size = range.end - range.start;
+        if divisible && size > PIECE {
+            push(Piece::Sections(first..section), start..range.start);
+            for at in (0..size).step_by(PIECE as usize) {
+                let end = size.min(at + PIECE);
+                let part = range.start + at..range.start + end;
+                push(Piece::Part(section, at as usize..end as usize), part);
+            }
+            (first, start) = (section + 1, range.end);
+        } else if range.end - start >= PIECE {
+            push(Piece::Sections(first..section + 1), start..range.end);
+            (first, start) = (section + 1, range.end);
+        }
+    }
+    push(Piece::Sections(first..tail.count - 1), start..tail.section_headers);
+    const HEADERS: usize = PIECE as usize / size_of::<Shdr64>();
+    let at = |header: usize| tail.section_headers + (header * size_of::<Shdr64>()) as u64;
+    for first in (0..tail.count).step_by(HEADERS) {
+        let last = (first + HEADERS).min(tail.count);
+        push(Piece::Headers(first..last), at(first)..at(last));
+    }
+    push(Piece::Segments, at(tail.count)..tail.size);
+    out
+}
+
+/// The output is larger than it can be.
+pub fn too_large(size: u64) -> Diagnostic {
+    Diagnostic::fatal(
+        "out-of-memory",
+        format_args!("Output of {size} bytes does not fit in memory"),
+    )
+}
