@@ -110,6 +110,8 @@ pub struct Object<'a> {
     pub virtual_sm: u16,
     /// Whether it has unified functions or variables.
     pub unified: bool,
+    /// Whether flags of text sections count barriers, as in old objects.
+    pub barriers_in_flags: bool,
 }
 
 /// EIATTR codes that this module reads.
@@ -163,6 +165,9 @@ impl<'a> Object<'a> {
         let data = cubin.symbols().filter(|s| !is_function(s) && takes_part(s));
         let data = data.map(|s| Named::new(&s)).collect();
         let has_shared_or_images = cubin.symbols().any(|s| is_shared(&s) || is_image(&s));
+        let counts_barriers =
+            |s: &SectionRef<'_>| s.flags & shf::EXECINSTR != 0 && s.flags & shf::BARRIERS_MASK != 0;
+        let barriers_in_flags = cubin.sections().iter().any(counts_barriers);
         let mut object = Object {
             name: &input.name,
             has_shared_or_images,
@@ -179,6 +184,7 @@ impl<'a> Object<'a> {
             bank2: HashMap::default(),
             virtual_sm: 0,
             unified,
+            barriers_in_flags,
         };
         object.read_bank2(&input.image);
         object.virtual_sm = old_virtual_sm(&object.cubin);

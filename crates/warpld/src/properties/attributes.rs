@@ -6,21 +6,44 @@
 //! may have created). With exactly one kernel in the output nvlink takes another path:
 //! all functions count, and the appended codes have a fixed order.
 
-use super::contribution::{CODES, Combine, Contribution, Key, Reader, combine, slot, sparse_slot};
+use super::contribution::{
+    CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
+};
 use super::scc::Components;
-use super::{Map, Properties};
+use super::{FUNCTIONS_AT_ONCE, Map, Properties};
 use crate::callgraph::{Callers, FunctionId};
-use crate::merge::{Context, Merged};
 use crate::object::eiattr;
 use crate::resolve::SymbolId;
-use hashbrown::HashSet;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 /// A function that names an external one, and where.
 type Mention = (FunctionId, Place);
 
 /// Record and number of a name in it.
 type Place = (Key, u32);
+
+/// What kernels get from the device functions they reach.
+struct Inherited {
+    /// By component.
+    below: Vec<Contribution>,
+    places: Places,
+    /// NUM_MBARRIERS, with the first place.
+    sums: Map<FunctionId, (u16, Key)>,
+    fragments: Map<FunctionId, (Vec<u32>, Key)>,
+    externs: Map<FunctionId, Vec<SymbolId>>,
+}
+
+/// By code and component: the first record in the functions reached. Only codes that
+/// some kernel lacks are there.
+struct Places(Vec<(u8, Vec<Key>)>);
+
+impl Places {
+    fn of(&self, code: u8, component: usize) -> Key {
+        let list = self.0.iter().find(|(known, _)| *known == code);
+        list.and_then(|(_, keys)| keys.get(component)).copied().unwrap_or(Key::MISSING)
+    }
+}
 
 /// A record the linker makes; symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,19 +94,11 @@ impl Changes {
 
 /// Attribute changes of all functions.
 pub fn propagate(
-    cx: Context<'_, '_>,
-    merged: &Merged,
+    reader: Reader<'_, '_>,
+    own: Vec<Own>,
     properties: &Properties,
     components: &Components,
 ) -> Map<FunctionId, Changes> {
-    let reader = Reader { cx, merged };
-    let own = (0..cx.graph.len() as u32)
-        .into_par_iter()
-        .map(|f| match cx.reach.is_live(FunctionId(f)) {
-            true => reader.contribution(FunctionId(f)),
-            false => Contribution::default(),
-        })
-        .collect();
     let mut propagation =
         Propagation { reader, properties, components, own, changes: Map::default() };
     match properties.entries[..] {
@@ -96,11 +111,11 @@ pub fn propagate(
     propagation.changes
 }
 
-struct Propagation<'a, 'o> {
-    reader: Reader<'a, 'o>,
+pub(super) struct Propagation<'a, 'o> {
+    pub(super) reader: Reader<'a, 'o>,
     properties: &'o Properties,
     components: &'o Components,
-    own: Vec<Contribution>,
+    pub(super) own: Vec<Own>,
     changes: Map<FunctionId, Changes>,
 }
 
@@ -110,11 +125,16 @@ impl Propagation<'_, '_> {
         cx.resolution.get(cx.graph.symbol(function)).entry
     }
 
-    fn own(&self, function: FunctionId) -> &Contribution {
-        &self.own[function.0 as usize]
+    pub(super) fn own(&self, function: FunctionId) -> &Contribution {
+        &self.own[function.0 as usize].contribution
     }
 
-    fn change(&mut self, function: FunctionId) -> &mut Changes {
+    /// What the device functions reached from a function contribute.
+    fn below<'b>(&self, function: FunctionId, below: &'b [Contribution]) -> &'b Contribution {
+        &below[self.components.of[function.0 as usize] as usize]
+    }
+
+    pub(super) fn change(&mut self, function: FunctionId) -> &mut Changes {
         self.changes.entry(function).or_default()
     }
 
@@ -124,9 +144,8 @@ impl Propagation<'_, '_> {
     /// count for the kernels that reach them.
     fn barriers_of_old_objects(&mut self) {
         let code = eiattr::NUM_BARRIERS;
-        let count = |f: &FunctionId| self.reader.barriers_in_flags(*f);
-        let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.par_iter())
-            .map(|f| (*f, count(f)))
+        let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
+            .map(|&f| (f, self.own[f.0 as usize].barriers_in_flags))
             .filter(|(f, value)| *value > 0 && self.barriers(*f).is_none())
             .collect();
         for &(function, value) in &with {
@@ -159,12 +178,12 @@ impl Propagation<'_, '_> {
                 _ => None,
             })
         });
-        made.or(self.own(function).code(slot(eiattr::NUM_BARRIERS)).map(|(value, _)| value))
+        made.or(self.own(function).code(slot(eiattr::NUM_BARRIERS)))
     }
 
     /// Sets a code of a function that has it (in its section or already in the
     /// tail), or appends it.
-    fn set(&mut self, function: FunctionId, record: Record) {
+    pub(super) fn set(&mut self, function: FunctionId, record: Record) {
         let mut changes = std::mem::take(self.change(function));
         self.set_in(&mut changes, function, record);
         *self.change(function) = changes;
@@ -182,21 +201,20 @@ impl Propagation<'_, '_> {
 
     /// Where some functions have a SPARSE_MMA_MASK and some do not, those
     /// without get 0x8000 (stubs of unified functions nothing, but in a record).
-    fn missing_sparse_masks(&mut self) {
+    pub(super) fn missing_sparse_masks(&mut self) {
         let order = &self.reader.merged.function_order;
-        let state = |f: &&FunctionId| self.own(**f).code(sparse_slot()).map(|c| c.1);
-        let any = order.iter().any(|f| state(&f).is_some_and(|key| key != Key::MISSING));
-        let lacking: Vec<FunctionId> =
-            order.iter().filter(|f| state(f) == Some(Key::MISSING)).copied().collect();
-        if !any {
+        let own = |f: &FunctionId| &self.own[f.0 as usize];
+        if !order.iter().any(|f| own(f).has_mask()) {
             return;
         }
+        let lacking: Vec<FunctionId> =
+            order.iter().filter(|f| own(f).assumes_mask).copied().collect();
         for function in lacking {
             // An alias counts for the function it stands for.
             let function = self.reader.section_owner(function);
             let value = self.reader.missing_sparse_mask(function);
-            let own = &mut self.own[function.0 as usize];
-            let mask = own.code(sparse_slot()).map(|(mask, key)| (mask | value, key));
+            let own = &mut self.own[function.0 as usize].contribution;
+            let mask = own.code(sparse_slot()).map(|mask| mask | value);
             own.set_code(sparse_slot(), mask);
             let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value };
             self.change(function).tail.push(record);
@@ -205,36 +223,35 @@ impl Propagation<'_, '_> {
 
     /// Quirk: with one kernel, masks are combined only if the link knows more
     /// functions (removed and undefined ones count) than masks.
-    fn lacks_some_sparse_mask(&self) -> bool {
-        let with =
-            |c: &&Contribution| c.code(sparse_slot()).is_some_and(|(_, key)| key != Key::MISSING);
-        let count = self.own.iter().filter(with).count();
+    pub(super) fn lacks_some_sparse_mask(&self) -> bool {
+        let count = self.own.iter().filter(|own| own.has_mask()).count();
         count > 0 && count < self.own.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
-    fn stack_record(&self, entry: FunctionId) -> Option<Record> {
+    pub(super) fn stack_record(&self, entry: FunctionId) -> Option<Record> {
         let depth = self.properties.depth[entry.0 as usize];
         let value = if depth.recursive { u32::MAX } else { depth.crs };
         (value != 0).then(|| Record::Words(eiattr::CRS_STACK_SIZE, vec![value]))
     }
 
-    // ---- two or more kernels ------------------------------------------------
-
+    /// Two or more kernels.
     fn several(&mut self) {
         self.missing_sparse_masks();
         let below = self.reached();
         let sums = self.sums();
         let fragments = self.fragments();
         let externs = self.external_lists();
-        let changes_of = |&entry: &FunctionId| {
-            let component = self.components.of[entry.0 as usize] as usize;
-            let mut reached = below[component].clone();
-            let barriers = slot(eiattr::NUM_MBARRIERS);
-            reached.set_code(barriers, sums.get(&entry).copied());
-            (entry, self.entry(entry, &reached, &externs, fragments.get(&entry)))
+        let inherited = Inherited {
+            places: self.places(&below, !externs.is_empty()),
+            below,
+            sums,
+            fragments,
+            externs,
         };
-        let made: Vec<_> = self.properties.entries.par_iter().map(changes_of).collect();
+        let entries = self.properties.entries.par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+        let changes_of = |&entry: &FunctionId| Some((entry, self.entry(entry, &inherited)?));
+        let made: Vec<_> = entries.filter_map(changes_of).collect();
         self.changes.extend(made);
     }
 
@@ -248,7 +265,7 @@ impl Propagation<'_, '_> {
                 if let Some(own) = self.own.get(node as usize)
                     && !self.is_entry(FunctionId(node))
                 {
-                    joint.add(own);
+                    joint.add(&own.contribution);
                 }
                 for &callee in graph.of(node) {
                     let callee = self.components.of[callee as usize] as usize;
@@ -279,12 +296,52 @@ impl Propagation<'_, '_> {
         with.into_iter().map(|f| (f, callers.entries_reaching(&[f]))).collect()
     }
 
+    /// The places of the codes that some kernel gets without having them itself.
+    fn places(&self, below: &[Contribution], externs: bool) -> Places {
+        let mut lacking = Contribution::default();
+        for &entry in &self.properties.entries {
+            lacking.add(&self.below(entry, below).without(self.own(entry)));
+        }
+        let mut codes: Vec<u8> = (CODES.iter().enumerate())
+            .filter(|(slot, _)| lacking.code(*slot).is_some())
+            .map(|(_, &(code, ..))| code)
+            .collect();
+        if externs && lacking.has_externs() {
+            codes.push(eiattr::EXTERNS);
+        }
+        Places(codes.into_iter().map(|code| (code, self.first_places(code))).collect())
+    }
+
+    /// By component: the first record of a code in the device functions reached.
+    fn first_places(&self, code: u8) -> Vec<Key> {
+        let graph = self.reader.cx.graph.successors();
+        let mut first = vec![Key::MISSING; self.components.len()];
+        for component in 0..self.components.len() {
+            let mut joint = Key::MISSING;
+            for &node in self.components.members(component) {
+                if let Some(own) = self.own.get(node as usize)
+                    && own.contribution.has_code(code)
+                    && !self.is_entry(FunctionId(node))
+                {
+                    let key = self.reader.first(FunctionId(node), code);
+                    joint = joint.min(key.unwrap_or(Key::MISSING));
+                }
+                for &callee in graph.of(node) {
+                    joint = joint.min(first[self.components.of[callee as usize] as usize]);
+                }
+            }
+            first[component] = joint;
+        }
+        first
+    }
+
     /// NUM_MBARRIERS adds up over the distinct functions a kernel reaches.
     fn sums(&self) -> Map<FunctionId, (u16, Key)> {
         let slot = slot(eiattr::NUM_MBARRIERS);
         let mut out: Map<FunctionId, (u16, Key)> = Map::default();
         for (function, entries) in self.with_entries(|c| c.code(slot).is_some()) {
-            let Some((value, key)) = self.own(function).code(slot) else { continue };
+            let Some(value) = self.own(function).code(slot) else { continue };
+            let key = self.reader.first(function, eiattr::NUM_MBARRIERS).unwrap_or(Key::MISSING);
             for entry in entries {
                 let sum = out.entry(entry).or_insert((0, key));
                 *sum = (combine(Combine::Sum, sum.0, value), sum.1.min(key));
@@ -296,10 +353,8 @@ impl Propagation<'_, '_> {
     /// AT_ENTRY_FRAGMENTS moves from functions to the kernels that reach them.
     fn fragments(&mut self) -> Map<FunctionId, (Vec<u32>, Key)> {
         let mut out: Map<FunctionId, (Vec<u32>, Key)> = Map::default();
-        for (function, entries) in self.with_entries(|c| c.fragments.is_some()) {
-            let Some((words, key)) = self.own(function).fragments.as_deref().cloned() else {
-                continue;
-            };
+        for (function, entries) in self.with_entries(Contribution::has_fragments) {
+            let Some((words, key)) = self.reader.fragments(function) else { continue };
             for entry in entries {
                 let union = out.entry(entry).or_insert((Vec::new(), key));
                 union.0.extend(words.iter().copied());
@@ -314,7 +369,7 @@ impl Propagation<'_, '_> {
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
         let mut users: Map<SymbolId, Vec<Mention>> = Map::default();
         for &function in &self.reader.merged.function_order {
-            if self.is_entry(function) || self.own(function).externs.is_none() {
+            if !self.own[function.0 as usize].names_external || self.is_entry(function) {
                 continue;
             }
             for (i, (key, id)) in self.reader.externs(function).into_iter().enumerate() {
@@ -364,53 +419,72 @@ impl Propagation<'_, '_> {
         self.properties.entries.iter().filter_map(of_entry).collect()
     }
 
-    /// The changes of a kernel, those made so far included.
-    fn entry(
-        &self,
-        entry: FunctionId,
-        reached: &Contribution,
-        externs: &Map<FunctionId, Vec<SymbolId>>,
-        fragments: Option<&(Vec<u32>, Key)>,
-    ) -> Changes {
-        let mut changes = self.changes.get(&entry).cloned().unwrap_or_default();
-        let mut set = |record| self.set_in(&mut changes, entry, record);
-        self.stack_record(entry).into_iter().for_each(&mut set);
-        let mut new: Vec<(Key, Record)> = Vec::new();
+    /// The changes of a kernel, those made so far included, if there are new ones.
+    fn entry(&self, entry: FunctionId, inherited: &Inherited) -> Option<Changes> {
+        let own = &self.own[entry.0 as usize];
+        let component = self.components.of[entry.0 as usize] as usize;
+        let mut replaced: SmallVec<[Record; 2]> = self.stack_record(entry).into_iter().collect();
+        let mut new: SmallVec<[(Key, Record); 2]> = SmallVec::new();
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let Some((value, key)) = reached.code(i) else { continue };
-            let mine = self.own(entry).code(i);
-            let value = mine.map_or(value, |(mine, _)| combine(rule, mine, value));
+            let found = match rule {
+                Combine::Sum => inherited.sums.get(&entry).copied(),
+                _ => (inherited.below[component].code(i))
+                    .map(|value| (value, inherited.places.of(code, component))),
+            };
+            let Some((value, key)) = found else { continue };
+            let mine = own.contribution.code(i);
+            let value = mine.map_or(value, |mine| combine(rule, mine, value));
             let record = Record::Value { format, code, value };
-            if mine.is_some() {
-                set(record);
-            } else {
-                new.push((key, record));
+            match mine {
+                Some(_) if own.is_already(i, value) => {}
+                Some(_) => replaced.push(record),
+                None => new.push((key, record)),
             }
         }
-        let own_fragments = self.own(entry).fragments.clone();
-        if let Some((words, key)) = fragments {
-            let record = fragments_record(own_fragments.as_ref().map(|f| &f.0[..]), words);
-            match own_fragments {
-                Some(_) => set(record),
+        if let Some((words, key)) = inherited.fragments.get(&entry) {
+            let mine = own.contribution.has_fragments().then(|| self.reader.fragments(entry));
+            let mine = mine.flatten().map(|(words, _)| words);
+            let record = fragments_record(mine.as_deref(), words);
+            match mine {
+                Some(_) => replaced.push(record),
                 None => new.push((*key, record)),
             }
+        }
+        let callees = inherited.externs.get(&entry).map_or(&[][..], |list| list);
+        match self.externs_of(entry, callees) {
+            Some(list) if own.contribution.has_externs() => replaced.push(Record::Externs(list)),
+            Some(list) => {
+                let key = inherited.places.of(eiattr::EXTERNS, component);
+                new.push((key, Record::Externs(list)));
+            }
+            None => {}
+        }
+        if replaced.is_empty() && new.is_empty() {
+            return None;
+        }
+        let mut changes = self.changes.get(&entry).cloned().unwrap_or_default();
+        replaced.into_iter().for_each(|record| self.set_in(&mut changes, entry, record));
+        new.sort_by_key(|(key, _)| *key);
+        changes.tail.extend(new.into_iter().map(|(_, record)| record));
+        Some(changes)
+    }
+
+    /// The external functions that a kernel and its callees name, unless the kernel's
+    /// records say that as they are.
+    fn externs_of(&self, entry: FunctionId, callees: &[SymbolId]) -> Option<Vec<SymbolId>> {
+        let own = &self.own[entry.0 as usize];
+        if callees.is_empty() && (!own.contribution.has_externs() || own.has_plain_externs()) {
+            return None;
         }
         let mut list: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
             .collect();
-        for &id in externs.get(&entry).into_iter().flatten() {
-            if !list.contains(&id) {
-                list.push(id);
+        for id in callees {
+            if !list.contains(id) {
+                list.push(*id);
             }
         }
-        if self.own(entry).externs.is_some() {
-            set(Record::Externs(list));
-        } else if let Some(key) = reached.externs {
-            new.push((key, Record::Externs(list)));
-        }
-        new.sort_by_key(|(key, _)| *key);
-        changes.tail.extend(new.into_iter().map(|(_, record)| record));
-        changes
+        Some(list)
     }
 
     /// Stubs of unified functions that count as kernels inherit the same, but for masks
@@ -423,109 +497,29 @@ impl Propagation<'_, '_> {
         let Some(&first) = roots.first() else { return };
         let (below, sums) = (self.reached(), self.sums());
         let mut new: Vec<(Key, Record)> = Vec::new();
-        // The stub created last comes first where one function gives to several.
-        for &stub in roots.iter().rev() {
-            let component = self.components.of[stub.0 as usize] as usize;
-            for (i, &(code, format, _)) in CODES.iter().enumerate() {
-                let found = match code {
-                    eiattr::SPARSE_MMA_MASK => None,
-                    eiattr::NUM_MBARRIERS => sums.get(&stub).copied(),
-                    _ => below[component].code(i),
-                };
-                new.extend(found.map(|(value, key)| (key, Record::Value { format, code, value })));
-            }
+        for (i, &(code, format, rule)) in CODES.iter().enumerate() {
+            let values: Vec<(FunctionId, u16)> = (roots.iter())
+                .filter_map(|&stub| Some((stub, self.below(stub, &below).code(i)?)))
+                .filter(|_| code != eiattr::SPARSE_MMA_MASK)
+                .collect();
+            let places = if values.is_empty() { Vec::new() } else { self.first_places(code) };
+            let place = |stub: FunctionId| places[self.components.of[stub.0 as usize] as usize];
+            let values: Vec<(u16, Key)> = match rule {
+                Combine::Sum => roots.iter().filter_map(|stub| sums.get(stub).copied()).collect(),
+                _ => values.into_iter().map(|(stub, value)| (value, place(stub))).collect(),
+            };
+            // The stub created last comes first where one function gives to several.
+            let record = |(value, key)| (key, Record::Value { format, code, value });
+            new.extend(values.into_iter().rev().map(record));
         }
         new.sort_by_key(|(key, _)| *key);
         let records = new.into_iter().map(|(_, record)| record);
         self.change(first).tail.splice(0..0, records);
     }
-
-    // ---- exactly one kernel -------------------------------------------------
-
-    fn single(&mut self, entry: FunctionId) {
-        self.missing_sparse_masks();
-        let mixed = self.lacks_some_sparse_mask();
-        let mut reached = Contribution::default();
-        let mut fragments: Vec<u32> = Vec::new();
-        for &function in &self.reader.merged.function_order {
-            if function == entry {
-                continue;
-            }
-            let own = self.own(function).clone();
-            reached.add(&own);
-            let sums = slot(eiattr::NUM_MBARRIERS);
-            let sum = match (reached.code(sums), own.code(sums)) {
-                (Some((a, key)), Some((b, _))) => Some((combine(Combine::Sum, a, b), key)),
-                (a, b) => a.or(b),
-            };
-            reached.set_code(sums, sum);
-            if let Some((words, _)) = own.fragments.map(|fragments| *fragments) {
-                fragments.extend(words);
-                self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
-            }
-        }
-        if let Some(record) = self.stack_record(entry) {
-            self.set(entry, record);
-        }
-        for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let Some((value, _)) = reached.code(i) else { continue };
-            let mine = self.own(entry).code(i);
-            // Quirks: these own records are left alone on this path.
-            let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
-            let no_barriers = code == eiattr::NUM_MBARRIERS && value == 0 && mine.is_none();
-            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
-                continue;
-            }
-            let value = match mine {
-                Some((mine, _)) => combine(rule, mine, value),
-                None if code == eiattr::REG_RECONFIG => 0,
-                None => value,
-            };
-            self.set(entry, Record::Value { format, code, value });
-        }
-        if !fragments.is_empty() {
-            let own = self.own(entry).fragments.clone();
-            let record = fragments_record(own.as_ref().map(|f| &f.0[..]), &fragments);
-            self.change(entry).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
-            self.change(entry).tail.push(record);
-        }
-        self.single_externs(entry);
-    }
-
-    /// All undefined functions that any record names, the one met last first as the
-    /// files' attribute sections come; the kernel's own record stays if it names the
-    /// same ones.
-    fn single_externs(&mut self, entry: FunctionId) {
-        let cx = self.reader.cx;
-        let mut functions = self.reader.merged.function_order.clone();
-        functions.sort_by_key(|&f| self.reader.source(f));
-        let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
-        let mut list: Vec<SymbolId> = functions
-            .iter()
-            .flat_map(|&f| self.reader.externs(f))
-            .map(|(_, id)| id)
-            .filter(|&id| cx.keeps(id) && cx.resolution.get(id).definition.is_none())
-            .filter(|&id| seen.insert(id))
-            .collect();
-        list.reverse();
-        let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
-            .filter(|&id| self.reader.stays_external(id))
-            .collect();
-        let same =
-            list.iter().all(|id| mine.contains(id)) && mine.iter().all(|id| list.contains(id));
-        if same {
-            return;
-        }
-        let changes = self.change(entry);
-        changes.removed.push(eiattr::EXTERNS);
-        if !list.is_empty() {
-            changes.tail.push(Record::Externs(list));
-        }
-    }
 }
 
 /// The union of fragment kinds, the function's own first.
-fn fragments_record(own: Option<&[u32]>, more: &[u32]) -> Record {
+pub(super) fn fragments_record(own: Option<&[u32]>, more: &[u32]) -> Record {
     let mut union: Vec<u32> = own.unwrap_or_default().to_vec();
     for word in more {
         if !union.contains(word) {

@@ -1,12 +1,12 @@
-//! What one function's attribute records contribute to its callers.
+//! What one function's attribute records say, for itself and for its callers.
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Content, Context, InputSection, Merged};
 use crate::object::{ObjectId, eiattr, words};
-use crate::resolve::SymbolId;
+use crate::resolve::{Sighting, SymbolId};
+use cubin::attr::Format;
 use cubin::consts::shf;
 use cubin::info;
-use smallvec::SmallVec;
 
 /// How values of a code combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,25 @@ pub fn sparse_slot() -> usize {
     slot(eiattr::SPARSE_MMA_MASK)
 }
 
+/// Bit of EXTERNS in a set of codes; those of [`CODES`] have their positions.
+const EXTERNS: usize = CODES.len();
+/// Bit of AT_ENTRY_FRAGMENTS.
+const FRAGMENTS: usize = CODES.len() + 1;
+
+/// The bit of every code that counts, [`NO_BIT`] for others.
+const BITS: [u8; 256] = {
+    let mut bits = [NO_BIT; 256];
+    let mut i = 0;
+    while i < CODES.len() {
+        bits[CODES[i].0 as usize] = i as u8;
+        i += 1;
+    }
+    bits[eiattr::EXTERNS as usize] = EXTERNS as u8;
+    bits[eiattr::AT_ENTRY_FRAGMENTS as usize] = FRAGMENTS as u8;
+    bits
+};
+const NO_BIT: u8 = u8::MAX;
+
 /// Combines a kernel's value (`a`) with one from below (`b`).
 pub fn combine(rule: Combine, a: u16, b: u16) -> u16 {
     match rule {
@@ -65,58 +84,123 @@ impl Key {
     pub const MISSING: Key = Key(ObjectId(u32::MAX), u32::MAX, u32::MAX);
 }
 
-/// Values and first positions by code. Few functions have any.
-#[derive(Clone, Debug, Default)]
+/// A set of codes with the values of those in [`CODES`].
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Contribution {
-    codes: SmallVec<[Coded; 2]>,
-    /// Position of the first EXTERNS record.
-    pub externs: Option<Key>,
-    /// AT_ENTRY_FRAGMENTS.
-    pub fragments: Option<Box<(Vec<u32>, Key)>>,
-}
-
-/// The value of a code.
-#[derive(Clone, Copy, Debug)]
-struct Coded {
-    /// The code's position in [`CODES`].
-    slot: u8,
-    value: u16,
-    key: Key,
+    present: u16,
+    values: [u16; CODES.len()],
 }
 
 impl Contribution {
-    /// Value and first position of the code with this position in [`CODES`].
-    pub fn code(&self, slot: usize) -> Option<(u16, Key)> {
-        let known = self.codes.iter().find(|c| usize::from(c.slot) == slot);
-        known.map(|c| (c.value, c.key))
+    /// Value of the code with this position in [`CODES`].
+    pub fn code(&self, slot: usize) -> Option<u16> {
+        self.has(slot).then(|| self.values[slot])
     }
 
     /// Sets or removes a code.
-    pub fn set_code(&mut self, slot: usize, code: Option<(u16, Key)>) {
-        self.codes.retain(|c| usize::from(c.slot) != slot);
-        self.codes.extend(code.map(|(value, key)| Coded { slot: slot as u8, value, key }));
+    pub fn set_code(&mut self, slot: usize, value: Option<u16>) {
+        self.present &= !(1 << slot);
+        if let Some(value) = value {
+            self.present |= 1 << slot;
+            self.values[slot] = value;
+        }
+    }
+
+    /// Whether there are EXTERNS records.
+    pub fn has_externs(&self) -> bool {
+        self.has(EXTERNS)
+    }
+
+    /// Whether there are AT_ENTRY_FRAGMENTS records.
+    pub fn has_fragments(&self) -> bool {
+        self.has(FRAGMENTS)
+    }
+
+    /// Whether there are records of a code that counts.
+    pub fn has_code(&self, code: u8) -> bool {
+        let bit = BITS[usize::from(code)];
+        bit != NO_BIT && self.has(bit.into())
+    }
+
+    /// The codes that another one lacks.
+    pub fn without(mut self, other: &Contribution) -> Self {
+        self.present &= !other.present;
+        self
+    }
+
+    fn has(&self, bit: usize) -> bool {
+        self.present >> bit & 1 != 0
     }
 
     /// Adds what another function contributes; sums are the caller's business,
     /// as a function counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
-        for theirs in &other.codes {
-            let rule = CODES[usize::from(theirs.slot)].2;
-            if rule == Combine::Sum {
+        let mut left = other.present;
+        while left != 0 {
+            let slot = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some(&(_, _, rule)) = CODES.get(slot).filter(|c| c.2 != Combine::Sum) else {
                 continue;
-            }
-            match self.codes.iter_mut().find(|c| c.slot == theirs.slot) {
-                Some(mine) => {
-                    mine.value = combine(rule, mine.value, theirs.value);
-                    mine.key = mine.key.min(theirs.key);
-                }
-                None => self.codes.push(*theirs),
-            }
+            };
+            let theirs = other.values[slot];
+            let value = self.code(slot).map_or(theirs, |mine| combine(rule, mine, theirs));
+            self.set_code(slot, Some(value));
         }
-        self.externs = match (self.externs, other.externs) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        self.present |= other.present & (1 << EXTERNS);
+    }
+}
+
+/// What a function's own records and tables say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    /// Registers.
+    pub registers: u32,
+    /// Size of its frame.
+    pub frame: u32,
+    /// CRS_STACK_SIZE (or SYNC_STACK).
+    pub crs: u32,
+    /// MAXREG_COUNT of a kernel, if it has a limit.
+    pub limit: Option<u16>,
+    /// Barriers that an old object has in its text section's flags.
+    pub barriers_in_flags: u16,
+    /// What it contributes to its callers.
+    pub contribution: Contribution,
+    /// Codes with exactly one record that is as the linker would write it.
+    plain: u16,
+    /// The SPARSE_MMA_MASK is not in a record: it is what a missing one counts for.
+    pub assumes_mask: bool,
+    /// Some EXTERNS record names a function that is external at the end.
+    pub names_external: bool,
+}
+
+impl Own {
+    /// Whether the function's records of the code come to this value as they are.
+    pub fn is_already(&self, slot: usize, value: u16) -> bool {
+        self.plain >> slot & 1 != 0 && self.contribution.code(slot) == Some(value)
+    }
+
+    /// Whether there is a SPARSE_MMA_MASK record.
+    pub fn has_mask(&self) -> bool {
+        self.contribution.has(sparse_slot()) && !self.assumes_mask
+    }
+
+    /// Whether nothing has to be done about the EXTERNS records to keep only what is
+    /// still external in them.
+    pub fn has_plain_externs(&self) -> bool {
+        self.plain >> EXTERNS & 1 != 0
+    }
+
+    fn note(&mut self, bit: usize, record: &info::Record<'_>) {
+        let known = self.contribution;
+        self.contribution.present |= 1 << bit;
+        let Some(&(_, format, rule)) = CODES.get(bit) else { return };
+        let value = known.code(bit).map_or(record.value, |mine| combine(rule, mine, record.value));
+        self.contribution.values[bit] = value;
+        self.set_plain(bit, !known.has(bit) && record.format == format);
+    }
+
+    fn set_plain(&mut self, bit: usize, plain: bool) {
+        self.plain = self.plain & !(1 << bit) | u16::from(plain) << bit;
     }
 }
 
@@ -144,51 +228,88 @@ impl<'o> Reader<'_, 'o> {
         self.sources(function).first().map(|from| (from.object, from.section))
     }
 
+    /// The records of a function with their positions.
     fn records(
         &self,
         function: FunctionId,
-    ) -> impl Iterator<Item = (InputSection, info::Record<'o>)> + use<'o> {
+    ) -> impl Iterator<Item = (Key, info::Record<'o>)> + use<'o> {
         let objects = self.cx.objects;
-        self.sources(function).iter().flat_map(move |&from| {
+        let sources = self.sources(function).iter();
+        let records = sources.flat_map(move |&from| {
             let section = objects[from.object.0 as usize].cubin.section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
             info::records(data).map_while(Result::ok).map(move |r| (from, r))
-        })
+        });
+        records.enumerate().map(|(i, (from, r))| (Key(from.object, from.section, i as u32), r))
     }
 
     /// Whether the function's own section has a record of this code.
     pub fn has_own(&self, function: FunctionId, code: u8) -> bool {
-        self.records(function).any(|(_, r)| r.code == code)
+        self.first(function, code).is_some()
     }
 
-    /// What the function itself contributes.
-    pub fn contribution(&self, function: FunctionId) -> Contribution {
-        let mut out = Contribution::default();
-        for (i, (from, record)) in self.records(function).enumerate() {
-            let key = Key(from.object, from.section, i as u32);
-            match record.code {
-                eiattr::EXTERNS => out.externs = Some(out.externs.unwrap_or(key)),
-                eiattr::AT_ENTRY_FRAGMENTS => {
-                    out.fragments = Some(Box::new((words(record.payload).collect(), key)));
-                }
-                code => {
-                    if let Some(i) = CODES.iter().position(|c| c.0 == code) {
-                        let known = out.code(i);
-                        let value = known.map_or(record.value, |(mine, _)| {
-                            combine(CODES[i].2, mine, record.value)
-                        });
-                        out.set_code(i, Some((value, known.map_or(key, |(_, k)| k))));
+    /// Position of the function's first record of a code.
+    pub fn first(&self, function: FunctionId, code: u8) -> Option<Key> {
+        self.records(function).find(|(_, r)| r.code == code).map(|(key, _)| key)
+    }
+
+    /// AT_ENTRY_FRAGMENTS of a function.
+    pub fn fragments(&self, function: FunctionId) -> Option<(Vec<u32>, Key)> {
+        let records = self.records(function).filter(|(_, r)| r.code == eiattr::AT_ENTRY_FRAGMENTS);
+        records.last().map(|(key, r)| (words(r.payload).collect(), key))
+    }
+
+    /// All that a function says of itself, in one go.
+    pub fn own(&self, function: FunctionId) -> Own {
+        let mut out = Own::default();
+        let cx = self.cx;
+        let symbol = cx.resolution.get(cx.graph.symbol(function));
+        if let Some(at) = symbol.definition {
+            let object = &cx.objects[at.object.0 as usize];
+            out.registers = object.regcount.get(&at.symbol).copied().unwrap_or(0);
+            out.frame = object.frame_size.get(&at.symbol).copied().unwrap_or(0);
+            out.barriers_in_flags = self.barriers_in_flags(at);
+        }
+        let mut has_limit = None;
+        for &from in self.sources(function) {
+            let section = cx.objects[from.object.0 as usize].cubin.section(from.section);
+            let data = section.map_or(&[][..], |s| s.data);
+            for record in info::records(data).map_while(Result::ok) {
+                match record.code {
+                    eiattr::CRS_STACK_SIZE | eiattr::SYNC_STACK => {
+                        out.crs = words(record.payload).next().unwrap_or(out.crs);
                     }
+                    eiattr::MAXREG_COUNT => has_limit = has_limit.or(Some(record.value)),
+                    eiattr::EXTERNS => self.note_externs(&mut out, from.object, &record),
+                    code => match BITS[usize::from(code)] {
+                        NO_BIT => {}
+                        bit => out.note(usize::from(bit), &record),
+                    },
                 }
             }
         }
-        let defined = self.cx.resolution.get(self.cx.graph.symbol(function)).definition.is_some();
-        let lacks = out.code(sparse_slot()).is_none();
-        if defined && lacks && self.cx.flavour.missing_sparse_mask_counts() {
-            let mask = self.missing_sparse_mask(function);
-            out.set_code(sparse_slot(), Some((mask, Key::MISSING)));
+        out.limit = has_limit.filter(|&limit| limit != NO_LIMIT);
+        if !cx.reach.is_live(function) {
+            out.contribution = Contribution::default();
+        } else if symbol.definition.is_some()
+            && !out.contribution.has(sparse_slot())
+            && cx.flavour.missing_sparse_mask_counts()
+        {
+            out.contribution.set_code(sparse_slot(), Some(self.missing_sparse_mask(function)));
+            out.assumes_mask = true;
         }
         out
+    }
+
+    fn note_externs(&self, out: &mut Own, object: ObjectId, record: &info::Record<'_>) {
+        let mut plain = !out.contribution.has_externs() && record.format == Format::SVAL.0;
+        out.contribution.present |= 1 << EXTERNS;
+        for id in words(record.payload).filter_map(|s| self.cx.resolution.id(object, s)) {
+            let is_function = self.cx.resolution.get(id).function;
+            out.names_external |= self.stays_external(id);
+            plain &= is_function;
+        }
+        out.set_plain(EXTERNS, plain);
     }
 
     /// What a function counts for that says nothing about sparse instructions.
@@ -197,26 +318,23 @@ impl<'o> Reader<'_, 'o> {
         if stub { 0 } else { 0x8000 }
     }
 
-    /// Barriers that an old object has in its text section's flags.
-    pub fn barriers_in_flags(&self, function: FunctionId) -> u16 {
-        let definition = self.cx.resolution.get(self.cx.graph.symbol(function)).definition;
-        let flags = definition.and_then(|at| {
-            let symbol = self.cx.input_symbol(at)?;
-            Some(self.cx.objects[at.object.0 as usize].cubin.section(symbol.shndx)?.flags)
-        });
+    fn barriers_in_flags(&self, at: Sighting) -> u16 {
+        let object = &self.cx.objects[at.object.0 as usize];
+        if !object.barriers_in_flags {
+            return 0;
+        }
+        let flags = (object.cubin.symbol(at.symbol))
+            .and_then(|symbol| Some(object.cubin.section(symbol.shndx)?.flags));
         flags.map_or(0, |f| (f & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u16
     }
 
     /// External functions the function's records name, with their position.
     pub fn externs(&self, function: FunctionId) -> Vec<(Key, SymbolId)> {
         let mut out = Vec::new();
-        for (i, (from, record)) in self.records(function).enumerate() {
-            if record.code == eiattr::EXTERNS {
-                let ids = words(record.payload)
-                    .filter_map(|symbol| self.cx.resolution.id(from.object, symbol));
-                let key = Key(from.object, from.section, i as u32);
-                out.extend(ids.map(|id| (key, id)));
-            }
+        for (key, record) in self.records(function).filter(|(_, r)| r.code == eiattr::EXTERNS) {
+            let ids =
+                words(record.payload).filter_map(|symbol| self.cx.resolution.id(key.0, symbol));
+            out.extend(ids.map(|id| (key, id)));
         }
         out
     }
@@ -238,23 +356,7 @@ impl<'o> Reader<'_, 'o> {
         });
         owner.unwrap_or(function)
     }
-
-    /// CRS_STACK_SIZE (or SYNC_STACK) of a function alone.
-    pub fn crs(&self, function: FunctionId) -> u32 {
-        let records = self.records(function);
-        let stack = records
-            .filter(|(_, r)| matches!(r.code, eiattr::CRS_STACK_SIZE | eiattr::SYNC_STACK))
-            .filter_map(|(_, r)| words(r.payload).next());
-        stack.last().unwrap_or(0)
-    }
-
-    /// MAXREG_COUNT of a kernel, if it has a limit.
-    pub fn register_limit(&self, function: FunctionId) -> Option<u32> {
-        const NO_LIMIT: u16 = 0xff;
-        self.records(function)
-            .find(|(_, r)| r.code == eiattr::MAXREG_COUNT)
-            .map(|(_, r)| r.value)
-            .filter(|&limit| limit != NO_LIMIT)
-            .map(u32::from)
-    }
 }
+
+/// MAXREG_COUNT of kernels without a limit.
+const NO_LIMIT: u16 = 0xff;

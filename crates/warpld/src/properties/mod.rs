@@ -4,15 +4,16 @@
 mod attributes;
 mod contribution;
 mod scc;
+mod single;
 
 pub use attributes::{Changes, Record};
-pub use contribution::Reader;
 pub use scc::Components;
 
 use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
-use crate::resolve::{SymbolId, text};
+use crate::resolve::text;
+use contribution::{Own, Reader};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
@@ -70,18 +71,22 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     if cx.config.relocatable {
         return out;
     }
+    let reader = Reader { cx, merged };
+    let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+    let own: Vec<Own> = functions.map(|f| reader.own(FunctionId(f))).collect();
     let components = Components::new(cx.graph.successors());
-    out.depth = depths(Reader { cx, merged }, &components);
-    out.attributes = attributes::propagate(cx, merged, &out, &components);
-    check_registers(Reader { cx, merged }, &out, diags);
+    out.depth = depths(cx, &own, &components);
+    check_registers(reader, &own, &out, diags);
+    out.attributes = attributes::propagate(reader, own, &out, &components);
     warn_about_stacks(cx, &out, diags);
     out
 }
 
-fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
-    let graph = reader.cx.graph.successors();
-    let nodes = (0..graph.len() as u32).into_par_iter();
-    let alone: Vec<Depth> = nodes.map(|node| own_depth(reader, node)).collect();
+/// Fewer are not worth another thread.
+const FUNCTIONS_AT_ONCE: usize = 256;
+
+fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Depth> {
+    let graph = cx.graph.successors();
     let mut depth = vec![Depth::default(); graph.len()];
     for component in 0..components.len() {
         let members = components.members(component);
@@ -103,11 +108,12 @@ fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
         }
         let (mut frame, mut crs) = (0, 0);
         for &node in members {
-            let own = alone[node as usize];
+            // Prototypes need nothing.
+            let own = own.get(node as usize).copied().unwrap_or_default();
             if own.registers >= joint.registers {
                 (joint.registers, joint.heaviest) = (own.registers, node);
             }
-            frame = frame.max(own.stack);
+            frame = frame.max(own.frame);
             crs = crs.max(own.crs);
         }
         joint.stack = joint.stack.saturating_add(frame);
@@ -116,38 +122,22 @@ fn depths(reader: Reader<'_, '_>, components: &Components) -> Vec<Depth> {
             depth[node as usize] = joint;
         }
     }
-    depth.truncate(reader.cx.graph.len());
+    depth.truncate(cx.graph.len());
     depth
-}
-
-/// Registers and frame of a function alone; prototypes have none.
-fn own_depth(reader: Reader<'_, '_>, node: u32) -> Depth {
-    let cx = reader.cx;
-    let symbol: Option<&SymbolId> = cx.graph.functions.get(node as usize);
-    let Some(at) = symbol.and_then(|&s| cx.resolution.get(s).definition) else {
-        return Depth::default();
-    };
-    let object = &cx.objects[at.object.0 as usize];
-    Depth {
-        registers: object.regcount.get(&at.symbol).copied().unwrap_or(0),
-        stack: object.frame_size.get(&at.symbol).copied().unwrap_or(0),
-        crs: reader.crs(FunctionId(node)),
-        ..Depth::default()
-    }
 }
 
 /// Callees that need more registers than a kernel may have. nvlink raises the
 /// kernels' counts function by function and reports each raise past the limit.
-fn check_registers(reader: Reader<'_, '_>, out: &Properties, diags: &mut Diagnostics) {
+fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     let cx = reader.cx;
     let limited: Map<FunctionId, u32> = (out.entries.iter())
-        .filter_map(|&e| Some((e, reader.register_limit(e)?)))
+        .filter_map(|&e| Some((e, own[e.0 as usize].limit?.into())))
         .filter(|(e, limit)| out.depth[e.0 as usize].registers > *limit)
         .collect();
     if limited.is_empty() {
         return;
     }
-    let own = |f: FunctionId| own_depth(reader, f.0).registers;
+    let own = |f: FunctionId| own[f.0 as usize].registers;
     let name = |f: FunctionId| text(cx.resolution.get(cx.graph.symbol(f)).name);
     let mut current: Map<FunctionId, u32> = limited.keys().map(|&e| (e, own(e))).collect();
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);

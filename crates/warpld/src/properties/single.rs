@@ -1,0 +1,93 @@
+//! Attributes of the only kernel of a link.
+
+use super::attributes::{Propagation, Record, fragments_record};
+use super::contribution::{CODES, Combine, Contribution, combine, slot};
+use crate::callgraph::FunctionId;
+use crate::object::eiattr;
+use crate::resolve::SymbolId;
+use hashbrown::HashSet;
+
+impl Propagation<'_, '_> {
+    /// Exactly one kernel: all functions count.
+    pub(super) fn single(&mut self, entry: FunctionId) {
+        self.missing_sparse_masks();
+        let mixed = self.lacks_some_sparse_mask();
+        let mut reached = Contribution::default();
+        let mut fragments: Vec<u32> = Vec::new();
+        for &function in &self.reader.merged.function_order {
+            if function == entry {
+                continue;
+            }
+            let own = *self.own(function);
+            reached.add(&own);
+            let sums = slot(eiattr::NUM_MBARRIERS);
+            let sum = match (reached.code(sums), own.code(sums)) {
+                (Some(a), Some(b)) => Some(combine(Combine::Sum, a, b)),
+                (a, b) => a.or(b),
+            };
+            reached.set_code(sums, sum);
+            if own.has_fragments() {
+                fragments.extend(self.reader.fragments(function).into_iter().flat_map(|f| f.0));
+                self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+            }
+        }
+        if let Some(record) = self.stack_record(entry) {
+            self.set(entry, record);
+        }
+        for (i, &(code, format, rule)) in CODES.iter().enumerate() {
+            let Some(value) = reached.code(i) else { continue };
+            let mine = self.own(entry).code(i);
+            // Quirks: these own records are left alone on this path.
+            let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
+            let no_barriers = code == eiattr::NUM_MBARRIERS && value == 0 && mine.is_none();
+            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
+                continue;
+            }
+            let value = match mine {
+                Some(mine) => combine(rule, mine, value),
+                None if code == eiattr::REG_RECONFIG => 0,
+                None => value,
+            };
+            self.set(entry, Record::Value { format, code, value });
+        }
+        if !fragments.is_empty() {
+            let own = self.reader.fragments(entry);
+            let record = fragments_record(own.as_ref().map(|f| &f.0[..]), &fragments);
+            self.change(entry).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+            self.change(entry).tail.push(record);
+        }
+        self.single_externs(entry);
+    }
+
+    /// All undefined functions that any record names, the one met last first as the
+    /// files' attribute sections come; the kernel's own record stays if it names the
+    /// same ones.
+    fn single_externs(&mut self, entry: FunctionId) {
+        let cx = self.reader.cx;
+        let mut functions = self.reader.merged.function_order.clone();
+        functions.sort_by_key(|&f| self.reader.source(f));
+        let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
+        let mut list: Vec<SymbolId> = functions
+            .iter()
+            .filter(|&&f| self.own(f).has_externs())
+            .flat_map(|&f| self.reader.externs(f))
+            .map(|(_, id)| id)
+            .filter(|&id| cx.keeps(id) && cx.resolution.get(id).definition.is_none())
+            .filter(|&id| seen.insert(id))
+            .collect();
+        list.reverse();
+        let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
+            .filter(|&id| self.reader.stays_external(id))
+            .collect();
+        let same =
+            list.iter().all(|id| mine.contains(id)) && mine.iter().all(|id| list.contains(id));
+        if same {
+            return;
+        }
+        let changes = self.change(entry);
+        changes.removed.push(eiattr::EXTERNS);
+        if !list.is_empty() {
+            changes.tail.push(Record::Externs(list));
+        }
+    }
+}
