@@ -187,11 +187,12 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
 }
 
 /// Creation numbers by final number; empty where no file needs them.
-fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
+pub fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
     if !parts.merged.needs_symbol_sections() {
         return Vec::new();
     }
-    let mut out = vec![0; index_of.len() + 1];
+    let most = index_of.iter().copied().max().unwrap_or(0);
+    let mut out = vec![0; most as usize + 1];
     for (section, &index) in parts.merged.sections.iter().zip(index_of) {
         if index != 0 {
             out[index as usize] = section.creation_index;

@@ -122,7 +122,7 @@ fn sections<'b>(
         let kind = SectionType::SYMTAB_SHNDX.0;
         Head { name, kind, flags, link, align: 4, entsize: 4, ..Head::default() }.bytes(bytes)
     };
-    if shape.extended {
+    if shape.adds_numbers {
         out.push(section_numbers(names.symbol_sections[0], 0, SYMTAB, &tables[0].sections));
     }
     for (bank, name) in shape.banks.iter().zip(&names.banks) {
@@ -144,10 +144,10 @@ fn sections<'b>(
         .mercury
         .par_iter()
         .zip(&names.mercury)
-        .map(|(&id, &name)| mercury_section(both, id, name))
+        .map(|(&id, &name)| mercury_section(both, id, name, &tables[1]))
         .collect();
     out.extend(mercury?);
-    if shape.extended {
+    if shape.adds_numbers {
         let (name, link) = (names.symbol_sections[1], shape.mercury_symtab);
         out.push(section_numbers(name, shf::MERCURY, link, &tables[1].sections));
     }
@@ -186,7 +186,7 @@ fn machine_section<'b>(
     let made = || shape.contents.get(id).unwrap_or_default();
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => {
-            let gap = if shape.extended { 0 } else { GAP_AFTER_NAMES };
+            let gap = if shape.adds_numbers { 0 } else { GAP_AFTER_NAMES };
             FileSection { gap, ..head.bytes(&names.section_names) }
         }
         Content::Synthetic(Synthetic::SymbolNames) => {
@@ -196,6 +196,7 @@ fn machine_section<'b>(
             head.info = symtab.info;
             head.bytes(&symtab.bytes)
         }
+        Content::Synthetic(Synthetic::SymbolSections) => head.bytes(symtab.section_numbers()),
         Content::Synthetic(_) => head.bytes(made()),
         Content::ImageRelocs(bank) => head.relocs(data::machine_handles(both, *bank)),
         Content::ResolvedRelocs(_) => head.relocs(data::machine_resolved(both, id)?),
@@ -231,6 +232,7 @@ fn mercury_section<'b>(
     both: &'b Both<'_, '_>,
     id: SectionId,
     name: u32,
+    symtab: &Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
@@ -244,9 +246,13 @@ fn mercury_section<'b>(
         align: section.align,
         entsize: section.entsize,
     };
+    let numbers = symtab;
     let symtab = shape.mercury_symtab;
     let made = || shape.contents.get(id).unwrap_or_default();
     Ok(match &section.content {
+        Content::Synthetic(Synthetic::SymbolSections) => {
+            Head { link: symtab, ..head }.bytes(numbers.section_numbers())
+        }
         Content::Attributes(_) => {
             let kind = SectionType::CUDA_MERCURY_INFO.0;
             Head { kind, link: symtab, ..head }.bytes(made())
@@ -479,7 +485,7 @@ fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<P
         p_memsz: memsz.into(),
         p_align: 8.into(),
     };
-    let machine = both.shape.machine.len() + usize::from(both.shape.extended);
+    let machine = both.shape.machine.len() + usize::from(both.shape.adds_numbers);
     let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
         let ids = both.shape.machine.iter().zip(sections);
         ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged, **id)))

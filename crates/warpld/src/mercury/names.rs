@@ -57,7 +57,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
         }
     }
     let mut symbol_sections = [0; 2];
-    if shape.extended {
+    if shape.adds_numbers {
         symbol_sections[0] = append(&mut section_names, b".symtab_shndx");
     }
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
@@ -77,7 +77,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
         append(&mut section_names, &[prefix, name].concat())
     });
     let mercury = mercury.collect();
-    if shape.extended {
+    if shape.adds_numbers {
         symbol_sections[1] = append(&mut section_names, b".nv.merc.symtab_shndx");
     }
     let mercury_symtab = append(&mut section_names, b".nv.merc.symtab");

@@ -39,15 +39,18 @@ pub struct Shape {
     pub mercury_index: Vec<u32>,
     /// Number of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
-    /// Whether there are more sections than 16 bits count: each symbol table
-    /// has a table of section numbers then.
+    /// Whether there are more sections than 16 bits count.
     pub extended: bool,
+    /// Whether each symbol table gets a table of section numbers for that, which the
+    /// link itself has not made.
+    pub adds_numbers: bool,
 }
 
 /// Decides about sections and numbers.
 pub fn shape(parts: Parts<'_, '_>) -> Shape {
     let count = parts.merged.sections.len();
-    let exists: Vec<bool> = (0..count).map(|i| exists(parts, SectionId(i as u32))).collect();
+    let exists: Vec<bool> =
+        (0..count).map(|i| finalize::exists(parts, SectionId(i as u32))).collect();
     let numbering = symbols::number(parts, &exists);
     let contents = tables::contents(parts, &numbering, &exists);
     let machine = finalize::order(parts, &contents, &exists);
@@ -61,7 +64,8 @@ pub fn shape(parts: Parts<'_, '_>) -> Shape {
     // The null section and the Mercury side's symbol table count, too.
     let total = machine.len() + banks.len() + mercury.len() + 2;
     let extended = total >= shn::LORESERVE as usize;
-    let tables = u32::from(extended);
+    let adds_numbers = extended && !parts.merged.needs_symbol_sections();
+    let tables = u32::from(adds_numbers);
     for bank in &mut banks {
         bank.index += tables;
     }
@@ -80,13 +84,8 @@ pub fn shape(parts: Parts<'_, '_>) -> Shape {
         mercury_index,
         mercury_symtab,
         extended,
+        adds_numbers,
     }
-}
-
-/// Tables of section numbers come to be with the file, not with the link.
-fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
-    let table = Content::Synthetic(Synthetic::SymbolSections);
-    parts.merged.section(id).content != table && finalize::exists(parts, id)
 }
 
 /// One bank per kernel, in the order of the kernels' code; those with handles of
@@ -129,7 +128,8 @@ fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> 
 fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match &section.content {
-        Content::Attributes(_)
+        Content::Synthetic(Synthetic::SymbolSections)
+        | Content::Attributes(_)
         | Content::Relocs(..)
         | Content::ResolvedRelocs(_)
         | Content::ImageRelocs(_) => true,

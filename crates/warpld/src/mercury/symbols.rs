@@ -4,7 +4,8 @@
 use super::Both;
 use super::data::{RESERVED_SHARED, RESERVED_SHARED_START, reserved_shared};
 use super::names::Names;
-use crate::finalize::symbols::{entry, symbol_fields};
+use crate::finalize::symbols::{entry, has_room, symbol_fields};
+use crate::finalize::tables::creation_numbers;
 use crate::merge::{Meaning, OutSymbolId};
 use crate::object::{ObjectId, is_shared};
 use crate::resolve::SymbolId;
@@ -20,13 +21,21 @@ pub struct Table {
     pub bytes: Vec<u8>,
     /// `sh_info`.
     pub info: u32,
-    /// Section numbers for which an entry has no room, else 0.
+    /// Section numbers for which an entry has no room; else 0, or the number the section
+    /// was created with where the link itself has such a table.
     pub sections: Vec<u32>,
+}
+
+impl Table {
+    /// The bytes of its table of section numbers.
+    pub fn section_numbers(&self) -> Vec<u8> {
+        self.sections.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
 }
 
 /// `.nv.merc.symtab`.
 pub fn mercury(both: &Both<'_, '_>) -> Table {
-    table(both, |id| {
+    table(both, &both.shape.mercury_index, |id| {
         let merged = both.parts.merged;
         let index = &both.shape.mercury_index;
         let name = merged.symbols[id.0 as usize].name;
@@ -41,7 +50,7 @@ pub fn mercury(both: &Both<'_, '_>) -> Table {
 /// `.symtab`.
 pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
     let merged = both.parts.merged;
-    let mut out = table(both, |id| {
+    let mut out = table(both, &both.shape.machine_index, |id| {
         let known = &merged.symbols[id.0 as usize];
         let renamed = match known.meaning {
             Meaning::Section(section) => names.bank_symbols.iter().find(|b| b.0 == section),
@@ -62,29 +71,36 @@ pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
             ..Sym64::default()
         };
         out.bytes.extend_from_slice(symbol.as_bytes());
-        out.sections.push(beyond_entry(bank.index));
+        out.sections.push(beyond_entry(bank.index).unwrap_or(0));
         out.info = (out.bytes.len() / size_of::<Sym64>()) as u32;
     }
     out
 }
 
-fn table(both: &Both<'_, '_>, symbol: impl Fn(OutSymbolId) -> (Sym64, u32)) -> Table {
+fn table(
+    both: &Both<'_, '_>,
+    index: &[u32],
+    symbol: impl Fn(OutSymbolId) -> (Sym64, u32),
+) -> Table {
     let order = &both.shape.numbering.order;
     let null = Sym64 { st_value: both.parts.layout.null_value.into(), ..Sym64::default() };
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
     let mut sections = vec![0];
+    let created = creation_numbers(both.parts, index);
+    let left_over = |section: u32| created.get(section as usize).copied().unwrap_or(0);
     for &id in order {
         let (symbol, section) = symbol(id);
         bytes.extend_from_slice(symbol.as_bytes());
-        sections.push(beyond_entry(section));
+        let number = beyond_entry(section).unwrap_or_else(|| left_over(section));
+        sections.push(number);
     }
     Table { bytes, info: both.shape.numbering.local_count, sections }
 }
 
-/// A section number that a symbol's entry has no room for, else 0.
-fn beyond_entry(section: u32) -> u32 {
-    if section >= shn::LORESERVE { section } else { 0 }
+/// A section number that a symbol's entry has no room for.
+fn beyond_entry(section: u32) -> Option<u32> {
+    (!has_room(section)).then_some(section)
 }
 
 /// The Mercury side keeps the form that symbols have in objects, also in an
@@ -180,5 +196,5 @@ fn is_reserved(name: &[u8]) -> bool {
 }
 
 fn index16(index: u32) -> u16 {
-    if beyond_entry(index) == 0 { index as u16 } else { shn::XINDEX as u16 }
+    if has_room(index) { index as u16 } else { shn::XINDEX as u16 }
 }

@@ -18,6 +18,8 @@ use cubin::{SectionRef, SectionType, SymbolRef};
 pub(super) enum Part {
     Text = 1,
     Info = 2,
+    /// The relocations of its bank 2.
+    Bank2Relocs = 4,
     /// With its relocation section, which is created along with it.
     Parameters = 8,
     Bank2 = 16,
@@ -33,7 +35,7 @@ pub(super) fn ghosts(cx: super::Context<'_, '_>) -> Vec<u8> {
     const MOST: usize = 4;
     const FIXED: usize = 64;
     let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
-    let seen = sections * MOST + FIXED >= shn::LORESERVE as usize && !cx.flavour.is_mercury();
+    let seen = sections * MOST + FIXED >= shn::LORESERVE as usize;
     if seen { vec![0; cx.graph.len()] } else { Vec::new() }
 }
 
@@ -42,7 +44,11 @@ impl<'a> Merger<'a, '_> {
         let Some(made) = self.ghosts.get_mut(function.0 as usize) else { return };
         if *made & part as u8 == 0 {
             *made |= part as u8;
-            self.out.creation_index += if matches!(part, Part::Parameters) { 2 } else { 1 };
+            self.out.creation_index += match part {
+                Part::Parameters => 2,
+                Part::Rel => self.cx.numbers_of_rel_name(),
+                _ => 1,
+            };
         }
     }
 
@@ -83,6 +89,13 @@ impl<'a> Merger<'a, '_> {
     /// Pass 4.
     pub(super) fn ghost_info(&mut self, function: FunctionId) {
         self.ghost(function, Part::Info);
+    }
+
+    /// Pass 5: relocations of jump tables.
+    pub(super) fn ghost_table_relocs(&mut self, function: FunctionId, table: SectionClass) {
+        if let SectionClass::FunctionConstant { bank: 2, .. } = table {
+            self.ghost(function, Part::Bank2Relocs);
+        }
     }
 
     /// Pass 5: relocations of code, see `add_relocs`.

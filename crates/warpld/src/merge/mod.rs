@@ -395,6 +395,12 @@ impl Context<'_, '_> {
         }
     }
 
+    /// How many creation numbers a name `.rel.X` takes that is only looked up.
+    /// [Kernels that call one or two functions, before 620 objects]
+    fn numbers_of_rel_name(&self) -> u32 {
+        if self.flavour.is_mercury() { 2 } else { 1 }
+    }
+
     /// Whether relocations of texture handles have addends.
     fn handles_with_addends(&self) -> bool {
         self.config.force_rela || self.flavour.is_mercury()

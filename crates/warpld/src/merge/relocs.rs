@@ -42,8 +42,12 @@ impl<'a, 'o> Merger<'a, 'o> {
                     let text_target =
                         matches!(input.classes[target as usize], SectionClass::Text(_));
                     if !cx.reach.is_live(function) {
-                        if text_target && role != Role::Discarded {
+                        if role == Role::Discarded {
+                            continue;
+                        } else if text_target {
                             self.ghost_relocs(function, object, section);
+                        } else {
+                            self.ghost_table_relocs(function, input.classes[target as usize]);
                         }
                         continue;
                     }
@@ -158,7 +162,11 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn mention_rel(&mut self, target: SectionId) {
         let name = self.out.section_name(target).to_vec();
+        let before = self.out.creation_index;
         self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+        if self.out.creation_index > before {
+            self.out.creation_index = before + self.cx.numbers_of_rel_name();
+        }
     }
 
     /// The function whose code a section is, named after it.
@@ -242,7 +250,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             && self.cx.flavour.is_mercury()
             && !matches!(class, SectionClass::Text(_));
         match (place, self.out.bank2.get_mut(&function)) {
-            (Some((_, offset)), Some(bank)) => bank.relocs.push((from, offset)),
+            (Some((_, offset)), Some(bank)) => {
+                // For nvlink it is a section, which goes with the table's own.
+                self.out.creation_index += u32::from(bank.relocs.is_empty());
+                bank.relocs.push((from, offset));
+            }
             _ if cleared => {}
             _ => return,
         }
