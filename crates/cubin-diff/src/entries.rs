@@ -17,7 +17,7 @@ const PROGRAM_HEADERS: &str = "the program headers";
 pub(crate) fn header(cubin: &Cubin<'_>, file: &File<'_, '_>) -> Entry {
     let h = cubin.header();
     let names = match h.shstrndx {
-        0xffff => cubin.sections().first().map_or(0, |null| null.link),
+        0xffff => cubin.section(0).map_or(0, |null| null.link),
         index => index.into(),
     };
     Entry::new("")

@@ -52,7 +52,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
     pub(crate) fn new(a: &'c Cubin<'a>, b: &'c Cubin<'a>, options: &Options<'o, 'o>) -> Self {
         let names = |c: &Cubin<'a>| c.sections().iter().map(|s| s.name).collect::<Vec<_>>();
         let pairing = list::pair(&names(a), &names(b));
-        let numbering = |s: &&SectionRef<'_>| {
+        let numbering = |s: &SectionRef<'_>| {
             matches!(classify::section(s).class, SectionClass::Symbols | SectionClass::Strings)
         };
         let tables = |c: &Cubin<'a>| {
@@ -237,7 +237,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
 }
 
 fn section<'a>(cubin: &Cubin<'a>, index: usize) -> Option<SectionRef<'a>> {
-    cubin.sections().get(index).copied()
+    cubin.section(u32::try_from(index).ok()?)
 }
 
 fn placement(file: &File<'_, '_>, placement: Placement) -> String {

@@ -63,7 +63,7 @@ impl<'o> Origins<'o> {
         let input = &self.inputs[*at];
         let place = symbol.value.saturating_add(offset);
         match input.cubin.section(symbol.shndx) {
-            Some(section) => self.describe(*at, section, place),
+            Some(section) => self.describe(*at, &section, place),
             None => Vec::new(),
         }
     }
@@ -86,7 +86,7 @@ impl<'o> Origins<'o> {
         }
         // Otherwise the section is made in some other way.
         match found.filter(|_| start == output.size) {
-            Some((at, section, place)) => self.describe(at, section, place),
+            Some((at, section, place)) => self.describe(at, &section, place),
             None => Vec::new(),
         }
     }
@@ -110,11 +110,11 @@ impl<'c, 'a> Relocations<'c, 'a> {
     pub(crate) fn of(cubin: &'c Cubin<'a>) -> Self {
         let mut by_target: HashMap<_, Vec<_>> = HashMap::new();
         for s in cubin.sections() {
-            if let SectionClass::Relocations { target } = classify::section(s).class
-                && let Ok(mut relocs) = cubin.relocs(s)
+            if let SectionClass::Relocations { target } = classify::section(&s).class
+                && let Ok(mut relocs) = cubin.relocs(&s)
             {
                 relocs.sort_by_key(|r| r.offset);
-                by_target.entry(target).or_default().push((*s, relocs));
+                by_target.entry(target).or_default().push((s, relocs));
             }
         }
         Self { tables: Tables::of(cubin), by_target }

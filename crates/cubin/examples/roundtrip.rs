@@ -47,7 +47,7 @@ fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
     use cubin::classify::SectionClass as C;
     for (section, modelled) in cubin.sections().iter().zip(&image.sections) {
         let has_codec = matches!(
-            cubin::classify::section(section).class,
+            cubin::classify::section(&section).class,
             C::Strings
                 | C::Symbols
                 | C::Relocations { .. }
@@ -66,7 +66,7 @@ fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
     }
     for filler in &image.fillers {
         let stray = filler.bytes.iter().zip(filler.offset..).find(|&(&byte, offset)| {
-            byte != 0 && !cubin.sections().iter().any(|s| reserves_file_space(s, offset))
+            byte != 0 && !cubin.sections().iter().any(|s| reserves_file_space(&s, offset))
         });
         if let Some((_, offset)) = stray {
             return Err(format!("stray byte at {offset:#x}"));

@@ -312,7 +312,7 @@ pub fn symbol(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> SymbolClass {
 fn space(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> Space {
     let class = match s.reserved {
         true => None,
-        false => cubin.section(s.shndx).map(|section| self::section(section).class),
+        false => cubin.section(s.shndx).map(|section| self::section(&section).class),
     };
     let bank = match class {
         Some(SectionClass::Constant { bank, .. }) => bank,

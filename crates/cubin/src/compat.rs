@@ -27,7 +27,7 @@ open_enum!(
 
 /// The 8- or 16-bit value of one attribute of a file, if it has that.
 pub fn value(cubin: &Cubin<'_>, code: Compat) -> Result<Option<u16>, InfoError> {
-    for section in cubin.sections().iter().filter(|s| s.kind == SectionType::CUDA_COMPAT_INFO) {
+    for section in cubin.sections().of_kind(SectionType::CUDA_COMPAT_INFO) {
         for record in info::records(section.data) {
             let record = record?;
             if record.code == code.0 {

@@ -95,6 +95,7 @@ open_enum!(
 
 impl SectionType {
     /// Whether the section occupies no bytes of the file.
+    #[inline]
     pub fn is_nobits(self) -> bool {
         matches!(
             self,

@@ -203,7 +203,7 @@ impl Identity {
 
 /// The first word of the first TKINFO note.
 fn tool_version(cubin: &Cubin<'_>) -> Option<u32> {
-    let sections = cubin.sections().iter().filter(|s| s.kind == SectionType::NOTE);
+    let sections = cubin.sections().of_kind(SectionType::NOTE);
     let mut notes = sections.flat_map(|s| note::notes(s.data).map_while(Result::ok));
     let tool = notes.find(|n| n.kind == NoteType::TKINFO)?;
     ToolInfo::parse(tool.desc).ok().map(|t| t.version)
@@ -220,7 +220,7 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
     pointed.or_else(|| named(b".note.nv.cuinfo")).or_else(|| named(b".note.nv.cuver"))
 }
 
-fn cuda_info_in(section: &SectionRef<'_>) -> Option<CudaInfo> {
+fn cuda_info_in(section: SectionRef<'_>) -> Option<CudaInfo> {
     if section.kind != SectionType::NOTE {
         return None;
     }

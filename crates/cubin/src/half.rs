@@ -31,20 +31,42 @@ pub struct Halves<'a> {
     banks: HashMap<u32, u32>,
 }
 
+/// How the Mercury side sees a section of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label(u32);
+
+impl Label {
+    /// Under an ordinary name if it is a twin, as it is elsewhere.
+    const PLAIN: Self = Self(0);
+    /// Not at all.
+    const HIDDEN: Self = Self(u32::MAX);
+    // Any other: as it is, with this `sh_info`.
+}
+
+/// A section of the file as the Mercury side sees it.
+pub(crate) fn seen<'a>(s: SectionRef<'a>, label: Label) -> SectionRef<'a> {
+    match label {
+        Label::HIDDEN => SectionRef { kind: SectionType::NULL, data: &[], ..s },
+        Label::PLAIN if is_mercury(&s) => as_ordinary(&s),
+        Label::PLAIN => s,
+        Label(info) => SectionRef { info, ..s },
+    }
+}
+
 impl<'a> Halves<'a> {
     /// Splits a file with capsules.
     pub fn split(file: &Cubin<'a>) -> Result<Self, ReadError> {
         let sections = file.sections();
-        let table = sections.iter().find(|s| s.kind == SectionType::CUDA_MERCURY_SYMTAB);
         let missing =
             ReadError::BadField { field: "Mercury symbol table", section: None, value: 0 };
-        let symtab = file.symbol_table(table.ok_or(missing)?)?;
+        let table = sections.find(SectionType::CUDA_MERCURY_SYMTAB).ok_or(missing)?;
+        let symtab = file.symbol_table(&table)?;
         let machine = MachineSide::of(file);
         let mut twin = vec![0; sections.len()];
-        for section in sections.iter().filter(|s| is_mercury(s)) {
-            twin[section.index.0 as usize] = machine.twin(file, section)?;
+        for section in sections.iter().filter(is_mercury) {
+            twin[section.index.0 as usize] = machine.twin(file, &section)?;
         }
-        let banks = sections.iter().filter(|s| is_parameter_bank(s));
+        let banks = sections.iter().filter(is_parameter_bank);
         let banks = banks.map(|s| (s.info, s.index.0)).collect();
         // Sections that belong to code (`.nv.shared.K`) name the machine code's.
         let mut behind = vec![0; sections.len()];
@@ -53,28 +75,25 @@ impl<'a> Halves<'a> {
                 *place = section as u32;
             }
         }
-        let seen = sections.iter().map(|s| match (is_mercury(s), behind[s.index.0 as usize]) {
-            (true, _) => as_ordinary(s),
-            (false, mercury) if mercury != 0 || is_machine_side(s) => {
-                SectionRef { kind: SectionType::NULL, data: &[], ..*s }
-            }
+        let label = |s: SectionRef<'_>| match (is_mercury(&s), behind[s.index.0 as usize]) {
+            (true, _) => Label::PLAIN,
+            (false, mercury) if mercury != 0 || is_machine_side(&s) => Label::HIDDEN,
             _ if s.flags & shf::INFO_LINK != 0 => {
-                let info = behind.get(s.info as usize).filter(|&&b| b != 0).copied();
-                SectionRef { info: info.unwrap_or(s.info), ..*s }
+                behind.get(s.info as usize).map_or(Label::PLAIN, |&info| Label(info))
             }
-            _ => *s,
-        });
-        let mercury = file.relabelled(seen.collect(), Some(symtab));
+            _ => Label::PLAIN,
+        };
+        let mercury = file.relabelled(sections.iter().map(label).collect(), symtab);
         Ok(Self { mercury, sass: file.clone(), twin, banks })
     }
 
     /// The parameter bank of the kernel whose machine code is in section `text`.
-    pub fn parameter_bank(&self, text: u32) -> Option<&SectionRef<'a>> {
+    pub fn parameter_bank(&self, text: u32) -> Option<SectionRef<'a>> {
         self.sass.section(*self.banks.get(&text)?)
     }
 
     /// The machine-code section of a section of the Mercury side.
-    pub fn twin(&self, section: u32) -> Option<&SectionRef<'a>> {
+    pub fn twin(&self, section: u32) -> Option<SectionRef<'a>> {
         match self.twin.get(section as usize) {
             None | Some(0) => None,
             Some(&twin) => self.sass.section(twin),
@@ -181,7 +200,9 @@ impl<'a> MachineSide<'a> {
         section: &SectionRef<'a>,
     ) -> Result<Option<u32>, ReadError> {
         let target = match file.section(section.info) {
-            Some(target) if is_mercury(target) && !is_table(target) => self.twin(file, target)?,
+            Some(target) if is_mercury(&target) && !is_table(&target) => {
+                self.twin(file, &target)?
+            }
             _ => section.info,
         };
         Ok(self.tables.get(&(kind.0, target)).copied())

@@ -20,6 +20,7 @@ pub mod raw;
 pub mod read;
 pub mod relaction;
 pub mod reloc;
+pub mod sections;
 pub mod sink;
 pub mod tables;
 pub mod unified;
@@ -33,4 +34,5 @@ pub use header::{Class, FileKind, Header, identify};
 pub use read::{
     Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,
 };
+pub use sections::Sections;
 pub use tables::SymbolTable;

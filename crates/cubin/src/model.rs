@@ -159,7 +159,7 @@ impl<'a> Image<'a> {
                 info: s.info,
                 align: s.align,
                 entsize: s.entsize,
-                content: content(cubin, s),
+                content: content(cubin, &s),
                 placement,
             });
         let mut image = Self {

@@ -1,11 +1,11 @@
 //! Reading a device ELF: a validated view that borrows the file's bytes.
 
 use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn};
-use crate::header::{Class, Header};
-use crate::raw;
-use crate::tables::{NameBudget, Relocs, SymbolTable, read_segments, string_at};
+use crate::half::Label;
+use crate::header::Header;
+use crate::sections::Sections;
+use crate::tables::{Relocs, SymbolTable, read_segments};
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Index of a section in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -129,18 +129,22 @@ pub struct SymbolRef<'a> {
 
 impl SymbolRef<'_> {
     /// Symbol type.
+    #[inline]
     pub fn kind(&self) -> SymbolType {
         SymbolType(self.info & 15)
     }
     /// Symbol binding.
+    #[inline]
     pub fn binding(&self) -> Binding {
         Binding(self.info >> 4)
     }
     /// Whether no section defines it.
+    #[inline]
     pub fn is_undefined(&self) -> bool {
         self.shndx == shn::UNDEF
     }
     /// Whether it is a common symbol, to be allocated by the linker.
+    #[inline]
     pub fn is_common(&self) -> bool {
         self.reserved && self.shndx == shn::COMMON
     }
@@ -175,10 +179,8 @@ pub struct Segment {
 /// section extents have been checked.
 #[derive(Clone, Debug)]
 pub struct Cubin<'a> {
-    data: &'a [u8],
     header: Header,
-    /// Shared, as there may be many of a file that several phases look at.
-    sections: Arc<[SectionRef<'a>]>,
+    sections: Sections<'a>,
     symtab: Option<SymbolTable<'a>>,
 }
 
@@ -189,42 +191,42 @@ impl<'a> Cubin<'a> {
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });
         }
-        let sections = read_sections(data, &header)?;
-        let symtab = match sections.iter().find(|s| s.kind == SectionType::SYMTAB) {
-            Some(s) => Some(SymbolTable::read(header.class, data.len(), &sections, s)?),
+        let mut sections = Sections::read(data, &header)?;
+        let symtab = match sections.find(SectionType::SYMTAB) {
+            Some(s) => Some(SymbolTable::read_first(header.class, &mut sections, &s)?),
             None => None,
         };
-        Ok(Self { data, header, sections: sections.into(), symtab })
+        Ok(Self { header, sections, symtab })
     }
 
     /// The same file with its sections described differently and another symbol
     /// table in force.
-    pub(crate) fn relabelled(
-        &self,
-        sections: Vec<SectionRef<'a>>,
-        symtab: Option<SymbolTable<'a>>,
-    ) -> Self {
-        Self { data: self.data, header: self.header, sections: sections.into(), symtab }
+    pub(crate) fn relabelled(&self, labels: Arc<[Label]>, symtab: SymbolTable<'a>) -> Self {
+        let sections = self.sections.relabelled(labels);
+        Self { header: self.header, sections, symtab: Some(symtab) }
     }
 
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
-        self.data
+        self.sections.file()
     }
     /// The file header.
+    #[inline]
     pub fn header(&self) -> &Header {
         &self.header
     }
     /// All sections, the null section included.
-    pub fn sections(&self) -> &[SectionRef<'a>] {
+    #[inline]
+    pub fn sections(&self) -> &Sections<'a> {
         &self.sections
     }
     /// The section with this index.
-    pub fn section(&self, index: u32) -> Option<&SectionRef<'a>> {
-        self.sections.get(index as usize)
+    #[inline]
+    pub fn section(&self, index: u32) -> Option<SectionRef<'a>> {
+        self.sections.get(index)
     }
     /// The first section with this name.
-    pub fn section_by_name(&self, name: &[u8]) -> Option<&SectionRef<'a>> {
+    pub fn section_by_name(&self, name: &[u8]) -> Option<SectionRef<'a>> {
         self.sections.iter().find(|s| s.name == name)
     }
     /// Index of the symbol table's section.
@@ -232,18 +234,22 @@ impl<'a> Cubin<'a> {
         self.symtab.as_ref().map(SymbolTable::section)
     }
     /// The symbol table `.symtab`.
+    #[inline]
     pub fn symtab(&self) -> Option<&SymbolTable<'a>> {
         self.symtab.as_ref()
     }
     /// Number of symbols, the null symbol included.
+    #[inline]
     pub fn symbol_count(&self) -> usize {
         self.symtab.as_ref().map_or(0, SymbolTable::len)
     }
     /// The symbol with this index.
+    #[inline]
     pub fn symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
         self.symtab.as_ref()?.get(index)
     }
     /// All symbols in table order, the null symbol included.
+    #[inline]
     pub fn symbols(&self) -> impl Iterator<Item = SymbolRef<'a>> + '_ {
         (0..self.symbol_count() as u32).filter_map(|i| self.symbol(i))
     }
@@ -252,6 +258,7 @@ impl<'a> Cubin<'a> {
         self.symtab.as_ref().is_some_and(|table| table.is_named(index, name))
     }
     /// The type of a symbol, without looking at its name.
+    #[inline]
     pub fn symbol_kind(&self, index: u32) -> Option<SymbolType> {
         let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;
         Some(SymbolType(info & 15))
@@ -270,14 +277,15 @@ impl<'a> Cubin<'a> {
     }
     /// Reads another symbol table than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {
-        SymbolTable::read(self.header.class, self.data.len(), &self.sections, section)
+        SymbolTable::read(self.header.class, &self.sections, section)
     }
     /// The program headers.
     pub fn segments(&self) -> Result<Vec<Segment>, ReadError> {
-        read_segments(self.data, &self.header)
+        read_segments(self.bytes(), &self.header)
     }
 }
 
+#[inline]
 pub(crate) fn slice<'a>(
     data: &'a [u8],
     what: &'static str,
@@ -290,134 +298,4 @@ pub(crate) fn slice<'a>(
         Some(end) => Ok(&data[offset as usize..end as usize]),
         None => Err(ReadError::OutOfFile { what, section, offset, size }),
     }
-}
-
-fn read_sections<'a>(data: &'a [u8], header: &Header) -> Result<Vec<SectionRef<'a>>, ReadError> {
-    if header.shoff == 0 {
-        return Ok(Vec::new());
-    }
-    if header.shentsize != header.class.section_header_size() {
-        return Err(ReadError::BadField {
-            field: "e_shentsize",
-            section: None,
-            value: header.shentsize.into(),
-        });
-    }
-    match header.class {
-        Class::Elf32 => name_sections(data, header, headers::<raw::Shdr32>(data, header)?),
-        Class::Elf64 => name_sections(data, header, headers::<raw::Shdr64>(data, header)?),
-    }
-}
-
-/// The section headers alone, without names and bytes.
-pub(crate) fn bare_sections(
-    data: &[u8],
-    header: &Header,
-) -> Result<Vec<SectionRef<'static>>, ReadError> {
-    fn widen<H: SectionHeader>(headers: &[H]) -> Vec<SectionRef<'static>> {
-        headers.iter().enumerate().map(|(i, h)| h.widen(i as u32)).collect()
-    }
-    if header.shoff == 0 {
-        return Ok(Vec::new());
-    }
-    Ok(match header.class {
-        Class::Elf32 => widen(headers::<raw::Shdr32>(data, header)?),
-        Class::Elf64 => widen(headers::<raw::Shdr64>(data, header)?),
-    })
-}
-
-/// A section header of either class.
-trait SectionHeader: FromBytes + Immutable + KnownLayout + Unaligned {
-    /// The header without name and bytes.
-    fn widen(&self, index: u32) -> SectionRef<'static>;
-}
-
-macro_rules! section_header {
-    ($raw:ty) => {
-        impl SectionHeader for $raw {
-            fn widen(&self, index: u32) -> SectionRef<'static> {
-                SectionRef {
-                    index: SectionIndex(index),
-                    name: &[],
-                    name_offset: self.sh_name.get(),
-                    kind: SectionType(self.sh_type.get()),
-                    flags: self.sh_flags.get().into(),
-                    addr: self.sh_addr.get().into(),
-                    offset: self.sh_offset.get().into(),
-                    size: self.sh_size.get().into(),
-                    link: self.sh_link.get(),
-                    info: self.sh_info.get(),
-                    align: self.sh_addralign.get().into(),
-                    entsize: self.sh_entsize.get().into(),
-                    data: &[],
-                }
-            }
-        }
-    };
-}
-section_header!(raw::Shdr32);
-section_header!(raw::Shdr64);
-
-/// The section header table, whose length section 0 gives when there are too
-/// many sections for `e_shnum`.
-fn headers<'a, H: SectionHeader>(data: &'a [u8], header: &Header) -> Result<&'a [H], ReadError> {
-    let what = "section header table";
-    let entry = u64::from(header.shentsize);
-    let first = slice(data, what, None, header.shoff, entry)?;
-    let first = H::ref_from_bytes(first).map_err(|_| ReadError::NotElf)?.widen(0);
-    let count = match header.shnum {
-        0 => first.size,
-        n => n.into(),
-    };
-    let too_many = ReadError::BadField { field: "section count", section: None, value: count };
-    let size = count.checked_mul(entry).filter(|_| count <= u32::MAX.into()).ok_or(too_many)?;
-    let table = slice(data, what, None, header.shoff, size)?;
-    <[H]>::ref_from_bytes(table).map_err(|_| ReadError::NotElf)
-}
-
-fn name_sections<'a, H: SectionHeader>(
-    data: &'a [u8],
-    header: &Header,
-    headers: &[H],
-) -> Result<Vec<SectionRef<'a>>, ReadError> {
-    let shstrndx = match (u32::from(header.shstrndx), headers.first()) {
-        (shn::XINDEX, Some(first)) => first.widen(0).link,
-        (n, _) => n,
-    };
-    let names = match headers.get(shstrndx as usize).map(|h| h.widen(shstrndx)) {
-        Some(s) if s.kind == SectionType::STRTAB => {
-            slice(data, "section name table", Some(shstrndx), s.offset, s.size)?
-        }
-        _ => {
-            return Err(ReadError::BadField {
-                field: "e_shstrndx",
-                section: None,
-                value: shstrndx.into(),
-            });
-        }
-    };
-    let mut budget = NameBudget::new(data.len(), headers.len());
-    // The Mercury twins of data sections share their bytes, hence the factor.
-    let (mut total, most) = (0_u64, 4 * data.len() as u64);
-    let mut sections = Vec::with_capacity(headers.len());
-    for (index, h) in headers.iter().enumerate() {
-        let mut section = h.widen(index as u32);
-        section.name =
-            string_at(names, section.name_offset).ok_or_else(|| ReadError::BadField {
-                field: "sh_name",
-                section: Some(section.index.0),
-                value: section.name_offset.into(),
-            })?;
-        budget.take(section.name, shstrndx)?;
-        if !section.kind.is_nobits() && section.kind != SectionType::NULL {
-            let index = Some(section.index.0);
-            section.data = slice(data, "data", index, section.offset, section.size)?;
-            total = total.saturating_add(section.size);
-            if total > most {
-                return Err(ReadError::Overlap { total, size: data.len() as u64 });
-            }
-        }
-        sections.push(section);
-    }
-    Ok(sections)
 }

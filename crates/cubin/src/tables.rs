@@ -6,11 +6,13 @@ use crate::raw;
 use crate::read::{
     ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
+use crate::sections::{Sections, noted_length, noted_string};
 use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
 
 /// The string that starts at `offset`; `None` if it has no end in the table.
+#[inline]
 pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     let rest = table.get(offset as usize..)?;
     let end = memchr::memchr(0, rest)?;
@@ -36,6 +38,7 @@ impl NameBudget {
         let limit = 16 * file_size as u64 + 4096 * entries as u64;
         Self { limit, left: limit }
     }
+    #[inline]
     pub(crate) fn take(&mut self, name: &[u8], section: u32) -> Result<(), ReadError> {
         match self.left.checked_sub(name.len() as u64) {
             Some(left) => {
@@ -47,13 +50,17 @@ impl NameBudget {
     }
 }
 
-/// A length that is not noted.
-const UNKNOWN_LENGTH: u32 = u32::MAX;
-
 #[derive(Clone, Copy, Debug)]
 enum Entries<'a> {
     Elf32(&'a [raw::Sym32]),
     Elf64(&'a [raw::Sym64]),
+}
+
+/// What is checked of a symbol.
+#[derive(Clone, Copy)]
+struct Entry {
+    name: u32,
+    shndx: u16,
 }
 
 /// A checked symbol table: every name and section index is good.
@@ -64,15 +71,48 @@ pub struct SymbolTable<'a> {
     /// Up to the last terminating zero.
     strings: &'a [u8],
     shndx: &'a [U32],
-    /// Lengths of the names, which are long and asked for again and again.
-    lengths: Arc<[u32]>,
+    /// Lengths of the names, which are long and asked for again and again, from
+    /// this place on.
+    lengths: Arc<[u16]>,
+    first_length: u32,
 }
 
 impl<'a> SymbolTable<'a> {
+    /// Reads the symbol table that the lengths kept with the sections have room for.
+    pub(crate) fn read_first(
+        class: Class,
+        sections: &mut Sections<'a>,
+        s: &SectionRef<'a>,
+    ) -> Result<Self, ReadError> {
+        let mut table = Self::unchecked(class, sections, s)?;
+        let (file_size, count) = (sections.file().len(), sections.len());
+        let lengths = sections.lengths();
+        if let Some(lengths) = Arc::get_mut(lengths).and_then(|l| l.get_mut(count..)) {
+            table.check(file_size, count, lengths)?;
+        }
+        table.first_length = count as u32;
+        table.lengths = lengths.clone();
+        Ok(table)
+    }
+
     pub(crate) fn read(
         class: Class,
-        file_size: usize,
-        sections: &[SectionRef<'a>],
+        sections: &Sections<'a>,
+        s: &SectionRef<'a>,
+    ) -> Result<Self, ReadError> {
+        let mut table = Self::unchecked(class, sections, s)?;
+        let mut lengths: Arc<[u16]> = std::iter::repeat_n(0, table.len()).collect();
+        if let Some(lengths) = Arc::get_mut(&mut lengths) {
+            table.check(sections.file().len(), sections.len(), lengths)?;
+        }
+        table.lengths = lengths;
+        Ok(table)
+    }
+
+    /// A table whose entries may be anything.
+    fn unchecked(
+        class: Class,
+        sections: &Sections<'a>,
         s: &SectionRef<'a>,
     ) -> Result<Self, ReadError> {
         let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
@@ -87,45 +127,60 @@ impl<'a> SymbolTable<'a> {
                 <[raw::Sym64]>::ref_from_bytes(s.data).map_err(|_| bad("sh_size", s.size))?,
             ),
         };
-        let strings = match sections.get(s.link as usize) {
+        let strings = match sections.get(s.link) {
             Some(t) if t.kind == SectionType::STRTAB => terminated(t.data),
             _ => return Err(bad("sh_link", s.link.into())),
         };
         let shndx = extended_indices(sections, s)?;
         let lengths = Arc::default();
-        let mut table = Self { section: s.index, entries, strings, shndx, lengths };
-        table.lengths = table.check(file_size, sections.len())?;
-        Ok(table)
+        Ok(Self { section: s.index, entries, strings, shndx, lengths, first_length: 0 })
     }
 
-    /// Checks names and section indices; the lengths of the names.
-    fn check(&self, file_size: usize, sections: usize) -> Result<Arc<[u32]>, ReadError> {
+    /// Checks names and section indices, and notes the lengths of the names.
+    fn check(
+        &self,
+        file_size: usize,
+        sections: usize,
+        lengths: &mut [u16],
+    ) -> Result<(), ReadError> {
         let section = self.section.0;
         let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
         let mut budget = NameBudget::new(file_size, self.len());
-        let mut lengths = Vec::with_capacity(self.len());
-        for i in 0..self.len() as u32 {
-            let Some(symbol) = self.get(i) else {
+        for (i, length) in (0..self.len() as u32).zip(lengths) {
+            let entry = self.entry(i);
+            let name = entry.and_then(|e| string_at(self.strings, e.name));
+            let place = entry.and_then(|e| self.resolve(e.shndx, i));
+            let (Some(name), Some((shndx, reserved))) = (name, place) else {
                 return Err(bad("symbol", i.into()));
             };
-            budget.take(symbol.name, section)?;
-            lengths.push(u32::try_from(symbol.name.len()).unwrap_or(UNKNOWN_LENGTH));
-            if !symbol.reserved && symbol.shndx as usize >= sections {
-                return Err(bad("st_shndx", symbol.shndx.into()));
+            budget.take(name, section)?;
+            *length = noted_length(name);
+            if !reserved && shndx as usize >= sections {
+                return Err(bad("st_shndx", shndx.into()));
             }
         }
-        Ok(lengths.into())
+        Ok(())
+    }
+
+    /// Where the name of a symbol starts, and its section as stored.
+    fn entry(&self, index: u32) -> Option<Entry> {
+        macro_rules! entry {
+            ($s:expr) => {{
+                let s = $s;
+                Entry { name: s.st_name.get(), shndx: s.st_shndx.get() }
+            }};
+        }
+        Some(match self.entries {
+            Entries::Elf32(e) => entry!(e.get(index as usize)?),
+            Entries::Elf64(e) => entry!(e.get(index as usize)?),
+        })
     }
 
     /// The name of the symbol with this index, which starts at `offset`.
+    #[inline]
     fn name(&self, index: u32, offset: u32) -> Option<&'a [u8]> {
-        match self.lengths.get(index as usize) {
-            Some(&length) if length != UNKNOWN_LENGTH => {
-                let start = offset as usize;
-                self.strings.get(start..start + length as usize)
-            }
-            _ => string_at(self.strings, offset),
-        }
+        let length = self.lengths.get(self.first_length as usize + index as usize)?;
+        noted_string(self.strings, offset, *length)
     }
 
     /// The section it lies in.
@@ -133,6 +188,7 @@ impl<'a> SymbolTable<'a> {
         self.section
     }
     /// Number of symbols, the null symbol included.
+    #[inline]
     pub fn len(&self) -> usize {
         match self.entries {
             Entries::Elf32(e) => e.len(),
@@ -157,6 +213,7 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// The symbol with this index.
+    #[inline]
     pub fn get(&self, index: u32) -> Option<SymbolRef<'a>> {
         macro_rules! widen {
             ($s:expr) => {{
@@ -193,6 +250,7 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// `st_info` and `st_other`, without looking at the name.
+    #[inline]
     pub fn info_and_other(&self, index: u32) -> Option<(u8, u8)> {
         Some(match self.entries {
             Entries::Elf32(e) => e.get(index as usize).map(|s| (s.st_info, s.st_other))?,
@@ -201,6 +259,7 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// `st_shndx` as stored.
+    #[inline]
     pub fn raw_shndx(&self, index: u32) -> Option<u16> {
         Some(match self.entries {
             Entries::Elf32(e) => e.get(index as usize)?.st_shndx.get(),
@@ -208,6 +267,7 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    #[inline]
     fn resolve(&self, shndx: u16, symbol: u32) -> Option<(u32, bool)> {
         match u32::from(shndx) {
             shn::XINDEX => Some((self.shndx.get(symbol as usize)?.get(), false)),
@@ -218,10 +278,10 @@ impl<'a> SymbolTable<'a> {
 
 /// The `.symtab_shndx` that belongs to a symbol table.
 fn extended_indices<'a>(
-    sections: &[SectionRef<'a>],
+    sections: &Sections<'a>,
     symtab: &SectionRef<'a>,
 ) -> Result<&'a [U32], ReadError> {
-    let of = |link| sections.iter().find(|x| x.kind == SectionType::SYMTAB_SHNDX && x.link == link);
+    let of = |link| sections.of_kind(SectionType::SYMTAB_SHNDX).find(|x| x.link == link);
     match of(symtab.index.0).or_else(|| of(0)) {
         None => Ok(&[]),
         Some(x) => <[U32]>::ref_from_bytes(x.data).map_err(|_| ReadError::BadField {

@@ -138,7 +138,7 @@ impl<'c, 'a> Tables<'c, 'a> {
     pub fn of(cubin: &'c Cubin<'a>) -> Self {
         let sections = cubin.sections().iter();
         let symbols = sections.filter(|s| classify::section(s).class == SectionClass::Symbols);
-        Self { cubin, all: symbols.filter_map(|s| cubin.symbol_table(s).ok()).collect() }
+        Self { cubin, all: symbols.filter_map(|s| cubin.symbol_table(&s).ok()).collect() }
     }
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &SymbolTable<'a>> {

@@ -224,7 +224,7 @@ proptest! {
             prop_assert_eq!(read.kind, section.kind);
             prop_assert_eq!(read.size, section.content.size(image.header.class));
             if let Content::Relocations(list) = &section.content {
-                prop_assert_eq!(&cubin.relocs(read).unwrap(), list);
+                prop_assert_eq!(&cubin.relocs(&read).unwrap(), list);
             }
         }
         if let Content::Symbols(list) = &image.sections[3].content {

@@ -90,7 +90,7 @@ fn symbols_are_classified() {
 fn no_section_is_unknown() {
     for (path, bytes) in fixtures() {
         for section in Cubin::parse(&bytes).unwrap().sections() {
-            let class = classify::section(section).class;
+            let class = classify::section(&section).class;
             let name = section.name.escape_ascii();
             assert_ne!(class, SectionClass::Other, "{name} in {}", path.display());
         }
@@ -103,13 +103,13 @@ fn capsules_add_up_to_the_machine_code() {
     for (path, bytes) in fixtures() {
         let cubin = Cubin::parse(&bytes).unwrap();
         for section in cubin.sections() {
-            if !matches!(classify::section(section).class, SectionClass::Capsule(_)) {
+            if !matches!(classify::section(&section).class, SectionClass::Capsule(_)) {
                 continue;
             }
             let capsule =
                 Capsule::parse(section.data).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
             let text = cubin.section(capsule.text_section).unwrap();
-            assert!(matches!(classify::section(text).class, SectionClass::Text(_)));
+            assert!(matches!(classify::section(&text).class, SectionClass::Text(_)));
             assert_eq!(capsule.sass_instructions() * 16, text.size as i64, "{}", path.display());
             assert!(capsule.tail.is_empty());
             seen += 1;

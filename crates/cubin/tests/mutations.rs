@@ -95,8 +95,8 @@ fn exercise(bytes: &[u8]) -> Outcome {
         sum += symbol.name.len();
     }
     for section in cubin.sections() {
-        let _ = classify::section(section);
-        let _ = cubin.relocs(section);
+        let _ = classify::section(&section);
+        let _ = cubin.relocs(&section);
         sum += info::records(section.data).filter_map(Result::ok).map(|r| r.size()).sum::<usize>();
         sum += note::notes(section.data).filter_map(Result::ok).count();
         if let Ok(entries) = callgraph::entries(section.data) {

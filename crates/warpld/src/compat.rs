@@ -80,7 +80,7 @@ pub fn push_fastpath(targets: u64, out: &mut Vec<u8>) {
 }
 
 fn section<'a>(object: &Object<'a>) -> Option<&'a [u8]> {
-    object.classified().find(|(_, c)| *c == SectionClass::Compat).map(|(s, _)| s.data)
+    object.first_of(SectionClass::Compat).map(|s| s.data)
 }
 
 fn add(list: &mut Vec<(u8, u8, u16)>, code: u8, format: u8, value: u16) {

@@ -60,7 +60,7 @@ impl Scan<'_, '_> {
         }
         let shared: Vec<bool> =
             input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
-        for (section, class) in input.classified() {
+        for (section, class) in input.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
             let SectionClass::Reloc(target) = class else { continue };
             let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
             let at = Sighting { object, symbol: owner };
@@ -73,7 +73,7 @@ impl Scan<'_, '_> {
                     self.resolution.get(id).definition == Some(Sighting { object, symbol: owner });
                 self.graph.function(id).filter(|&f| selected && self.reach.is_live(f))
             });
-            let relocs = input.cubin.reloc_table(section);
+            let relocs = input.cubin.reloc_table(&section);
             for reloc in relocs.into_iter().flat_map(|relocs| relocs.iter()) {
                 if shared.get(reloc.symbol.0 as usize) == Some(&true)
                     && let Some(id) = self.resolution.id(object, reloc.symbol.0)

@@ -152,7 +152,7 @@ impl<'a> Object<'a> {
             )
         };
         let file = input.cubin().map_err(|e| damaged(&e))?;
-        let unified = file.sections().iter().any(|s| is_entries(s.kind));
+        let unified = file.sections().kinds().any(is_entries);
         let halves = match side {
             Side::Machine => None,
             Side::Mercury if unified => return Err(unified_capsules(&input.name)),
@@ -166,7 +166,7 @@ impl<'a> Object<'a> {
         let data = data.map(|s| Named::new(&s)).collect();
         let has_shared_or_images = cubin.symbols().any(|s| is_shared(&s) || is_image(&s));
         let counts_barriers =
-            |s: &SectionRef<'_>| s.flags & shf::EXECINSTR != 0 && s.flags & shf::BARRIERS_MASK != 0;
+            |s: SectionRef<'_>| s.flags & shf::EXECINSTR != 0 && s.flags & shf::BARRIERS_MASK != 0;
         let barriers_in_flags = cubin.sections().iter().any(counts_barriers);
         let mut object = Object {
             name: &input.name,
@@ -270,15 +270,37 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Sections with their classes, in index order.
-    pub fn classified(&self) -> impl Iterator<Item = (&SectionRef<'a>, SectionClass)> {
-        self.cubin.sections().iter().zip(self.classes.iter().copied())
+    /// The first section of a class.
+    pub fn first_of(&self, class: SectionClass) -> Option<SectionRef<'a>> {
+        let at = self.classes.iter().position(|&c| c == class)?;
+        self.cubin.section(at as u32)
+    }
+
+    /// Sections of some classes, in index order.
+    #[inline]
+    pub fn of_class(
+        &self,
+        wanted: impl Fn(SectionClass) -> bool,
+    ) -> impl Iterator<Item = (SectionRef<'a>, SectionClass)> {
+        let classes = self.classes.iter().enumerate().filter(move |&(_, &class)| wanted(class));
+        classes.filter_map(|(i, &class)| Some((self.cubin.section(i as u32)?, class)))
     }
 
     fn read_tables(&mut self) -> Result<(), String> {
+        let is_table = |class: SectionClass| {
+            matches!(
+                class,
+                SectionClass::CallGraph
+                    | SectionClass::Prototype
+                    | SectionClass::Info(None)
+                    | SectionClass::VersionNote
+            )
+        };
         for i in 0..self.classes.len() {
-            let section = self.cubin.sections()[i];
-            match self.classes[i] {
+            let class = self.classes[i];
+            let section = self.cubin.section(i as u32).filter(|_| is_table(class));
+            let Some(section) = section else { continue };
+            match class {
                 SectionClass::CallGraph => self.read_callgraph(&section)?,
                 SectionClass::Prototype => {
                     for pair in pairs(&section)? {
@@ -398,18 +420,18 @@ fn pairs<'a>(section: &SectionRef<'a>) -> Result<&'a [Pair], String> {
 
 fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
     let sections = cubin.sections();
-    check_alignments(cubin)?;
-    let mut classes = vec![SectionClass::Skip; sections.len()];
-    for (class, section) in classes.iter_mut().zip(sections) {
-        if let Some(found) = classify_alone(cubin, section)? {
-            *class = found;
-        }
+    let mut classes = Vec::with_capacity(sections.len());
+    for section in sections {
+        check_alignment(cubin, &section)?;
+        classes.push(classify_alone(cubin, &section)?);
     }
     // Second round: sections that belong to the function of a text section.
-    for (i, section) in sections.iter().enumerate() {
-        if section.flags & shf::INFO_LINK == 0 || classes[i] != SectionClass::Data {
+    for i in 0..classes.len() {
+        if classes[i] != SectionClass::Data {
             continue;
         }
+        let linked = |s: &SectionRef<'_>| s.flags & shf::INFO_LINK != 0;
+        let Some(section) = sections.get(i as u32).filter(linked) else { continue };
         let Some(SectionClass::Text(function)) = classes.get(section.info as usize).copied() else {
             continue;
         };
@@ -428,23 +450,19 @@ fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
 /// Compilers start sections at multiples of their alignment, so none is larger
 /// than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
 /// is would make the output grow out of proportion.
-fn check_alignments(cubin: &Cubin<'_>) -> Result<(), String> {
+fn check_alignment(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<(), String> {
     const PAGE: u64 = 4096;
-    let most = (cubin.bytes().len() as u64).max(PAGE);
-    match cubin.sections().iter().find(|s| s.align > most) {
-        Some(s) => Err(format!("alignment {:#x} of section {}", s.align, s.index.0)),
-        None => Ok(()),
+    match section.align > (cubin.bytes().len() as u64).max(PAGE) {
+        true => Err(format!("alignment {:#x} of section {}", section.align, section.index.0)),
+        false => Ok(()),
     }
 }
 
-fn classify_alone(
-    cubin: &Cubin<'_>,
-    section: &SectionRef<'_>,
-) -> Result<Option<SectionClass>, String> {
+fn classify_alone(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
     if section.flags & shf::MERCURY != 0 {
-        return Ok(Some(SectionClass::Skip));
+        return Ok(SectionClass::Skip);
     }
-    Ok(Some(match section.kind {
+    Ok(match section.kind {
         SectionType::NULL
         | SectionType::SYMTAB
         | SectionType::STRTAB
@@ -470,7 +488,7 @@ fn classify_alone(
             SectionClass::Text(text_owner(cubin, section)?)
         }
         _ => SectionClass::Data,
-    }))
+    })
 }
 
 /// The tables of unified functions are known for machine code alone.

@@ -161,7 +161,7 @@ impl<'a> Relocator<'a, '_> {
         let Some(base) = self.base(place, section.info, target) else { return Ok(()) };
         let size = input.reloc_limit(section.info);
         let lost = lost_data(self.cx, place.object, place.target_name, section.info);
-        let relocs = input.cubin.reloc_table(section);
+        let relocs = input.cubin.reloc_table(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
         for (index, reloc) in relocs.iter().enumerate() {
             let source = Source { from: place.from, index: index as u32 };
@@ -351,9 +351,9 @@ impl<'a> Relocator<'a, '_> {
         let relocated = |at: &Sighting| {
             let object = &self.cx.objects[at.object.0 as usize];
             let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
-            object.classified().any(|(section, class)| {
-                matches!(class, SectionClass::Reloc(t) if Some(t) == text) && section.size != 0
-            })
+            object
+                .of_class(|class| matches!(class, SectionClass::Reloc(t) if Some(t) == text))
+                .any(|(section, _)| section.size != 0)
         };
         self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))
     }

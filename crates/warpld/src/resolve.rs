@@ -556,7 +556,7 @@ impl<'a, 'o> Resolver<'a, 'o> {
     fn parameter_size(&self, at: Sighting) -> Option<u64> {
         let object = &self.objects[at.object.0 as usize];
         let bank = SectionClass::FunctionConstant { bank: 0, function: at.symbol };
-        object.classified().find(|(_, class)| *class == bank).map(|(section, _)| section.size)
+        object.first_of(bank).map(|section| section.size)
     }
 
     fn registers(&self, at: Sighting) -> u32 {

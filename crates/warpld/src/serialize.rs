@@ -140,7 +140,7 @@ fn write_section(
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         let start = chunk.offset as usize;
-        let data = parts.cx.linked_data(chunk.from.object, input);
+        let data = parts.cx.linked_data(chunk.from.object, &input);
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
             if let Some(gap) = out.get_mut(written..start) {

@@ -165,7 +165,7 @@ fn segments(cubin: &Cubin<'_>) -> Result<(), Fault> {
         .map(|s| (s.offset, s.offset.saturating_add(s.filesz)))
         .collect();
     for section in cubin.sections() {
-        let wanted = in_file(section)
+        let wanted = in_file(&section)
             && section.flags & shf::ALLOC != 0
             && section.flags & shf::MERCURY == 0;
         let end = section.offset.saturating_add(section.size);
@@ -384,7 +384,8 @@ mod tests {
             let (at, shoff) = (cubin.sections().len() - 1, cubin.header().shoff as usize);
             let mut damaged = image.clone();
             // A section that starts inside the file's header.
-            let with_bytes = (1..at).rev().find(|&i| in_file(&cubin.sections()[i])).unwrap();
+            let with_bytes =
+                (1..at).rev().find(|&i| in_file(&cubin.section(i as u32).unwrap())).unwrap();
             damaged[shoff + with_bytes * 64 + 24..][..8].copy_from_slice(&8_u64.to_le_bytes());
             assert!(verify(&damaged, Kernels::Complete).is_err(), "{name}");
         }

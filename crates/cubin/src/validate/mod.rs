@@ -6,7 +6,8 @@ mod tables;
 
 use crate::consts::{EM_CUDA, FileType, SectionType};
 use crate::header::{Class, Header};
-use crate::read::{Cubin, ReadError, SectionRef, bare_sections};
+use crate::read::{Cubin, ReadError, SectionRef};
+use crate::sections::bare_sections;
 
 /// The layers, in the order in which they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

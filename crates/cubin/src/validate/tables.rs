@@ -15,16 +15,16 @@ pub(super) fn check(data: &[u8]) -> Result<Cubin<'_>, Violation> {
     let cubin = Cubin::parse(data).map_err(|e| from_read_error(data, &e))?;
     let mut symbols = Vec::new();
     for section in cubin.sections() {
-        let table = match classify::section(section).class {
+        let table = match classify::section(&section).class {
             SectionClass::Symbols => {
-                Some(cubin.symbol_table(section).map_err(|e| from_read_error(data, &e))?)
+                Some(cubin.symbol_table(&section).map_err(|e| from_read_error(data, &e))?)
             }
             _ => None,
         };
         symbols.push(table);
     }
     for section in cubin.sections() {
-        Check { cubin: &cubin, symbols: &symbols, section }.all()?;
+        Check { cubin: &cubin, symbols: &symbols, section: &section }.all()?;
     }
     Ok(cubin)
 }

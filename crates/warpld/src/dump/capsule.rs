@@ -54,13 +54,13 @@ fn relocations(
 ) -> Vec<(Reloc, Option<u64>, String)> {
     let of = |kind: SectionType, target: u32| {
         let section = cubin.sections().iter().find(|s| s.kind == kind && s.info == target)?;
-        Some((section, cubin.relocs(section).ok()?))
+        Some((section, cubin.relocs(&section).ok()?))
     };
     let Some((section, mercury)) = of(SectionType::CUDA_MERCURY_RELA, capsule) else {
         return Vec::new();
     };
     let machine = of(SectionType::RELA, text).map(|(_, relocs)| relocs).unwrap_or_default();
-    let symbols = tables.linked(section);
+    let symbols = tables.linked(&section);
     let named = |(reloc, twin): (Reloc, Option<Reloc>)| {
         let name = names::symbol_reference(cubin, symbols.table.as_ref(), reloc.symbol.0);
         let name = name.map_or(String::new(), |n| n.into_owned());

@@ -45,7 +45,7 @@ type ModuleValues = HashMap<(Attr, u32), u32>;
 fn module_values(cubin: &Cubin<'_>) -> ModuleValues {
     let mut values = HashMap::new();
     for section in cubin.sections() {
-        let found = classify::section(section);
+        let found = classify::section(&section);
         if found.class != SectionClass::Info(None) || found.mercury {
             continue;
         }
@@ -62,7 +62,7 @@ fn module_values(cubin: &Cubin<'_>) -> ModuleValues {
 }
 
 /// The sections that say which text section they belong to.
-fn owned_sections<'c, 'a>(cubin: &'c Cubin<'a>) -> HashMap<u32, Vec<&'c SectionRef<'a>>> {
+fn owned_sections<'a>(cubin: &Cubin<'a>) -> HashMap<u32, Vec<SectionRef<'a>>> {
     let mut owned: HashMap<u32, Vec<_>> = HashMap::new();
     for section in cubin.sections() {
         if section.flags & (shf::INFO_LINK | shf::MERCURY) == shf::INFO_LINK {
@@ -77,7 +77,7 @@ fn function<'a>(
     symbol: &SymbolRef<'a>,
     kernel: bool,
     module: &ModuleValues,
-    owned: &HashMap<u32, Vec<&SectionRef<'a>>>,
+    owned: &HashMap<u32, Vec<SectionRef<'a>>>,
 ) -> Function<'a> {
     let value = |attr| module.get(&(attr, symbol.index.0)).copied();
     let mut f = Function {

@@ -20,14 +20,14 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
     out.insert("file".into(), name.into());
     out.insert("identity".into(), identity(cubin));
     out.insert("notes".into(), notes(cubin));
-    out.insert("sections".into(), cubin.sections().iter().map(section).collect());
+    out.insert("sections".into(), cubin.sections().iter().map(|s| section(&s)).collect());
     out.insert("segments".into(), segments(cubin));
     let tables = Tables::of(cubin);
     out.insert("symbols".into(), symbols(cubin, &tables, SectionType::SYMTAB));
     let mercury = symbols(cubin, &tables, SectionType::CUDA_MERCURY_SYMTAB);
     out.insert("mercury_symbols".into(), mercury);
     let each = |f: &dyn Fn(&SectionRef<'_>) -> Option<Value>| -> Value {
-        cubin.sections().iter().filter_map(f).collect()
+        cubin.sections().iter().filter_map(|s| f(&s)).collect()
     };
     out.insert("relocations".into(), each(&|s| relocations(cubin, &tables, s)));
     out.insert("attributes".into(), each(&|s| attributes(&tables, s)));
@@ -37,7 +37,7 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
     out.insert("rel_actions".into(), each(&rel_actions));
     out.insert(
         "capsules".into(),
-        each(&|s| Some(capsule::shown(cubin, &tables, cubin.section(s.index.0)?)?.json())),
+        each(&|s| Some(capsule::shown(cubin, &tables, &cubin.section(s.index.0)?)?.json())),
     );
     out.insert("functions".into(), functions(cubin).iter().map(function).collect());
     Value::Object(out)
@@ -175,12 +175,12 @@ fn symbols<'a>(cubin: &Cubin<'a>, tables: &Tables<'_, 'a>, kind: SectionType) ->
 fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
     let section = cubin.section(s.index.0)?;
     if !matches!(
-        classify::section(section).class,
+        classify::section(&section).class,
         SectionClass::Relocations { .. } | SectionClass::ResolvedRela
     ) {
         return None;
     }
-    let symbols = tables.linked(section);
+    let symbols = tables.linked(&section);
     let entry = |r: &cubin::Reloc| {
         json!({
             "offset": r.offset,
@@ -191,7 +191,7 @@ fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -
             "addend": r.addend,
         })
     };
-    let entries: Value = cubin.relocs(section).unwrap_or_default().iter().map(entry).collect();
+    let entries: Value = cubin.relocs(&section).unwrap_or_default().iter().map(entry).collect();
     Some(json!({ "section": section.index.0, "target": section.info, "entries": entries }))
 }
 

@@ -226,7 +226,7 @@ impl<W: Write> View<'_, '_, '_, W> {
     fn symbols(&mut self) -> io::Result<()> {
         let tables = self.cubin.sections().iter();
         for s in tables.filter(|s| classify::section(s).class == SectionClass::Symbols) {
-            let Ok(symbols) = self.cubin.symbol_table(s) else { continue };
+            let Ok(symbols) = self.cubin.symbol_table(&s) else { continue };
             self.heading(&format!("Symbols of {}", names::lossy(s.name)))?;
             let mut table = Table::new(&[
                 ("index", NUMBER),
@@ -263,7 +263,7 @@ impl<W: Write> View<'_, '_, '_, W> {
     fn relocations(&mut self) -> io::Result<()> {
         for s in self.cubin.sections() {
             if !matches!(
-                classify::section(s).class,
+                classify::section(&s).class,
                 SectionClass::Relocations { .. } | SectionClass::ResolvedRela
             ) {
                 continue;
@@ -272,8 +272,8 @@ impl<W: Write> View<'_, '_, '_, W> {
             let (name, target) = (names::reference(s.name), names::reference(target));
             self.heading(&format!("Relocations {name} for {target}"))?;
             let mut table = Table::new(&[("offset", NUMBER), ("type", TEXT), ("symbol", TEXT)]);
-            let symbols = self.tables.linked(s);
-            for r in self.cubin.relocs(s).unwrap_or_default() {
+            let symbols = self.tables.linked(&s);
+            for r in self.cubin.relocs(&s).unwrap_or_default() {
                 let symbol = symbols.name(r.symbol.0);
                 let value = match r.addend {
                     Some(addend) if addend < 0 => {
@@ -291,13 +291,13 @@ impl<W: Write> View<'_, '_, '_, W> {
 
     fn attributes(&mut self) -> io::Result<()> {
         for s in self.cubin.sections() {
-            let name_of = match classify::section(s).class {
+            let name_of = match classify::section(&s).class {
                 SectionClass::Info(_) => attribute_name,
                 SectionClass::Compat => compat_name,
                 _ => continue,
             };
             self.heading(&format!("Attributes of {}", names::reference(s.name)))?;
-            self.records(s, name_of)?;
+            self.records(&s, name_of)?;
         }
         Ok(())
     }
@@ -330,8 +330,8 @@ impl<W: Write> View<'_, '_, '_, W> {
 
     fn call_graph(&mut self) -> io::Result<()> {
         for s in self.cubin.sections() {
-            let class = classify::section(s).class;
-            let symbols = self.tables.linked(s);
+            let class = classify::section(&s).class;
+            let symbols = self.tables.linked(&s);
             let mut lines = Vec::new();
             match class {
                 SectionClass::CallGraph => {
@@ -367,7 +367,7 @@ impl<W: Write> View<'_, '_, '_, W> {
 impl<W: Write> View<'_, '_, '_, W> {
     fn capsules(&mut self) -> io::Result<()> {
         for section in self.cubin.sections() {
-            let Some(shown) = capsule::shown(self.cubin, &self.tables, section) else { continue };
+            let Some(shown) = capsule::shown(self.cubin, &self.tables, &section) else { continue };
             self.heading(&format!("Capsule of {}", shown.function))?;
             let capsule = &shown.capsule;
             let header = shown.header().map_or("none".into(), |word| format!("{word:#x}"));

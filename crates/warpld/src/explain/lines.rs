@@ -30,7 +30,7 @@ impl LineTable {
     fn try_read(cubin: &Cubin<'_>) -> Option<Self> {
         let section = cubin.section_by_name(b".debug_line")?;
         let mut out = Self::default();
-        let targets = address_targets(cubin, section);
+        let targets = address_targets(cubin, &section);
         let mut reader = Reader { data: section.data, at: 0 };
         while reader.at < section.data.len() {
             out.unit(&mut reader, &targets)?;
@@ -147,7 +147,7 @@ fn address_targets(cubin: &Cubin<'_>, lines: &SectionRef<'_>) -> HashMap<u64, u3
         if !names.contains(&section.name) || section.size == 0 || lines.data.is_empty() {
             continue;
         }
-        for reloc in cubin.relocs(section).unwrap_or_default() {
+        for reloc in cubin.relocs(&section).unwrap_or_default() {
             if let Some(symbol) = cubin.symbol(reloc.symbol.0) {
                 targets.insert(reloc.offset, symbol.shndx);
             }

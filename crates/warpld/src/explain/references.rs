@@ -45,7 +45,7 @@ impl References {
     fn object(&mut self, cx: Context<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
         let Some(object) = cx.objects.get(id.0 as usize) else { return };
         let mut lines = None;
-        for (section, class) in object.classified() {
+        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
             let SectionClass::Reloc(target) = class else { continue };
             let target_section = object.cubin.section(target);
             // Debug data names what the code names.
@@ -61,7 +61,7 @@ impl References {
                 (None, Some(section)) => text(section.name),
                 (None, None) => continue,
             };
-            for reloc in object.cubin.relocs(section).unwrap_or_default() {
+            for reloc in object.cubin.relocs(&section).unwrap_or_default() {
                 let Some(symbol) = cx.resolution.id(id, reloc.symbol.0) else { continue };
                 if !wanted.contains(&symbol) {
                     continue;

@@ -260,10 +260,8 @@ fn tool_note(parts: Parts<'_, '_>) -> Vec<u8> {
     write_note(NoteType::TKINFO, &own.to_desc(), &mut out);
     if !config.relocatable {
         for object in parts.cx.objects {
-            for (section, class) in object.classified() {
-                if class == SectionClass::ToolNote {
-                    out.extend_from_slice(section.data);
-                }
+            for (section, _) in object.of_class(|class| class == SectionClass::ToolNote) {
+                out.extend_from_slice(section.data);
             }
         }
     }

@@ -19,14 +19,14 @@ pub fn self_check(
 pub fn compare(first: &[u8], second: &[u8]) -> Result<(), FinalizerError> {
     let parse = |image| Cubin::parse(image).map_err(|e| FinalizerError::Damaged(e.to_string()));
     let (a, b) = (parse(first)?, parse(second)?);
-    let missing = a.sections().get(b.sections().len()..).and_then(|s| s.first());
+    let missing = a.section(b.sections().len() as u32);
     for (x, y) in a.sections().iter().zip(b.sections()) {
         if x.name != y.name || x.size != y.size || x.data != y.data {
-            return Err(FinalizerError::SelfCheck(mismatch(x)));
+            return Err(FinalizerError::SelfCheck(mismatch(&x)));
         }
     }
     match missing {
-        Some(section) => Err(FinalizerError::SelfCheck(mismatch(section))),
+        Some(section) => Err(FinalizerError::SelfCheck(mismatch(&section))),
         None => Ok(()),
     }
 }

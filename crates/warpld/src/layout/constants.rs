@@ -84,7 +84,7 @@ fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
         let object = &cx.objects[from.object.0 as usize];
         let Some(input) = object.cubin.section(from.section) else { continue };
         let offset = align_up(blob.size, input.align);
-        blob.size = offset.saturating_add(cx.linked_size(from.object, input));
+        blob.size = offset.saturating_add(cx.linked_size(from.object, &input));
         blob.align = blob.align.max(input.align);
         blob.parts.push(Part { from, offset, duplicate: is_duplicate(cx, from) });
     }

@@ -119,7 +119,7 @@ fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<Sy
 /// them: per jump its place, zero, a count, the targets.
 fn jump_targets(parts: Parts<'_, '_>, text: InputSection) -> Option<Vec<(u32, u32)>> {
     let object = parts.cx.objects.get(text.object.0 as usize)?;
-    let is_info = |s: &&SectionRef<'_>| s.info == text.section && s.name.starts_with(b".nv.info.");
+    let is_info = |s: &SectionRef<'_>| s.info == text.section && s.name.starts_with(b".nv.info.");
     let mercury = object.cubin.sections().iter().find(is_info)?;
     let machine = object.halves.as_ref()?.twin(mercury.index.0)?.data;
     let lists = |data| {

@@ -47,10 +47,7 @@ pub fn machine_places(parts: Parts<'_, '_>) -> MachinePlaces {
 }
 
 /// The machine-code side of an input section: its twin, or itself.
-fn machine_input<'a, 'o>(
-    parts: Parts<'a, 'o>,
-    from: InputSection,
-) -> Option<&'o cubin::SectionRef<'a>> {
+fn machine_input<'a>(parts: Parts<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
     let object = &parts.cx.objects[from.object.0 as usize];
     let halves = object.halves.as_ref()?;
     halves.twin(from.section).or_else(|| halves.sass.section(from.section))

@@ -55,7 +55,7 @@ fn undeclared(parts: Parts<'_, '_>) -> u64 {
 
 /// What the input says of all its code.
 fn declared(object: &Object<'_>) -> Option<u64> {
-    let (section, _) = object.classified().find(|(_, c)| *c == SectionClass::Compat)?;
+    let section = object.first_of(SectionClass::Compat)?;
     let mut records = info::records(section.data).map_while(Result::ok);
     let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0)?;
     Some(u64::from_le_bytes(record.payload.try_into().ok()?))

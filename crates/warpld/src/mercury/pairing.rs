@@ -26,9 +26,9 @@ fn pair(parts: Parts<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
     let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
         return Ok(Pairs::default());
     };
-    let mercury = object.cubin.relocs(section).map_err(|e| bad(&e))?;
+    let mercury = object.cubin.relocs(&section).map_err(|e| bad(&e))?;
     let machine = match halves.twin(from.section) {
-        Some(twin) => halves.sass.relocs(twin).map_err(|e| bad(&e))?,
+        Some(twin) => halves.sass.relocs(&twin).map_err(|e| bad(&e))?,
         None => Vec::new(),
     };
     let (list, left) = pair_relocs(mercury, machine);

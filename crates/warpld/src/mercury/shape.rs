@@ -139,7 +139,7 @@ fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
                     let object = &parts.cx.objects[chunk.from.object.0 as usize];
                     let input =
                         object.halves.as_ref().and_then(|h| h.sass.section(chunk.from.section));
-                    input.is_some_and(half::is_mercury)
+                    input.is_some_and(|s| half::is_mercury(&s))
                 })
         }
         _ => false,

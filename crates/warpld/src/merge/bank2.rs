@@ -67,8 +67,8 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
         if out.is_empty() {
             break;
         }
-        for (section, class) in input.classified() {
-            let SectionClass::FunctionConstant { bank: 2, .. } = class else { continue };
+        let is_bank2 = |c| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
+        for (section, _) in input.of_class(is_bank2) {
             let Some((id, at)) = cx.owner(object, section.index.0) else { continue };
             let selected = cx.resolution.ever_selected(id, at)
                 && input.cubin.symbols().any(|s| s.shndx == section.index.0 && s.size > 0);

@@ -64,7 +64,7 @@ impl Merger<'_, '_> {
             let Content::Relocs(_, sources) = &section.content else { continue };
             for from in sources {
                 let cubin = &self.cx.objects[from.object.0 as usize].cubin;
-                let table = cubin.section(from.section).and_then(|s| cubin.reloc_table(s).ok());
+                let table = cubin.section(from.section).and_then(|s| cubin.reloc_table(&s).ok());
                 for reloc in table.iter().flat_map(|table| table.iter()) {
                     out.extend(self.cx.resolution.id(from.object, reloc.symbol.0));
                 }

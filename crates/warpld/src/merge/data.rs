@@ -75,7 +75,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         if let Some(section) = input.cubin.section(symbol.shndx) {
-            self.data_section(object, section, input.classes[symbol.shndx as usize], true);
+            self.data_section(object, &section, input.classes[symbol.shndx as usize], true);
         }
     }
 
@@ -295,13 +295,14 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     pub(super) fn remaining_sections(&mut self, object: ObjectId) {
         let input = &self.cx.objects[object.0 as usize];
-        for (section, class) in input.classified() {
-            let unclaimed = class == SectionClass::Data && section.kind.is_nobits();
-            let shared =
-                matches!(class, SectionClass::KernelShared(_) | SectionClass::CommonShared);
+        let may_remain = |class| {
+            use SectionClass::{Data, FunctionConstant, FunctionData};
+            matches!(class, Data | FunctionData(_) | FunctionConstant { .. })
+        };
+        for (section, class) in input.of_class(may_remain) {
             // Zero-initialised data whose symbols all lost is not allocated.
-            if !unclaimed && !shared {
-                self.data_section(object, section, class, false);
+            if class != SectionClass::Data || !section.kind.is_nobits() {
+                self.data_section(object, &section, class, false);
             }
         }
     }

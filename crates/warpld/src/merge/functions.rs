@@ -140,8 +140,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         let Some(input) = object.cubin.section(code.shndx) else { return };
         if input.kind == SectionType::CUDA_UFT {
-            let table = self.stub_section(id, input);
-            self.place(table, at.object, input);
+            let table = self.stub_section(id, &input);
+            self.place(table, at.object, &input);
             self.out.function_sections[function.0 as usize].text = Some(table);
             if !cx.config.relocatable {
                 self.stub_info(id, function);
@@ -158,7 +158,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             has_symbol: true,
             function: Some(id),
         });
-        self.place(text, at.object, input);
+        self.place(text, at.object, &input);
         self.out.function_sections[function.0 as usize].text = Some(text);
         if cx.resolution.get(id).entry && !cx.reach.is_unnamed(function) {
             self.info_section(id, function);

@@ -347,7 +347,9 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn attributes(&mut self, object: ObjectId) {
         let cx = self.cx;
-        for (section, class) in cx.objects[object.0 as usize].classified() {
+        for (section, class) in
+            cx.objects[object.0 as usize].of_class(|c| matches!(c, SectionClass::Info(_)))
+        {
             let SectionClass::Info(owner) = class else { continue };
             let from = InputSection { object, section: section.index.0 };
             let Some(owner) = owner else {

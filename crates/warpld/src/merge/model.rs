@@ -188,7 +188,7 @@ impl Bank2Parts {
             let object = &cx.objects[from.object.0 as usize];
             let input = object.cubin.section(from.section)?;
             let offset = align_up(end, input.align);
-            end = offset.saturating_add(cx.linked_size(from.object, input));
+            end = offset.saturating_add(cx.linked_size(from.object, &input));
             Some((from, offset))
         };
         self.parts.iter().filter_map(place).collect()

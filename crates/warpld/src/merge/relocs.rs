@@ -24,7 +24,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn relocations(&mut self, object: ObjectId) {
         let cx = self.cx;
         let input = &cx.objects[object.0 as usize];
-        for (section, class) in input.classified() {
+        for (section, class) in input.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
             let SectionClass::Reloc(target) = class else { continue };
             if section.size == 0 {
                 continue;
@@ -45,7 +45,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                         if role == Role::Discarded {
                             continue;
                         } else if text_target {
-                            self.ghost_relocs(function, object, section);
+                            self.ghost_relocs(function, object, &section);
                         } else {
                             self.ghost_table_relocs(function, input.classes[target as usize]);
                         }
@@ -64,14 +64,14 @@ impl<'a, 'o> Merger<'a, 'o> {
                     // Those of Mercury's tables stay although the table was replaced.
                     let stays = stray || cx.flavour.is_mercury() && !text_target;
                     if let Some(out) = out {
-                        self.add_relocs(out, section, from, role == Role::Selected || stays);
+                        self.add_relocs(out, &section, from, role == Role::Selected || stays);
                     } else {
                         self.jump_table_relocs(function, from, target);
                     }
                 }
                 None => {
                     if let Some(p) = self.out.placement(object, target) {
-                        self.add_relocs(p.section, section, from, true);
+                        self.add_relocs(p.section, &section, from, true);
                     }
                 }
             }

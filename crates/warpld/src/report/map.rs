@@ -77,7 +77,7 @@ pub fn collect_map_of_halves(parts: Parts<'_, '_>, image: &[u8]) -> Option<LinkM
     let ids = ids.filter(|&id| merged.section(id).name > 0);
     let by_name: HashMap<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
     let sections = file.sections().iter().skip(1).map(|section| {
-        let (half, name) = match half::is_mercury(section) {
+        let (half, name) = match half::is_mercury(&section) {
             false => (Half::Machine, section.name),
             true => match section.name.strip_prefix(b".nv.capmerc") {
                 Some(name) => (Half::Mercury, name),
