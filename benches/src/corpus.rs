@@ -83,6 +83,14 @@ pub fn all(quick: bool) -> Vec<Corpus> {
         Corpus {
             sm: 100,
             ..corpus(
+                "sm_100-unused",
+                "700 objects of 40 functions for sm_100, 30 of them never called",
+                Shape::Unused { count: n(700), functions: 40, used: 10 },
+            )
+        },
+        Corpus {
+            sm: 100,
+            ..corpus(
                 "sm_100-long",
                 "2,000 long functions for sm_100",
                 Shape::Objects { count: n(200), functions: 10, length: 1024 },

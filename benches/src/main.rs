@@ -68,7 +68,11 @@ fn run(args: &[String]) -> Result<(), String> {
         let text = report::json(&rows);
         std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    Ok(())
+    let wrong: Vec<&str> = rows.iter().filter(|row| !row.is_right()).map(|row| row.name).collect();
+    match wrong[..] {
+        [] => Ok(()),
+        _ => Err(format!("the output is not nvlink's: {}", wrong.join(", "))),
+    }
 }
 
 fn parse(args: &[String]) -> Result<Request, String> {

@@ -25,6 +25,10 @@ impl Row {
     fn memory_ratio(&self) -> f64 {
         self.warpld.memory as f64 / (self.input_bytes + self.output_bytes).max(1) as f64
     }
+    /// Whether the output is nvlink's, as far as it was compared.
+    pub fn is_right(&self) -> bool {
+        self.identical != Some(false) && self.warpld.status == 0
+    }
     fn verdict(&self) -> &'static str {
         match (self.identical, self.warpld.status) {
             (None, 0) => "not compared",
