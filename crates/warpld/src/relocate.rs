@@ -4,10 +4,11 @@
 //! symbols (debug data). Addresses of code and global data are the loader's.
 //! Output lists are the reverse of input order, as nvlink prepends.
 
+pub mod kind;
 mod mercury;
 mod outcome;
 
-pub use outcome::{Origins, OutReloc, Patch, Relocated, SectionRelocs, Source};
+pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 
 use crate::callgraph::FunctionId;
 use crate::config::Config;
@@ -18,57 +19,11 @@ use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionI
 use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::consts::sto;
-use cubin::reloc::{self, Handler};
+use cubin::reloc::{self, Handler, RelocType};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
+use outcome::{BLOCK, Block};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
-
-/// Relocation types this module knows by number.
-pub mod kind {
-    #![allow(missing_docs)]
-    pub const R32: u32 = 1;
-    pub const R64: u32 = 2;
-    pub const TEX_HEADER_INDEX: u32 = 6;
-    pub const SAMP_HEADER_INDEX: u32 = 7;
-    pub const SURF_HEADER_INDEX: u32 = 52;
-    pub const ABS32_32: u32 = 55;
-    pub const ABS32_LO_32: u32 = 56;
-    pub const ABS32_HI_32: u32 = 57;
-    pub const YIELD_OPCODE9_0: u32 = 68;
-    pub const YIELD_CLEAR_PRED4_87: u32 = 69;
-    pub const UNUSED_CLEAR32: u32 = 72;
-    pub const ABS24_40: u32 = 74;
-    pub const UNUSED_CLEAR64: u32 = 73;
-    pub const R8_0: u32 = 76;
-    pub const R8_32: u32 = 80;
-    pub const SAMP_HEADER_INDEX_0: u32 = 101;
-    pub const UNIFIED: u32 = 102;
-    pub const UNIFIED_32: u32 = 103;
-    pub const UNIFIED_8_0: u32 = 104;
-    pub const UNIFIED_8_56: u32 = 111;
-    pub const UNIFIED32_LO_32: u32 = 112;
-    pub const UNIFIED32_HI_32: u32 = 113;
-    pub const MERCURY_ABS64: u32 = 0x10002;
-    pub const MERCURY_ABS32: u32 = 0x10003;
-    pub const MERCURY_ABS32_LO: u32 = 0x10005;
-    pub const MERCURY_ABS32_HI: u32 = 0x10006;
-    pub const MERCURY_TEX_HEADER_INDEX: u32 = 0x1000b;
-    pub const MERCURY_SAMP_HEADER_INDEX: u32 = 0x1000c;
-    pub const MERCURY_SURF_HEADER_INDEX: u32 = 0x1000d;
-    pub const MERCURY_UNUSED_CLEAR64: u32 = 0x1000e;
-    pub const MERCURY_8_0: u32 = 0x10010;
-    pub const MERCURY_UNIFIED: u32 = 0x10032;
-    pub const MERCURY_UNIFIED_32: u32 = 0x10033;
-    pub const MERCURY_UNIFIED_8_0: u32 = 0x10034;
-    pub const MERCURY_UNIFIED_8_56: u32 = 0x1003b;
-    pub const MERCURY_UNIFIED32_LO: u32 = 0x1003e;
-    pub const MERCURY_UNIFIED32_HI: u32 = 0x1003f;
-
-    /// Whether the type clears its place if the code it names is gone.
-    pub fn clears(kind: u32) -> bool {
-        matches!(kind, UNUSED_CLEAR32 | UNUSED_CLEAR64 | MERCURY_UNUSED_CLEAR64)
-    }
-}
 
 /// Decides about every relocation of every input.
 pub fn relocate(
@@ -87,21 +42,29 @@ pub fn relocate(
         }
     }
     let errors = Mutex::new(Vec::new());
-    let list = |(i, (target, from)): (usize, &(SectionId, &[InputSection]))| {
-        relocator.section(*target, from).unwrap_or_else(|error| {
-            errors.lock().unwrap_or_else(PoisonError::into_inner).push((i, error));
-            SectionRelocs::NONE
-        })
+    let block = |(number, sections): (usize, &[(SectionId, &[InputSection])])| {
+        let mut block = Block::default();
+        for (i, (target, from)) in sections.iter().enumerate() {
+            let start = block.mark();
+            if let Err(error) = relocator.section(*target, from, &mut block) {
+                block.truncate(start);
+                let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+                errors.push((number * BLOCK + i, error));
+            }
+            block.end_section();
+        }
+        block.shrink();
+        block
     };
-    let lists: Vec<SectionRelocs> = sections.par_iter().enumerate().map(list).collect();
+    let blocks: Vec<Block> = sections.par_chunks(BLOCK).enumerate().map(block).collect();
     let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     errors.sort_by_key(|(i, _)| *i);
     errors.into_iter().for_each(|(_, error)| diags.push(error));
     let mut used = vec![false; merged.symbols.len()];
-    for reloc in lists.iter().flat_map(|list| &list.kept) {
+    for reloc in blocks.iter().flat_map(|block| &block.kept) {
         used[reloc.symbol.0 as usize] = true;
     }
-    Relocated { lists, list_of, used }
+    Relocated { blocks, list_of, used }
 }
 
 struct Relocator<'a, 'o> {
@@ -111,11 +74,42 @@ struct Relocator<'a, 'o> {
 }
 
 /// What to do with one relocation.
+#[derive(Clone, Copy)]
 enum Action {
     Drop,
-    Keep { kind: u32, symbol: OutSymbolId },
-    Apply { value: u64, bank: u8, symbol: Option<OutSymbolId> },
+    /// Relocations against a section's symbol keep even the types of unified tables.
+    Keep {
+        symbol: OutSymbolId,
+        relative: bool,
+    },
+    Apply {
+        value: u64,
+        bank: u8,
+        symbol: Option<OutSymbolId>,
+    },
     Clear,
+}
+
+/// What was decided about symbols last, by the kind of question. Relocations that
+/// follow each other often ask the same about the same symbol.
+#[derive(Default)]
+struct Latest([Option<(u32, Action)>; 5]);
+
+impl Latest {
+    /// The answer to this question. What a relocation comes to depends on its symbol
+    /// and, of its type, on who applies it and whether it clears.
+    fn slot(&mut self, known: &RelocType, number: u32) -> &mut Option<(u32, Action)> {
+        let question = match number {
+            _ if kind::yields(number) => 4,
+            _ => usize::from(is_ours(known)) * 2 + usize::from(kind::clears(number)),
+        };
+        &mut self.0[question]
+    }
+}
+
+/// Whether the linker applies the type.
+fn is_ours(kind: &RelocType) -> bool {
+    matches!(kind.handler, Handler::Linker | Handler::Either)
 }
 
 /// The place of a relocation: its input section and who owns it.
@@ -128,33 +122,54 @@ struct Place<'n> {
     base: Option<u64>,
 }
 
+/// How many input sections of one output section are worth a task of their own.
+const TASK: usize = 512;
+
 impl<'a> Relocator<'a, '_> {
     fn section(
         &self,
         target: SectionId,
         sources: &[InputSection],
-    ) -> Result<SectionRelocs, Diagnostic> {
-        let mut out = SectionRelocs::NONE;
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
+        let start = out.mark();
+        if sources.len() <= TASK {
+            self.sources(target, sources, out)?;
+        } else {
+            let part = |sources: &[InputSection]| {
+                let mut part = Block::default();
+                self.sources(target, sources, &mut part).map(|()| part)
+            };
+            let parts: Vec<_> = sources.par_chunks(TASK).map(part).collect();
+            for part in parts {
+                out.append(&mut part?);
+            }
+        }
+        out.reverse_kept(start);
+        self.copied_tables(target, out)
+    }
+
+    fn sources(
+        &self,
+        target: SectionId,
+        sources: &[InputSection],
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
         let function = self.merged.section(target).function;
         let function = function.and_then(|id| self.cx.graph.function(id));
         let target_name = self.merged.section_name(target);
         for &from in sources {
             let place = Place { from, object: from.object, function, target_name, base: None };
-            self.source(target, &place, &mut out)?;
+            self.source(target, &place, out)?;
         }
-        out.kept.reverse();
-        if let Some(origins) = &mut out.origins {
-            origins.kept.reverse();
-        }
-        self.copied_tables(target, &mut out)?;
-        Ok(out)
+        Ok(())
     }
 
     fn source(
         &self,
         target: SectionId,
         place: &Place<'_>,
-        out: &mut SectionRelocs,
+        out: &mut Block,
     ) -> Result<(), Diagnostic> {
         let input = &self.cx.objects[place.object.0 as usize];
         let Some(section) = input.cubin.section(place.from.section) else { return Ok(()) };
@@ -163,23 +178,31 @@ impl<'a> Relocator<'a, '_> {
         let lost = lost_data(self.cx, place.object, place.target_name, section.info);
         let relocs = input.cubin.reloc_table(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
+        let pieces = self.layout.pieces.get(&target);
+        let mut latest = Latest::default();
         for (index, reloc) in relocs.iter().enumerate() {
-            let source = Source { from: place.from, index: index as u32 };
-            let traced = self.cx.flavour.is_mercury().then_some(source);
             let known = input
                 .reloc_type(reloc.kind)
                 .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
             if lost.iter().any(|range| range.contains(&reloc.offset)) {
                 continue;
             }
-            let relative = self.is_section_relative(place, &reloc);
-            let Some(offset) = self.offset(target, place, section.info, base, reloc.offset) else {
-                continue;
+            let mut offset = base.saturating_add(reloc.offset);
+            if let Some(pieces) = pieces {
+                // There is none in a constant that is gone.
+                let from = InputSection { object: place.object, section: section.info };
+                let Some(moved) = pieces.moved(from, reloc.offset, offset) else { continue };
+                offset = moved;
+            }
+            let slot = latest.slot(known, reloc.kind);
+            let action = match *slot {
+                Some((symbol, action)) if symbol == reloc.symbol.0 => action,
+                _ => {
+                    let action = self.action(place, &reloc, known)?;
+                    *slot = Some((reloc.symbol.0, action));
+                    action
+                }
             };
-            let held = || self.held(target, offset, reloc.kind);
-            let forced = self.cx.config.force_rela;
-            let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
-            let action = self.action(place, &reloc)?;
             // Only relocations that are applied touch bytes, but all have a place.
             let span = match action {
                 Action::Apply { .. } | Action::Clear => known.span() as u64,
@@ -188,43 +211,59 @@ impl<'a> Relocator<'a, '_> {
             if reloc.offset.checked_add(span).is_none_or(|end| end > size) {
                 return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
             }
-            match action {
-                Action::Drop => {}
-                Action::Clear => {
-                    out.patched_from(traced);
-                    let (kind, value, bank) = (reloc.kind, 0, 0);
-                    out.patches.push(Patch { offset, kind, value, bank, adds: false })
-                }
-                Action::Keep { kind, symbol } => {
-                    let shift = if relative { self.section_shift(place, &reloc) } else { 0 };
-                    let addend = addend.wrapping_add(shift);
-                    out.kept_from(traced);
-                    if out.kept.is_empty() {
-                        // As a rule all stay if one does.
-                        out.kept.reserve_exact(relocs.len() - index);
-                    }
-                    out.kept.push(OutReloc { offset, kind, symbol, addend });
-                }
-                Action::Apply { value, bank, symbol } => {
-                    let addend = reloc.addend.unwrap_or(0);
-                    let value = value.wrapping_add(addend as u64);
-                    let (kind, adds) = (reloc.kind, reloc.addend.is_none());
-                    out.patched_from(traced);
-                    out.patches.push(Patch { offset, kind, value, bank, adds });
-                    if self.is_preserved(place, &reloc)
-                        && let Some(symbol) = symbol
-                    {
-                        // Relative to a section, the addend is the new offset.
-                        let held = if adds && relative { held() } else { 0 };
-                        let addend =
-                            if relative { held.wrapping_add(value as i64) } else { addend };
-                        let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
-                        out.origins_mut().resolved.push((source, resolved));
-                    }
+            let source = Source { from: place.from, index: index as u32 };
+            self.act(target, place, (source, &reloc, offset), action, out);
+        }
+        Ok(())
+    }
+
+    /// Does what was decided about a relocation that lies at `offset` in the output.
+    fn act(
+        &self,
+        target: SectionId,
+        place: &Place<'_>,
+        (source, reloc, offset): (Source, &Reloc, u64),
+        action: Action,
+        out: &mut Block,
+    ) {
+        let traced = self.cx.flavour.is_mercury();
+        let held = || self.held(target, offset, reloc.kind);
+        match action {
+            Action::Drop => {}
+            Action::Clear => {
+                out.patched_from.extend(traced.then_some(source));
+                let (kind, value, bank) = (reloc.kind, 0, 0);
+                out.patches.push(Patch { offset, kind, value, bank, adds: false })
+            }
+            Action::Keep { symbol, relative } => {
+                let forced = self.cx.config.force_rela;
+                let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
+                let (kind, shift) = match relative {
+                    true => (reloc.kind, self.section_shift(place, reloc)),
+                    false => (final_kind(self.cx.config, reloc.kind), 0),
+                };
+                let addend = addend.wrapping_add(shift);
+                out.kept_from.extend(traced.then_some(source));
+                out.kept.push(OutReloc { offset, kind, symbol, addend });
+            }
+            Action::Apply { value, bank, symbol } => {
+                let addend = reloc.addend.unwrap_or(0);
+                let value = value.wrapping_add(addend as u64);
+                let (kind, adds) = (reloc.kind, reloc.addend.is_none());
+                out.patched_from.extend(traced.then_some(source));
+                out.patches.push(Patch { offset, kind, value, bank, adds });
+                if let Some(symbol) = symbol
+                    && self.is_preserved(place, reloc)
+                {
+                    // Relative to a section, the addend is the new offset.
+                    let relative = self.is_section_relative(place, reloc);
+                    let held = if adds && relative { held() } else { 0 };
+                    let addend = if relative { held.wrapping_add(value as i64) } else { addend };
+                    let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
+                    out.resolved.push((source, resolved));
                 }
             }
         }
-        Ok(())
     }
 
     /// Where the input section that is relocated lies in the target.
@@ -239,24 +278,6 @@ impl<'a> Relocator<'a, '_> {
         None
     }
 
-    /// The output's place of a relocation; none in a constant that is gone.
-    fn offset(
-        &self,
-        target: SectionId,
-        place: &Place<'_>,
-        section: u32,
-        base: u64,
-        offset: u64,
-    ) -> Option<u64> {
-        let unmoved = base.saturating_add(offset);
-        match self.layout.pieces.get(&target) {
-            Some(pieces) => {
-                pieces.moved(InputSection { object: place.object, section }, offset, unmoved)
-            }
-            None => Some(unmoved),
-        }
-    }
-
     /// What a REL relocation's place holds. Quirk: where equal constants were merged,
     /// that may be something else.
     fn held(&self, target: SectionId, offset: u64, kind: u32) -> i64 {
@@ -266,16 +287,21 @@ impl<'a> Relocator<'a, '_> {
         reloc::held(known.fields, &held).unwrap_or(0) as i64
     }
 
-    fn action(&self, place: &Place<'_>, reloc: &Reloc) -> Result<Action, Diagnostic> {
+    fn action(
+        &self,
+        place: &Place<'_>,
+        reloc: &Reloc,
+        known: &RelocType,
+    ) -> Result<Action, Diagnostic> {
         let input = &self.cx.objects[place.object.0 as usize];
         let Some(symbol) = input.cubin.symbol(reloc.symbol.0) else {
             return Err(self.reloc_error(place, reloc, "symbol index out of range"));
         };
-        if matches!(reloc.kind, kind::YIELD_OPCODE9_0 | kind::YIELD_CLEAR_PRED4_87) {
+        if kind::yields(reloc.kind) {
             return Ok(Action::Drop);
         }
         if symbol.kind() == SymbolType::SECTION {
-            return Ok(self.section_symbol(place, &symbol, reloc));
+            return Ok(self.section_symbol(place, &symbol, known));
         }
         let Some(id) = self.cx.resolution.id(place.object, reloc.symbol.0) else {
             return Ok(Action::Drop);
@@ -288,7 +314,7 @@ impl<'a> Relocator<'a, '_> {
         if symbol.kind() == SymbolType::FUNC {
             return Ok(self.function(place, &symbol, id, reloc));
         }
-        self.object(place, &symbol, id, reloc)
+        Ok(self.object(place, &symbol, id, known))
     }
 
     fn is_section_relative(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
@@ -296,21 +322,26 @@ impl<'a> Relocator<'a, '_> {
         input.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
-    fn section_symbol(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, reloc: &Reloc) -> Action {
+    fn section_symbol(
+        &self,
+        place: &Place<'_>,
+        symbol: &SymbolRef<'a>,
+        known: &RelocType,
+    ) -> Action {
         let Some(at) = self.merged.placement(place.object, symbol.shndx) else {
             return Action::Drop;
         };
         let section = self.merged.section(at.section);
-        match reloc::by_number(reloc.kind).map(|t| t.handler) {
-            Some(Handler::Linker | Handler::Either) => Action::Apply {
+        if is_ours(known) {
+            return Action::Apply {
                 value: at.offset.wrapping_add(symbol.value),
                 bank: section.bank.unwrap_or(0),
                 symbol: section.symbol,
-            },
-            _ => match section.symbol {
-                Some(symbol) => Action::Keep { kind: reloc.kind, symbol },
-                None => Action::Drop,
-            },
+            };
+        }
+        match section.symbol {
+            Some(symbol) => Action::Keep { symbol, relative: true },
+            None => Action::Drop,
         }
     }
 
@@ -339,9 +370,7 @@ impl<'a> Relocator<'a, '_> {
             return if clears { Action::Clear } else { Action::Drop };
         }
         match self.merged.symbol_of[self.behind_alias(id).0 as usize] {
-            Some(symbol) if !clears => {
-                Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol }
-            }
+            Some(symbol) if !clears => Action::Keep { symbol, relative: false },
             _ => Action::Drop,
         }
     }
@@ -374,14 +403,13 @@ impl<'a> Relocator<'a, '_> {
         place: &Place<'_>,
         symbol: &SymbolRef<'a>,
         id: SymbolId,
-        reloc: &Reloc,
-    ) -> Result<Action, Diagnostic> {
+        known: &RelocType,
+    ) -> Action {
         if is_unified_table(symbol.name) && !self.cx.unified.has_table(symbol.name) {
-            return Ok(Action::Drop);
+            return Action::Drop;
         }
         let mut out = self.merged.symbol_of[id.0 as usize];
-        let handler = reloc::by_number(reloc.kind).map(|t| t.handler);
-        if matches!(handler, Some(Handler::Linker | Handler::Either)) {
+        if is_ours(known) {
             // In a relocatable file, weak symbols may still be replaced.
             let open =
                 self.cx.config.relocatable && self.cx.resolution.get(id).binding == Binding::WEAK;
@@ -391,7 +419,7 @@ impl<'a> Relocator<'a, '_> {
                 // Constants of device functions have no symbol in the output.
                 let copied = self.layout.address(self.cx, self.merged, id).is_none();
                 let symbol = out.filter(|_| !copied);
-                return Ok(Action::Apply { value, bank, symbol });
+                return Action::Apply { value, bank, symbol };
             }
             if is_shared(symbol) {
                 let instance = place.function.and_then(|f| self.merged.instances.get(&f));
@@ -407,30 +435,30 @@ impl<'a> Relocator<'a, '_> {
                         && !self.cx.config.shows_shared()
                         || is_internal(symbol) && !self.layout.shared.grouped;
                     let symbol = out.filter(|_| !unrecorded);
-                    return Ok(Action::Apply { value, bank: 0, symbol });
+                    return Action::Apply { value, bank: 0, symbol };
                 }
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
                 // Quirk: "never allocated" goes into the code. Mercury's side leaves
                 // the bank alone.
                 let bank = if self.cx.flavour.is_mercury() { USER_BANK } else { NO_BANK };
-                return Ok(Action::Apply { value: u64::MAX, bank, symbol: out });
+                return Action::Apply { value: u64::MAX, bank, symbol: out };
             }
             // Mercury's side leaves image references open in a relocatable file.
             let stays = self.cx.config.relocatable && self.cx.flavour.is_mercury();
             if is_image(symbol) && !stays {
-                return Ok(self.image(id));
+                return self.image(id);
             }
             if is_internal(symbol) && symbol.is_undefined() && !is_shared(symbol) {
                 // `.nv.ptx.const0.size` of libcudadevrt.
                 let value = self.layout.user_constants(self.merged);
-                return Ok(Action::Apply { value, bank: 0, symbol: None });
+                return Action::Apply { value, bank: 0, symbol: None };
             }
         }
-        Ok(match out {
-            Some(symbol) => Action::Keep { kind: final_kind(self.cx.config, reloc.kind), symbol },
+        match out {
+            Some(symbol) => Action::Keep { symbol, relative: false },
             None => Action::Drop,
-        })
+        }
     }
 
     fn is_missing_constant(&self, symbol: &SymbolRef<'a>, id: SymbolId) -> bool {

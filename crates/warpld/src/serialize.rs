@@ -154,7 +154,7 @@ fn write_section(
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
     for relocs in [merged.rel, merged.rela].into_iter().flatten() {
-        for patch in &parts.relocated.of(relocs).patches {
+        for patch in parts.relocated.of(relocs).patches {
             apply(patch, out)?;
         }
     }

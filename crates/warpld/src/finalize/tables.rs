@@ -95,7 +95,7 @@ fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut
         }
         Content::Chunks(_) => return false,
         Content::Attributes(sources) => records::build(parts, numbering, id, sources, out),
-        Content::Relocs(..) => relocations(&parts.relocated.of(id).kept, rela, numbering, out),
+        Content::Relocs(..) => relocations(parts.relocated.of(id).kept, rela, numbering, out),
         Content::ResolvedRelocs(_) => {
             let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
             relocations(&list, true, numbering, out);
@@ -168,7 +168,7 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
     let mut all: Vec<_> = targets
         .flat_map(|target| [target.rel, target.rela])
         .flatten()
-        .flat_map(|r| &parts.relocated.of(r).origins().resolved)
+        .flat_map(|r| parts.relocated.of(r).resolved)
         .collect();
     // Both kinds share one list, built by prepending in input order.
     all.sort_by_key(|(source, _)| (source.from.object, source.from.section));

@@ -149,7 +149,7 @@ fn patch_items(
     }
     let stored = stored(capsule);
     let mut pairs = PairCache::default();
-    for (patch, source) in relocs.patches.iter().zip(&relocs.origins().patches) {
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };

@@ -128,7 +128,7 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     parts.layout.write_pieces(parts.cx, id, &mut bytes);
     let section = parts.merged.section(id);
     for relocs in section.rela.into_iter().chain(section.rel) {
-        for patch in &parts.relocated.of(relocs).patches {
+        for patch in parts.relocated.of(relocs).patches {
             apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
     }
@@ -173,7 +173,7 @@ pub fn patch_machine(
     let Some(relocs) = merged.section(id).rela else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
-    for (patch, source) in relocs.patches.iter().zip(&relocs.origins().patches) {
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
@@ -190,7 +190,7 @@ pub fn patch_machine(
         };
         apply(both, machine.kind, bytes, offset, value, patch.bank)?;
     }
-    for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
         };
@@ -297,7 +297,7 @@ fn apply(
 /// Relocations that stay, on the machine-code side.
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64>, Diagnostic> {
     let relocs = both.parts.relocated.of(id);
-    let list = relocs.origins().kept.iter().copied().zip(relocs.kept.iter().copied());
+    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
     let mut out = machine_records(both, list)?;
     let target = match both.parts.merged.section(id).content {
         Content::Relocs(target, _) => both.rebuilt.get(&target),

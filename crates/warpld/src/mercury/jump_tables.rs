@@ -32,7 +32,7 @@ pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), 
         !parts.cx.config.relocatable && both.spoilt_names.contains(&parts.merged.section(id).name);
     let mut pairs = PairCache::default();
     let mut known: Map<(u32, u32), Option<Kept<'_, '_>>> = Map::default();
-    for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
         let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let (object, symbol) = (source.from.object, mercury.symbol.0);
         let function = known

@@ -144,7 +144,7 @@ fn header_values(
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
-    for (patch, source) in relocs.patches.iter().zip(&relocs.origins().patches) {
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let object = &parts.cx.objects[source.from.object.0 as usize];
         let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
@@ -169,7 +169,7 @@ fn alive<'e>(
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
     let mut pairs = PairCache::default();
     let relocs = parts.relocated.of(relocs);
-    for (kept, source) in relocs.kept.iter().zip(&relocs.origins().kept) {
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
         if let Some((mercury, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
             let symbol = numbering.index[kept.symbol.0 as usize];
             let (object, input_symbol) = (source.from.object, machine.symbol.0);

@@ -1,7 +1,8 @@
 //! What only links on the Mercury side do: jump tables copied to kernels, debug
 //! tables whose relocations stay.
 
-use super::{Place, Relocator, SectionRelocs};
+use super::outcome::Block;
+use super::{Place, Relocator};
 use crate::diag::Diagnostic;
 use crate::merge::{InputSection, SectionId};
 use crate::object::{is_internal, is_shared};
@@ -44,7 +45,7 @@ impl Relocator<'_, '_> {
     pub(super) fn copied_tables(
         &self,
         target: SectionId,
-        out: &mut SectionRelocs,
+        out: &mut Block,
     ) -> Result<(), Diagnostic> {
         let Some(kernel) = self.merged.section(target).function else { return Ok(()) };
         let Some(kernel) = self.cx.graph.function(kernel) else { return Ok(()) };
@@ -57,7 +58,7 @@ impl Relocator<'_, '_> {
                 continue;
             }
             let start = self.layout.bank2.start_of.get(function).copied().unwrap_or(0);
-            let mut list = SectionRelocs::NONE;
+            let mut list = Block::default();
             for &(from, offset) in &bank.relocs {
                 let base = Some(start.saturating_add(offset));
                 let (object, target_name) = (from.object, self.merged.section_name(target));
@@ -69,15 +70,15 @@ impl Relocator<'_, '_> {
             for (first, size) in tables.collect::<Vec<_>>().into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
-                for (kept, from) in list.kept.iter().zip(&list.origins().kept).rev() {
+                for (kept, from) in list.kept.iter().zip(&list.kept_from).rev() {
                     if table.contains(&kept.offset) {
                         out.kept.push(*kept);
-                        out.kept_from(Some(*from));
+                        out.kept_from.push(*from);
                     }
                 }
             }
             out.patches.append(&mut list.patches);
-            out.origins_mut().patches.append(&mut list.origins_mut().patches);
+            out.patched_from.append(&mut list.patched_from);
         }
         Ok(())
     }

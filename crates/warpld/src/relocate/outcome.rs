@@ -34,74 +34,126 @@ pub struct Source {
 }
 
 /// What became of the relocations for one output section.
-#[derive(Debug)]
-pub struct SectionRelocs {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SectionRelocs<'r> {
     /// Entries of the output relocation section.
-    pub kept: Vec<OutReloc>,
+    pub kept: &'r [OutReloc],
     /// Changes of the target section.
-    pub patches: Vec<Patch>,
-    /// What few links need to know.
-    pub(super) origins: Option<Box<Origins>>,
-}
-
-/// Where relocations of the output come from.
-#[derive(Debug)]
-pub struct Origins {
-    /// The kept ones, in the same order (Mercury only).
-    pub kept: Vec<Source>,
-    /// The patches, in the same order (Mercury only).
-    pub patches: Vec<Source>,
+    pub patches: &'r [Patch],
+    /// Where the kept ones come from (Mercury only).
+    pub kept_from: &'r [Source],
+    /// Where the patches come from (Mercury only).
+    pub patched_from: &'r [Source],
     /// Applied relocations and where they come from, for `--preserve-relocs`.
+    pub resolved: &'r [(Source, OutReloc)],
+}
+
+/// What became of the relocations for output sections that follow each other. There
+/// may be many of them with few relocations each, so they share lists.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub kept: Vec<OutReloc>,
+    pub patches: Vec<Patch>,
+    /// As long as `kept` on Mercury's side, else empty.
+    pub kept_from: Vec<Source>,
+    /// As long as `patches` on Mercury's side, else empty.
+    pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
+    ends: Vec<Mark>,
 }
 
-impl Origins {
-    const NONE: Self = Self { kept: Vec::new(), patches: Vec::new(), resolved: Vec::new() };
+/// Lengths of a block's lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    kept: u32,
+    patches: u32,
+    resolved: u32,
 }
 
-impl SectionRelocs {
-    pub(super) const NONE: Self = Self { kept: Vec::new(), patches: Vec::new(), origins: None };
-
-    /// Where they come from.
-    pub fn origins(&self) -> &Origins {
-        static NOTHING: Origins = Origins::NONE;
-        self.origins.as_deref().unwrap_or(&NOTHING)
-    }
-
-    pub(super) fn kept_from(&mut self, source: Option<Source>) {
-        if let Some(source) = source {
-            self.origins_mut().kept.push(source);
+impl Block {
+    /// How long the lists are.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            kept: self.kept.len() as u32,
+            patches: self.patches.len() as u32,
+            resolved: self.resolved.len() as u32,
         }
     }
 
-    pub(super) fn patched_from(&mut self, source: Option<Source>) {
-        if let Some(source) = source {
-            self.origins_mut().patches.push(source);
-        }
+    /// Ends the list of a section.
+    pub fn end_section(&mut self) {
+        self.ends.push(self.mark());
     }
 
-    pub(super) fn origins_mut(&mut self) -> &mut Origins {
-        self.origins.get_or_insert_with(|| Box::new(Origins::NONE))
+    /// Forgets what came after.
+    pub fn truncate(&mut self, to: Mark) {
+        self.kept.truncate(to.kept as usize);
+        self.kept_from.truncate(to.kept as usize);
+        self.patches.truncate(to.patches as usize);
+        self.patched_from.truncate(to.patches as usize);
+        self.resolved.truncate(to.resolved as usize);
+    }
+
+    /// Turns round the order of what was kept since.
+    pub fn reverse_kept(&mut self, since: Mark) {
+        let since = since.kept as usize;
+        self.kept.get_mut(since..).unwrap_or_default().reverse();
+        self.kept_from.get_mut(since..).unwrap_or_default().reverse();
+    }
+
+    /// Appends what another block holds.
+    pub fn append(&mut self, other: &mut Self) {
+        self.kept.append(&mut other.kept);
+        self.patches.append(&mut other.patches);
+        self.kept_from.append(&mut other.kept_from);
+        self.patched_from.append(&mut other.patched_from);
+        self.resolved.append(&mut other.resolved);
+    }
+
+    /// Frees what was allocated in advance.
+    pub fn shrink(&mut self) {
+        self.kept.shrink_to_fit();
+        self.patches.shrink_to_fit();
+        self.kept_from.shrink_to_fit();
+        self.patched_from.shrink_to_fit();
+    }
+
+    fn section(&self, i: usize) -> SectionRelocs<'_> {
+        let Some(&end) = self.ends.get(i) else { return SectionRelocs::default() };
+        let start = i.checked_sub(1).map_or(Mark::default(), |before| self.ends[before]);
+        let kept = start.kept as usize..end.kept as usize;
+        let patches = start.patches as usize..end.patches as usize;
+        let resolved = start.resolved as usize..end.resolved as usize;
+        SectionRelocs {
+            kept: &self.kept[kept.clone()],
+            patches: &self.patches[patches.clone()],
+            kept_from: self.kept_from.get(kept).unwrap_or_default(),
+            patched_from: self.patched_from.get(patches).unwrap_or_default(),
+            resolved: &self.resolved[resolved],
+        }
     }
 }
 
 /// Outcome of all relocations, by output relocation section.
 #[derive(Debug)]
 pub struct Relocated {
-    /// In creation order of the relocation sections.
-    pub(super) lists: Vec<SectionRelocs>,
+    /// In creation order of the relocation sections, [`BLOCK`] in each.
+    pub(super) blocks: Vec<Block>,
     /// By output section: the number of its list.
     pub(super) list_of: Vec<u32>,
     /// Whether a kept relocation refers to the symbol.
     pub used: Vec<bool>,
 }
 
+/// How many sections share a block.
+pub(super) const BLOCK: usize = 64;
+
 impl Relocated {
     /// What became of the relocations of an output relocation section; nothing
     /// for others.
-    pub fn of(&self, section: SectionId) -> &SectionRelocs {
-        static NOTHING: SectionRelocs = SectionRelocs::NONE;
-        let list = self.list_of.get(section.0 as usize);
-        list.and_then(|&list| self.lists.get(list as usize)).unwrap_or(&NOTHING)
+    pub fn of(&self, section: SectionId) -> SectionRelocs<'_> {
+        let list = self.list_of.get(section.0 as usize).map_or(usize::MAX, |&list| list as usize);
+        let block = self.blocks.get(list / BLOCK);
+        block.map_or(SectionRelocs::default(), |block| block.section(list % BLOCK))
     }
 }
