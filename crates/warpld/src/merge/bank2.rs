@@ -1,10 +1,10 @@
 //! Bank 2: the compiler's own constants of a function.
 
+use super::plan::FunctionData;
 use super::{Content, Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
-use cubin::SectionRef;
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 
@@ -103,19 +103,11 @@ fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, mut given: Vec<Funct
     }
 }
 
-impl<'a> Merger<'a, '_> {
+impl Merger<'_, '_> {
     /// Bank 2 data of one input's copy of a function, see [`Places`]. A place that is
     /// empty in the end leaves no trace in an executable.
-    pub(super) fn bank2_data(
-        &mut self,
-        object: ObjectId,
-        input: &SectionRef<'a>,
-        id: SymbolId,
-        by_symbol: bool,
-    ) {
-        let cx = self.cx;
-        let Some(function) = cx.graph.function(id) else { return };
-        let from = InputSection { object, section: input.index.0 };
+    pub(super) fn bank2_data(&mut self, from: InputSection, data: &FunctionData) {
+        let FunctionData { id, function, by_symbol, align, .. } = *data;
         if self.out.bank2.get(&function).is_some_and(|bank| bank.parts.last() == Some(&from)) {
             return;
         }
@@ -125,17 +117,17 @@ impl<'a> Merger<'a, '_> {
             // nvlink makes a section of it all the same, and drops that.
             self.out.creation_index += u32::from(places.own.is_none());
             places.own = Some(None);
-            self.collect_bank2(function, from, input.align, by_symbol);
+            self.collect_bank2(function, from, align, by_symbol);
         } else {
             let known = if stray { places.stray } else { places.own };
-            let section = known.unwrap_or_else(|| self.bank2_section(id, input, stray));
+            let section = known.unwrap_or_else(|| self.bank2_section(id, from, stray));
             *(if stray { &mut places.stray } else { &mut places.own }) = Some(section);
             if let Some(section) = section {
                 if by_symbol {
                     self.clear_section(section);
                 }
                 self.out.function_sections[function.0 as usize].constant2.get_or_insert(section);
-                self.place(section, object, input);
+                self.place(section, from, align, data.size);
             }
         }
         self.bank2_places.insert(function, places);
@@ -150,7 +142,7 @@ impl<'a> Merger<'a, '_> {
     fn bank2_section(
         &mut self,
         id: SymbolId,
-        input: &SectionRef<'a>,
+        from: InputSection,
         stray: bool,
     ) -> Option<SectionId> {
         let fate = self.bank2_fates.get(&id);
@@ -160,7 +152,7 @@ impl<'a> Merger<'a, '_> {
             self.out.creation_index += 1;
             return None;
         }
-        Some(self.per_function(None, id, input, false))
+        self.per_function(None, id, from)
     }
 
     fn collect_bank2(&mut self, function: FunctionId, from: InputSection, align: u64, new: bool) {
@@ -212,13 +204,15 @@ impl<'a> Merger<'a, '_> {
         self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())
             || kernels.iter().any(has_data)
     }
+}
 
+impl Context<'_, '_> {
     /// Whether the symbol's section is bank 2 of a copy that lost. It does not
     /// lead to the section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
-        let class = self.cx.objects[object.0 as usize].classes.get(section as usize);
+        let class = self.objects[object.0 as usize].classes.get(section as usize);
         matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
-            && (self.cx.owner(object, section))
-                .is_some_and(|(id, at)| self.cx.resolution.role(id, at, true) == Role::Discarded)
+            && (self.owner(object, section))
+                .is_some_and(|(id, at)| self.resolution.role(id, at, true) == Role::Discarded)
     }
 }

@@ -63,7 +63,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         for function in crate::layout::shared_users(cx, &self.out) {
             if lacks(&self.out, function) {
-                self.kernel_shared(function);
+                self.late_kernel_shared(function);
             }
         }
     }
@@ -178,7 +178,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
         let id = self.cx.graph.symbol(entry);
         let section = self.create(NewSection {
-            name: self.cx.prefixed(self.cx.flavour.bank2_prefix(), id),
+            name: self.known_name(self.cx.flavour.bank2_prefix(), id),
             kind: SectionType::PROGBITS,
             flags: shf::ALLOC | shf::INFO_LINK,
             align: 0,

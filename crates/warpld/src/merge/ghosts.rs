@@ -5,15 +5,17 @@
 //! have higher numbers, which show in large links only (`.symtab_shndx`). [Ten programs
 //! with and without dead code, linked before 14,000 kernels]
 
-use super::Merger;
+use super::lookups::looked_at;
+use super::plan::{Kind, Planner, Step};
+use super::{Context, Merger};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use cubin::consts::shn;
-use cubin::{SectionRef, SectionType, SymbolRef};
+use cubin::{SectionType, SymbolRef};
 
 /// Sections that a function creates once.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Part {
     Text = 1,
@@ -26,10 +28,12 @@ pub(super) enum Part {
     Rela = 32,
     /// The section, or only its name.
     Rel = 64,
+    /// Any other, of which there may be several.
+    Other = 128,
 }
 
 /// By function: the parts that were created. Nothing if nobody will see the numbers.
-pub(super) fn ghosts(cx: super::Context<'_, '_>) -> Vec<u8> {
+pub(super) fn ghosts(cx: Context<'_, '_>) -> Vec<u8> {
     // An input section creates one of its own, the name of another and, for a kernel,
     // two more at most.
     const MOST: usize = 4;
@@ -39,10 +43,10 @@ pub(super) fn ghosts(cx: super::Context<'_, '_>) -> Vec<u8> {
     if seen { vec![0; cx.graph.len()] } else { Vec::new() }
 }
 
-impl<'a> Merger<'a, '_> {
-    fn ghost(&mut self, function: FunctionId, part: Part) {
+impl Merger<'_, '_> {
+    pub(super) fn ghost(&mut self, function: FunctionId, part: Part) {
         let Some(made) = self.ghosts.get_mut(function.0 as usize) else { return };
-        if *made & part as u8 == 0 {
+        if *made & part as u8 == 0 || part == Part::Other {
             *made |= part as u8;
             self.out.creation_index += match part {
                 Part::Parameters => 2,
@@ -51,7 +55,9 @@ impl<'a> Merger<'a, '_> {
             };
         }
     }
+}
 
+impl<'a> Planner<'a, '_> {
     /// Pass 1.
     pub(super) fn ghost_function(
         &mut self,
@@ -66,62 +72,41 @@ impl<'a> Merger<'a, '_> {
         if !owns || !matches!(role, Role::Selected | Role::Replaced) {
             return;
         }
-        self.ghost(function, Part::Text);
+        self.steps.push(Step::Ghost(function, Part::Text));
         if self.cx.resolution.get(id).entry && !self.cx.reach.is_unnamed(function) {
-            self.ghost(function, Part::Info);
+            self.steps.push(Step::Ghost(function, Part::Info));
         }
     }
 
     /// Passes 2 and 3.
-    pub(super) fn ghost_data(&mut self, function: FunctionId, class: SectionClass, role: Role) {
-        match class {
-            SectionClass::FunctionConstant { bank: 0, .. } => {
-                self.ghost(function, Part::Parameters);
-            }
-            SectionClass::FunctionConstant { bank: 2, .. } => self.ghost(function, Part::Bank2),
-            SectionClass::FunctionData(_) if role == Role::Selected && !self.ghosts.is_empty() => {
-                self.out.creation_index += 1;
-            }
-            _ => {}
-        }
-    }
-
-    /// Pass 4.
-    pub(super) fn ghost_info(&mut self, function: FunctionId) {
-        self.ghost(function, Part::Info);
+    pub(super) fn ghost_data(&mut self, function: FunctionId, what: Kind, role: Role) {
+        let part = match what {
+            Kind::Bank0 { .. } => Part::Parameters,
+            Kind::Bank2 => Part::Bank2,
+            Kind::Other if role == Role::Selected => Part::Other,
+            _ => return,
+        };
+        self.steps.push(Step::Ghost(function, part));
     }
 
     /// Pass 5: relocations of jump tables.
     pub(super) fn ghost_table_relocs(&mut self, function: FunctionId, table: SectionClass) {
         if let SectionClass::FunctionConstant { bank: 2, .. } = table {
-            self.ghost(function, Part::Bank2Relocs);
+            self.relocs.push(Step::Ghost(function, Part::Bank2Relocs));
         }
     }
 
     /// Pass 5: relocations of code, see `add_relocs`.
-    pub(super) fn ghost_relocs(
-        &mut self,
-        function: FunctionId,
-        object: ObjectId,
-        relocs: &SectionRef<'a>,
-    ) {
-        if self.ghosts.is_empty() {
-            return;
-        }
-        let Ok(table) = self.cx.objects[object.0 as usize].cubin.reloc_table(relocs) else {
-            return;
-        };
-        if table.is_empty() {
-            return;
-        }
+    pub(super) fn ghost_relocs(&mut self, function: FunctionId, object: ObjectId, section: u32) {
+        let relocs = self.cx.objects[object.0 as usize].cubin.section(section);
+        let Some(relocs) = relocs.filter(|relocs| relocs.size > 0) else { return };
+        let found = looked_at(self.cx, object, &relocs, None);
         let rela = relocs.kind == SectionType::RELA;
-        let forced = self.cx.config.force_rela;
-        if rela || forced {
-            self.ghost(function, Part::Rela);
+        if found.any && (rela || self.cx.config.force_rela) {
+            self.relocs.push(Step::Ghost(function, Part::Rela));
         }
-        let looked_up = if rela { table.iter().skip(1).any(|r| r.addend == Some(0)) } else { true };
-        if looked_up {
-            self.ghost(function, Part::Rel);
+        if found.any && (!rela || found.zero_addend) {
+            self.relocs.push(Step::Ghost(function, Part::Rel));
         }
     }
 }

@@ -3,6 +3,7 @@
 //! nvlink numbers strings, sections and symbols as they are first touched, file
 //! by file and pass by pass. This phase is that fold: it decides what exists
 //! and in which order, and touches names and numbers only, never section bytes.
+//! What the inputs ask for is found out in parallel, one batch ahead of it.
 
 mod bank2;
 mod closing;
@@ -10,7 +11,10 @@ mod constants;
 mod data;
 mod functions;
 mod ghosts;
+mod lookups;
 mod model;
+mod names;
+mod plan;
 mod relocs;
 mod strings;
 mod tables;
@@ -22,14 +26,17 @@ use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
 use crate::mentions::Mentions;
-use crate::object::{Object, ObjectId, SectionClass};
+use crate::object::{Object, ObjectId};
 use crate::reach::Reach;
-use crate::resolve::{Resolution, Role, Sighting, SymbolId};
+use crate::resolve::{Resolution, Sighting, SymbolId};
 use crate::unified::Unified;
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolRef};
 use hashbrown::{HashMap, HashSet};
+use plan::{Shown, Step};
+use rayon::prelude::*;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
 const HOST_FILE: u32 = 0x7000_0087;
@@ -59,12 +66,6 @@ impl<'a> Context<'a, '_> {
     /// Whether the symbol is data or a function of the output.
     pub fn keeps(&self, symbol: SymbolId) -> bool {
         self.reach.keeps(self.graph, symbol)
-    }
-
-    /// The name of a symbol after a prefix.
-    fn prefixed(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
-        let symbol = &self.resolution.symbols[id.0 as usize];
-        Text::prefixed(prefix, symbol.name, symbol.hash)
     }
 
     /// The input symbol of a sighting.
@@ -103,18 +104,52 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     let mut merger = Merger::new(context);
     merger.prototype_strings();
     merger.fixed_sections();
-    for i in 0..context.objects.len() {
-        let object = ObjectId(i as u32);
-        merger.functions(object);
-        merger.data(object);
-        merger.remaining_sections(object);
-        merger.attributes(object);
-        merger.relocations(object);
+    let shown = Shown::new(context);
+    let ghosts = !merger.ghosts.is_empty();
+    let mut planned = Vec::new();
+    for batch in batches(context.objects) {
+        let plan = || plan_batch(context, shown, ghosts, batch);
+        let (next, ()) = rayon::join(plan, || merger.follow(&planned));
+        planned = next;
     }
+    merger.follow(&planned);
     merger.closing_sections();
     merger.global_names();
     merger.out.strings.close();
     merger.out
+}
+
+/// Inputs with about so many sections are planned at a time: enough to share the work,
+/// few enough to stay in the cache.
+const BATCH: usize = 1 << 13;
+
+/// Parts in which a batch is planned.
+const PARTS: usize = 8;
+
+/// Runs of inputs that are planned together.
+fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let (mut start, mut sections) = (0, 0);
+    for (i, object) in objects.iter().enumerate() {
+        sections += object.classes.len();
+        if sections >= BATCH || i + 1 == objects.len() {
+            out.push(start..i + 1);
+            (start, sections) = (i + 1, 0);
+        }
+    }
+    out
+}
+
+fn plan_batch<'a>(
+    cx: Context<'a, '_>,
+    shown: Shown,
+    ghosts: bool,
+    batch: Range<usize>,
+) -> Vec<Vec<Step<'a>>> {
+    let size = batch.len().div_ceil(PARTS).max(1);
+    let parts: Vec<Range<usize>> =
+        batch.clone().step_by(size).map(|start| start..(start + size).min(batch.end)).collect();
+    parts.into_par_iter().map(|part| plan::plan(cx, shown, ghosts, part)).collect()
 }
 
 struct Merger<'a, 'o> {
@@ -130,15 +165,12 @@ struct Merger<'a, 'o> {
     /// Where the bank 2 of a function goes; no section where none is left in the end.
     bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
     bank2_fates: bank2::Fates,
-    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
-    /// the reserve is added to that, as it is where kernels share objects.
-    shows_unplaced: bool,
-    /// The same for instances of them in relinked files; with `-g`, where they have a
-    /// place, if there is a reserve or kernels share objects.
-    shows_instances: bool,
+    names: names::Names,
     /// The table of unified functions and its attributes.
     function_table: Option<SectionId>,
     function_table_info: Option<SectionId>,
+    /// `.nv.info`
+    module_info: Option<SectionId>,
     /// See `ghosts`.
     ghosts: Vec<u8>,
 }
@@ -178,7 +210,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             symbol_of: vec![None; cx.resolution.symbols.len()],
             strings: StringTables::default(),
             creation_index: 0,
-            placements: cx.objects.iter().map(|o| vec![None; o.classes.len()]).collect(),
+            placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
             function_order: Vec::new(),
             common_shared: None,
@@ -192,11 +224,6 @@ impl<'a, 'o> Merger<'a, 'o> {
             commons: Vec::new(),
             debug_cut: HashMap::default(),
         };
-        let preserves = cx.config.preserve_relocs && !cx.flavour.is_mercury();
-        let grouped = preserves && crate::layout::has_groups(cx);
-        let reserve = cx.flavour.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
-        let shows_unplaced = grouped && reserve;
-        let placed = cx.config.preserve_relocs && cx.config.shows_shared();
         Self {
             cx,
             out,
@@ -206,10 +233,10 @@ impl<'a, 'o> Merger<'a, 'o> {
             seen_commons: HashSet::default(),
             bank2_places: HashMap::default(),
             bank2_fates: bank2::fates(cx),
-            shows_unplaced,
-            shows_instances: shows_unplaced || placed && (grouped || reserve),
+            names: names::Names::new(cx.resolution),
             function_table: None,
             function_table_info: None,
+            module_info: None,
             ghosts: ghosts::ghosts(cx),
         }
     }
@@ -248,6 +275,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             rel: None,
             rela: None,
             bank: None,
+            rel_named: false,
             content: new.content,
         });
         id
@@ -288,6 +316,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
         });
         self.by_name.insert(b".nv.info", info);
+        self.module_info = Some(info);
         if compat {
             self.create(NewSection::synthetic(
                 b".nv.compat",
@@ -317,62 +346,51 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Global names come last in `.strtab`; one that a section or local symbol
-    /// has too is not repeated.
-    fn global_names(&mut self) {
-        for i in 0..self.out.symbols.len() {
-            let symbol = self.out.symbols[i];
-            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning)
-                && self.out.symbol_of[id.0 as usize].is_some()
-            {
-                self.out.symbols[i].name = self.symbol_name(id);
-            }
-        }
-    }
-
     /// Appends a whole input section to an output section.
-    fn place(&mut self, section: SectionId, object: ObjectId, input: &SectionRef<'a>) {
-        let size = self.cx.linked_size(object, input);
+    fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
         let out = &mut self.out.sections[section.0 as usize];
-        let offset = align_up(out.size, input.align);
+        let offset = align_up(out.size, align);
         out.size = offset.saturating_add(size);
-        out.align = out.align.max(input.align);
-        let from = InputSection { object, section: input.index.0 };
+        out.align = out.align.max(align);
         if let Content::Chunks(chunks) = &mut out.content {
             chunks.push(Chunk { from, offset });
         }
-        self.out.placements[object.0 as usize][input.index.0 as usize] =
-            Some(Placement { section, offset });
+        self.out.placements.set(from, Placement { section, offset });
     }
 
-    fn attributes(&mut self, object: ObjectId) {
-        let cx = self.cx;
-        for (section, class) in
-            cx.objects[object.0 as usize].of_class(|c| matches!(c, SectionClass::Info(_)))
-        {
-            let SectionClass::Info(owner) = class else { continue };
-            let from = InputSection { object, section: section.index.0 };
-            let Some(owner) = owner else {
-                if let Some(&info) = self.by_name.get(&b".nv.info"[..]) {
-                    self.add_attributes(info, from);
+    /// Does what the inputs ask for.
+    fn follow(&mut self, planned: &[Vec<Step<'a>>]) {
+        let mut object = ObjectId(0);
+        for step in planned.iter().flatten() {
+            match step {
+                Step::Input(next) => object = *next,
+                Step::Declare(id, function) => self.function_symbol(*id, *function, List::Global),
+                Step::Define(definition) => self.function_definition(object, definition),
+                Step::MentionShared(id) => self.mention_shared(*id),
+                Step::Mention(name) => self.mention(Text::new(name)),
+                Step::Variable(variable) => self.variable(object, variable),
+                Step::CommonShared(section) => {
+                    let from = InputSection { object, section: *section };
+                    let section = self.common_shared();
+                    self.out.placements.set(from, Placement { section, offset: 0 });
                 }
-                continue;
-            };
-            let Some(id) = cx.resolution.id(object, owner) else { continue };
-            let at = Sighting { object, symbol: owner };
-            let role = cx.resolution.role(id, at, true);
-            let Some(function) = cx.graph.function(id) else { continue };
-            if role == Role::Discarded {
-                continue;
+                Step::Data(data) => self.data_section(object, data),
+                Step::FunctionData(data) => self.function_data(object, data),
+                Step::Ghost(function, part) => self.ghost(*function, *part),
+                Step::Attributes(attributes) => self.attributes(object, attributes),
+                Step::Relocs(relocs) => self.relocations(object, relocs),
             }
-            if !cx.reach.is_live(function) {
-                self.ghost_info(function);
-                continue;
-            }
-            let info = self.info_section(id, function);
-            if role == Role::Selected {
-                self.add_attributes(info, from);
-            }
+        }
+    }
+
+    fn attributes(&mut self, object: ObjectId, attributes: &plan::Attributes) {
+        let from = InputSection { object, section: attributes.section };
+        let info = match attributes.of {
+            Some((id, function)) => Some(self.info_section(id, function)),
+            None => self.module_info,
+        };
+        if let Some(info) = info.filter(|_| attributes.selected) {
+            self.add_attributes(info, from);
         }
     }
 

@@ -100,6 +100,9 @@ pub struct Section {
     pub rela: Option<SectionId>,
     /// Constant bank.
     pub bank: Option<u8>,
+    /// Whether the name of a section of its relocations without addends is in the string
+    /// tables.
+    pub(super) rel_named: bool,
     /// What it is made of.
     pub content: Content,
 }
@@ -149,6 +152,57 @@ pub struct Placement {
     pub section: SectionId,
     /// Offset there.
     pub offset: u64,
+}
+
+/// Places of all input sections, eight bytes each.
+#[derive(Debug)]
+pub struct Placements {
+    /// Where the sections of each input start in `packed`.
+    starts: Vec<usize>,
+    /// Output section plus one in the upper half, offset in the lower; 0 for none.
+    packed: Vec<u64>,
+    /// Those with larger offsets.
+    far: hashbrown::HashMap<usize, u64, foldhash::fast::FixedState>,
+}
+
+impl Placements {
+    /// Room for inputs with so many sections.
+    pub(super) fn new(counts: impl Iterator<Item = usize>) -> Self {
+        let (mut starts, mut total) = (vec![0], 0);
+        for count in counts {
+            total += count;
+            starts.push(total);
+        }
+        Self { starts, packed: vec![0; total], far: Default::default() }
+    }
+
+    fn index(&self, object: ObjectId, section: u32) -> Option<usize> {
+        let start = *self.starts.get(object.0 as usize)?;
+        let end = *self.starts.get(object.0 as usize + 1)?;
+        Some(start + section as usize).filter(|&index| index < end)
+    }
+
+    /// Where an input section went.
+    pub fn get(&self, object: ObjectId, section: u32) -> Option<Placement> {
+        let index = self.index(object, section)?;
+        let packed = self.packed[index];
+        let section = SectionId(((packed >> 32) as u32).checked_sub(1)?);
+        let offset = match packed as u32 {
+            u32::MAX => self.far.get(&index).copied().unwrap_or(u32::MAX.into()),
+            near => near.into(),
+        };
+        Some(Placement { section, offset })
+    }
+
+    /// Notes where an input section went.
+    pub(super) fn set(&mut self, from: InputSection, at: Placement) {
+        let Some(index) = self.index(from.object, from.section) else { return };
+        let offset = u32::try_from(at.offset).unwrap_or(u32::MAX);
+        if offset == u32::MAX {
+            self.far.insert(index, at.offset);
+        }
+        self.packed[index] = u64::from(at.section.0 + 1) << 32 | u64::from(offset);
+    }
 }
 
 /// Output sections of one function.
@@ -210,7 +264,7 @@ pub struct Merged {
     /// Number of the section created or mentioned last.
     pub creation_index: u32,
     /// Where each input section went.
-    pub placements: Vec<Vec<Option<Placement>>>,
+    pub placements: Placements,
     /// Sections of each function.
     pub function_sections: Vec<FunctionSections>,
     /// Live functions in creation order.
@@ -259,7 +313,7 @@ impl Merged {
 
     /// Where an input section went.
     pub fn placement(&self, object: ObjectId, section: u32) -> Option<Placement> {
-        *self.placements.get(object.0 as usize)?.get(section as usize)?
+        self.placements.get(object, section)
     }
 
     /// Name of a section.

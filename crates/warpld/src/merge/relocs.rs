@@ -1,96 +1,55 @@
 //! Pass 5: relocation sections.
 
+use super::lookups::{Found, looked_at};
+use super::plan::Relocs;
 use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
-use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, SectionClass};
-use crate::relocate::kind;
-use crate::resolve::{Role, Sighting, SymbolId};
+use crate::resolve::{Role, SymbolId};
+use cubin::SectionType;
 use cubin::consts::shf;
-use cubin::{SectionRef, SectionType, SymbolType};
 use smallvec::{SmallVec, smallvec};
 
-/// What relocations of one input section are for.
-struct RelocPlace {
-    object: ObjectId,
-    lost: Vec<std::ops::Range<u64>>,
-    debug: bool,
-    constant: bool,
-    weak_sensitive: bool,
-}
-
-impl<'a, 'o> Merger<'a, 'o> {
-    pub(super) fn relocations(&mut self, object: ObjectId) {
-        let cx = self.cx;
-        let input = &cx.objects[object.0 as usize];
-        for (section, class) in input.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
-            let SectionClass::Reloc(target) = class else { continue };
-            if section.size == 0 {
-                continue;
+impl<'a> Merger<'a, '_> {
+    pub(super) fn relocations(&mut self, object: ObjectId, relocs: &Relocs) {
+        let Some((function, role)) = relocs.owner else {
+            if let Some(p) = self.out.placement(object, relocs.target) {
+                self.add_relocs(p.section, object, relocs, true);
             }
-            let from = InputSection { object, section: section.index.0 };
-            match cx.owner(object, target) {
-                Some((id, at)) => {
-                    let Some(function) = cx.graph.function(id) else { continue };
-                    let role = cx.resolution.role(id, at, true);
-                    // The jump tables of a losing duplicate that were kept, see
-                    // `function_data`, keep their relocations.
-                    let stray = cx.flavour.is_mercury()
-                        && role == Role::Discarded
-                        && self.out.placement(object, target).is_some();
-                    let text_target =
-                        matches!(input.classes[target as usize], SectionClass::Text(_));
-                    if !cx.reach.is_live(function) {
-                        if role == Role::Discarded {
-                            continue;
-                        } else if text_target {
-                            self.ghost_relocs(function, object, &section);
-                        } else {
-                            self.ghost_table_relocs(function, input.classes[target as usize]);
-                        }
-                        continue;
-                    }
-                    if role == Role::Discarded && !stray {
-                        self.jump_table_relocs(function, from, target);
-                        continue;
-                    }
-                    let text = self.out.function_sections[function.0 as usize].text;
-                    let out = match self.out.placement(object, target) {
-                        Some(p) => Some(p.section),
-                        None if text_target => text,
-                        None => None,
-                    };
-                    // Those of Mercury's tables stay although the table was replaced.
-                    let stays = stray || cx.flavour.is_mercury() && !text_target;
-                    if let Some(out) = out {
-                        self.add_relocs(out, &section, from, role == Role::Selected || stays);
-                    } else {
-                        self.jump_table_relocs(function, from, target);
-                    }
-                }
-                None => {
-                    if let Some(p) = self.out.placement(object, target) {
-                        self.add_relocs(p.section, &section, from, true);
-                    }
-                }
-            }
+            return;
+        };
+        let from = InputSection { object, section: relocs.section };
+        let place = self.out.placement(object, relocs.target);
+        let mercury = self.cx.flavour.is_mercury();
+        // The jump tables of a losing duplicate that were kept, see
+        // `function_data`, keep their relocations.
+        let stray = mercury && role == Role::Discarded && place.is_some();
+        if role == Role::Discarded && !stray {
+            self.jump_table_relocs(function, from, relocs.target);
+            return;
+        }
+        let out = match place {
+            Some(place) => Some(place.section),
+            None if relocs.of_code => self.out.function_sections[function.0 as usize].text,
+            None => None,
+        };
+        // Those of Mercury's tables stay although the table was replaced.
+        let stays = stray || mercury && !relocs.of_code;
+        match out {
+            Some(out) => self.add_relocs(out, object, relocs, role == Role::Selected || stays),
+            None => self.jump_table_relocs(function, from, relocs.target),
         }
     }
 
-    fn add_relocs(
-        &mut self,
-        target: SectionId,
-        input: &SectionRef<'a>,
-        from: InputSection,
-        selected: bool,
-    ) {
-        let rela = input.kind == SectionType::RELA;
-        let (any, zero_addend) = self.looked_at(from.object, target, input);
-        if !any {
+    fn add_relocs(&mut self, target: SectionId, object: ObjectId, relocs: &Relocs, selected: bool) {
+        let from = InputSection { object, section: relocs.section };
+        let rela = relocs.rela;
+        let found = self.looked_at(target, from, relocs);
+        if !found.any {
             return;
         }
-        let looked_up = if rela { zero_addend } else { self.cx.config.force_rela };
+        let looked_up = if rela { found.zero_addend } else { self.cx.config.force_rela };
         if looked_up && !rela {
             self.mention_rel(target);
         }
@@ -106,64 +65,32 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Whether nvlink looks at a relocation at all: not if it is debug data about
-    /// a definition that lost, a constant that names code that is gone or a copy
-    /// of the input itself that lost, or inside a variable that lost.
-    fn counts(&self, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
-        if place.lost.iter().any(|range| range.contains(&offset)) {
-            return false;
+    /// What the relocations were found to have, if they are for what they looked to be for.
+    fn looked_at(&self, target: SectionId, from: InputSection, relocs: &Relocs) -> Found {
+        let of_text = self.function_of_text(target).is_some();
+        match relocs.found {
+            Some(found) if of_text == relocs.of_code => found,
+            _ => {
+                let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section);
+                let name = (!of_text).then(|| self.out.section_name(target));
+                let nothing = Found { any: false, zero_addend: false };
+                input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name))
+            }
         }
-        let object = place.object;
-        let cubin = &self.cx.objects[object.0 as usize].cubin;
-        let (Some(id), Some(input)) = (self.cx.resolution.id(object, symbol), cubin.symbol(symbol))
-        else {
-            return true;
-        };
-        let at = Sighting { object, symbol };
-        let defined = !input.is_undefined() && !input.is_common();
-        // A copy that was replaced later was in force when this was read.
-        let lost = || self.cx.resolution.role(id, at, defined) == Role::Discarded;
-        if place.constant {
-            return self.cx.keeps(id) && !lost();
-        }
-        input.kind() != SymbolType::FUNC || !place.weak_sensitive || !lost()
     }
 
-    /// Whether the section has a relocation that counts, and whether any but the
-    /// first of those has addend 0: nvlink then looks up the REL section's name,
-    /// which leaves it in the string tables.
-    fn looked_at(
-        &self,
-        object: ObjectId,
-        target: SectionId,
-        input: &SectionRef<'a>,
-    ) -> (bool, bool) {
-        let relocs = self.cx.objects[object.0 as usize].cubin.reloc_table(input);
-        let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
-        if self.function_of_text(target).is_some() {
-            return (relocs().next().is_some(), relocs().skip(1).any(|r| r.addend == Some(0)));
-        }
-        let name = self.out.section_name(target);
-        let place = RelocPlace {
-            object,
-            lost: lost_data(self.cx, object, name, input.info),
-            debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
-            constant: is_user_constant(name),
-            weak_sensitive: is_weak_sensitive_debug(name),
-        };
-        let all_count = !place.debug && !place.constant && place.lost.is_empty();
-        let mut counted =
-            relocs().filter(|r| all_count || self.counts(&place, r.offset, r.symbol.0));
-        // What clears the frame of a loser creates the section and counts for nothing else.
-        let clears = || place.weak_sensitive && relocs().any(|r| kind::clears(r.kind));
-        let any = counted.next().is_some() || clears();
-        (any, counted.any(|r| r.addend == Some(0)))
-    }
-
+    /// The name of a REL section, which is looked up again and again.
     fn mention_rel(&mut self, target: SectionId) {
-        let name = self.out.section_name(target).to_vec();
+        if std::mem::replace(&mut self.out.sections[target.0 as usize].rel_named, true) {
+            return;
+        }
         let before = self.out.creation_index;
-        self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+        if let Some(function) = self.function_of_text(target) {
+            self.mention(self.new_name(b".rel.text.", function));
+        } else {
+            let name = self.out.section_name(target).to_vec();
+            self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+        }
         if self.out.creation_index > before {
             self.out.creation_index = before + self.cx.numbers_of_rel_name();
         }
@@ -183,14 +110,15 @@ impl<'a, 'o> Merger<'a, 'o> {
         if let Some(known) = known {
             return known;
         }
-        let function = out.function;
+        let (function, named) = (out.function, out.rel_named);
         let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
         let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
         // Most are for code, whose name need not be looked up.
         let other: Vec<u8>;
         let name = match (self.function_of_text(target), rela) {
-            (Some(function), true) => self.cx.prefixed(b".rela.text.", function),
-            (Some(function), false) => self.cx.prefixed(b".rel.text.", function),
+            (Some(function), true) => self.new_name(b".rela.text.", function),
+            (Some(function), false) if named => self.known_name(b".rel.text.", function),
+            (Some(function), false) => self.new_name(b".rel.text.", function),
             (None, _) => {
                 other = self.out.section_name(target).to_vec();
                 Text::prefixed(prefix, &other, NameHash::of(&other))
@@ -208,6 +136,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         });
         let out = &mut self.out.sections[target.0 as usize];
         let first = out.rel.is_none() && out.rela.is_none();
+        out.rel_named |= !rela;
         *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
         if self.cx.config.preserve_relocs && first {
             let name = self.out.section_name(target).to_vec();

@@ -1,5 +1,10 @@
 //! String tables in creation order: exact duplicates share an entry, nothing is
 //! sorted, suffixes are not merged.
+//!
+//! Nearly all strings are section names made from the name of a function, `.text.f`, which
+//! nobody adds twice and which nothing else can be equal to: such are appended without a
+//! look at the index. Only if a string of that form comes from elsewhere (a symbol may be
+//! called `.text.f`) is the index completed.
 
 use crate::name_hash::{NameHash, ShortHash};
 use bstr::ByteSlice;
@@ -10,7 +15,31 @@ use hashbrown::HashTable;
 pub struct Text<'n> {
     parts: [&'n [u8]; 2],
     hash: NameHash,
+    origin: Origin,
 }
+
+/// What is known about a string beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Nothing.
+    Any,
+    /// Made from the name of a function.
+    Function,
+    /// The same, and nobody adds it again.
+    Once,
+}
+
+/// What precedes the names of functions in strings that are added once.
+const FUNCTION_PREFIXES: [&[u8]; 8] = [
+    b".text.",
+    b".nv.info.",
+    b".nv.shared.",
+    b".nv.constant0.",
+    b".rel.text.",
+    b".rela.text.",
+    b".rel.nv.constant0.",
+    b".rela.nv.constant0.",
+];
 
 impl<'n> Text<'n> {
     /// A string whose hash is not known.
@@ -20,17 +49,53 @@ impl<'n> Text<'n> {
 
     /// A string whose hash is known.
     pub fn hashed(text: &'n [u8], hash: NameHash) -> Self {
-        Self { parts: [b"", text], hash }
+        Self { parts: [b"", text], hash, origin: Origin::Any }
     }
 
     /// A string after a prefix.
     pub fn prefixed(prefix: &'n [u8], text: &'n [u8], hash: NameHash) -> Self {
         let hash = NameHash::of(prefix).then(hash, text.len());
-        Self { parts: [prefix, text], hash }
+        Self { parts: [prefix, text], hash, origin: Origin::Any }
+    }
+
+    /// The name of a function, which no other symbol has, after one of the prefixes that
+    /// are known here. It must not be added a second time.
+    pub fn once(prefix: &'static [u8], function: &'n [u8]) -> Self {
+        debug_assert!(FUNCTION_PREFIXES.contains(&prefix));
+        Self { parts: [prefix, function], hash: NameHash::default(), origin: Origin::Once }
+    }
+
+    /// The name of a function, which others may have too, after such a prefix.
+    pub fn of_function(prefix: &'static [u8], function: &'n [u8], hash: NameHash) -> Self {
+        Self { origin: Origin::Function, ..Self::prefixed(prefix, function, hash) }
+    }
+
+    /// The string with its hash, which one that is added once does not have.
+    fn with_hash(self) -> Self {
+        match self.origin {
+            Origin::Once => {
+                Self::prefixed(self.parts[0], self.parts[1], NameHash::of(self.parts[1]))
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether it looks like one that is made from the name of a function.
+    fn is_like_functions(&self) -> bool {
+        let starts_with = |prefix: &&[u8]| {
+            let own = self.parts[0].len().min(prefix.len());
+            self.parts[0].starts_with(&prefix[..own]) && self.parts[1].starts_with(&prefix[own..])
+        };
+        self.starts_with_dot() && FUNCTION_PREFIXES.iter().any(starts_with)
+    }
+
+    fn starts_with_dot(&self) -> bool {
+        self.parts[0].first().or(self.parts[1].first()) == Some(&b'.')
     }
 
     fn append_to(&self, table: &mut Vec<u8>) -> u32 {
         let start = table.len();
+        table.reserve(self.parts[0].len() + self.parts[1].len() + 1);
         table.extend_from_slice(self.parts[0]);
         table.extend_from_slice(self.parts[1]);
         table.push(0);
@@ -51,6 +116,8 @@ pub struct StringTables {
     sections: Vec<u8>,
     symbols: Vec<u8>,
     index: HashTable<Entry>,
+    /// Whether all strings are in the index.
+    complete: bool,
 }
 
 /// Where a string is; 0, the place of the leading NUL, if it is not there.
@@ -63,13 +130,22 @@ struct Entry {
 
 impl Default for StringTables {
     fn default() -> Self {
-        Self { sections: vec![0], symbols: vec![0], index: HashTable::new() }
+        Self { sections: vec![0], symbols: vec![0], index: HashTable::new(), complete: false }
     }
 }
 
 impl StringTables {
+    /// Makes room for so many bytes of section names and of all names.
+    pub fn reserve(&mut self, sections: usize, symbols: usize) {
+        self.sections.reserve(sections);
+        self.symbols.reserve(symbols);
+    }
+
     /// Adds a string to `.strtab`; the offset of the one entry it has.
     pub fn add_symbol(&mut self, text: Text<'_>) -> u32 {
+        if self.is_new(&text) {
+            return text.append_to(&mut self.symbols);
+        }
         let (entry, _, symbols) = self.entry(text);
         if entry.in_symbols == 0 {
             entry.in_symbols = text.append_to(symbols);
@@ -79,6 +155,9 @@ impl StringTables {
 
     /// Adds a string to `.shstrtab`; the offset of the one entry it has.
     pub fn add_section(&mut self, text: Text<'_>) -> u32 {
+        if self.is_new(&text) {
+            return text.append_to(&mut self.sections);
+        }
         let (entry, sections, _) = self.entry(text);
         if entry.in_sections == 0 {
             entry.in_sections = text.append_to(sections);
@@ -88,6 +167,9 @@ impl StringTables {
 
     /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
     pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
+        if self.is_new(&text) {
+            return (text.append_to(&mut self.sections), text.append_to(&mut self.symbols));
+        }
         let (entry, sections, symbols) = self.entry(text);
         if entry.in_sections == 0 {
             entry.in_sections = text.append_to(sections);
@@ -98,9 +180,49 @@ impl StringTables {
         (entry.in_sections, entry.in_symbols)
     }
 
+    /// Adds to `.strtab` the name of a symbol that no other symbol has, after all else.
+    pub fn add_last(&mut self, text: Text<'_>) -> u32 {
+        if text.starts_with_dot() {
+            return self.add_symbol(text);
+        }
+        let hash = text.hash.short();
+        let same = |e: &Entry| {
+            e.hash == hash && e.in_symbols != 0 && text.is_at(&self.symbols, e.in_symbols)
+        };
+        match self.index.find(hash.spread(), same) {
+            Some(known) => known.in_symbols,
+            None => text.append_to(&mut self.symbols),
+        }
+    }
+
+    /// Whether the string is known to be new and need not be found again.
+    fn is_new(&self, text: &Text<'_>) -> bool {
+        text.origin == Origin::Once && !self.complete
+    }
+
+    /// Puts all strings into the index.
+    fn complete(&mut self) {
+        self.complete = true;
+        self.index.clear();
+        let (sections, symbols) = (self.sections.clone(), self.symbols.clone());
+        for (is_section, table) in [(true, &sections), (false, &symbols)] {
+            let mut at = 1;
+            while let Some(length) = table[at..].find_byte(0) {
+                let (entry, _, _) = self.entry(Text::new(&table[at..at + length]));
+                *(if is_section { &mut entry.in_sections } else { &mut entry.in_symbols }) =
+                    at as u32;
+                at += length + 1;
+            }
+        }
+    }
+
     /// The entry of a string, which may be new, and both tables.
     fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut Vec<u8>) {
-        let Self { sections, symbols, index } = self;
+        if !self.complete && text.origin == Origin::Any && text.is_like_functions() {
+            self.complete();
+        }
+        let text = text.with_hash();
+        let Self { sections, symbols, index, .. } = self;
         let hash = text.hash.short();
         let same = |entry: &Entry| {
             entry.hash == hash
@@ -165,6 +287,32 @@ mod tests {
         assert_eq!(tables.symbols(), b"\0.text.f\0f\0");
         assert_eq!(tables.sections(), b"\0f\0");
         assert_eq!(tables.section_name(1), b"f");
+    }
+
+    #[test]
+    fn a_string_like_one_that_was_added_once_is_found() {
+        let mut tables = StringTables::default();
+        let f = tables.add(Text::once(b".text.", b"f"));
+        let g = tables.add(Text::once(b".nv.info.", b"g"));
+        assert_eq!(tables.add(Text::new(b".text.f")), f);
+        assert_eq!(tables.add(Text::prefixed(b".nv", b".info.g", NameHash::of(b".info.g"))), g);
+        // From now on all are looked for.
+        let h = tables.add(Text::once(b".text.", b"h"));
+        assert_eq!(tables.add(Text::new(b".text.h")), h);
+        assert_eq!(tables.symbols(), b"\0.text.f\0.nv.info.g\0.text.h\0");
+        assert_eq!(tables.sections(), tables.symbols());
+    }
+
+    #[test]
+    fn a_last_name_shares_an_entry_with_earlier_ones() {
+        let mut tables = StringTables::default();
+        let local = tables.add_symbol(Text::new(b"local"));
+        let text = tables.add(Text::once(b".text.", b"f"));
+        tables.add_section(Text::new(b"odd"));
+        assert_eq!(tables.add_last(Text::new(b"local")), local);
+        assert_eq!(tables.add_last(Text::new(b".text.f")), text.1);
+        assert_eq!(tables.add_last(Text::new(b"odd")), 15);
+        assert_eq!(tables.symbols(), b"\0local\0.text.f\0odd\0");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tables of unified functions and variables.
 
-use super::{Content, Merger, NewSection, SectionId, Text};
+use super::plan::Code;
+use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::resolve::SymbolId;
 use cubin::{SectionRef, SectionType};
@@ -31,13 +32,21 @@ impl<'a> Merger<'a, '_> {
         self.by_name.insert(b".nv.uft.entry", section);
     }
 
-    /// Whether the output has another section in place of this one.
-    pub(super) fn is_index(&self, input: &SectionRef<'_>) -> bool {
-        input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some()
+    /// The code of the stub of a unified function.
+    pub(super) fn stub(&mut self, id: SymbolId, function: FunctionId, code: &Code) {
+        let cubin = &self.cx.objects[code.object.0 as usize].cubin;
+        let Some(input) = cubin.section(code.section) else { return };
+        let table = self.stub_section(id, &input);
+        let from = InputSection { object: code.object, section: code.section };
+        self.place(table, from, code.align, code.size);
+        self.out.function_sections[function.0 as usize].text = Some(table);
+        if !self.cx.config.relocatable {
+            self.stub_info(id, function);
+        }
     }
 
     /// The section of a stub: its own in a relocatable file, one for all elsewhere.
-    pub(super) fn stub_section(&mut self, id: SymbolId, input: &SectionRef<'a>) -> SectionId {
+    fn stub_section(&mut self, id: SymbolId, input: &SectionRef<'a>) -> SectionId {
         let joint = !self.cx.config.relocatable;
         if let Some(known) = self.function_table.filter(|_| joint) {
             return known;

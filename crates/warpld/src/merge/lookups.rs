@@ -1,0 +1,77 @@
+//! Which relocations nvlink looks at while it merges, and what it looks up for them.
+
+use super::Context;
+use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
+use crate::object::ObjectId;
+use crate::relocate::kind;
+use crate::resolve::{Role, Sighting};
+use cubin::{SectionRef, SymbolType};
+
+/// What relocations of one input section are for.
+struct RelocPlace {
+    object: ObjectId,
+    lost: Vec<std::ops::Range<u64>>,
+    debug: bool,
+    constant: bool,
+    weak_sensitive: bool,
+}
+
+/// What a section of relocations was found to have.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    /// A relocation that counts.
+    pub any: bool,
+    /// One with addend 0, the first of those not counted: nvlink then looks up the REL
+    /// section's name, which leaves it in the string tables.
+    pub zero_addend: bool,
+}
+
+/// Looks through the relocations for a section of this name; for code if there is none.
+pub(super) fn looked_at<'a>(
+    cx: Context<'a, '_>,
+    object: ObjectId,
+    input: &SectionRef<'a>,
+    target: Option<&[u8]>,
+) -> Found {
+    let relocs = cx.objects[object.0 as usize].cubin.reloc_table(input);
+    let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
+    let Some(name) = target else {
+        let any = relocs().next().is_some();
+        return Found { any, zero_addend: relocs().skip(1).any(|r| r.addend == Some(0)) };
+    };
+    let place = RelocPlace {
+        object,
+        lost: lost_data(cx, object, name, input.info),
+        debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
+        constant: is_user_constant(name),
+        weak_sensitive: is_weak_sensitive_debug(name),
+    };
+    let all_count = !place.debug && !place.constant && place.lost.is_empty();
+    let mut counted = relocs().filter(|r| all_count || counts(cx, &place, r.offset, r.symbol.0));
+    // What clears the frame of a loser creates the section and counts for nothing else.
+    let clears = || place.weak_sensitive && relocs().any(|r| kind::clears(r.kind));
+    let any = counted.next().is_some() || clears();
+    Found { any, zero_addend: counted.any(|r| r.addend == Some(0)) }
+}
+
+/// Whether nvlink looks at a relocation at all: not if it is debug data about
+/// a definition that lost, a constant that names code that is gone or a copy
+/// of the input itself that lost, or inside a variable that lost.
+fn counts(cx: Context<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
+    if place.lost.iter().any(|range| range.contains(&offset)) {
+        return false;
+    }
+    let object = place.object;
+    let cubin = &cx.objects[object.0 as usize].cubin;
+    let (Some(id), Some(input)) = (cx.resolution.id(object, symbol), cubin.symbol(symbol)) else {
+        return true;
+    };
+    let at = Sighting { object, symbol };
+    let defined = !input.is_undefined() && !input.is_common();
+    // A copy that was replaced later was in force when this was read.
+    let lost = || cx.resolution.role(id, at, defined) == Role::Discarded;
+    if place.constant {
+        return cx.keeps(id) && !lost();
+    }
+    input.kind() != SymbolType::FUNC || !place.weak_sensitive || !lost()
+}

@@ -1,0 +1,111 @@
+//! Names of sections and symbols that come from names of the link.
+
+use super::{List, Meaning, Merger, Text};
+use crate::name_hash::NameHash;
+use crate::object::{SectionClass, is_internal};
+use crate::resolve::{Resolution, SymbolId};
+use cubin::SymbolRef;
+
+/// How many names of the link fall into each of many slots, by hash: a name that is alone
+/// in its slot is that of one symbol only.
+pub(super) struct Names {
+    /// Two bits per slot: none, one, several.
+    slots: Vec<u8>,
+}
+
+impl Names {
+    pub(super) fn new(resolution: &Resolution<'_>) -> Self {
+        let mut names = Self { slots: vec![0; resolution.symbols.len().next_power_of_two() * 4] };
+        for symbol in &resolution.symbols {
+            let (byte, shift) = names.slot(symbol.hash);
+            let count = (names.slots[byte] >> shift & 3).min(1) + 1;
+            names.slots[byte] |= count << shift;
+        }
+        names
+    }
+
+    fn slot(&self, hash: NameHash) -> (usize, usize) {
+        let slot = hash.short().spread() as usize >> 16;
+        ((slot / 4) & (self.slots.len() - 1), slot % 4 * 2)
+    }
+
+    /// Whether no other symbol has the name.
+    fn is_single(&self, hash: NameHash) -> bool {
+        let (byte, shift) = self.slot(hash);
+        self.slots[byte] >> shift & 3 == 1
+    }
+}
+
+impl<'a> Merger<'a, '_> {
+    /// The name of a function after a prefix, where the caller sees to it that the string
+    /// is not added again.
+    pub(super) fn new_name(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        match self.names.is_single(symbol.hash) {
+            true => Text::once(prefix, symbol.name),
+            false => Text::of_function(prefix, symbol.name, symbol.hash),
+        }
+    }
+
+    /// The name of a function after a prefix, where the string may be there or come again.
+    pub(super) fn known_name(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        Text::prefixed(prefix, symbol.name, symbol.hash)
+    }
+
+    /// A compiler constant of Mercury code is called after its bank, with its
+    /// number among those of its input.
+    fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
+        if !self.cx.flavour.is_mercury() {
+            return None;
+        }
+        let at = self.cx.resolution.get(id).definition?;
+        let symbol = self.cx.input_symbol(at).filter(is_internal)?;
+        let object = &self.cx.objects[at.object.0 as usize];
+        let is_constant = |s: &SymbolRef<'_>| {
+            let class = object.classes.get(s.shndx as usize);
+            is_internal(s) && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+        };
+        if !is_constant(&symbol) {
+            return None;
+        }
+        let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
+        let number = before.filter(is_constant).count() + 1;
+        let bank = object.cubin.section(symbol.shndx)?.name;
+        let name = [bank, format!(".{number}").as_bytes()].concat();
+        Some(self.out.strings.add_symbol(Text::new(&name)))
+    }
+
+    pub(super) fn symbol_name(&mut self, id: SymbolId) -> u32 {
+        if let Some(name) = self.constant_name(id) {
+            return name;
+        }
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        match symbol.name {
+            b"" => 0,
+            name => self.out.strings.add_symbol(Text::hashed(name, symbol.hash)),
+        }
+    }
+
+    /// Global names come last in `.strtab`; one that a section or local symbol
+    /// has too is not repeated.
+    pub(super) fn global_names(&mut self) {
+        for i in 0..self.out.symbols.len() {
+            let symbol = self.out.symbols[i];
+            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning)
+                && self.out.symbol_of[id.0 as usize].is_some()
+            {
+                self.out.symbols[i].name = self.global_name(id);
+            }
+        }
+    }
+
+    fn global_name(&mut self, id: SymbolId) -> u32 {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        let plain = symbol.function && !symbol.name.is_empty();
+        match plain && self.names.is_single(symbol.hash) {
+            true => self.out.strings.add_last(Text::hashed(symbol.name, symbol.hash)),
+            false => self.symbol_name(id),
+        }
+    }
+}

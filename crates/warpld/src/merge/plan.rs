@@ -1,0 +1,529 @@
+//! What every input asks of the merge, found out beforehand and in parallel: which of its
+//! symbols and sections count, whose they are, how large. What is left to do one after
+//! the other is to number things.
+
+use super::ghosts::Part;
+use super::lookups::{Found, looked_at};
+use super::{Context, List};
+use crate::builtins::is_builtin_function;
+use crate::callgraph::FunctionId;
+use crate::layout::is_declared_array;
+use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_internal, is_shared};
+use crate::reach::Pruning;
+use crate::resolve::{NO_SYMBOL, Role, Sighting, SymbolId};
+use cubin::{Binding, SectionRef, SectionType, SymbolRef};
+
+/// One thing to do, in the order of an input's passes.
+pub(super) enum Step<'a> {
+    /// What follows is of this input.
+    Input(ObjectId),
+    /// A function that is used.
+    Declare(SymbolId, FunctionId),
+    /// A function that is defined.
+    Define(Definition),
+    /// The name of a kernel's shared memory, which is not part of the output.
+    MentionShared(SymbolId),
+    /// The name of a section that is not part of the output.
+    Mention(&'a [u8]),
+    /// A symbol that is not a function.
+    Variable(Variable),
+    /// A section of shared memory for all kernels.
+    CommonShared(u32),
+    /// Data that is put together by name.
+    Data(Data<'a>),
+    /// Data of one function.
+    FunctionData(FunctionData),
+    /// A section of a function that is not part of the output.
+    Ghost(FunctionId, Part),
+    /// Attributes of a function, or of all.
+    Attributes(Attributes),
+    /// Relocations.
+    Relocs(Relocs),
+}
+
+/// A definition of a function that was ever in force.
+pub(super) struct Definition {
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub list: List,
+    /// Whether it is only wanted if nothing of the name is there yet.
+    pub if_new: bool,
+    pub start: Start,
+    pub code: Option<Code>,
+}
+
+/// The code of the definition in force in the end.
+pub(super) struct Code {
+    pub object: ObjectId,
+    pub section: u32,
+    pub kind: SectionType,
+    pub flags: u64,
+    pub align: u64,
+    pub size: u64,
+}
+
+/// What comes with the code of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Plain,
+    Kernel,
+    /// A program's own copy of a function of the driver starts like a kernel.
+    Builtin,
+}
+
+/// A variable, or another symbol that is not a function.
+pub(super) struct Variable {
+    pub id: SymbolId,
+    pub list: List,
+    pub emitted: Emitted,
+    pub dynamic: bool,
+    pub common: bool,
+}
+
+/// Whether a symbol is part of the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Emitted {
+    Yes,
+    No,
+    /// If this section of the input is.
+    WithSection(u32),
+}
+
+/// A section of data.
+pub(super) struct Data<'a> {
+    pub section: u32,
+    pub name: &'a [u8],
+    pub align: u64,
+    pub size: u64,
+}
+
+/// A section of data of a function of the output.
+pub(super) struct FunctionData {
+    pub section: u32,
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub role: Role,
+    pub what: Kind,
+    pub by_symbol: bool,
+    pub align: u64,
+    pub size: u64,
+}
+
+/// Kinds of sections of data of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Shared,
+    /// Parameters; whether it is called `.nv.constant0.` and the function.
+    Bank0 {
+        usual: bool,
+    },
+    Bank2,
+    OtherBank,
+    Other,
+}
+
+/// A section of attributes.
+pub(super) struct Attributes {
+    pub section: u32,
+    pub of: Option<(SymbolId, FunctionId)>,
+    pub selected: bool,
+}
+
+/// A section of relocations.
+pub(super) struct Relocs {
+    pub section: u32,
+    pub target: u32,
+    pub rela: bool,
+    /// The function that the target belongs to, and what its copy is.
+    pub owner: Option<(FunctionId, Role)>,
+    pub of_code: bool,
+    pub found: Option<Found>,
+}
+
+/// Which symbols of shared memory are shown that usually are not.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
+    /// the reserve is added to that, as it is where kernels share objects.
+    pub unplaced: bool,
+    /// The same for instances of them in relinked files; with `-g`, where they have a
+    /// place, if there is a reserve or kernels share objects.
+    pub instances: bool,
+}
+
+impl Shown {
+    pub(super) fn new(cx: Context<'_, '_>) -> Self {
+        let preserves = cx.config.preserve_relocs && !cx.flavour.is_mercury();
+        let grouped = preserves && crate::layout::has_groups(cx);
+        let reserve = cx.flavour.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
+        let unplaced = grouped && reserve;
+        let placed = cx.config.preserve_relocs && cx.config.shows_shared();
+        Self { unplaced, instances: unplaced || placed && (grouped || reserve) }
+    }
+}
+
+/// The steps of some inputs.
+pub(super) fn plan<'a>(
+    cx: Context<'a, '_>,
+    shown: Shown,
+    ghosts: bool,
+    objects: std::ops::Range<usize>,
+) -> Vec<Step<'a>> {
+    let mut planner = Planner {
+        cx,
+        shown,
+        ghosts,
+        steps: Vec::new(),
+        attributes: Vec::new(),
+        relocs: Vec::new(),
+        named: [NO_SYMBOL; NAMED],
+    };
+    for object in objects {
+        planner.object(ObjectId(object as u32));
+    }
+    planner.steps
+}
+
+/// How many names are remembered.
+const NAMED: usize = 64;
+
+pub(super) struct Planner<'a, 'o> {
+    pub(super) cx: Context<'a, 'o>,
+    shown: Shown,
+    /// Whether sections of dead functions count.
+    ghosts: bool,
+    pub(super) steps: Vec<Step<'a>>,
+    /// Those of the last two passes over an input.
+    attributes: Vec<Step<'a>>,
+    pub(super) relocs: Vec<Step<'a>>,
+    /// Symbols that have steps already. All inputs refer to the same few, and the first
+    /// one of them is enough.
+    named: [SymbolId; NAMED],
+}
+
+impl<'a> Planner<'a, '_> {
+    fn object(&mut self, object: ObjectId) {
+        let input = &self.cx.objects[object.0 as usize];
+        self.steps.push(Step::Input(object));
+        for symbol in input.symbols(&input.functions) {
+            self.alias_owner(object, &symbol);
+            self.function(object, &symbol, false);
+        }
+        let mut last = None;
+        for symbol in input.symbols(&input.data) {
+            self.variable(object, &symbol, &mut last);
+        }
+        for (section, &class) in (0..).zip(&input.classes) {
+            match class {
+                SectionClass::Data
+                | SectionClass::FunctionData(_)
+                | SectionClass::FunctionConstant { .. } => {
+                    self.remaining_section(object, section, class);
+                }
+                SectionClass::Info(owner) => self.attributes(object, section, owner),
+                SectionClass::Reloc(target) => self.relocs(object, section, target),
+                _ => {}
+            }
+        }
+        self.steps.append(&mut self.attributes);
+        self.steps.append(&mut self.relocs);
+    }
+
+    fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
+        let Some(input) = self.cx.objects[object.0 as usize].cubin.section(section) else { return };
+        // Zero-initialised data whose symbols all lost is not allocated.
+        if class != SectionClass::Data || !input.kind.is_nobits() {
+            self.data_section(object, &input, class, false);
+        }
+    }
+
+    /// An alias needs the section of the function behind it, which comes first.
+    fn alias_owner(&mut self, object: ObjectId, alias: &SymbolRef<'a>) {
+        let cx = self.cx;
+        let input = &cx.objects[object.0 as usize];
+        let Some(owner) = input.owner(alias.shndx).filter(|&owner| owner > alias.index.0) else {
+            return;
+        };
+        let at = Sighting { object, symbol: alias.index.0 };
+        let created = cx
+            .resolution
+            .id(object, alias.index.0)
+            .is_some_and(|id| cx.keeps(id) && cx.resolution.role(id, at, true) != Role::Discarded);
+        if let (true, Some(owner)) = (created, input.cubin.symbol(owner)) {
+            self.function(object, &owner, true);
+        }
+    }
+
+    fn function(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, if_new: bool) {
+        let cx = self.cx;
+        let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
+        let Some(function) = cx.graph.function(id) else { return };
+        let at = Sighting { object, symbol: symbol.index.0 };
+        let role = cx.resolution.role(id, at, !symbol.is_undefined());
+        if !cx.reach.is_live(function) {
+            // A kernel pruned for lack of host references leaves this name.
+            let pruned = cx.reach.pruning == Pruning::HostReferences;
+            if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
+                self.steps.push(Step::MentionShared(id));
+            }
+            if self.ghosts {
+                self.ghost_function(id, function, object, symbol, role);
+            }
+            return;
+        }
+        match role {
+            Role::Selected | Role::Replaced => {
+                let list = match symbol.binding() {
+                    Binding::LOCAL | Binding::WEAK => List::Local,
+                    _ => List::Global,
+                };
+                let start = match cx.resolution.get(id).entry && !cx.reach.is_unnamed(function) {
+                    true => Start::Kernel,
+                    false if is_builtin_function(symbol.name) => Start::Builtin,
+                    false => Start::Plain,
+                };
+                let code = cx.code(id);
+                self.steps.push(Step::Define(Definition {
+                    id,
+                    function,
+                    list,
+                    if_new,
+                    start,
+                    code,
+                }));
+            }
+            Role::Reference if self.is_first(id) => self.steps.push(Step::Declare(id, function)),
+            Role::Reference | Role::Discarded => {}
+        }
+    }
+
+    /// Whether the symbol is not remembered; it is from now on.
+    fn is_first(&mut self, id: SymbolId) -> bool {
+        let place = &mut self.named[id.0 as usize % NAMED];
+        std::mem::replace(place, id) != id
+    }
+
+    fn variable(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, last: &mut Option<u32>) {
+        let cx = self.cx;
+        let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
+        let defined = !symbol.is_undefined() && !symbol.is_common();
+        let at = Sighting { object, symbol: symbol.index.0 };
+        if defined
+            && !symbol.reserved
+            && cx.resolution.role(id, at, true) != Role::Discarded
+            && !cx.is_lost_bank2(object, symbol.shndx)
+            && let Some(section) = cx.objects[object.0 as usize].cubin.section(symbol.shndx)
+        {
+            let class = cx.objects[object.0 as usize].classes[symbol.shndx as usize];
+            // Once is enough for what many symbols lead to.
+            if class != SectionClass::Data || *last != Some(symbol.shndx) {
+                *last = Some(symbol.shndx);
+                self.data_section(object, &section, class, true);
+            }
+        }
+        let dynamic = is_dynamic_array(symbol) && is_declared_array(cx, id);
+        let emitted = self.emitted(object, id, symbol);
+        let named = emitted == Emitted::Yes && !dynamic && !symbol.is_common();
+        if named && !self.is_first(id) || !dynamic && !symbol.is_common() && emitted == Emitted::No
+        {
+            return;
+        }
+        let local = defined && symbol.binding() != Binding::GLOBAL
+            || symbol.binding() == Binding::LOCAL
+            || is_internal(symbol);
+        let list = if local { List::Local } else { List::Global };
+        let common = symbol.is_common();
+        self.steps.push(Step::Variable(Variable { id, list, emitted, dynamic, common }));
+    }
+
+    /// Internal symbols never leave their object; shared-memory symbols do so
+    /// only for debuggers.
+    fn emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> Emitted {
+        let config = self.cx.config;
+        let lost = || self.cx.is_lost_bank2(object, symbol.shndx);
+        let shown = |shown| if shown { Emitted::Yes } else { Emitted::No };
+        if config.relocatable {
+            return shown(!lost());
+        }
+        if is_shared(symbol) && is_internal(symbol) {
+            // The instances of dynamic arrays in a relinked file.
+            return shown(self.shown.instances);
+        }
+        if is_shared(symbol) {
+            // An array that an earlier input defines is an ordinary one.
+            if is_declared_array(self.cx, id) {
+                return shown(config.shows_shared() || self.shown.unplaced);
+            }
+            let any = config.shows_shared() || config.preserve_relocs;
+            let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+            let own = matches!(class, Some(SectionClass::KernelShared(_)));
+            return shown(any && (own || self.cx.mentions.by_symbol.contains_key(&id)));
+        }
+        if !is_internal(symbol) {
+            return Emitted::Yes;
+        }
+        // Compiler constants of device functions have no section of their own.
+        match config.preserve_relocs && !symbol.is_undefined() && !lost() {
+            true => Emitted::WithSection(symbol.shndx),
+            false => Emitted::No,
+        }
+    }
+
+    fn data_section(
+        &mut self,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+        class: SectionClass,
+        by_symbol: bool,
+    ) {
+        let section = input.index.0;
+        // The output has another section in place of this one.
+        if input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some() {
+            return;
+        }
+        match class {
+            SectionClass::Data => {
+                let (name, align) = (input.name, input.align);
+                let size = self.cx.linked_size(object, input);
+                self.steps.push(Step::Data(Data { section, name, align, size }));
+            }
+            SectionClass::CommonShared => self.steps.push(Step::CommonShared(section)),
+            SectionClass::KernelShared(_) => {
+                self.function_data(object, input, Kind::Shared, by_symbol);
+            }
+            SectionClass::FunctionConstant { bank: 0, .. } => {
+                self.function_data(object, input, Kind::Bank0 { usual: false }, by_symbol);
+            }
+            SectionClass::FunctionConstant { bank: 2, .. } => {
+                self.function_data(object, input, Kind::Bank2, by_symbol);
+            }
+            SectionClass::FunctionData(_) => {
+                self.function_data(object, input, Kind::Other, by_symbol);
+            }
+            SectionClass::FunctionConstant { .. } => {
+                self.function_data(object, input, Kind::OtherBank, by_symbol);
+            }
+            _ => {}
+        }
+    }
+
+    fn function_data(
+        &mut self,
+        object: ObjectId,
+        input: &SectionRef<'a>,
+        mut what: Kind,
+        by_symbol: bool,
+    ) {
+        let cx = self.cx;
+        let section = input.index.0;
+        let Some((id, at)) = cx.owner(object, section) else { return };
+        let Some(function) = cx.graph.function(id) else { return };
+        let role = cx.resolution.role(id, at, true);
+        if !cx.reach.is_live(function) {
+            if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
+                self.steps.push(Step::Mention(input.name));
+            }
+            if self.ghosts {
+                self.ghost_data(function, what, role);
+            }
+            return;
+        }
+        if let Kind::Bank0 { usual } = &mut what {
+            let name = cx.resolution.get(id).name;
+            *usual = input.name.strip_prefix(b".nv.constant0.") == Some(name);
+        }
+        let (align, size) = (input.align, cx.linked_size(object, input));
+        self.steps.push(Step::FunctionData(FunctionData {
+            section,
+            id,
+            function,
+            role,
+            what,
+            by_symbol,
+            align,
+            size,
+        }));
+    }
+
+    fn attributes(&mut self, object: ObjectId, section: u32, owner: Option<u32>) {
+        let cx = self.cx;
+        let Some(owner) = owner else {
+            let all = Attributes { section, of: None, selected: true };
+            self.attributes.push(Step::Attributes(all));
+            return;
+        };
+        let Some(id) = cx.resolution.id(object, owner) else { return };
+        let Some(function) = cx.graph.function(id) else { return };
+        let role = cx.resolution.role(id, Sighting { object, symbol: owner }, true);
+        if role == Role::Discarded {
+            return;
+        }
+        if cx.reach.is_live(function) {
+            let (of, selected) = (Some((id, function)), role == Role::Selected);
+            self.attributes.push(Step::Attributes(Attributes { section, of, selected }));
+        } else if self.ghosts {
+            self.attributes.push(Step::Ghost(function, Part::Info));
+        }
+    }
+
+    fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
+        let cx = self.cx;
+        let class = cx.objects[object.0 as usize].classes[target as usize];
+        let of_code = matches!(class, SectionClass::Text(_));
+        let owner = match cx.owner(object, target) {
+            None => None,
+            Some((id, at)) => {
+                let Some(function) = cx.graph.function(id) else { return };
+                let role = cx.resolution.role(id, at, true);
+                if !cx.reach.is_live(function) {
+                    match self.ghosts && role != Role::Discarded {
+                        true if of_code => self.ghost_relocs(function, object, section),
+                        true => self.ghost_table_relocs(function, class),
+                        false => {}
+                    }
+                    return;
+                }
+                Some((function, role))
+            }
+        };
+        let Some(input) = cx.objects[object.0 as usize].cubin.section(section) else { return };
+        if input.size == 0 {
+            return;
+        }
+        let lost = matches!(owner, Some((_, Role::Discarded)));
+        let found = match class {
+            _ if lost => None,
+            SectionClass::Text(_) => Some(looked_at(cx, object, &input, None)),
+            SectionClass::Data => {
+                let name = cx.objects[object.0 as usize].cubin.section(target).map(|s| s.name);
+                name.map(|name| looked_at(cx, object, &input, Some(name)))
+            }
+            _ => None,
+        };
+        let rela = input.kind == SectionType::RELA;
+        let relocs = Relocs { section, target, rela, owner, of_code, found };
+        self.relocs.push(Step::Relocs(relocs));
+    }
+}
+
+impl Context<'_, '_> {
+    /// The code of a function, unless it is an alias of another one.
+    fn code(&self, id: SymbolId) -> Option<Code> {
+        let at = self.resolution.get(id).definition?;
+        let shndx = self.input_symbol(at)?.shndx;
+        let object = &self.objects[at.object.0 as usize];
+        // An alias lives in the section of the function it stands for.
+        if object.owner(shndx) != Some(at.symbol) {
+            return None;
+        }
+        let input = object.cubin.section(shndx)?;
+        Some(Code {
+            object: at.object,
+            section: shndx,
+            kind: input.kind,
+            flags: input.flags,
+            align: input.align,
+            size: self.linked_size(at.object, &input),
+        })
+    }
+}
