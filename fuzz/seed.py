@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fills fuzz/corpus from the committed device ELF files: whole files for the targets `cubin` and `link`, single
-sections behind the byte that chooses their codec for `metadata`, containers of them for `fatbin`
-and archives of host objects for `archive`. Run it once before fuzzing:
+"""Fills fuzz/corpus from the committed device ELF files: whole files for the targets `cubin`, `tools`
+and `link`, single sections behind the byte that chooses their codec for `metadata` and `tables`,
+containers of them for `fatbin` and archives of host objects for `archive`. Run it once before fuzzing:
 
     python3 fuzz/seed.py && cargo +nightly fuzz run cubin
 """
@@ -9,7 +9,9 @@ import hashlib
 import pathlib
 import struct
 
-CODECS = {0x70000000: 0, 0x70000083: 0, 0x70000086: 0, 7: 1, 0x70000001: 2, 0x70000002: 2, 0x7000000B: 3, 0x70000016: 4}
+CODECS = {0x70000000: 0, 0x70000083: 0, 0x70000086: 0, 7: 1, 0x70000001: 2, 0x70000002: 2, 0x7000000B: 3, 0x70000016: 4,
+          0x70000011: 7, 0x70000014: 7}
+LARGEST = 24000
 
 here = pathlib.Path(__file__).parent
 
@@ -20,18 +22,61 @@ def save(target, data):
     (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
 
+def sections(data):
+    """Name, type and bytes of every section."""
+    (shoff,) = struct.unpack_from("<Q", data, 40)
+    count, names = struct.unpack_from("<HH", data, 60)
+    headers = [struct.unpack_from("<II16xQQ", data, shoff + 64 * i) for i in range(count)]
+    strings = headers[names][2]
+    for name, kind, offset, size in headers:
+        start = strings + name
+        yield data[start : data.index(0, start)], kind, data[offset : offset + size]
+
+
+def tables(found):
+    """Code and capsules, line tables and frame tables for `tables`."""
+    for name, code in found.items():
+        capsule = found.get(b".nv.capmerc" + name)
+        count = len(code) // 16
+        if name.startswith(b".text.") and count < 256:
+            save("tables", bytes([3, 0]) + code)
+            if capsule:
+                save("tables", bytes([0, count]) + code + capsule)
+                save("tables", bytes([4, count]) + code + capsule)
+        if b"debug_line" in name:
+            at = code.find(b"\0\x09\x02")
+            while 0 <= at < 253:
+                save("tables", bytes([1, at + 3]) + code)
+                at = code.find(b"\0\x09\x02", at + 1)
+        if name.endswith(b".debug_frame"):
+            save("tables", bytes([2, 4]) + code)
+            save("tables", bytes([2, 1]) + code[36:])
+
+
 for path in sorted((here / "../tests/fixtures").glob("*.cubin")):
     data = path.read_bytes()
     save("cubin", data)
-    if len(data) < 24000:
-        # Behind the byte of options: bit 1 is sm_100.
-        save("link", bytes([3 if "sm_100" in path.name else 1]) + data)
-    (shoff,) = struct.unpack_from("<Q", data, 40)
-    (count,) = struct.unpack_from("<H", data, 60)
-    for i in range(count):
-        kind, offset, size = struct.unpack_from("<4xI16xQQ", data, shoff + 64 * i)
+    for tool in range(4):
+        save("tools", bytes([tool]) + data)
+    # Behind the byte of options: bit 0 adds other inputs, bit 1 is sm_100, bit 7 an index.
+    target = {".sm_90.": 0, ".sm_100.": 2}.get(next((t for t in (".sm_90.", ".sm_100.") if t in path.name), ""))
+    if target is not None and len(data) < LARGEST:
+        for flags in (0, 1, 4) if "unified" not in path.name else (0x80, 0x81, 4):
+            save("link", bytes([target | flags]) + data)
+    found = {}
+    for name, kind, content in sections(data):
         if kind in CODECS:
-            save("metadata", bytes([CODECS[kind]]) + data[offset : offset + size])
+            save("metadata", bytes([CODECS[kind]]) + content)
+        found[name] = content
+    tables(found)
+index = struct.pack("<8sII4Q12Q", b"\x7fUFTINDX", 1, 0, 0x100, 2, 16, 2, 1, 2, 0x80, 3, 4, 0, 11, 12, 8, 13, 14, 0)
+save("metadata", bytes([6]) + index)
+for name in (b"_Z3fooi", b"_ZN2ns1VIfE3getERKS1_PKcm$53", b"__nv_static_26__35635a9d_5_dm_cu_9c7661fb__Z2skPi",
+             b"_RNvC6_123foo3bar", b"_ZN3foo17h05af221e174051e9E"):
+    save("tools", bytes([4]) + name)
+for words in (b"-arch=sm_90\0a.o\0-o\0x\0", b"-optf\0f\0-arch sm_90 \"a b\".o -g", b"--kernels-used=a,b\0-r\0-Lx\0-ly\0",
+              b"-dlto\0-nvvmpath=x\0-Ofc=mid\0-arch\0lto_90\0", b"-ghls=lcs-aug\0-o\0x\0"):
+    save("tools", bytes([5]) + words)
 for kind in range(117):
     save("metadata", bytes([5, kind]) + bytes(11) + bytes(range(16)))
 
@@ -87,5 +132,5 @@ for entry in entries[:8]:
     save("archive", host)
     save("archive", archive(("x.o/", host), ("text/", b"hello"), ("y.o/", host_object(device))))
 save("archive", b"!<thin>\n" + archive(("//", b"d/x.o/\n\n"), ("/0", b""))[8:])
-for target in ("cubin", "link", "metadata", "fatbin", "archive"):
+for target in ("cubin", "metadata", "tables", "tools", "fatbin", "archive", "link"):
     print(target, len(list((here / "corpus" / target).iterdir())), "seeds")

@@ -45,6 +45,25 @@ done
 assemble "$cuda/bin/ptxas" 90a "$work/scale.ptx" $fixtures/scale.sm_90a.exec.cubin
 assemble "$cuda/bin/ptxas" 120 "$work/shared.ptx" $fixtures/shared.sm_120.lines.cubin -lineinfo
 assemble "$cuda/bin/ptxas" 110 "$work/weak.ptx" $fixtures/weak.sm_110.exec.cubin -lineinfo
+# Objects that belong together, for links of damaged ones.
+related=tests/corpus/links
+for target in 90 100; do
+    for name in switch_a switch_b textures; do
+        assemble "$cuda/bin/ptxas" $target $related/$name.ptx $fixtures/$name.sm_$target.cubin -c
+    done
+    for name in lines_a lines_b; do
+        assemble "$cuda/bin/ptxas" $target $related/$name.ptx $fixtures/$name.sm_$target.cubin \
+            -c -lineinfo
+    done
+done
+assemble "$cuda/bin/ptxas" 90 $related/unified.ptx $fixtures/unified.sm_90.cubin -c
+# Debug information names the folder.
+mkdir -p /tmp/corpus
+cp $related/debug.cu /tmp/corpus
+(cd /tmp/corpus && ptx debug.cu "$work/debug.ptx" -G)
+rm -r /tmp/corpus
+assemble "$cuda/bin/ptxas" 100 "$work/debug.ptx" $fixtures/debug.sm_100.cubin -c -g
+
 for target in 50 70 90a 100a; do
     for name in scale object; do
         assemble "$ptxas12" $target "$work/$name.ptx" $fixtures/$name.sm_$target.cuda12.cubin -c

@@ -2,7 +2,8 @@
 # Runs fuzz targets with libFuzzer, guided by coverage, on a stable toolchain (cargo-fuzz needs a
 # nightly one, for the address sanitizer; the code is safe Rust but for two maps of files).
 #
-#   scripts/fuzz.sh RUNS [TARGET...]     targets: cubin metadata fatbin archive link (default: all)
+#   scripts/fuzz.sh RUNS [TARGET...]     targets: cubin metadata tables tools fatbin archive
+#                                        link (default: all)
 #
 # What is found goes to $OUT (fuzz/artifacts) with the bytes that show it; the corpus grows in
 # fuzz/corpus. Prints the executions of each target; fails at the first finding.
@@ -11,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:?how many executions for each target}
 shift
 targets=("$@")
-[ $# -gt 0 ] || targets=(cubin metadata fatbin archive link)
+[ $# -gt 0 ] || targets=(cubin metadata tables tools fatbin archive link)
 target_dir=$(realpath -m "${FUZZ_TARGET_DIR:-fuzz/target}")
 out=$(realpath -m "${OUT:-fuzz/artifacts}")
 mkdir -p "$out"

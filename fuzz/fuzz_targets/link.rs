@@ -1,9 +1,13 @@
-//! A whole link of one input, damaged as the fuzzer likes, with an intact one.
+//! A whole link of one input, damaged as the fuzzer likes, with an intact one that has
+//! copies of what some inputs define.
 //! Half of the damage knows the format: it changes one field of a record.
 #![no_main]
 
 #[path = "../../crates/cubin/tests/common/mod.rs"]
 mod common;
+#[path = "../../crates/warpld/tests/mutations/families.rs"]
+#[allow(dead_code)]
+mod families;
 #[path = "../../crates/warpld/tests/mutations/structure.rs"]
 mod structure;
 
@@ -11,7 +15,14 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use std::borrow::Cow;
 use warpld::{Config, Diagnostics, Inputs, LinkInput};
 
-const INTACT: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
+const INTACT: [&[u8]; 2] = [
+    include_bytes!("../../tests/fixtures/switch_b.sm_90.cubin"),
+    include_bytes!("../../tests/fixtures/scale.sm_90.cubin"),
+];
+const INTACT_100: [&[u8]; 2] = [
+    include_bytes!("../../tests/fixtures/lines_b.sm_100.cubin"),
+    include_bytes!("../../tests/fixtures/switch_b.sm_100.cubin"),
+];
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let mut random = common::Random::new(seed.into());
@@ -32,16 +43,20 @@ fuzz_target!(|data: &[u8]| {
     let Some((&flags, image)) = data.split_first() else { return };
     let input = |name: &str, image| LinkInput::new(name.into(), Cow::Borrowed(image));
     let mut images = vec![input("a.o", image)];
+    let (arch, intact) = match flags & 2 != 0 {
+        true => ("sm_100", INTACT_100),
+        false => ("sm_90", INTACT),
+    };
     if flags & 1 != 0 {
-        images.push(input("b.o", INTACT));
+        images.extend(intact.map(|image| input("b.o", image)));
     }
-    let arch = if flags & 2 != 0 { "sm_100" } else { "sm_90" };
     let mut config = Config::new(arch.parse().expect("a target"));
     config.relocatable = flags & 4 != 0;
     config.debug = flags & 8 != 0;
     config.preserve_relocs = flags & 16 != 0;
     config.force_rela = flags & 32 != 0;
     config.report = flags & 64 != 0;
+    config.uidx = (flags & 128 != 0).then(families::index);
     let inputs = Inputs { images, host_references: None };
     let mut diagnostics = Diagnostics::default();
     let output = warpld::link(&inputs, &config, &mut diagnostics);

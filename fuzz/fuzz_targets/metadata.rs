@@ -4,12 +4,12 @@
 use cubin::capsule::Capsule;
 use cubin::note::{self, CudaInfo, ToolInfo};
 use cubin::relaction::RelActions;
-use cubin::{callgraph, info, reloc};
+use cubin::{callgraph, info, reloc, unified};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, data)) = data.split_first() else { return };
-    match which % 6 {
+    match which % 8 {
         0 => {
             let Ok(records) = info::records(data).collect::<Result<Vec<_>, _>>() else { return };
             let mut out = Vec::new();
@@ -37,6 +37,17 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!(capsule.size(), data.len());
                 assert_eq!(capsule.to_bytes(), data);
             }
+        }
+        6 => {
+            if let Ok(index) = unified::Index::parse(data) {
+                let slots = index.functions.slots.len() + index.data.slots.len();
+                assert!(slots * size_of::<unified::Slot>() <= data.len());
+            }
+        }
+        7 => {
+            let entries = unified::entries(data);
+            assert!(size_of_val(entries) <= data.len());
+            let _ = entries.iter().map(unified::Entry::uuid).max();
         }
         _ => {
             let Some((head, place)) = data.split_at_checked(12) else { return };

@@ -37,7 +37,8 @@ fn names_tell_the_target() {
         assert_eq!(identity.state == CodeState::CapsuleMercury, capsule, "{name}");
         let old = cuda12 && !capsule;
         assert_eq!(identity.abi, if old { 7 } else { 8 }, "{name}");
-        let executable = name.contains("exec") || name.contains("linked") || name.contains("lines");
+        let executable =
+            name.contains("exec") || name.contains("linked") || name.contains(".lines");
         let expected = if executable { FileType::EXEC } else { FileType::REL };
         assert_eq!(identity.file_type, expected, "{name}");
         assert_eq!(identity.address_bits, 64);

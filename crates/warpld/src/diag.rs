@@ -50,6 +50,10 @@ impl Diagnostic {
     pub fn fatal(code: &'static str, message: impl fmt::Display) -> Self {
         Self::new(Severity::Fatal, code, message)
     }
+    /// Ends a link because of the errors before it.
+    pub fn merge_failed() -> Self {
+        Self::fatal("merge-failed", "merge_elf failed")
+    }
     /// An error.
     pub fn error(code: &'static str, message: impl fmt::Display) -> Self {
         Self::new(Severity::Error, code, message)

@@ -143,7 +143,7 @@ pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Re
             for error in errors {
                 diags.push(error);
             }
-            diags.push(Diagnostic::fatal("merge-failed", "merge_elf failed"));
+            diags.push(Diagnostic::merge_failed());
             None
         }
     }
@@ -192,6 +192,10 @@ struct Expected {
 /// The first prototype of a function: input and position in its list.
 type FirstPrototype = Option<(ObjectId, u32)>;
 
+/// Errors before it end the link.
+pub fn merge_failed() -> Diagnostic {
+    Diagnostic::fatal("merge-failed", "merge_elf failed")
+}
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
     comparison: Names,

@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
 use crate::load::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
+use crate::render::Renderer;
 use crate::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
@@ -71,7 +72,7 @@ fn carry_out(
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
     let files = Files::open(&load_request(settings));
     files.guard(|name| console.renderer.render(&changed(name), true).unwrap_or_default());
-    let outcome = link_files(settings, &files, diagnostics);
+    let outcome = link_files(settings, &files, &console.renderer, diagnostics);
     // Whatever went wrong, this may be why.
     let outcome = match files.changed() {
         Some(name) => Err(changed(name).into()),
@@ -85,6 +86,7 @@ fn carry_out(
 fn link_files(
     settings: &LinkSettings,
     files: &Files,
+    renderer: &Renderer,
     diagnostics: &mut Diagnostics,
 ) -> Result<Outcome, Stop> {
     let loaded = files.scan();
@@ -95,7 +97,7 @@ fn link_files(
     }
     let trace = settings.side.trace.then(|| trace::text(&selected));
     if settings.lto.is_some() {
-        lto::remark(&loaded, &selected, diagnostics);
+        lto::remark(&loaded, &selected, renderer, diagnostics)?;
     }
     let registration = selected.registration.clone();
     let (output, report) = match settings.target {

@@ -2,16 +2,26 @@
 //!
 //! nvlink remarks on every input without LTO-IR, and ignores the option if there
 //! is none with it (asked with objects, cubins, members of archives and host
-//! objects).
+//! objects). Where that warning counts as an error, it stops at once, as no warning
+//! before it does: the exit status is that of a fatal error, unless there were
+//! errors already. [`-lto -Werror`, with and without an input for another target]
 
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::load::{Body, Loaded, Source, Step};
+use crate::render::Renderer;
 use crate::select::Selected;
 use fatbin::Kind;
 use std::collections::HashSet;
 
-/// Adds the remarks.
-pub fn remark(loaded: &Loaded<'_>, selected: &Selected<'_>, diagnostics: &mut Diagnostics) {
+/// Adds the remarks; fails if they end the link.
+pub fn remark(
+    loaded: &Loaded<'_>,
+    selected: &Selected<'_>,
+    renderer: &Renderer,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    let is_error = |d: &Diagnostic| renderer.severity(d) >= Severity::Error;
+    let had_errors = diagnostics.as_slice().iter().any(is_error);
     let with_lto_ir: HashSet<&str> = loaded
         .steps()
         .iter()
@@ -31,14 +41,17 @@ pub fn remark(loaded: &Loaded<'_>, selected: &Selected<'_>, diagnostics: &mut Di
             ));
         }
     }
-    diagnostics.push(match with_lto_ir.is_empty() {
-        true => Diagnostic::warning(
-            "option-ignored",
-            "Ignoring -dlto option because no LTO objects found",
-        ),
-        false => Diagnostic::warning("lto-unsupported", "linking machine code in place of LTO-IR")
-            .note("warpld has no compiler; code is not optimised across files"),
-    });
+    if !with_lto_ir.is_empty() {
+        let message = "linking machine code in place of LTO-IR";
+        let note = "warpld has no compiler; code is not optimised across files";
+        diagnostics.push(Diagnostic::warning("lto-unsupported", message).note(note));
+        return Ok(());
+    }
+    let message = "Ignoring -dlto option because no LTO objects found";
+    let ignored = Diagnostic::warning("option-ignored", message);
+    let stops = is_error(&ignored) && !had_errors;
+    diagnostics.push(ignored);
+    if stops { Err(Diagnostic::merge_failed()) } else { Ok(()) }
 }
 
 fn has_lto_ir(source: &Source<'_>) -> bool {

@@ -33,7 +33,7 @@ impl LineTable {
         let targets = address_targets(cubin, &section);
         let mut reader = Reader { data: section.data, at: 0 };
         while reader.at < section.data.len() {
-            out.unit(&mut reader, &targets)?;
+            reader.at = out.unit(&mut reader, &targets)?;
         }
         for rows in out.rows.values_mut() {
             rows.sort_by_key(|row| row.offset);
@@ -49,9 +49,13 @@ impl LineTable {
         Some(format!("{}:{}", self.files.get(row.file)?, row.line))
     }
 
-    fn unit(&mut self, reader: &mut Reader<'_>, targets: &HashMap<u64, u32>) -> Option<()> {
+    /// Reads a unit and returns where it ends.
+    fn unit(&mut self, reader: &mut Reader<'_>, targets: &HashMap<u64, u32>) -> Option<usize> {
         let length = reader.u32()? as usize;
-        let end = reader.at.checked_add(length).filter(|&end| end <= reader.data.len())?;
+        let end = reader.at.checked_add(length)?;
+        // Whatever follows is none of this unit's: a damaged table of tiny units would
+        // otherwise have the names of all files behind in each.
+        let reader = &mut Reader { data: reader.data.get(..end)?, at: reader.at };
         let version = reader.u16()?;
         if !(2..=4).contains(&version) {
             return None;
@@ -63,8 +67,7 @@ impl LineTable {
         self.files.extend(header.files(reader)?);
         reader.at = program;
         self.program(reader, end, &header, first_file, targets)?;
-        reader.at = end;
-        Some(())
+        Some(end)
     }
 
     fn program(
@@ -322,6 +325,16 @@ mod tests {
             assert_eq!(table.find(7, offset).as_deref(), Some(line), "{offset}");
         }
         assert_eq!(table.find(8, 0), None);
+    }
+
+    #[test]
+    fn a_unit_has_its_own_files_alone() {
+        // Headers that claim to have no length end before their files.
+        let mut short = program();
+        assert!(read(&short).is_some());
+        short[..4].copy_from_slice(&6_u32.to_le_bytes());
+        short[6..10].fill(0);
+        assert!(read(&short).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub type Rows = BTreeMap<u64, Vec<u8>>;
 
 /// Which side an entry is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Mercury's.
     Mercury,

@@ -15,7 +15,12 @@ use crate::finalizer::frame_moves::{FrameError, code_unit, code_unit_at, move_fr
 use crate::finalizer::frame_rows::{self, Rows, Side};
 
 /// Entries that are not copied from the input.
-pub type Joined = Map<(u32, u64), Entry>;
+#[derive(Debug, Default)]
+pub struct Joined<'a> {
+    entries: Map<(u32, u64), Entry>,
+    /// The tables of all inputs that somebody asked about.
+    tables: Map<(u32, Side), Table<'a>>,
+}
 
 /// An entry made anew.
 #[derive(Clone, Debug)]
@@ -48,63 +53,94 @@ pub struct Sides<'a> {
     pub mercury: &'a [u8],
 }
 
-/// Joins the entries of one function, given in the order of the output, if some are
-/// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
-/// nothing is left of any.
-pub fn join(out: &mut Joined, entries: &[Sides<'_>], kept: &Kept<'_, '_>, is_alias_first: bool) {
-    let is_own = |e: &Sides<'_>| e.object == kept.from.object.0;
-    let is_whole = |e: &Sides<'_>| unit_of(e.machine, e.address) != Some(SPARE_UNIT);
-    let as_it_is = entries.iter().all(is_own) && entries.first().is_none_or(is_whole);
-    if as_it_is && !is_alias_first {
-        return;
-    }
-    let mut rows = Rows::new();
-    let mut own = false;
-    for entry in entries {
-        if !is_own(entry) || !is_whole(entry) {
-            let found = instructions(entry.mercury, entry.mercury_address, Side::Mercury);
-            for (place, row) in found.unwrap_or_default() {
-                if let Some(place) = kept.place(place) {
-                    rows.insert(place, row);
+impl<'a> Joined<'a> {
+    /// Joins the entries of one function, given in the order of the output, if some are
+    /// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
+    /// nothing is left of any.
+    pub fn add(&mut self, entries: &[Sides<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
+        let is_own = |e: &Sides<'_>| e.object == kept.from.object.0;
+        let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
+        let as_it_is = entries.iter().all(is_own) && whole.first().is_none_or(|whole| *whole);
+        if as_it_is && !is_alias_first {
+            return;
+        }
+        let mut rows = Rows::new();
+        let mut own = false;
+        for (entry, is_whole) in entries.iter().zip(whole) {
+            if !is_own(entry) || !is_whole {
+                let found = self.table(entry, Side::Mercury).rows(entry.mercury_address);
+                for (place, row) in found.unwrap_or_default() {
+                    if let Some(place) = kept.place(place) {
+                        rows.insert(place, row);
+                    }
                 }
+            } else if !std::mem::replace(&mut own, true) {
+                let found = self.table(entry, Side::Machine).rows(entry.address);
+                let moved = |(place, row)| (kept.moved(place), row);
+                rows.extend(found.into_iter().flatten().map(moved));
             }
-        } else if !std::mem::replace(&mut own, true) {
-            let found = instructions(entry.machine, entry.address, Side::Machine);
-            rows.extend(found.into_iter().flatten().map(|(place, row)| (kept.moved(place), row)));
+        }
+        let mut all = (!is_alias_first).then_some(Entry::Rows { range: kept.size, rows });
+        for entry in entries {
+            let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
+            let new = all.take().unwrap_or_else(spare);
+            self.entries.insert((entry.object, entry.address), new);
         }
     }
-    let mut all = (!is_alias_first).then_some(Entry::Rows { range: kept.size, rows });
-    for entry in entries {
-        let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
-        out.insert((entry.object, entry.address), all.take().unwrap_or_else(spare));
+
+    fn is_whole(&mut self, entry: &Sides<'a>) -> bool {
+        self.table(entry, Side::Machine).unit(entry.address) != Some(SPARE_UNIT)
+    }
+
+    fn table(&mut self, entry: &Sides<'a>, side: Side) -> &Table<'a> {
+        let data = match side {
+            Side::Mercury => entry.mercury,
+            Side::Machine => entry.machine,
+        };
+        self.tables.entry((entry.object, side)).or_insert_with(|| Table::read(data, side))
     }
 }
 
-/// What the distances of the entry count whose function's address is at `address`.
-fn unit_of(table: &[u8], address: u64) -> Option<u64> {
-    let mut unit = None;
-    for entry in entries(table) {
-        if entry.is_common {
-            unit = table.get(entry.start..entry.end).and_then(code_unit);
-        } else if entry.address() == address {
-            break;
-        }
-    }
-    unit
+/// A frame table of an input, read once: one of thousands of functions is asked about
+/// every one of them.
+#[derive(Debug)]
+struct Table<'a> {
+    data: &'a [u8],
+    side: Side,
+    /// The entries of functions in order, with what their distances count.
+    entries: Vec<(Place, Option<u64>)>,
 }
 
-/// The rows of the entry whose function's address is at `address`.
-fn instructions(table: &[u8], address: u64, side: Side) -> Option<Vec<(u64, Vec<u8>)>> {
-    let mut common = None;
-    for entry in entries(table) {
-        if entry.is_common {
-            common = table.get(entry.start..entry.end).and_then(code_unit);
-        } else if entry.address() == address {
-            let bytes = table.get(entry.start + INSTRUCTIONS..entry.end)?;
-            return frame_rows::parse(bytes, common.unwrap_or(1), side);
+impl<'a> Table<'a> {
+    fn read(data: &'a [u8], side: Side) -> Self {
+        let mut unit = None;
+        let mut functions = Vec::new();
+        for entry in entries(data) {
+            match entry.is_common {
+                true => unit = data.get(entry.start..entry.end).and_then(code_unit),
+                false => functions.push((entry, unit)),
+            }
         }
+        Self { data, side, entries: functions }
     }
-    None
+
+    /// The entry whose function's address is at `address`.
+    fn find(&self, address: u64) -> Option<&(Place, Option<u64>)> {
+        let found = self.entries.binary_search_by_key(&address, |(entry, _)| entry.address());
+        self.entries.get(found.ok()?)
+    }
+
+    /// What the distances of that entry count.
+    fn unit(&self, address: u64) -> Option<u64> {
+        self.find(address)?.1
+    }
+
+    /// The rows of that entry.
+    fn rows(&self, address: u64) -> Option<Vec<(u64, Vec<u8>)>> {
+        let (entry, unit) = self.find(address)?;
+        let bytes = self.data.get(entry.start + INSTRUCTIONS..entry.end)?;
+        frame_rows::parse(bytes, unit.unwrap_or(1), self.side)
+    }
 }
 
 /// The range of the entry whose function's address is at `address`.
@@ -119,7 +155,7 @@ pub fn add(
     out: &mut Rebuilt,
     input: &Input<'_>,
     alive: &Alive<'_>,
-    joined: &Joined,
+    joined: &Joined<'_>,
 ) -> Result<(), FrameError> {
     let mut common: Option<(Place, Option<usize>)> = None;
     for entry in entries(input.data) {
@@ -135,14 +171,14 @@ pub fn add(
             Some((entry, at)) => *at.insert(out.copy(input, entry.start, entry.end)),
             None => 0,
         };
-        let to = match joined.get(&key) {
+        let to = match joined.entries.get(&key) {
             Some(new) => write(out, input, (at, unit.unwrap_or(1)), &entry, new),
             None => out.copy(input, entry.start, entry.end),
         };
         out.put(to + HEADER, &(at as u64).to_le_bytes());
         // What is spare is about Mercury code, which does not move.
         let is_spare = unit == Some(SPARE_UNIT);
-        let moves = function.moves.filter(|_| !joined.contains_key(&key) && !is_spare);
+        let moves = function.moves.filter(|_| !joined.entries.contains_key(&key) && !is_spare);
         if let (Some(moves), Some(entry)) = (moves, out.bytes.get_mut(to..)) {
             move_frame(entry, unit.unwrap_or(1), moves)?;
         }

@@ -7,14 +7,14 @@ use crate::finalizer::Moves;
 use crate::finalizer::line_rows::{self, Advance, RowCoding};
 
 /// Appends the units of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>, translated: &Translated) {
+pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>, translated: &Translated<'_>) {
     let mut start = 0;
     while let Some(unit) = unit(input.data, start) {
         let to = out.copy(input, start, unit.program);
         let mut sequences = sequences(input.data, &unit, input.object, alive);
         sequences.sort_by_key(|s| s.function.symbol);
         for sequence in sequences {
-            let other = translated.get(&(input.object, sequence.address as u64));
+            let other = translated.rows(input.object, sequence.address);
             match (other, sequence.function.moves) {
                 (Some(rows), _) => {
                     out.copy(input, sequence.start, sequence.address + ADDRESS);
@@ -38,13 +38,14 @@ pub const ADDRESS: usize = 8;
 const BEFORE_HEADER: usize = 10;
 
 /// A unit of a line table.
-pub struct Unit {
+#[derive(Debug)]
+pub struct Unit<'a> {
     /// Where the line program starts.
     pub program: usize,
     /// Where it ends, and the unit.
     pub end: usize,
     /// Operand counts of the standard opcodes.
-    operands: Vec<u8>,
+    operands: &'a [u8],
     /// How its rows are written.
     pub coding: RowCoding,
 }
@@ -63,12 +64,12 @@ fn number(data: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The unit that starts there.
-pub fn unit(data: &[u8], start: usize) -> Option<Unit> {
+pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
     let end = start.checked_add(LENGTH)?.checked_add(number(data, start)?)?;
     let program = (start + BEFORE_HEADER).checked_add(number(data, start + 6)?)?;
     let base = usize::from(*data.get(start + BEFORE_HEADER + 4)?);
     let counts = start + BEFORE_HEADER + 5;
-    let operands = data.get(counts..counts.checked_add(base.checked_sub(1)?)?)?.to_vec();
+    let operands = data.get(counts..counts.checked_add(base.checked_sub(1)?)?)?;
     let coding = RowCoding {
         unit: (*data.get(start + BEFORE_HEADER)?).into(),
         line_base: *data.get(start + BEFORE_HEADER + 2)? as i8,
@@ -94,7 +95,12 @@ pub fn header_place(mercury: &[u8], machine: &[u8], offset: u64) -> Option<u64> 
 }
 
 /// The sequences of functions that the output has.
-fn sequences<'e>(data: &[u8], unit: &Unit, object: u32, alive: &Alive<'e>) -> Vec<Sequence<'e>> {
+fn sequences<'e>(
+    data: &[u8],
+    unit: &Unit<'_>,
+    object: u32,
+    alive: &Alive<'e>,
+) -> Vec<Sequence<'e>> {
     let mut out = Vec::new();
     let mut start = unit.program;
     let mut at = start;
@@ -122,7 +128,7 @@ fn sequences<'e>(data: &[u8], unit: &Unit, object: u32, alive: &Alive<'e>) -> Ve
 fn add_moved(
     out: &mut Rebuilt,
     input: &Input<'_>,
-    unit: &Unit,
+    unit: &Unit<'_>,
     sequence: &Sequence<'_>,
     moves: &Moves,
 ) {
@@ -196,7 +202,7 @@ pub enum Effect {
 }
 
 /// One instruction of a line program.
-pub fn step(data: &[u8], at: usize, unit: &Unit) -> Option<Step> {
+pub fn step(data: &[u8], at: usize, unit: &Unit<'_>) -> Option<Step> {
     const EXTENDED: u8 = 0;
     const END_SEQUENCE: u8 = 1;
     const SET_ADDRESS: u8 = 2;
@@ -222,7 +228,7 @@ pub fn step(data: &[u8], at: usize, unit: &Unit) -> Option<Step> {
 }
 
 /// A standard opcode with that many operands.
-fn standard_step(data: &[u8], at: usize, unit: &Unit, count: u8) -> Option<Step> {
+fn standard_step(data: &[u8], at: usize, unit: &Unit<'_>, count: u8) -> Option<Step> {
     let moved = |bytes: u64, lines: i64, row: bool| Effect::Advance { bytes, lines, row };
     let mut end = at + 1;
     let effect = match *data.get(at)? {

@@ -28,6 +28,7 @@ mod side;
 mod symbols;
 
 pub use fastpath::targets as fastpath_targets;
+pub use line_copies::translate_sequence;
 pub use pairing::pair_relocs;
 pub use side::side;
 

@@ -4,7 +4,7 @@
 use super::copies::Kept;
 use super::edited::moves_of_symbol;
 use super::frames::{Joined, Sides};
-use super::line_copies::{self, Translated};
+use super::line_copies::Translated;
 use super::pairing::{PairCache, pair_at};
 use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
@@ -59,8 +59,14 @@ impl Rebuilt {
     /// Where an offset of an input's table went; `None` if it is gone.
     pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
         let list = self.moved.get(&(object, section))?;
-        let moved = list.iter().find(|m| (m.start..m.end).contains(&offset))?;
+        let behind = list.partition_point(|m| m.start <= offset);
+        let moved = list.get(behind.checked_sub(1)?).filter(|m| offset < m.end)?;
         Some(moved.to + (offset - moved.start))
+    }
+
+    /// Once all pieces are there, offsets can be asked for.
+    fn finish(&mut self) {
+        self.moved.values_mut().for_each(|list| list.sort_by_key(|m| m.start));
     }
 
     /// Appends a piece of an input's table and returns its new place.
@@ -109,8 +115,8 @@ pub fn rebuild(
         let (mut joined, mut translated) = (Joined::default(), Translated::default());
         each_function(parts, numbering, edited, chunks, &alive, |entries, kept, name| {
             match is_frames {
-                true => frames::join(&mut joined, entries, kept, name == Name::Later),
-                false => line_copies::translate(&mut translated, entries, kept, name),
+                true => joined.add(entries, kept, name == Name::Later),
+                false => translated.add(entries, kept, name),
             }
         });
         let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
@@ -126,6 +132,7 @@ pub fn rebuild(
                 false => lines::add(&mut table, &input, &alive, &translated),
             }
         }
+        table.finish();
         if !is_frames {
             header_values(parts, id, &mut table)?;
         }
@@ -194,13 +201,13 @@ pub enum Name {
 
 /// Calls `run` for each function with its entries in a table, the kept code, and which of
 /// that code's names it has.
-fn each_function(
-    parts: Parts<'_, '_>,
+fn each_function<'a>(
+    parts: Parts<'a, '_>,
     numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
     chunks: &[Chunk],
     alive: &Alive<'_>,
-    mut run: impl FnMut(&[Sides<'_>], &Kept<'_, '_>, Name),
+    mut run: impl FnMut(&[Sides<'a>], &Kept<'_, '_>, Name),
 ) {
     let mut order: Map<u32, usize> = Map::default();
     let mut sections: Map<u32, u32> = Map::default();
@@ -227,7 +234,7 @@ fn each_function(
         let Some(kept) = Kept::of_symbol(parts, edited, first, function.input_symbol) else {
             continue;
         };
-        let entries: Vec<Sides<'_>> = entries.iter().filter_map(sides).collect();
+        let entries: Vec<Sides<'a>> = entries.iter().filter_map(sides).collect();
         let name = match names.get(&(kept.from.object.0, kept.from.section)) {
             Some(&(first, _)) if first < function.symbol => Name::Later,
             Some(&(first, last)) if first < last => Name::First,

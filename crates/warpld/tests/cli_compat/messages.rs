@@ -226,6 +226,29 @@ fn newer_toolkit() {
     );
 }
 
+/// Where a relocation stands that nobody knows: section, offset, type and symbol.
+#[test]
+fn unknown_relocations() {
+    let Some(bench) = Bench::new("relocations") else { return };
+    let path = bench.folder.join("a.cubin");
+    let mut bytes = fs::read(&path).unwrap();
+    let table = {
+        let cubin = cubin::Cubin::parse(&bytes).unwrap();
+        let names = [&b".rela.text._Z2kaPi"[..], b".rel.text._Z2kaPi"];
+        let found = cubin.sections().iter().find(|s| names.contains(&s.name)).unwrap();
+        found.offset as usize
+    };
+    // The type is behind the offset.
+    bytes[table + 8..table + 12].copy_from_slice(&250_u32.to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    bench.check(
+        "a.cubin b.cubin",
+        1,
+        "warpld fatal   : unknown relocation type in 'a.cubin' [bad-relocation]\n\
+         \x20   = section .text._Z2kaPi, offset 0x80, type 250 (unknown), symbol 18 'gv'\n",
+    );
+}
+
 /// Host-only and empty archives are no reason to complain.
 #[test]
 fn host_libraries_are_quiet() {

@@ -2,6 +2,7 @@
 //! damage on any level, read from files as the command reads them.
 
 use crate::common::{Random, mutate};
+use crate::families::Family;
 use crate::structure;
 use cubin::Arch;
 use fatbin::write::{Image, Writer};
@@ -37,16 +38,18 @@ impl Drop for Folder {
 pub struct Case {
     files: Vec<PathBuf>,
     arch: Arch,
+    uidx: Option<Vec<u8>>,
     lazy_archives: bool,
 }
 
 impl Case {
-    pub fn new(seed: u64, families: &[(Arch, Vec<Vec<u8>>)], folder: &Folder) -> Self {
+    pub fn new(seed: u64, families: &[Family], folder: &Folder) -> Self {
         let mut random = Random::new(seed ^ 0x5eed_0f00_c047_a14e);
         for _ in 0..4 {
             random.next();
         }
-        let (arch, members) = &families[random.below(families.len())];
+        let family = &families[random.below(families.len())];
+        let Family { arch, members, .. } = family;
         let files = (0..1 + random.below(3)).map(|i| {
             let (suffix, bytes) = file(*arch, members, &mut random);
             let path = folder.0.join(format!("{i}.{suffix}"));
@@ -54,7 +57,8 @@ impl Case {
             path
         });
         let files = files.collect();
-        Self { files, arch: *arch, lazy_archives: random.below(4) == 0 }
+        let uidx = family.index(&mut random);
+        Self { files, arch: *arch, uidx, lazy_archives: random.below(4) == 0 }
     }
 
     /// Loads, selects and links, as the command does.
@@ -64,7 +68,7 @@ impl Case {
         let mut options = SelectOptions::new(self.arch);
         options.lazy_archives = self.lazy_archives;
         let selected = loaded.select(&options, diagnostics).ok()?;
-        let config = Config::new(self.arch);
+        let config = Config { uidx: self.uidx.clone(), ..Config::new(self.arch) };
         warpld::link(&selected.inputs, &config, diagnostics).ok()?.image
     }
 }

@@ -12,15 +12,19 @@
 #[path = "../../../cubin/tests/common/mod.rs"]
 mod common;
 mod containers;
+mod families;
+mod line_tables;
 mod structure;
 
-use common::{Random, fixtures, mutate};
+use common::{Random, mutate};
 use cubin::Arch;
+use families::{Family, families};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use warpld::report::{self, LinkReport};
 use warpld::{Config, Diagnostics, Inputs, LinkInput};
 
 /// Counts what is allocated at once.
@@ -57,27 +61,6 @@ const MOST_MEMORY: usize = 96 << 20;
 /// More than this is a hang.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Relocatable fixtures that can be linked together, by target.
-fn families() -> Vec<(Arch, Vec<Vec<u8>>)> {
-    let all = fixtures();
-    let family = |arch: &str, suffix: &str| {
-        let members = all.iter().filter(|(path, bytes)| {
-            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-            let linked = name.starts_with("linked-") || name.contains("exec");
-            name.ends_with(suffix) && !linked && bytes.len() < 24_000
-        });
-        let arch: Arch = arch.parse().expect("a target");
-        (arch, members.map(|(_, bytes)| bytes.clone()).collect::<Vec<_>>())
-    };
-    vec![
-        family("sm_90", ".sm_90.cubin"),
-        family("sm_75", ".sm_75.cubin"),
-        family("sm_100", ".sm_100.cubin"),
-        family("sm_70", ".sm_70.cuda12.cubin"),
-        family("sm_90a", ".sm_90a.cuda12.cubin"),
-    ]
-}
-
 /// One link, made from a seed.
 struct Case {
     inputs: Inputs<'static>,
@@ -85,17 +68,17 @@ struct Case {
 }
 
 impl Case {
-    fn new(seed: u64, families: &[(Arch, Vec<Vec<u8>>)]) -> Self {
+    fn new(seed: u64, families: &[Family]) -> Self {
         let mut random = Random::new(seed);
         for _ in 0..4 {
             random.next();
         }
-        let (arch, members) = &families[random.below(families.len())];
-        let count = 1 + random.below(3);
+        let family = &families[random.below(families.len())];
+        let (count, start) = (1 + random.below(3), random.next() as usize % 64);
         let images = (0..count).map(|i| {
-            let original = &members[random.below(members.len())];
+            let original = family.member(start + i, &mut random);
             let image = match random.below(8) {
-                0 if i > 0 => original.clone(),
+                0 if i > 0 => original.to_vec(),
                 1 => mutate(original, &mut random),
                 _ => structure::mutate(original, &mut random),
             };
@@ -105,7 +88,8 @@ impl Case {
             }
         });
         let inputs = Inputs { images: images.collect(), host_references: None };
-        let mut config = Config::new(*arch);
+        let mut config = Config::new(family.arch);
+        config.uidx = family.index(&mut random);
         config.relocatable = random.below(6) == 0;
         config.debug = random.below(8) == 0;
         config.preserve_relocs = random.below(8) == 0;
@@ -113,11 +97,36 @@ impl Case {
         config.suppress_debug_info = random.below(16) == 0;
         config.report = random.below(8) == 0;
         config.reserve_null_pointer = random.below(16) == 0;
+        config.disable_smem_reservation = random.below(16) == 0;
+        config.extended_smem = random.below(16) == 0;
         config.extra_warnings = random.below(16) == 0;
         config.allow_undefined_globals = random.below(8) == 0;
         config.kernels_used = (random.below(16) == 0).then(|| vec!["a".into()]);
+        config.variables_used = (random.below(16) == 0).then(|| vec!["a".into()]);
+        config.finalizer.rescoreboard = random.below(4) == 0;
+        config.finalizer.self_check = random.below(8) == 0;
         Self { inputs, config }
     }
+
+    fn link(&self, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
+        let output = warpld::link(&self.inputs, &self.config, diagnostics).ok()?;
+        if self.config.report {
+            tell(self.config.arch, &output.report);
+        }
+        output.image
+    }
+}
+
+/// All that a report can be asked.
+fn tell(arch: Arch, report: &LinkReport) {
+    let mut size = report::map_text(report).len() + report::map_json(report).len();
+    size += report::dot_text(&report.callgraph).len() + report::resources_text(report).len();
+    size += report::dump_text(arch.number, report, true).len() + report.verbose().len();
+    if let Some(function) = report.callgraph.last() {
+        size += report::why_live(report, &function.name).len();
+        size += report::why_dead(report, &function.name).len();
+    }
+    assert!(size > 0, "nothing to say");
 }
 
 fn number(name: &str, default: u64) -> u64 {
@@ -184,15 +193,14 @@ impl Tally {
 fn damaged_objects_are_linked_or_refused() {
     let families = families();
     intact_objects_stand_up_to_the_verifier(&families);
+    line_tables::take_memory_in_proportion();
     let folder = containers::Folder::new();
     let first = number("WARPLD_MUTATION_SEED", 1);
     let seeds = number("WARPLD_MUTATIONS", LINKS);
     let (mut objects, mut contained) = (Tally::default(), Tally::default());
     for seed in first..first + seeds {
         let case = Case::new(seed, &families);
-        objects.watch(&format!("seed {seed}"), |diagnostics| {
-            warpld::link(&case.inputs, &case.config, diagnostics).ok()?.image
-        });
+        objects.watch(&format!("seed {seed}"), |diagnostics| case.link(diagnostics));
         if seed % 4 == 0 {
             let case = containers::Case::new(seed, &families, &folder);
             let what = format!("seed {seed}, containers");
@@ -205,14 +213,16 @@ fn damaged_objects_are_linked_or_refused() {
     contained.check();
 }
 
-fn intact_objects_stand_up_to_the_verifier(families: &[(Arch, Vec<Vec<u8>>)]) {
+fn intact_objects_stand_up_to_the_verifier(families: &[Family]) {
     let mut verified = 0;
-    for (arch, members) in families {
+    for Family { arch, members, uidx, .. } in families {
+        let mut linked = 0;
         for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
             let input = LinkInput::new("a.o".into(), Cow::Borrowed(image.as_slice()));
             let inputs = Inputs { images: vec![input], host_references: None };
             let mut config = Config::new(*arch);
             config.relocatable = relocatable;
+            config.uidx = uidx.clone();
             let output = warpld::link(&inputs, &config, &mut Diagnostics::default());
             if let Some(image) = output.ok().and_then(|output| output.image) {
                 assert_eq!(
@@ -220,9 +230,11 @@ fn intact_objects_stand_up_to_the_verifier(families: &[(Arch, Vec<Vec<u8>>)]) {
                     Ok(()),
                     "{arch}"
                 );
+                linked += usize::from(!relocatable);
                 verified += 1;
             }
         }
+        assert!(linked > 0, "nothing of a family of {arch} can be linked alone");
     }
     assert!(verified > 20, "{verified} outputs");
 }

@@ -129,7 +129,9 @@ fn record_field(bytes: &mut [u8], section: &Section, all: &[Section], random: &m
     let (record, fields): (usize, &[(usize, usize)]) = match section.kind {
         REL => (16, &[(0, 8), (8, 4), (12, 4)]),
         RELA => (24, &[(0, 8), (8, 4), (12, 4), (16, 8)]),
-        0x7000_0000..=0x7fff_ffff => (4, &[(0, 1), (1, 1), (2, 2), (0, 4)]),
+        0x7000_0000..=0x7fff_ffff => (4, &[(0, 1), (1, 1), (2, 2), (3, 1), (0, 4)]),
+        // Code, data and debug tables, which are streams of bytes.
+        1 if random.below(2) == 0 => (1, &[(0, 1), (0, 4)]),
         _ => (4, &[(0, 4), (0, 1)]),
     };
     let at = section.offset.saturating_add(random.below(section.size / record) * record);

@@ -1,0 +1,64 @@
+//! What looks at whole files without linking them, names, and command lines; the first byte
+//! chooses.
+#![no_main]
+
+use cubin::Cubin;
+use libfuzzer_sys::fuzz_target;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use warpld::dump::{Style, describe, render};
+use warpld::finalizer::{self, FinalizerConfig, Mode, Trace};
+use warpld::options::{CommandLine, Request};
+use warpld::verify::{Kernels, verify};
+
+const OTHER: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
+const OTHER_100: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_100.cubin");
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&which, data)) = data.split_first() else { return };
+    match which % 6 {
+        0 => dump(data),
+        1 => compare(data),
+        2 => drop(verify(data, Kernels::Complete)),
+        3 => finalize(data),
+        4 => drop(warpld::demangle::demangle(&String::from_utf8_lossy(data))),
+        _ => command_line(data),
+    }
+});
+
+fn dump(data: &[u8]) {
+    let Ok(cubin) = Cubin::parse(data) else { return };
+    let mut out = Vec::new();
+    render(&mut out, "a", &cubin, &[], Style::Plain).expect("memory can be written");
+    assert!(out.starts_with(b"a"));
+    assert!(describe("a", &cubin).is_object());
+}
+
+fn compare(data: &[u8]) {
+    for other in [OTHER, OTHER_100] {
+        let options = cubin_diff::Options { ignore_tool_note: true, inputs: &[] };
+        if let Ok(report) = cubin_diff::compare(data, other, &options) {
+            let _ = report.lines(50).count();
+            let _ = report.to_json(["a", "b"], 50);
+        }
+    }
+}
+
+fn finalize(data: &[u8]) {
+    let target = "sm_100".parse().expect("a target");
+    for mode in [Mode::PreLink, Mode::default()] {
+        let config = FinalizerConfig { mode, self_check: true, ..FinalizerConfig::default() };
+        let _ = finalizer::finalize(data, None, target, &config, &mut Trace::new(true, true));
+    }
+}
+
+/// Words end with a zero byte; the last one is what every options file holds.
+fn command_line(data: &[u8]) {
+    let mut words: Vec<Vec<u8>> = data.split(|&b| b == 0).map(<[u8]>::to_vec).collect();
+    let file = words.pop().unwrap_or_default();
+    let args = words.into_iter().map(OsString::from_vec);
+    match CommandLine::parse(args, &|_| Ok(file.clone())) {
+        Ok(line) => drop(Request::new(&line)),
+        Err(rejected) => assert!(!rejected.error.to_string().is_empty()),
+    }
+}
