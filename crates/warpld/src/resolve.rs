@@ -191,11 +191,6 @@ struct Expected {
 
 /// The first prototype of a function: input and position in its list.
 type FirstPrototype = Option<(ObjectId, u32)>;
-
-/// Errors before it end the link.
-pub fn merge_failed() -> Diagnostic {
-    Diagnostic::fatal("merge-failed", "merge_elf failed")
-}
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
     comparison: Names,
