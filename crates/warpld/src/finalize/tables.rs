@@ -9,6 +9,7 @@ use crate::merge::{Content, Merged, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
+use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64, Sym64};
 use cubin::{SectionType, relaction};
@@ -194,7 +195,8 @@ pub fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
     let most = index_of.iter().copied().max().unwrap_or(0);
     let mut out = vec![0; most as usize + 1];
     for (section, &index) in parts.merged.sections.iter().zip(index_of) {
-        if index != 0 {
+        // The section that keeps the number it was created with is the one that shows.
+        if index != 0 && out[index as usize] != shn::COMMON {
             out[index as usize] = section.creation_index;
         }
     }

@@ -330,8 +330,8 @@ impl<'a, 'o> Merger<'a, 'o> {
                 NewSection::synthetic(b".nv.uidx", T::CUDA_UFT_INDEX, 1, Synthetic::UnifiedIndex);
             self.create(NewSection { has_symbol: true, ..index });
         }
-        // One number is never seen.
-        self.out.creation_index += 1;
+        // One number of executables is never seen.
+        self.out.creation_index += u32::from(!self.cx.config.relocatable);
         if self.cx.config.nv_host.is_some() {
             self.create(NewSection {
                 has_symbol: true,
