@@ -63,16 +63,19 @@ build_make() {
     check "$work/make/program" 2
 }
 
+# Prints which CMake there is.
+find_cmake() {
+    command -v cmake && return
+    [ -x "$work/python/bin/cmake" ] || {
+        python3 -m venv "$work/python"
+        "$work/python/bin/pip" install -q --disable-pip-version-check cmake
+    } >&2
+    echo "$work/python/bin/cmake"
+}
+
 build_cmake() {
     local cmake
-    cmake=$(command -v cmake || true)
-    if [ -z "$cmake" ]; then
-        [ -x "$work/python/bin/cmake" ] || {
-            python3 -m venv "$work/python"
-            "$work/python/bin/pip" install -q --disable-pip-version-check cmake
-        }
-        cmake=$work/python/bin/cmake
-    fi
+    cmake=$(find_cmake)
     rm -rf "$work/cmake"
     "$cmake" -S "$here/tests/builds/cmake" -B "$work/cmake" \
         -DCMAKE_CUDA_COMPILER="$nvcc" >"$work/cmake.log"
@@ -95,23 +98,49 @@ build_thrust() {
     check "$work/thrust/program" 1
 }
 
-build_clang() {
+has_clang() {
     local tool
     for tool in clang++-19 clang-linker-wrapper-19; do
         command -v $tool >/dev/null || {
             echo "clang: $tool is not installed; left out"
-            return
+            return 1
         }
     done
     "$warpld" shim "$cuda" "$work/cuda-clang"
+}
+
+build_clang() {
+    has_clang || return 0
     CUDA_HOME=$cuda "$here/tests/builds/clang/build.sh" "$work/cuda-clang" "$work/clang"
     check "$work/clang/program" 2
     linked_by_warpld "$work/clang/program.cubin" 1
 }
 
+# CMake compiles by clang and links device code itself. It compresses images.
+build_clang_cmake() {
+    has_clang || return 0
+    local cmake program folder=$work/clang-cmake
+    cmake=$(find_cmake)
+    rm -rf "$folder"
+    mkdir -p "$folder/include"
+    touch "$folder/include/"{texture_fetch_functions,curand_mtgp32_kernel}.h
+    ln -sf "$here/tests/builds/clang/fatbinary" "$work/cuda-clang/bin/fatbinary"
+    "$cmake" -S "$here/tests/builds/cmake" -B "$folder/build" -DCMAKE_CUDA_COMPILER=clang++-19 \
+        -DCUDAToolkit_ROOT="$work/cuda-clang" -DCMAKE_CUDA_FLAGS="--cuda-path=$work/cuda-clang \
+        -I$folder/include -Wno-unknown-cuda-version" >"$folder/log"
+    CUDA_HOME=$cuda "$cmake" --build "$folder/build" >>"$folder/log"
+    for program in program program_resolved; do
+        mkdir "$folder/$program"
+        "$warpld" extract -d "$folder/$program" "$folder/build/$program" >/dev/null
+        cat "$folder/$program"/*.cubin >"$folder/$program.images"
+        linked_by_warpld "$folder/$program.images" 2
+        starts "$folder/build/$program"
+    done
+}
+
 "$warpld" shim "$cuda" "$shim"
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(nvcc make cmake child thrust clang)
+[ $# -gt 0 ] || wanted=(nvcc make cmake child thrust clang clang_cmake)
 for build in "${wanted[@]}"; do
     "build_$build"
 done

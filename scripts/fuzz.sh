@@ -2,6 +2,7 @@
 # Runs fuzz targets with libFuzzer, guided by coverage, on a stable toolchain (cargo-fuzz needs a
 # nightly one, for the address sanitizer; the code is safe Rust but for two maps of files).
 #
+#   scripts/fuzz.sh 0                    builds the targets and their first inputs, no more
 #   scripts/fuzz.sh RUNS [TARGET...]     targets: cubin metadata tables tools fatbin archive
 #                                        link (default: all)
 #
@@ -25,6 +26,7 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 # With --target, build scripts are not instrumented.
 CARGO_TARGET_DIR=$target_dir cargo build -q --release --target "$host" --manifest-path fuzz/Cargo.toml
 python3 fuzz/seed.py
+[ "$runs" != 0 ] || exit 0
 
 for target in "${targets[@]}"; do
     log=$out/$target.log

@@ -191,6 +191,7 @@ struct Expected {
 
 /// The first prototype of a function: input and position in its list.
 type FirstPrototype = Option<(ObjectId, u32)>;
+
 struct Resolver<'a, 'o> {
     objects: &'o [Object<'a>],
     comparison: Names,
