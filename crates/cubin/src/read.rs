@@ -263,6 +263,11 @@ impl<'a> Cubin<'a> {
         let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;
         Some(SymbolType(info & 15))
     }
+    /// [`SymbolRef::shndx`] of a symbol, without looking at its name.
+    #[inline]
+    pub fn symbol_section(&self, index: u32) -> Option<u32> {
+        self.symtab.as_ref()?.shndx(index)
+    }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {
         self.symtab.as_ref()?.string(offset)

@@ -267,6 +267,13 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// [`SymbolRef::shndx`] of a symbol, without looking at its name.
+    #[inline]
+    pub fn shndx(&self, index: u32) -> Option<u32> {
+        let (section, _) = self.resolve(self.raw_shndx(index)?, index)?;
+        Some(section)
+    }
+
     #[inline]
     fn resolve(&self, shndx: u16, symbol: u32) -> Option<(u32, bool)> {
         match u32::from(shndx) {

@@ -19,8 +19,8 @@ pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
         records.flatten().any(|r| r.code == eiattr::RESERVED_SMEM_USED)
     };
     for (i, object) in cx.objects.iter().enumerate() {
-        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(Some(_)))) {
-            let SectionClass::Info(Some(symbol)) = class else { continue };
+        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(_))) {
+            let SectionClass::Info(symbol) = class else { continue };
             let at = Sighting { object: ObjectId(i as u32), symbol };
             let id = cx.resolution.id(at.object, symbol);
             let selected = id.filter(|&id| cx.resolution.role(id, at, true) == Role::Selected);

@@ -5,13 +5,20 @@ use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::named::Named;
 use crate::unified::is_entries;
-use cubin::consts::{shf, sto};
-use cubin::half::{self, Halves};
+use cubin::consts::sto;
+use cubin::half::Halves;
 use cubin::raw::Pair;
 use cubin::reloc::{self, RelocType};
-use cubin::{Binding, Cubin, FileType, SectionRef, SectionType, SymbolRef, SymbolType, info, note};
+use cubin::{Binding, Cubin, FileType, SectionRef, SymbolRef, SymbolType, info, note};
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use zerocopy::FromBytes;
+
+mod classify;
+
+pub use classify::{SectionClass, constant_bank};
+
+use classify::classify;
 
 /// Index of an input in link order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,44 +31,6 @@ pub enum Side {
     Machine,
     /// Mercury, with the machine code made to follow.
     Mercury,
-}
-
-/// What a section of an input is to the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SectionClass {
-    /// String and symbol tables, Mercury twins: rebuilt or not merged.
-    Skip,
-    /// Code of the function with this symbol index.
-    Text(u32),
-    /// `.nv.info`, or `.nv.info.F` with F's symbol index.
-    Info(Option<u32>),
-    /// `.nv.compat`.
-    Compat,
-    /// `.note.nv.tkinfo`.
-    ToolNote,
-    /// `.note.nv.cuinfo` and `.note.nv.cuver`.
-    VersionNote,
-    /// `.nv.callgraph`.
-    CallGraph,
-    /// `.nv.prototype`.
-    Prototype,
-    /// Relocations of the section with this index.
-    Reloc(u32),
-    /// Constant bank of one function.
-    FunctionConstant {
-        /// Bank number.
-        bank: u8,
-        /// Symbol of the owner.
-        function: u32,
-    },
-    /// `.nv.shared.K`, the kernel's own shared memory.
-    KernelShared(u32),
-    /// `.nv_debug.shared`: shared memory not owned by one kernel.
-    CommonShared,
-    /// Anything else that belongs to one function (`.nv.local.F`).
-    FunctionData(u32),
-    /// Data that is concatenated by name.
-    Data,
 }
 
 /// The four lists of `.nv.callgraph`.
@@ -93,17 +62,15 @@ pub struct Object<'a> {
     /// Other symbols that take part in resolution, in that order.
     pub data: Box<[Named]>,
     /// Class of every section.
-    pub classes: Vec<SectionClass>,
+    pub classes: Box<[SectionClass]>,
     /// Call graph.
     pub callgraph: CallGraphLists<'a>,
     /// `.nv.prototype`: (function, prototype).
     pub prototypes: Vec<(u32, &'a [u8])>,
-    /// REGCOUNT by function symbol.
-    pub regcount: HashMap<u32, u32, foldhash::fast::FixedState>,
-    /// What the symbols of each bank 2 lead to.
-    bank2: HashMap<u32, &'a [u8], foldhash::fast::FixedState>,
-    /// FRAME_SIZE by function symbol.
-    pub frame_size: HashMap<u32, u32, foldhash::fast::FixedState>,
+    /// What `.nv.info` says of functions, by symbol.
+    figures: Box<[Figures]>,
+    /// What the symbols of each bank 2 lead to, by section.
+    bank2: Box<[(u32, &'a [u8])]>,
     /// Written by `ptxas -ewp`.
     pub whole_program: bool,
     /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
@@ -152,42 +119,34 @@ impl<'a> Object<'a> {
             )
         };
         let file = input.cubin().map_err(|e| damaged(&e))?;
-        let unified = file.sections().kinds().any(is_entries);
         let halves = match side {
             Side::Machine => None,
-            Side::Mercury if unified => return Err(unified_capsules(&input.name)),
+            Side::Mercury if file.sections().kinds().any(is_entries) => {
+                return Err(unified_capsules(&input.name));
+            }
             Side::Mercury => Some(Box::new(Halves::split(&file).map_err(|e| damaged(&e))?)),
         };
         let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
         let classes = classify(&cubin).map_err(|e| damaged(&e))?;
-        let is_function = |s: &SymbolRef<'_>| s.kind() == SymbolType::FUNC;
-        let functions = cubin.symbols().filter(is_function).map(|s| Named::new(&s)).collect();
-        let data = cubin.symbols().filter(|s| !is_function(s) && takes_part(s));
-        let data = data.map(|s| Named::new(&s)).collect();
-        let has_shared_or_images = cubin.symbols().any(|s| is_shared(&s) || is_image(&s));
-        let counts_barriers =
-            |s: SectionRef<'_>| s.flags & shf::EXECINSTR != 0 && s.flags & shf::BARRIERS_MASK != 0;
-        let barriers_in_flags = cubin.sections().iter().any(counts_barriers);
+        let symbols = Symbols::of(&cubin);
         let mut object = Object {
             name: &input.name,
-            has_shared_or_images,
-            functions,
-            data,
+            has_shared_or_images: symbols.shared_or_images,
+            functions: symbols.functions.into_boxed_slice(),
+            data: symbols.data.into_boxed_slice(),
             whole_program: cubin.header().file_type == FileType::EWP,
+            virtual_sm: old_virtual_sm(&cubin),
             cubin,
             halves,
-            classes,
+            classes: classes.of,
             callgraph: CallGraphLists::default(),
             prototypes: Vec::new(),
-            regcount: HashMap::default(),
-            frame_size: HashMap::default(),
-            bank2: HashMap::default(),
-            virtual_sm: 0,
-            unified,
-            barriers_in_flags,
+            figures: Box::default(),
+            bank2: Box::default(),
+            unified: classes.unified,
+            barriers_in_flags: classes.barriers_in_flags,
         };
         object.read_bank2(&input.image);
-        object.virtual_sm = old_virtual_sm(&object.cubin);
         object.read_tables().map_err(|e| damaged(&e))?;
         Ok(object)
     }
@@ -199,7 +158,8 @@ impl<'a> Object<'a> {
 
     /// What the symbols of a bank 2 lead to, if it has any.
     pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
-        self.bank2.get(&section).copied()
+        let at = self.bank2.binary_search_by_key(&section, |&(section, _)| section).ok()?;
+        self.bank2.get(at).map(|&(_, data)| data)
     }
 
     /// Quirk: the symbol of a table that a replacement cleared may still be there and reach
@@ -220,6 +180,7 @@ impl<'a> Object<'a> {
         // What lies past the ends is bounded, or many small sections could ask for
         // the whole file each.
         let mut budget = file.len();
+        let mut bank2 = Vec::with_capacity(ends.len());
         for section in self.cubin.sections() {
             let Some(&end) = ends.get(&section.index.0) else { continue };
             let end = usize::try_from(end).unwrap_or(usize::MAX);
@@ -232,8 +193,9 @@ impl<'a> Object<'a> {
                 0 => section.data.get(..end.min(inside)),
                 _ => rest.get(..inside + past),
             };
-            self.bank2.insert(section.index.0, data.unwrap_or_default());
+            bank2.push((section.index.0, data.unwrap_or_default()));
         }
+        self.bank2 = bank2.into();
     }
 
     /// The function's symbol that owns this section, if one does.
@@ -243,7 +205,7 @@ impl<'a> Object<'a> {
             | SectionClass::KernelShared(f)
             | SectionClass::FunctionData(f)
             | SectionClass::FunctionConstant { function: f, .. }
-            | SectionClass::Info(Some(f)) => Some(f),
+            | SectionClass::Info(f) => Some(f),
             SectionClass::Reloc(target) => match self.classes.get(target as usize)? {
                 SectionClass::Reloc(_) => None,
                 _ => self.owner(target),
@@ -287,31 +249,29 @@ impl<'a> Object<'a> {
     }
 
     fn read_tables(&mut self) -> Result<(), String> {
-        let is_table = |class: SectionClass| {
-            matches!(
-                class,
-                SectionClass::CallGraph
-                    | SectionClass::Prototype
-                    | SectionClass::Info(None)
-                    | SectionClass::VersionNote
-            )
-        };
+        use SectionClass::{CallGraph, ModuleInfo, Prototype, VersionNote};
+        let mut figures = FigureList::new();
         for i in 0..self.classes.len() {
             let class = self.classes[i];
-            let section = self.cubin.section(i as u32).filter(|_| is_table(class));
-            let Some(section) = section else { continue };
-            match class {
-                SectionClass::CallGraph => self.read_callgraph(&section)?,
-                SectionClass::Prototype => {
-                    for pair in pairs(&section)? {
-                        let proto = self.prototype_string(pair.second.get())?;
-                        self.prototypes.push((self.function(pair.first.get())?, proto));
-                    }
-                }
-                SectionClass::Info(None) => self.read_module_info(&section)?,
-                SectionClass::VersionNote => self.read_version_note(&section),
-                _ => {}
+            if !matches!(class, CallGraph | Prototype | ModuleInfo | VersionNote) {
+                continue;
             }
+            let Some(section) = self.cubin.section(i as u32) else { continue };
+            match class {
+                CallGraph => self.read_callgraph(&section)?,
+                Prototype => self.read_prototypes(&section)?,
+                ModuleInfo => read_module_info(&section, &mut figures)?,
+                _ => self.read_version_note(&section),
+            }
+        }
+        self.figures = by_symbol(figures);
+        Ok(())
+    }
+
+    fn read_prototypes(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+        for pair in pairs(section)? {
+            let proto = self.prototype_string(pair.second.get())?;
+            self.prototypes.push((self.function(pair.first.get())?, proto));
         }
         Ok(())
     }
@@ -321,9 +281,16 @@ impl<'a> Object<'a> {
     pub fn registers(&self, function: u32) -> u32 {
         let text = self.cubin.symbol(function).and_then(|s| self.cubin.section(s.shndx));
         match text.map_or(0, |t| t.info >> 24) {
-            0 => self.regcount.get(&function).copied().unwrap_or(0),
+            0 => self.figures(function).registers,
             registers => registers,
         }
+    }
+
+    /// What `.nv.info` says of a function; nothing is 0.
+    pub fn figures(&self, function: u32) -> Figures {
+        let at = self.figures.binary_search_by_key(&function, |figures| figures.symbol);
+        let known = at.ok().and_then(|at| self.figures.get(at));
+        known.copied().unwrap_or_default()
     }
 
     fn read_version_note(&mut self, section: &SectionRef<'a>) {
@@ -363,8 +330,8 @@ impl<'a> Object<'a> {
     }
 
     fn function(&self, symbol: u32) -> Result<u32, String> {
-        match self.cubin.symbol(symbol) {
-            Some(s) if s.kind() == SymbolType::FUNC => Ok(symbol),
+        match self.cubin.symbol_kind(symbol) {
+            Some(SymbolType::FUNC) => Ok(symbol),
             _ => Err(format!("call graph names symbol {symbol}, which is not a function")),
         }
     }
@@ -374,20 +341,82 @@ impl<'a> Object<'a> {
             .symbol_string(offset)
             .ok_or_else(|| format!("prototype at string offset {offset:#x}"))
     }
+}
 
-    fn read_module_info(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
-        for record in info::records(section.data) {
-            let record = record.map_err(|e| e.to_string())?;
-            let table = match record.code {
-                eiattr::REGCOUNT => &mut self.regcount,
-                eiattr::FRAME_SIZE => &mut self.frame_size,
-                _ => continue,
-            };
-            if let Some((symbol, value)) = symbol_and_value(record.payload) {
-                table.insert(symbol, value);
+/// What `.nv.info` says of a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Figures {
+    /// The function's symbol.
+    symbol: u32,
+    /// REGCOUNT.
+    pub registers: u32,
+    /// FRAME_SIZE.
+    pub frame: u32,
+}
+
+/// Symbol, attribute and value.
+type FigureList = SmallVec<[(u32, u8, u32); 32]>;
+
+fn read_module_info(section: &SectionRef<'_>, found: &mut FigureList) -> Result<(), String> {
+    for record in info::records(section.data) {
+        let record = record.map_err(|e| e.to_string())?;
+        if let eiattr::REGCOUNT | eiattr::FRAME_SIZE = record.code
+            && let Some((symbol, value)) = symbol_and_value(record.payload)
+        {
+            found.push((symbol, record.code, value));
+        }
+    }
+    Ok(())
+}
+
+/// Figures by symbol; the last record of a kind counts.
+fn by_symbol(mut found: FigureList) -> Box<[Figures]> {
+    found.sort_by_key(|&(symbol, ..)| symbol);
+    let functions = found.chunk_by(|a, b| a.0 == b.0).count();
+    let mut out = Vec::with_capacity(functions);
+    for records in found.chunk_by(|a, b| a.0 == b.0) {
+        let mut figures = Figures::default();
+        for &(symbol, code, value) in records {
+            figures.symbol = symbol;
+            match code {
+                eiattr::REGCOUNT => figures.registers = value,
+                _ => figures.frame = value,
             }
         }
-        Ok(())
+        out.push(figures);
+    }
+    out.into()
+}
+
+/// The symbols of an input that take part in resolution.
+struct Symbols {
+    functions: SmallVec<[Named; 16]>,
+    data: SmallVec<[Named; 16]>,
+    /// Whether some symbol is in shared memory or refers to an image.
+    shared_or_images: bool,
+}
+
+impl Symbols {
+    fn of(cubin: &Cubin<'_>) -> Self {
+        let (functions, data) = (SmallVec::new(), SmallVec::new());
+        let mut out = Self { functions, data, shared_or_images: false };
+        let Some(table) = cubin.symtab() else { return out };
+        for index in 0..table.len() as u32 {
+            // Most symbols are those of sections: their names are of no use.
+            let Some((info, other)) = table.info_and_other(index) else { break };
+            let kind = SymbolType(info & 15);
+            out.shared_or_images |= other & sto::SPACE == sto::SHARED || is_image_type(kind);
+            if kind == SymbolType::SECTION {
+                continue;
+            }
+            let Some(symbol) = table.get(index) else { break };
+            if kind == SymbolType::FUNC {
+                out.functions.push(Named::new(&symbol));
+            } else if takes_part(&symbol) {
+                out.data.push(Named::new(&symbol));
+            }
+        }
+        out
     }
 }
 
@@ -418,79 +447,6 @@ fn pairs<'a>(section: &SectionRef<'a>) -> Result<&'a [Pair], String> {
         .map_err(|_| format!("size {:#x} of section {}", section.size, section.index.0))
 }
 
-fn classify(cubin: &Cubin<'_>) -> Result<Vec<SectionClass>, String> {
-    let sections = cubin.sections();
-    let mut classes = Vec::with_capacity(sections.len());
-    for section in sections {
-        check_alignment(cubin, &section)?;
-        classes.push(classify_alone(cubin, &section)?);
-    }
-    // Second round: sections that belong to the function of a text section.
-    for i in 0..classes.len() {
-        if classes[i] != SectionClass::Data {
-            continue;
-        }
-        let linked = |s: &SectionRef<'_>| s.flags & shf::INFO_LINK != 0;
-        let Some(section) = sections.get(i as u32).filter(linked) else { continue };
-        let Some(SectionClass::Text(function)) = classes.get(section.info as usize).copied() else {
-            continue;
-        };
-        classes[i] = match section.kind {
-            SectionType::CUDA_INFO => SectionClass::Info(Some(function)),
-            SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
-            kind => match constant_bank(section.name, kind) {
-                Some(bank) => SectionClass::FunctionConstant { bank, function },
-                None => SectionClass::FunctionData(function),
-            },
-        };
-    }
-    Ok(classes)
-}
-
-/// Compilers start sections at multiples of their alignment, so none is larger
-/// than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
-/// is would make the output grow out of proportion.
-fn check_alignment(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<(), String> {
-    const PAGE: u64 = 4096;
-    match section.align > (cubin.bytes().len() as u64).max(PAGE) {
-        true => Err(format!("alignment {:#x} of section {}", section.align, section.index.0)),
-        false => Ok(()),
-    }
-}
-
-fn classify_alone(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
-    if section.flags & shf::MERCURY != 0 {
-        return Ok(SectionClass::Skip);
-    }
-    Ok(match section.kind {
-        SectionType::NULL
-        | SectionType::SYMTAB
-        | SectionType::STRTAB
-        | SectionType::SYMTAB_SHNDX
-        | SectionType::CUDA_RELOCINFO
-        | SectionType::CUDA_RESOLVED_RELA => SectionClass::Skip,
-        SectionType::REL | SectionType::RELA => {
-            if section.info as usize >= cubin.sections().len() {
-                return Err(format!("sh_info of relocation section {}", section.index.0));
-            }
-            SectionClass::Reloc(section.info)
-        }
-        SectionType::NOTE if section.name == b".note.nv.tkinfo" => SectionClass::ToolNote,
-        SectionType::NOTE => SectionClass::VersionNote,
-        SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
-        SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
-        SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
-        SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => SectionClass::Info(None),
-        SectionType::CUDA_SHARED if section.flags & shf::INFO_LINK == 0 => {
-            SectionClass::CommonShared
-        }
-        SectionType::PROGBITS | SectionType::CUDA_UFT if section.flags & shf::EXECINSTR != 0 => {
-            SectionClass::Text(text_owner(cubin, section)?)
-        }
-        _ => SectionClass::Data,
-    })
-}
-
 /// The tables of unified functions are known for machine code alone.
 fn unified_capsules(name: &str) -> Diagnostic {
     let message = format_args!(
@@ -498,28 +454,6 @@ fn unified_capsules(name: &str) -> Diagnostic {
          sm_90a only"
     );
     Diagnostic::fatal("unified-capsules", message)
-}
-
-/// `sh_info` of a text section names its function's symbol in the low 24 bits.
-fn text_owner(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, String> {
-    let symbol = section.info & 0x00ff_ffff;
-    match cubin.symbol(symbol) {
-        Some(s) if s.kind() == SymbolType::FUNC && s.shndx == section.index.0 => Ok(symbol),
-        _ => Err(format!("text section {} names no function of its own", section.index.0)),
-    }
-}
-
-/// The bank of a constant section, by type or by name.
-pub fn constant_bank(name: &[u8], kind: SectionType) -> Option<u8> {
-    if let Some(bank) = kind.constant_bank() {
-        return u8::try_from(bank).ok();
-    }
-    if let Some((bank, _)) = half::mercury_bank(name) {
-        return Some(bank);
-    }
-    let digits = name.strip_prefix(b".nv.constant")?;
-    let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
-    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
 }
 
 /// Section symbols, nameless symbols and undefined locals (labels of debug
@@ -547,10 +481,11 @@ pub fn is_entry(symbol: &SymbolRef<'_>) -> bool {
 
 /// Whether the symbol is a texture, sampler or surface reference.
 pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
-    matches!(
-        symbol.kind(),
-        SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE
-    )
+    is_image_type(symbol.kind())
+}
+
+fn is_image_type(kind: SymbolType) -> bool {
+    matches!(kind, SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE)
 }
 
 /// Whether the name is the system's: reserved shared memory, sizes of texture

@@ -220,7 +220,8 @@ impl<'a> Planner<'a, '_> {
                 | SectionClass::FunctionConstant { .. } => {
                     self.remaining_section(object, section, class);
                 }
-                SectionClass::Info(owner) => self.attributes(object, section, owner),
+                SectionClass::ModuleInfo => self.attributes(object, section, None),
+                SectionClass::Info(owner) => self.attributes(object, section, Some(owner)),
                 SectionClass::Reloc(target) => self.relocs(object, section, target),
                 _ => {}
             }

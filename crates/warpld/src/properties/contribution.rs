@@ -266,8 +266,8 @@ impl<'o> Reader<'_, 'o> {
         let symbol = cx.resolution.get(cx.graph.symbol(function));
         if let Some(at) = symbol.definition {
             let object = &cx.objects[at.object.0 as usize];
-            out.registers = object.regcount.get(&at.symbol).copied().unwrap_or(0);
-            out.frame = object.frame_size.get(&at.symbol).copied().unwrap_or(0);
+            let figures = object.figures(at.symbol);
+            (out.registers, out.frame) = (figures.registers, figures.frame);
             out.barriers_in_flags = self.barriers_in_flags(at);
         }
         let mut has_limit = None;

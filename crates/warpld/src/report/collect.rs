@@ -115,9 +115,7 @@ impl Collector<'_, '_> {
                 .get(function.0 as usize)
                 .is_some_and(Option::is_some),
             registers: own.map(|(object, symbol)| object.registers(symbol)),
-            frame: own
-                .and_then(|(object, symbol)| object.frame_size.get(&symbol).copied())
-                .unwrap_or(0),
+            frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
             barriers: self.barriers(function),
             size: symbol.definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
             file: self.file(id),
