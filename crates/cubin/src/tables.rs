@@ -258,6 +258,12 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// Where the symbol with this index is, without looking at its name: section index, and
+    /// whether that is a reserved value.
+    pub fn place(&self, index: u32) -> Option<(u32, bool)> {
+        self.resolve(self.raw_shndx(index)?, index)
+    }
+
     /// `st_shndx` as stored.
     #[inline]
     pub fn raw_shndx(&self, index: u32) -> Option<u16> {

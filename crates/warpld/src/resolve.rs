@@ -96,7 +96,7 @@ impl Resolution<'_> {
     }
 
     /// The ids of an input's symbols.
-    fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
+    pub fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
         let object = object.0 as usize;
         let start = object.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
         self.ids.get(start?..*self.ends.get(object)?)

@@ -11,8 +11,8 @@ use super::{Context, Merger};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
+use cubin::SectionType;
 use cubin::consts::shn;
-use cubin::{SectionType, SymbolRef};
 
 /// Sections that a function creates once.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,18 +57,15 @@ impl Merger<'_, '_> {
     }
 }
 
-impl<'a> Planner<'a, '_> {
+impl Planner<'_, '_> {
     /// Pass 1.
     pub(super) fn ghost_function(
         &mut self,
         id: SymbolId,
         function: FunctionId,
-        object: ObjectId,
-        symbol: &SymbolRef<'a>,
+        owns: bool,
         role: Role,
     ) {
-        let input = &self.cx.objects[object.0 as usize];
-        let owns = input.owner(symbol.shndx) == Some(symbol.index.0);
         if !owns || !matches!(role, Role::Selected | Role::Replaced) {
             return;
         }

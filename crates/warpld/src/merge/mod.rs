@@ -123,6 +123,9 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
 /// few enough to stay in the cache.
 const BATCH: usize = 1 << 13;
 
+/// Bytes that the name of a section takes, about.
+const NAME_LENGTH: usize = 32;
+
 /// Parts in which a batch is planned.
 const PARTS: usize = 8;
 
@@ -204,11 +207,15 @@ impl<'n> NewSection<'n> {
 
 impl<'a, 'o> Merger<'a, 'o> {
     fn new(cx: Context<'a, 'o>) -> Self {
+        // More than are needed, mostly: room that is not used costs nothing, growing does.
+        let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
+        let mut strings = StringTables::default();
+        strings.reserve(sections * NAME_LENGTH, sections * NAME_LENGTH);
         let out = Merged {
-            sections: Vec::new(),
-            symbols: Vec::new(),
+            sections: Vec::with_capacity(sections),
+            symbols: Vec::with_capacity(sections),
             symbol_of: vec![None; cx.resolution.symbols.len()],
-            strings: StringTables::default(),
+            strings,
             creation_index: 0,
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],

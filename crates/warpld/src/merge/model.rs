@@ -167,8 +167,9 @@ pub struct Placements {
 
 impl Placements {
     /// Room for inputs with so many sections.
-    pub(super) fn new(counts: impl Iterator<Item = usize>) -> Self {
-        let (mut starts, mut total) = (vec![0], 0);
+    pub(super) fn new(counts: impl ExactSizeIterator<Item = usize>) -> Self {
+        let (mut starts, mut total) = (Vec::with_capacity(counts.len() + 1), 0);
+        starts.push(0);
         for count in counts {
             total += count;
             starts.push(total);

@@ -8,9 +8,11 @@ use super::{Context, List};
 use crate::builtins::is_builtin_function;
 use crate::callgraph::FunctionId;
 use crate::layout::is_declared_array;
-use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_internal, is_shared};
+use crate::named::{Named, Place};
+use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_internal, is_shared};
 use crate::reach::Pruning;
 use crate::resolve::{NO_SYMBOL, Role, Sighting, SymbolId};
+use cubin::consts::sto;
 use cubin::{Binding, SectionRef, SectionType, SymbolRef};
 
 /// One thing to do, in the order of an input's passes.
@@ -169,11 +171,13 @@ pub(super) fn plan<'a>(
     ghosts: bool,
     objects: std::ops::Range<usize>,
 ) -> Vec<Step<'a>> {
+    let sections: usize = cx.objects[objects.clone()].iter().map(|o| o.classes.len()).sum();
     let mut planner = Planner {
         cx,
         shown,
         ghosts,
-        steps: Vec::new(),
+        steps: Vec::with_capacity(sections),
+        fates: Vec::new(),
         attributes: Vec::new(),
         relocs: Vec::new(),
         named: [NO_SYMBOL; NAMED],
@@ -193,6 +197,8 @@ pub(super) struct Planner<'a, 'o> {
     /// Whether sections of dead functions count.
     ghosts: bool,
     pub(super) steps: Vec<Step<'a>>,
+    /// What became of the functions of the input at hand, as its list has them.
+    fates: Vec<Option<Fate>>,
     /// Those of the last two passes over an input.
     attributes: Vec<Step<'a>>,
     pub(super) relocs: Vec<Step<'a>>,
@@ -201,17 +207,41 @@ pub(super) struct Planner<'a, 'o> {
     named: [SymbolId; NAMED],
 }
 
+/// What became of an input's mention of a function.
+#[derive(Clone, Copy)]
+pub(super) struct Fate {
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub role: Role,
+    /// Whether the function is part of the output.
+    pub live: bool,
+}
+
 impl<'a> Planner<'a, '_> {
     fn object(&mut self, object: ObjectId) {
         let input = &self.cx.objects[object.0 as usize];
         self.steps.push(Step::Input(object));
-        for symbol in input.symbols(&input.functions) {
-            self.alias_owner(object, &symbol);
-            self.function(object, &symbol, false);
+        self.fates.clear();
+        self.fates.extend(input.functions.iter().map(|named| self.cx.fate(object, named)));
+        for (i, named) in input.functions.iter().enumerate() {
+            let section = section_of(input, named);
+            if let Some(section) = section {
+                self.alias_owner(object, i, section);
+            }
+            self.function(object, i, section, false);
         }
         let mut last = None;
-        for symbol in input.symbols(&input.data) {
-            self.variable(object, &symbol, &mut last);
+        for named in &input.data {
+            // All inputs refer to the same few.
+            let id = self.cx.resolution.id(object, named.symbol);
+            let is_reference =
+                named.place == Place::Undefined && named.other & sto::SPACE != sto::SHARED;
+            if let (false, Some(symbol)) = (
+                is_reference && id.is_some_and(|id| self.is_known(id)),
+                input.cubin.symbol(named.symbol),
+            ) {
+                self.variable(object, &symbol, &mut last);
+            }
         }
         for (section, &class) in (0..).zip(&input.classes) {
             match class {
@@ -238,64 +268,81 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
-    /// An alias needs the section of the function behind it, which comes first.
-    fn alias_owner(&mut self, object: ObjectId, alias: &SymbolRef<'a>) {
-        let cx = self.cx;
-        let input = &cx.objects[object.0 as usize];
-        let Some(owner) = input.owner(alias.shndx).filter(|&owner| owner > alias.index.0) else {
-            return;
+    /// What became of a function of the input at hand.
+    fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<Fate> {
+        // They mostly lie next to each other.
+        let first = input.functions.first()?.symbol;
+        let guess = symbol.wrapping_sub(first) as usize;
+        let index = match input.functions.get(guess) {
+            Some(named) if named.symbol == symbol => guess,
+            _ => input.functions.binary_search_by_key(&symbol, |named| named.symbol).ok()?,
         };
-        let at = Sighting { object, symbol: alias.index.0 };
-        let created = cx
-            .resolution
-            .id(object, alias.index.0)
-            .is_some_and(|id| cx.keeps(id) && cx.resolution.role(id, at, true) != Role::Discarded);
-        if let (true, Some(owner)) = (created, input.cubin.symbol(owner)) {
-            self.function(object, &owner, true);
+        *self.fates.get(index)?
+    }
+
+    /// What became of the function that a section of the input at hand belongs to.
+    fn owner_fate(&self, object: ObjectId, section: u32) -> Option<Fate> {
+        let input = &self.cx.objects[object.0 as usize];
+        self.fate(input, input.owner(section)?)
+    }
+
+    /// An alias needs the section of the function behind it, which comes first.
+    fn alias_owner(&mut self, object: ObjectId, alias: usize, section: u32) {
+        let input = &self.cx.objects[object.0 as usize];
+        let symbol = input.functions[alias].symbol;
+        let Some(owner) = input.owner(section).filter(|&owner| owner > symbol) else { return };
+        let created = self.fates[alias].is_some_and(|f| f.live && f.role != Role::Discarded);
+        let index = input.functions.binary_search_by_key(&owner, |named| named.symbol);
+        if let (true, Ok(index)) = (created, index) {
+            self.function(object, index, section_of(input, &input.functions[index]), true);
         }
     }
 
-    fn function(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, if_new: bool) {
+    fn function(&mut self, object: ObjectId, index: usize, section: Option<u32>, if_new: bool) {
         let cx = self.cx;
-        let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
-        let Some(function) = cx.graph.function(id) else { return };
-        let at = Sighting { object, symbol: symbol.index.0 };
-        let role = cx.resolution.role(id, at, !symbol.is_undefined());
-        if !cx.reach.is_live(function) {
+        let Some(Fate { id, function, role, live }) = self.fates[index] else { return };
+        let named = &cx.objects[object.0 as usize].functions[index];
+        if !live {
             // A kernel pruned for lack of host references leaves this name.
             let pruned = cx.reach.pruning == Pruning::HostReferences;
-            if pruned && cx.resolution.get(id).entry && !symbol.is_undefined() {
+            if pruned && cx.resolution.get(id).entry && named.place != Place::Undefined {
                 self.steps.push(Step::MentionShared(id));
             }
-            if self.ghosts {
-                self.ghost_function(id, function, object, symbol, role);
+            if let (true, Some(section)) = (self.ghosts, section) {
+                let owns = cx.objects[object.0 as usize].owner(section) == Some(named.symbol);
+                self.ghost_function(id, function, owns, role);
             }
             return;
         }
         match role {
             Role::Selected | Role::Replaced => {
-                let list = match symbol.binding() {
+                let list = match named.binding() {
                     Binding::LOCAL | Binding::WEAK => List::Local,
                     _ => List::Global,
                 };
-                let start = match cx.resolution.get(id).entry && !cx.reach.is_unnamed(function) {
+                let symbol = cx.resolution.get(id);
+                let start = match symbol.entry && !cx.reach.is_unnamed(function) {
                     true => Start::Kernel,
                     false if is_builtin_function(symbol.name) => Start::Builtin,
                     false => Start::Plain,
                 };
-                let code = cx.code(id);
-                self.steps.push(Step::Define(Definition {
-                    id,
-                    function,
-                    list,
-                    if_new,
-                    start,
-                    code,
-                }));
+                let code = match role {
+                    Role::Selected => section.and_then(|section| {
+                        cx.code(Sighting { object, symbol: named.symbol }, section)
+                    }),
+                    _ => symbol.definition.and_then(|at| cx.code(at, cx.input_symbol(at)?.shndx)),
+                };
+                let definition = Definition { id, function, list, if_new, start, code };
+                self.steps.push(Step::Define(definition));
             }
             Role::Reference if self.is_first(id) => self.steps.push(Step::Declare(id, function)),
             Role::Reference | Role::Discarded => {}
         }
+    }
+
+    /// Whether the symbol is remembered.
+    fn is_known(&self, id: SymbolId) -> bool {
+        self.named[id.0 as usize % NAMED] == id
     }
 
     /// Whether the symbol is not remembered; it is from now on.
@@ -417,10 +464,10 @@ impl<'a> Planner<'a, '_> {
     ) {
         let cx = self.cx;
         let section = input.index.0;
-        let Some((id, at)) = cx.owner(object, section) else { return };
-        let Some(function) = cx.graph.function(id) else { return };
-        let role = cx.resolution.role(id, at, true);
-        if !cx.reach.is_live(function) {
+        let Some(Fate { id, function, role, live }) = self.owner_fate(object, section) else {
+            return;
+        };
+        if !live {
             if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
                 self.steps.push(Step::Mention(input.name));
             }
@@ -447,19 +494,17 @@ impl<'a> Planner<'a, '_> {
     }
 
     fn attributes(&mut self, object: ObjectId, section: u32, owner: Option<u32>) {
-        let cx = self.cx;
         let Some(owner) = owner else {
             let all = Attributes { section, of: None, selected: true };
             self.attributes.push(Step::Attributes(all));
             return;
         };
-        let Some(id) = cx.resolution.id(object, owner) else { return };
-        let Some(function) = cx.graph.function(id) else { return };
-        let role = cx.resolution.role(id, Sighting { object, symbol: owner }, true);
+        let fate = self.fate(&self.cx.objects[object.0 as usize], owner);
+        let Some(Fate { id, function, role, live }) = fate else { return };
         if role == Role::Discarded {
             return;
         }
-        if cx.reach.is_live(function) {
+        if live {
             let (of, selected) = (Some((id, function)), role == Role::Selected);
             self.attributes.push(Step::Attributes(Attributes { section, of, selected }));
         } else if self.ghosts {
@@ -471,26 +516,20 @@ impl<'a> Planner<'a, '_> {
         let cx = self.cx;
         let class = cx.objects[object.0 as usize].classes[target as usize];
         let of_code = matches!(class, SectionClass::Text(_));
-        let owner = match cx.owner(object, target) {
-            None => None,
-            Some((id, at)) => {
-                let Some(function) = cx.graph.function(id) else { return };
-                let role = cx.resolution.role(id, at, true);
-                if !cx.reach.is_live(function) {
-                    match self.ghosts && role != Role::Discarded {
-                        true if of_code => self.ghost_relocs(function, object, section),
-                        true => self.ghost_table_relocs(function, class),
-                        false => {}
-                    }
-                    return;
-                }
-                Some((function, role))
+        let owner = self.owner_fate(object, target);
+        if let Some(Fate { function, role, live: false, .. }) = owner {
+            match self.ghosts && role != Role::Discarded {
+                true if of_code => self.ghost_relocs(function, object, section),
+                true => self.ghost_table_relocs(function, class),
+                false => {}
             }
-        };
+            return;
+        }
         let Some(input) = cx.objects[object.0 as usize].cubin.section(section) else { return };
         if input.size == 0 {
             return;
         }
+        let owner = owner.map(|fate| (fate.function, fate.role));
         let lost = matches!(owner, Some((_, Role::Discarded)));
         let found = match class {
             _ if lost => None,
@@ -507,20 +546,35 @@ impl<'a> Planner<'a, '_> {
     }
 }
 
+/// The section of a symbol that is somewhere.
+fn section_of(input: &Object<'_>, named: &Named) -> Option<u32> {
+    match named.place {
+        Place::Undefined => None,
+        _ => input.cubin.symtab()?.place(named.symbol).map(|(section, _)| section),
+    }
+}
+
 impl Context<'_, '_> {
-    /// The code of a function, unless it is an alias of another one.
-    fn code(&self, id: SymbolId) -> Option<Code> {
-        let at = self.resolution.get(id).definition?;
-        let shndx = self.input_symbol(at)?.shndx;
+    /// What became of a function of an input.
+    fn fate(&self, object: ObjectId, named: &Named) -> Option<Fate> {
+        let id = self.resolution.id(object, named.symbol)?;
+        let function = self.graph.function(id)?;
+        let at = Sighting { object, symbol: named.symbol };
+        let role = self.resolution.role(id, at, named.place != Place::Undefined);
+        Some(Fate { id, function, role, live: self.reach.is_live(function) })
+    }
+
+    /// The code of a definition in this section, unless it is an alias of another one.
+    fn code(&self, at: Sighting, section: u32) -> Option<Code> {
         let object = &self.objects[at.object.0 as usize];
         // An alias lives in the section of the function it stands for.
-        if object.owner(shndx) != Some(at.symbol) {
+        if object.owner(section) != Some(at.symbol) {
             return None;
         }
-        let input = object.cubin.section(shndx)?;
+        let input = object.cubin.section(section)?;
         Some(Code {
             object: at.object,
-            section: shndx,
+            section,
             kind: input.kind,
             flags: input.flags,
             align: input.align,

@@ -168,7 +168,9 @@ impl StringTables {
     /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
     pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
         if self.is_new(&text) {
-            return (text.append_to(&mut self.sections), text.append_to(&mut self.symbols));
+            let (at, other) = (text.append_to(&mut self.sections), self.symbols.len());
+            self.symbols.extend_from_slice(&self.sections[at as usize..]);
+            return (at, other as u32);
         }
         let (entry, sections, symbols) = self.entry(text);
         if entry.in_sections == 0 {
