@@ -92,6 +92,23 @@ pub fn records(data: &[u8]) -> impl Iterator<Item = Result<Record<'_>, InfoError
     })
 }
 
+/// The records of a stream as they lie there (format, code, value, payload), up to the
+/// first that cannot be read.
+pub fn raw_records(data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = data;
+    std::iter::from_fn(move || {
+        let &[format, _, low, high, ..] = rest else { return None };
+        let size = match format {
+            1..=3 => 4,
+            4 => 4 + usize::from(u16::from_le_bytes([low, high])),
+            _ => return None,
+        };
+        let (record, after) = rest.split_at_checked(size)?;
+        rest = after;
+        Some(record)
+    })
+}
+
 fn read_record(data: &[u8], offset: usize) -> Result<Record<'_>, InfoError> {
     let truncated = InfoError::Truncated { offset };
     let head = data.get(offset..offset + 4).ok_or(truncated.clone())?;

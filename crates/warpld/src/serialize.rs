@@ -6,6 +6,7 @@ mod pieces;
 pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, too_large, whole};
 
 use crate::diag::Diagnostic;
+use crate::finalize::contents::table;
 use crate::finalize::{self, FinalSection, Parts, Plan};
 use crate::merge::{Content, SectionId};
 use crate::relocate::Patch;
@@ -18,7 +19,7 @@ use zerocopy::IntoBytes;
 /// Writes the planned file.
 pub fn serialize(
     parts: Parts<'_, '_>,
-    plan: &Plan<'_>,
+    plan: &Plan,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     if plan.size > most_bytes(parts) {
@@ -30,7 +31,7 @@ pub fn serialize(
     let extents = with_bytes.map(|(i, section)| Extent {
         section: i,
         range: section.offset..section.end(),
-        divisible: plan.contents.get(section.id).is_some(),
+        divisible: table(parts, &plan.contents, section.id).is_some(),
     });
     let (kinds, ranges) = cut(extents, &tail);
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
@@ -42,8 +43,9 @@ pub fn serialize(
             write_sections(parts, plan, sections.clone(), start, out)
         }
         Piece::Part(section, part) => {
-            let table = plan.contents.get(plan.sections[*section].id).unwrap_or_default();
-            out.copy_from_slice(&table[part.clone()]);
+            if let Some(table) = table(parts, &plan.contents, plan.sections[*section].id) {
+                table.write(parts, plan, part.clone(), out);
+            }
             Ok(())
         }
         Piece::Headers(sections) => {
@@ -80,7 +82,7 @@ pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
 }
 
-fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
+fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
     let mut ident = [0; 16];
     ident[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
     let relocatable = parts.cx.config.relocatable;
@@ -109,7 +111,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
 
 fn write_sections(
     parts: Parts<'_, '_>,
-    plan: &Plan<'_>,
+    plan: &Plan,
     sections: Range<usize>,
     start: u64,
     out: &mut [u8],
@@ -120,8 +122,8 @@ fn write_sections(
         out[written..at].fill(0);
         written = at + section.size as usize;
         let place = &mut out[at..written];
-        match plan.contents.get(section.id) {
-            Some(bytes) => place.copy_from_slice(bytes),
+        match table(parts, &plan.contents, section.id) {
+            Some(table) => table.write(parts, plan, 0..place.len(), place),
             None => write_section(parts, section, place)?,
         }
     }
@@ -180,7 +182,7 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn write_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
+fn write_headers(parts: Parts<'_, '_>, plan: &Plan, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.sections.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };

@@ -1,6 +1,7 @@
 //! The final shape: which sections and symbols remain, their order and
 //! numbers, and the bytes of everything the linker itself writes.
 
+pub(crate) mod contents;
 mod records;
 pub(crate) mod symbols;
 pub(crate) mod tables;
@@ -10,12 +11,12 @@ use crate::layout::Layout;
 use crate::merge::{Content, Context, Merged, Section, SectionId, Synthetic, align_up};
 use crate::properties::Properties;
 use crate::relocate::Relocated;
+pub use contents::Contents;
 use cubin::SectionType;
 use cubin::consts::{shf, shn};
 use cubin::raw::{Phdr64, Shdr64};
 use rayon::prelude::*;
 pub use symbols::Numbering;
-pub use tables::Contents;
 
 /// Everything `finalize` consults.
 #[derive(Clone, Copy)]
@@ -57,7 +58,7 @@ impl FinalSection {
 
 /// The file, planned to the last byte.
 #[derive(Debug)]
-pub struct Plan<'m> {
+pub struct Plan {
     /// Sections in file order; index 0, the null section, is not among them.
     pub sections: Vec<FinalSection>,
     /// Program headers.
@@ -72,27 +73,28 @@ pub struct Plan<'m> {
     pub numbering: Numbering,
     /// Number of each merged section, 0 if it is gone.
     pub index_of: Vec<u32>,
+    /// By number of a section: the number it was created with; empty where no file
+    /// needs it.
+    pub creation_numbers: Vec<u32>,
     /// Bytes written by the linker; chunks are copied from the inputs.
-    pub contents: Contents<'m>,
+    pub contents: Contents,
 }
 
 /// Plans the file.
-pub fn finalize<'o>(parts: Parts<'_, 'o>) -> Plan<'o> {
+pub fn finalize(parts: Parts<'_, '_>) -> Plan {
     let merged = parts.merged;
     let ids = (0..merged.sections.len() as u32).into_par_iter().map(SectionId);
     let exists: Vec<bool> = ids.map(|id| exists(parts, id)).collect();
     let numbering = symbols::number(parts, &exists);
-    let mut contents = tables::contents(parts, &numbering, &exists);
+    let contents = contents::contents(parts, &numbering, &exists);
     let order = order(parts, &contents, &exists);
     let mut index_of = vec![0u32; merged.sections.len()];
     for (i, id) in order.iter().enumerate() {
         index_of[id.0 as usize] = i as u32 + 1;
     }
     keep_common_number(merged, &mut index_of);
-    tables::string_tables(parts.merged, &mut contents);
-    tables::symbol_table(parts, &numbering, &index_of, &mut contents);
     let sections: Vec<FinalSection> =
-        order.par_iter().map(|&id| final_section(parts, id, &contents)).collect();
+        order.par_iter().map(|&id| final_section(parts, id, &contents, &numbering)).collect();
     place(parts, sections, index_of, numbering, contents)
 }
 
@@ -161,15 +163,10 @@ pub(crate) fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(
-    parts: Parts<'_, '_>,
-    contents: &Contents<'_>,
-    exists: &[bool],
-) -> Vec<SectionId> {
+pub(crate) fn order(parts: Parts<'_, '_>, contents: &Contents, exists: &[bool]) -> Vec<SectionId> {
     let merged = parts.merged;
     let empty_info = |id: SectionId| {
-        matches!(merged.section(id).content, Content::Attributes(_))
-            && contents.get(id).is_none_or(<[u8]>::is_empty)
+        matches!(merged.section(id).content, Content::Attributes(_)) && contents.get(id).is_empty()
     };
     let bucket_of = |(i, exists): (usize, &bool)| {
         let id = SectionId(i as u32);
@@ -215,17 +212,22 @@ pub(crate) fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     }
 }
 
-fn final_section(parts: Parts<'_, '_>, id: SectionId, contents: &Contents<'_>) -> FinalSection {
+fn final_section(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    contents: &Contents,
+    numbering: &Numbering,
+) -> FinalSection {
     let section = parts.merged.section(id);
-    let (size, align) = match contents.get(id) {
-        Some(bytes) => (bytes.len() as u64, section.align),
+    let (size, align) = match contents::table(parts, contents, id) {
+        Some(table) => (table.size(numbering), section.align),
         None => extent(parts, id),
     };
     FinalSection { id, has_bytes: !section.is_nobits(), offset: 0, size, align }
 }
 
 /// The header of a section.
-pub fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection) -> Shdr64 {
+pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
     let section = parts.merged.section(of.id);
     let (link, info) = tables::link_and_info(parts, of.id, &plan.numbering, &plan.index_of);
     Shdr64 {
@@ -243,13 +245,13 @@ pub fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection) -> Shdr6
 }
 
 /// Assigns file offsets and makes the program headers.
-fn place<'m>(
+fn place(
     parts: Parts<'_, '_>,
     mut sections: Vec<FinalSection>,
     index_of: Vec<u32>,
     numbering: Numbering,
-    contents: Contents<'m>,
-) -> Plan<'m> {
+    contents: Contents,
+) -> Plan {
     let mut position = size_of::<cubin::raw::Ehdr64>() as u64;
     for section in &mut sections {
         position = align_up(position, section.align);
@@ -267,7 +269,18 @@ fn place<'m>(
     let note = parts.merged.synthetic(Synthetic::VersionNote);
     let note = note.map_or(0, |id| index_of[id.0 as usize]).min(0xff);
     let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
-    Plan { sections, segments, section_headers, size, flags, numbering, index_of, contents }
+    let creation_numbers = tables::creation_numbers(parts, &index_of);
+    Plan {
+        sections,
+        segments,
+        section_headers,
+        size,
+        flags,
+        numbering,
+        index_of,
+        creation_numbers,
+        contents,
+    }
 }
 
 /// PT_PHDR, read-only segment, writable segment, and the table once more.

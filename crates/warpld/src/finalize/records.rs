@@ -15,66 +15,65 @@ const SVAL: u8 = 4;
 /// Version 1.0 of Mercury.
 const FIRST_VERSION: u16 = 0x100;
 
-/// Appends the bytes of an attribute section.
-pub fn build(
-    parts: Parts<'_, '_>,
-    numbering: &Numbering,
-    id: SectionId,
-    sources: &[InputSection],
-    out: &mut Vec<u8>,
-) {
-    let function = parts.merged.section(id).function;
-    let function = function.and_then(|f| parts.cx.graph.function(f));
-    let changes = function.and_then(|f| parts.properties.attributes.get(&f));
-    let writer = Writer { parts, numbering, changes, module: function.is_none() };
-    let mut records = Vec::new();
-    for &from in sources.iter().rev() {
-        let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
-        let data = section.map_or(&[][..], |s| s.data);
-        records.clear();
-        records.extend(info::records(data).map_while(Result::ok));
-        let versioned = records.iter().any(|r| r.code == eiattr::MERCURY_ISA_VERSION);
-        if parts.cx.flavour.is_mercury() && !writer.module && !versioned {
-            // Objects of ptxas 12.9 do not say it.
-            let code = eiattr::MERCURY_ISA_VERSION;
-            info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
-        }
-        for record in records.iter().rev() {
-            writer.input_record(from, record, out);
-        }
-    }
-    for record in changes.map_or(&[][..], |c| &c.tail) {
-        writer.record(record, out);
-    }
-    if writer.module && !parts.cx.config.relocatable {
-        writer.minimum_stacks(out);
-    }
-}
-
-struct Writer<'a, 'o> {
-    parts: Parts<'a, 'o>,
-    numbering: &'o Numbering,
+/// Makes attribute sections.
+pub struct Writer<'a, 'o> {
+    pub parts: Parts<'a, 'o>,
+    pub numbering: &'o Numbering,
     changes: Option<&'o Changes>,
-    module: bool,
+    /// The records of an input section.
+    records: Vec<&'a [u8]>,
 }
 
-impl Writer<'_, '_> {
-    fn input_record(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+impl<'a, 'o> Writer<'a, 'o> {
+    /// What makes sections one after the other.
+    pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
+        Self { parts, numbering, changes: None, records: Vec::new() }
+    }
+
+    /// Appends the bytes of a section.
+    pub fn section(&mut self, id: SectionId, sources: &[InputSection], out: &mut Vec<u8>) {
+        let parts = self.parts;
+        let function = parts.merged.section(id).function;
+        let function = function.and_then(|f| parts.cx.graph.function(f));
+        self.changes = function.and_then(|f| parts.properties.attributes.get(&f));
+        let mut records = std::mem::take(&mut self.records);
+        for &from in sources.iter().rev() {
+            let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
+            let data = section.map_or(&[][..], |s| s.data);
+            records.clear();
+            records.extend(info::raw_records(data));
+            if parts.cx.flavour.is_mercury() && function.is_some() && !is_versioned(&records) {
+                // Objects of ptxas 12.9 do not say it.
+                let code = eiattr::MERCURY_ISA_VERSION;
+                info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
+            }
+            for record in records.iter().rev() {
+                self.input_record(from, record, out);
+            }
+        }
+        self.records = records;
+        for record in self.changes.map_or(&[][..], |c| &c.tail) {
+            self.record(record, out);
+        }
+        if function.is_none() && !parts.cx.config.relocatable {
+            self.minimum_stacks(out);
+        }
+    }
+
+    fn input_record(&self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
+        let &[format, code, _, _, ref payload @ ..] = record else { return };
         if let Some(changes) = self.changes {
-            if let Some(replacement) = changes.replacement(record.code) {
+            if let Some(replacement) = changes.replacement(code) {
                 return self.record(replacement, out);
             }
-            if changes.removed.contains(&record.code) {
+            if changes.removed.contains(&code) {
                 return;
             }
         }
-        match record.code {
-            _ if record.format != SVAL => {
-                out.extend_from_slice(&[record.format, record.code]);
-                out.extend_from_slice(&record.value.to_le_bytes());
-            }
+        match code {
+            _ if format != SVAL => out.extend_from_slice(record),
             eiattr::EXTERNS => {
-                let ids = words(record.payload)
+                let ids = words(payload)
                     .filter_map(|s| self.parts.cx.resolution.id(from.object, s))
                     .collect();
                 self.record(&Record::Externs(ids), out);
@@ -84,25 +83,24 @@ impl Writer<'_, '_> {
             | eiattr::FRAME_SIZE
             | eiattr::MIN_STACK_SIZE
             | eiattr::MAX_STACK_SIZE
-            | eiattr::SAM_REGION_STACK_SIZE => self.function_record(from, record, out),
-            eiattr::PARAM_CBANK => self.parameter_bank(from, record, out),
+            | eiattr::SAM_REGION_STACK_SIZE => self.function_record(from, code, payload, out),
+            eiattr::PARAM_CBANK => self.parameter_bank(from, code, payload, out),
             code if names_a_symbol(code) => {
-                let id = words(record.payload)
-                    .next()
-                    .and_then(|s| self.parts.cx.resolution.id(from.object, s));
+                let id =
+                    words(payload).next().and_then(|s| self.parts.cx.resolution.id(from.object, s));
                 if let Some(id) = id {
-                    let rest = record.payload.get(4..).unwrap_or_default();
+                    let rest = payload.get(4..).unwrap_or_default();
                     sval(code, &[&self.number(id).to_le_bytes(), rest], out);
                 }
             }
-            code => sval(code, &[record.payload], out),
+            _ => out.extend_from_slice(record),
         }
     }
 
     /// A number that belongs to a function: gone with it or with a losing copy.
-    fn function_record(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+    fn function_record(&self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
         let cx = self.parts.cx;
-        let mut fields = words(record.payload);
+        let mut fields = words(payload);
         let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
         let Some(id) = cx.resolution.id(from.object, symbol) else { return };
         let at = Sighting { object: from.object, symbol };
@@ -112,7 +110,7 @@ impl Writer<'_, '_> {
         if !cx.keeps(id) || cx.resolution.role(id, at, true) != Role::Selected {
             return;
         }
-        if record.code == eiattr::REGCOUNT
+        if code == eiattr::REGCOUNT
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
             && let Some(function) = cx.graph.function(id)
@@ -120,19 +118,19 @@ impl Writer<'_, '_> {
         {
             value = self.parts.properties.depth[function.0 as usize].registers;
         }
-        sval(record.code, &[&self.number(id).to_le_bytes(), &value.to_le_bytes()], out);
+        pair(code, self.number(id), value, out);
     }
 
     /// Word 0 becomes the section symbol of the kernel's parameter bank.
-    fn parameter_bank(&self, from: InputSection, record: &info::Record<'_>, out: &mut Vec<u8>) {
+    fn parameter_bank(&self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
         let owner = self.parts.cx.owner(from.object, from.section);
         let bank = owner
             .and_then(|(id, _)| self.parts.cx.graph.function(id))
             .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0)
             .and_then(|s| self.parts.merged.section(s).symbol);
         let number = bank.map_or(0, |s| self.numbering.index[s.0 as usize]);
-        let rest = record.payload.get(4..).unwrap_or_default();
-        sval(record.code, &[&number.to_le_bytes(), rest], out);
+        let rest = payload.get(4..).unwrap_or_default();
+        sval(code, &[&number.to_le_bytes(), rest], out);
     }
 
     fn record(&self, record: &Record, out: &mut Vec<u8>) {
@@ -178,7 +176,7 @@ impl Writer<'_, '_> {
             .collect();
         entries.sort_unstable();
         for (number, stack) in entries {
-            sval(eiattr::MIN_STACK_SIZE, &[&number.to_le_bytes(), &stack.to_le_bytes()], out);
+            pair(eiattr::MIN_STACK_SIZE, number, stack, out);
         }
     }
 
@@ -190,6 +188,18 @@ impl Writer<'_, '_> {
 /// Other codes whose first word is a symbol: image slots and sampler settings.
 fn names_a_symbol(code: u8) -> bool {
     matches!(code, 0x02 | 0x06..=0x09 | 0x13 | 0x14 | 0x26)
+}
+
+/// Whether the records say for which version of Mercury they are.
+fn is_versioned(records: &[&[u8]]) -> bool {
+    records.iter().any(|record| record.get(1) == Some(&eiattr::MERCURY_ISA_VERSION))
+}
+
+/// A symbol and a number that belongs to it.
+fn pair(code: u8, symbol: u32, value: u32, out: &mut Vec<u8>) {
+    let [a, b, c, d] = symbol.to_le_bytes();
+    let [e, f, g, h] = value.to_le_bytes();
+    out.extend_from_slice(&[SVAL, code, 8, 0, a, b, c, d, e, f, g, h]);
 }
 
 fn sval(code: u8, payload: &[&[u8]], out: &mut Vec<u8>) {

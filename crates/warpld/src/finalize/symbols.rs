@@ -1,14 +1,16 @@
 //! Symbol numbers and the symbol table's entries.
 
-use super::Parts;
-use crate::layout::is_orphan;
+use super::{Parts, Plan};
+use crate::layout::{Address, is_orphan};
 use crate::merge::{List, Meaning, OutSymbolId, SectionId};
 use crate::object::{is_internal, is_shared};
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
-use cubin::{Binding, SectionType, SymbolType};
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use rayon::prelude::*;
+use std::ops::Range;
+use zerocopy::IntoBytes;
 
 /// Numbers of the output symbols.
 #[derive(Debug)]
@@ -108,6 +110,66 @@ pub fn has_room(section: u32) -> bool {
     section < shn::LORESERVE || section == shn::COMMON
 }
 
+/// Writes these rows of `.symtab`, the null symbol being the first.
+pub fn write(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out: &mut [u8]) {
+    let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
+    for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
+        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let symbol = id.map_or(null, |id| {
+            let name = parts.merged.symbols[id.0 as usize].name;
+            entry(parts, id, name, &plan.index_of).0
+        });
+        out.copy_from_slice(symbol.as_bytes());
+    }
+}
+
+/// Writes these rows of `.symtab_shndx`. Quirk: where the entry has room for the
+/// section's number, the word is the number the section had when it was created.
+pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out: &mut [u8]) {
+    for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
+        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let word = id.map_or(0, |id| {
+            let section = section(parts, id, &plan.index_of);
+            match plan.creation_numbers.get(section as usize) {
+                Some(&number) if has_room(section) => number,
+                _ => section,
+            }
+        });
+        out.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// The number of an output symbol's section.
+fn section(parts: Parts<'_, '_>, id: OutSymbolId, index_of: &[u32]) -> u32 {
+    match parts.merged.symbols[id.0 as usize].meaning {
+        Meaning::Section(section) => index_of[section.0 as usize],
+        Meaning::Symbol(id) => {
+            let symbol = parts.cx.resolution.get(id);
+            let input = parts.cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
+            let Some(input) = input else { return 0 };
+            let address = parts.layout.address(parts.cx, parts.merged, id);
+            symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize])
+        }
+        Meaning::DynamicInstance(_) => 0,
+    }
+}
+
+/// The section of a symbol: where it lies; shared memory for arrays of no known size.
+fn symbol_section(
+    parts: Parts<'_, '_>,
+    input: &SymbolRef<'_>,
+    address: Option<Address>,
+) -> Option<SectionId> {
+    let unplaced = match parts.cx.config.relocatable {
+        true => crate::object::is_dynamic_array(input),
+        false => address.is_none(),
+    };
+    match is_shared(input) && unplaced {
+        true => parts.merged.common_shared,
+        false => address.map(|a| a.section),
+    }
+}
+
 /// The table entry of an output symbol.
 /// Also its section's number, for which the entry may have no room.
 pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
@@ -142,7 +204,7 @@ pub(crate) fn symbol_fields(
     let at = symbol.definition.unwrap_or(symbol.first);
     let Some(input) = cx.input_symbol(at) else { return (0, 0, 0, 0, 0) };
     let address = parts.layout.address(cx, parts.merged, id);
-    let section = address.map_or(0, |a| index_of[a.section.0 as usize]);
+    let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
     let mut value = address.map_or(0, |a| a.value);
     let relocatable = cx.config.relocatable;
     let mut kind = input.kind();
@@ -158,7 +220,6 @@ pub(crate) fn symbol_fields(
         let first = cx.input_symbol(symbol.first).map_or(0, |s| s.other);
         other = other & !sto::UNIFIED | first & sto::UNIFIED;
     }
-    let mut section = section;
     if is_shared(&input) {
         if relocatable {
             value = if is_orphan(cx, id) { 0 } else { input.value };
@@ -167,7 +228,6 @@ pub(crate) fn symbol_fields(
             }
             if crate::object::is_dynamic_array(&input) {
                 value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(value);
-                section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
             }
         } else if address.is_some() {
             // Quirk: it is added for each copy that was ever in force. The finalizer of
@@ -178,7 +238,7 @@ pub(crate) fn symbol_fields(
             };
             value = value.wrapping_add(reserved(parts).wrapping_mul(copies));
         } else {
-            (section, value) = dynamic_array(parts, id, index_of);
+            value = dynamic_array(parts, id);
         }
         if cx.config.preserve_relocs && !relocatable && !cx.config.shows_shared() {
             other |= sto::INTERNAL;
@@ -217,9 +277,8 @@ fn reserved(parts: Parts<'_, '_>) -> u64 {
 }
 
 /// Dynamic arrays are shown at the end of the static part.
-fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, u64) {
+fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
     let shared = &parts.layout.shared;
-    let section = parts.merged.common_shared.map_or(0, |s| index_of[s.0 as usize]);
     let start = match parts.cx.config.shows_shared() {
         true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),
         false => u64::MAX,
@@ -232,5 +291,5 @@ fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId, index_of: &[u32]) -> (u32, 
         false => 0,
     };
     let shift = if shifted { reserved(parts).wrapping_mul(1 + definitions) } else { 0 };
-    (section, start.wrapping_add(shift))
+    start.wrapping_add(shift)
 }

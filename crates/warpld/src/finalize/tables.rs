@@ -1,21 +1,19 @@
 //! The bytes of the tables the linker writes: strings, symbols, notes, compat,
 //! call graph, relocations; and what their headers link to.
 
-use super::{Numbering, Parts, records, symbols, unified};
+use super::{Numbering, Parts, unified};
 use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
-use crate::merge::{Content, Merged, SectionId, Synthetic};
+use crate::merge::{Content, SectionId, Synthetic};
 use crate::object::SectionClass;
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
 use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
-use cubin::raw::{Pair, Rel64, Rela64, Sym64};
+use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
-use rayon::prelude::*;
-use std::borrow::Cow;
 use zerocopy::IntoBytes;
 
 /// Index of `.symtab` and `.strtab` in every output.
@@ -25,96 +23,12 @@ const SYMTAB: u32 = 3;
 /// The toolkit whose format we write: CUDA 13.0.
 const TOOLKIT: u32 = 130;
 
-/// The bytes of the sections that the linker writes. Most are tiny, so many lie
-/// in one block.
-#[derive(Debug)]
-pub struct Contents<'m> {
-    blocks: Vec<Block>,
-    /// The tables of strings and symbols.
-    large: Vec<(SectionId, Cow<'m, [u8]>)>,
-}
-
-/// The bytes of sections with consecutive numbers.
-#[derive(Debug)]
-struct Block {
-    bytes: Vec<u8>,
-    /// Where those of each section end, and whether the linker writes it.
-    ends: Vec<(usize, bool)>,
-}
-
-/// How many sections share a block.
-const BLOCK: usize = 1024;
-
-impl Contents<'_> {
-    /// The bytes of a section that the linker writes.
-    pub fn get(&self, section: SectionId) -> Option<&[u8]> {
-        let block = self.blocks.get(section.0 as usize / BLOCK)?;
-        let before = |i: usize| block.ends.get(i).map_or(0, |&(end, _)| end);
-        let i = section.0 as usize % BLOCK;
-        match *block.ends.get(i)? {
-            (end, true) => block.bytes.get(i.checked_sub(1).map_or(0, before)..end),
-            _ => self.large.iter().find(|(id, _)| *id == section).map(|(_, bytes)| &bytes[..]),
-        }
-    }
-}
-
-/// Bytes of all sections the linker writes, except the tables of strings and symbols.
-pub fn contents<'m>(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) -> Contents<'m> {
-    let block = |(number, exists): (usize, &[bool])| {
-        let mut bytes = Vec::new();
-        let mut ends = Vec::with_capacity(exists.len());
-        for (i, exists) in exists.iter().enumerate() {
-            let id = SectionId((number * BLOCK + i) as u32);
-            let made = *exists && content(parts, numbering, id, &mut bytes);
-            ends.push((bytes.len(), made));
-        }
-        bytes.shrink_to_fit();
-        Block { bytes, ends }
-    };
-    let blocks = exists.par_chunks(BLOCK).enumerate().map(block).collect();
-    Contents { blocks, large: Vec::new() }
-}
-
-/// Adds the tables of strings, which are as `merge` made them.
-pub fn string_tables<'m>(merged: &'m Merged, contents: &mut Contents<'m>) {
-    let tables = [
-        (Synthetic::SectionNames, merged.strings.sections()),
-        (Synthetic::SymbolNames, merged.strings.symbols()),
-    ];
-    for (what, bytes) in tables {
-        contents.large.extend(merged.synthetic(what).map(|id| (id, Cow::Borrowed(bytes))));
-    }
-}
-
-/// Appends the bytes of a section; whether it is one that the linker writes.
-fn content(parts: Parts<'_, '_>, numbering: &Numbering, id: SectionId, out: &mut Vec<u8>) -> bool {
-    let section = parts.merged.section(id);
-    let rela = section.kind == SectionType::RELA;
-    match &section.content {
-        Content::Chunks(chunks) if is_entries(section.kind) => {
-            unified::entries(parts, numbering, chunks, out);
-        }
-        Content::Chunks(_) => return false,
-        Content::Attributes(sources) => records::build(parts, numbering, id, sources, out),
-        Content::Relocs(..) => relocations(parts.relocated.of(id).kept, rela, numbering, out),
-        Content::ResolvedRelocs(_) => {
-            let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
-            relocations(&list, true, numbering, out);
-        }
-        Content::ImageRelocs(bank) => {
-            let form = if parts.cx.flavour.is_mercury() { Form::Mercury } else { Form::Classic };
-            relocations(&image_relocs(parts, *bank, form), rela, numbering, out);
-        }
-        Content::Synthetic(what) => match synthetic(parts, numbering, *what) {
-            Some(mut bytes) => out.append(&mut bytes),
-            None => return false,
-        },
-    }
-    true
-}
-
 /// The bytes of a section that is neither a table of strings nor one of symbols.
-fn synthetic(parts: Parts<'_, '_>, numbering: &Numbering, what: Synthetic) -> Option<Vec<u8>> {
+pub(super) fn synthetic(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    what: Synthetic,
+) -> Option<Vec<u8>> {
     Some(match what {
         Synthetic::SectionNames
         | Synthetic::SymbolNames
@@ -140,22 +54,34 @@ fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
     out
 }
 
-fn relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut Vec<u8>) {
+/// Size of a relocation, with or without addend.
+pub fn relocation_size(rela: bool) -> usize {
+    if rela { size_of::<Rela64>() } else { size_of::<Rel64>() }
+}
+
+/// Appends a table of relocations.
+pub(super) fn relocations(
+    relocs: &[OutReloc],
+    rela: bool,
+    numbering: &Numbering,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    out.resize(start + relocs.len() * relocation_size(rela), 0);
+    write_relocations(relocs, rela, numbering, &mut out[start..]);
+}
+
+/// Writes a table of relocations; `out` has its size.
+pub fn write_relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut [u8]) {
     let number = |r: &OutReloc| numbering.index[r.symbol.0 as usize].into();
-    out.reserve(relocs.len() * 24);
-    for r in relocs {
-        if rela {
-            let record = Rela64 {
-                r_offset: r.offset.into(),
-                r_type: r.kind.into(),
-                r_sym: number(r),
-                r_addend: r.addend.into(),
-            };
-            out.extend_from_slice(record.as_bytes());
-        } else {
-            let record =
-                Rel64 { r_offset: r.offset.into(), r_type: r.kind.into(), r_sym: number(r) };
-            out.extend_from_slice(record.as_bytes());
+    for (r, out) in relocs.iter().zip(out.chunks_exact_mut(relocation_size(rela))) {
+        let (r_offset, r_type, r_sym) = (r.offset.into(), r.kind.into(), number(r));
+        match rela {
+            true => {
+                let record = Rela64 { r_offset, r_type, r_sym, r_addend: r.addend.into() };
+                out.copy_from_slice(record.as_bytes());
+            }
+            false => out.copy_from_slice(Rel64 { r_offset, r_type, r_sym }.as_bytes()),
         }
     }
 }
@@ -201,50 +127,6 @@ pub fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
         }
     }
     out
-}
-
-/// Fills in `.symtab` once section numbers are known.
-pub fn symbol_table(
-    parts: Parts<'_, '_>,
-    numbering: &Numbering,
-    index_of: &[u32],
-    contents: &mut Contents<'_>,
-) {
-    const ENTRY: usize = size_of::<Sym64>();
-    const WORD: usize = size_of::<u32>();
-    const ROWS: usize = 4096;
-    let merged = parts.merged;
-    let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
-    let count = numbering.order.len() + 1;
-    let mut table = vec![0; count * ENTRY];
-    let mut sections = vec![0; count * WORD];
-    table[..ENTRY].copy_from_slice(null.as_bytes());
-    let created = creation_numbers(parts, index_of);
-    // Quirk: where the entry has room for the section's number, the word is the
-    // number the section had when it was created.
-    let section_word = |section: u32| match created.get(section as usize) {
-        Some(&number) if symbols::has_room(section) => number,
-        _ => section,
-    };
-    let rows = numbering.order.par_chunks(ROWS);
-    let entries = table[ENTRY..].par_chunks_mut(ROWS * ENTRY);
-    let words = sections[WORD..].par_chunks_mut(ROWS * WORD);
-    rows.zip(entries).zip(words).for_each(|((ids, entries), words)| {
-        let places = entries.chunks_exact_mut(ENTRY).zip(words.chunks_exact_mut(WORD));
-        for (&id, (entry, word)) in ids.iter().zip(places) {
-            let name = merged.symbols[id.0 as usize].name;
-            let (made, section) = symbols::entry(parts, id, name, index_of);
-            entry.copy_from_slice(made.as_bytes());
-            word.copy_from_slice(&section_word(section).to_le_bytes());
-        }
-    });
-    let mut fill = |what, bytes: Vec<u8>| {
-        contents.large.extend(merged.synthetic(what).map(|id| (id, Cow::Owned(bytes))));
-    };
-    fill(Synthetic::Symbols, table);
-    if merged.needs_symbol_sections() {
-        fill(Synthetic::SymbolSections, sections);
-    }
 }
 
 /// The linker's note, then the inputs' in order (not in a relocatable file).

@@ -22,7 +22,7 @@ struct Translation<'a> {
 
 /// The machine-code form of an attribute section.
 pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
-    let mercury = both.shape.contents.get(id).unwrap_or_default();
+    let mercury = both.shape.contents.get(id);
     if both.parts.merged.section(id).function.is_none() {
         return mercury.to_vec();
     }

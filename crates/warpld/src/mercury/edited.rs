@@ -36,7 +36,7 @@ fn reports_errors(parts: Parts<'_, '_>, shape: &Shape) -> bool {
         section.function.is_none() && matches!(section.content, Content::Attributes(_))
     };
     let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
-    let tables = sections.filter_map(|id| shape.contents.get(id));
+    let tables = sections.map(|id| shape.contents.get(id));
     let mut records = tables.flat_map(info::records);
     records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
 }

@@ -34,6 +34,8 @@ pub enum Body<'a> {
     Bytes(Cow<'a, [u8]>),
     /// Relocations.
     Relocs(Vec<Rela64>),
+    /// The Mercury side's relocations that stay, with or without addend.
+    Kept(SectionId, bool),
     /// A function's machine code.
     Code(SectionId),
     /// A function's capsule.
@@ -183,7 +185,7 @@ fn machine_section<'b>(
         align: section.align,
         entsize: section.entsize,
     };
-    let made = || shape.contents.get(id).unwrap_or_default();
+    let made = || shape.contents.get(id);
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => {
             let gap = if shape.adds_numbers { 0 } else { GAP_AFTER_NAMES };
@@ -248,7 +250,7 @@ fn mercury_section<'b>(
     };
     let numbers = symtab;
     let symtab = shape.mercury_symtab;
-    let made = || shape.contents.get(id).unwrap_or_default();
+    let made = || shape.contents.get(id);
     Ok(match &section.content {
         Content::Synthetic(Synthetic::SymbolSections) => {
             Head { link: symtab, ..head }.bytes(numbers.section_numbers())
@@ -257,7 +259,14 @@ fn mercury_section<'b>(
             let kind = SectionType::CUDA_MERCURY_INFO.0;
             Head { kind, link: symtab, ..head }.bytes(made())
         }
-        Content::Relocs(..) | Content::ImageRelocs(_) => {
+        Content::Relocs(..) => {
+            let kind = SectionType::CUDA_MERCURY_RELA.0;
+            let kept = parts.relocated.of(id).kept;
+            let rela = section.kind == SectionType::RELA;
+            let size = kept.len() * tables::relocation_size(rela);
+            Head { kind, link: symtab, ..head }.with(size as u64, Body::Kept(id, rela))
+        }
+        Content::ImageRelocs(_) => {
             let kind = SectionType::CUDA_MERCURY_RELA.0;
             Head { kind, link: symtab, ..head }.bytes(made())
         }
@@ -414,6 +423,10 @@ fn write_sections(
         written = end;
         let place = &mut out[at..end];
         match section.body {
+            Body::Kept(id, rela) => {
+                let kept = both.parts.relocated.of(id).kept;
+                tables::write_relocations(kept, rela, &both.shape.numbering, place);
+            }
             Body::Code(id) => code::machine(both, id, place)?,
             Body::Capsule(id) => {
                 code::capsule(both, id, both.shape.machine_index[id.0 as usize], place)?

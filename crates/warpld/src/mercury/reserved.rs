@@ -9,6 +9,7 @@ use super::Both;
 use super::data::zeros;
 use crate::compat::FASTPATH_SIZE;
 use crate::diag::Diagnostic;
+use crate::finalize::contents::table;
 use crate::finalize::{bucket, extent};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
 use cubin::SectionType;
@@ -58,7 +59,8 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
     let merged = both.parts.merged;
     let align = merged.section(id).align;
-    let made = both.shape.contents.get(id).map(|bytes| bytes.len() as u64);
+    let made = table(both.parts, &both.shape.contents, id);
+    let made = made.map(|table| table.size(&both.shape.numbering));
     match &merged.section(id).content {
         Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
         Content::Synthetic(Synthetic::SymbolNames) => {
@@ -71,6 +73,7 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
         Content::Synthetic(Synthetic::Compat) => {
             (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
         }
+        Content::Synthetic(Synthetic::SymbolSections) => extent(both.parts, id),
         _ if bucket(merged, id) == 5 => (code_size(both, id), CODE_ALIGN),
         _ => made.map_or_else(|| extent(both.parts, id), |size| (size, align)),
     }

@@ -1,7 +1,7 @@
 //! Which sections the two halves have, and their numbers.
 
 use crate::finalize::Contents;
-use crate::finalize::{self, Numbering, Parts, symbols, tables};
+use crate::finalize::{self, Numbering, Parts, symbols};
 use crate::merge::{Content, SectionId, Synthetic};
 use crate::resolve::SymbolId;
 use cubin::consts::shn;
@@ -26,7 +26,7 @@ pub struct Shape {
     /// Symbol numbers of both tables.
     pub numbering: Numbering,
     /// Tables of the Mercury side, by section.
-    pub contents: Contents<'static>,
+    pub contents: Contents,
     /// Sections of the machine-code side in file order.
     pub machine: Vec<SectionId>,
     /// Parameter banks, which follow them.
@@ -52,7 +52,7 @@ pub fn shape(parts: Parts<'_, '_>) -> Shape {
     let exists: Vec<bool> =
         (0..count).map(|i| finalize::exists(parts, SectionId(i as u32))).collect();
     let numbering = symbols::number(parts, &exists);
-    let contents = tables::contents(parts, &numbering, &exists);
+    let contents = finalize::contents::contents(parts, &numbering, &exists);
     let machine = finalize::order(parts, &contents, &exists);
     let mut machine_index = vec![0; count];
     for (i, id) in machine.iter().enumerate() {

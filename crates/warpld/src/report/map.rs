@@ -53,7 +53,7 @@ pub struct LinkMap {
 }
 
 /// Collects the map of a planned file.
-pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
+pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
     let sections = plan.sections.iter().enumerate().map(|(index, section)| MapSection {
         index: index + 1,
         name: text(parts.merged.section_name(section.id)),
