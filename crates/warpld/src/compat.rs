@@ -31,8 +31,13 @@ const MERGED: [(u8, u8, u16); 5] = [
 /// section and do not count.
 pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
     let mut list: Vec<(u8, u8, u16)> = Vec::new();
+    let mut last: &[u8] = &[];
     for object in objects {
         let Some(data) = section(object) else { continue };
+        // Merging the same once more changes nothing, and most inputs say the same.
+        if std::mem::replace(&mut last, data) == data && !data.is_empty() {
+            continue;
+        }
         let mut seen: Vec<u8> = Vec::new();
         for record in info::records(data).map_while(Result::ok) {
             let format = MERGED.iter().find(|m| m.0 == record.code).map(|m| m.1);
@@ -58,8 +63,13 @@ pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
 
 /// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
 pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
+    let mut good: &[u8] = &[];
     for object in objects {
         let Some(data) = section(object) else { continue };
+        if data == good && !data.is_empty() {
+            continue;
+        }
+        good = data;
         if !info::records(data).map_while(Result::ok).any(|r| r.code == ISA_CLASS) {
             diags.push(Diagnostic::warning(
                 "limited-output",
@@ -69,6 +79,7 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
                     arch.number, object.name
                 ),
             ));
+            good = &[];
         }
     }
 }

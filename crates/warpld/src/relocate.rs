@@ -118,8 +118,17 @@ struct Place<'n> {
     object: ObjectId,
     function: Option<FunctionId>,
     target_name: &'n [u8],
+    /// Whether relocations against losing weak copies are dropped there.
+    weak_sensitive: bool,
     /// Where the relocated data lies, if it was copied there.
     base: Option<u64>,
+}
+
+impl<'n> Place<'n> {
+    fn new(from: InputSection, function: Option<FunctionId>, target_name: &'n [u8]) -> Self {
+        let weak_sensitive = is_weak_sensitive_debug(target_name);
+        Self { from, object: from.object, function, target_name, weak_sensitive, base: None }
+    }
 }
 
 /// How many input sections of one output section are worth a task of their own.
@@ -159,7 +168,7 @@ impl<'a> Relocator<'a, '_> {
         let function = function.and_then(|id| self.cx.graph.function(id));
         let target_name = self.merged.section_name(target);
         for &from in sources {
-            let place = Place { from, object: from.object, function, target_name, base: None };
+            let place = Place::new(from, function, target_name);
             self.source(target, &place, out)?;
         }
         Ok(())
@@ -355,8 +364,8 @@ impl<'a> Relocator<'a, '_> {
         let live = self.cx.keeps(id);
         let clears = kind::clears(reloc.kind);
         let at = Sighting { object: place.object, symbol: symbol.index.0 };
-        let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
-        if is_weak_sensitive_debug(place.target_name) {
+        if place.weak_sensitive {
+            let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
             let cut = self.merged.debug_cut.get(&id);
             let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
             // The debug data of a removed function's replaced copy is cleared only
@@ -369,8 +378,11 @@ impl<'a> Relocator<'a, '_> {
         if !live {
             return if clears { Action::Clear } else { Action::Drop };
         }
-        match self.merged.symbol_of[self.behind_alias(id).0 as usize] {
-            Some(symbol) if !clears => Action::Keep { symbol, relative: false },
+        if clears {
+            return Action::Drop;
+        }
+        match self.merged.symbol_of[self.behind_alias(id, at, symbol).0 as usize] {
+            Some(symbol) => Action::Keep { symbol, relative: false },
             _ => Action::Drop,
         }
     }
@@ -388,12 +400,15 @@ impl<'a> Relocator<'a, '_> {
     }
 
     /// An alias is replaced by the function that owns its section.
-    fn behind_alias(&self, id: SymbolId) -> SymbolId {
+    fn behind_alias(&self, id: SymbolId, seen: Sighting, symbol: &SymbolRef<'a>) -> SymbolId {
         let cx = self.cx;
         let owner = cx.resolution.get(id).definition.and_then(|at| {
-            let symbol = cx.input_symbol(at)?;
-            let owner = cx.objects[at.object.0 as usize].owner(symbol.shndx)?;
-            cx.resolution.id(at.object, owner)
+            let section = match at == seen {
+                true => symbol.shndx,
+                false => cx.input_symbol(at)?.shndx,
+            };
+            let owner = cx.objects[at.object.0 as usize].owner(section)?;
+            if owner == at.symbol { Some(id) } else { cx.resolution.id(at.object, owner) }
         });
         owner.unwrap_or(id)
     }

@@ -145,7 +145,9 @@ fn write_section(
         let data = parts.cx.linked_data(chunk.from.object, &input);
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
-            if let Some(gap) = out.get_mut(written..start) {
+            if let Some(gap) = out.get_mut(written..start)
+                && !gap.is_empty()
+            {
                 gap.fill(0);
             }
             written = written.max(start + data.len());

@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
 /// A file that could not be written. The texts are nvlink's.
@@ -192,21 +193,23 @@ impl Destination for Draft {
             return bytes.take(pieces);
         }
         let State::File { file, .. } = &self.state else { return Ok(()) };
-        let write = |buffer: &mut Vec<u8>, piece: usize| {
+        // As many buffers as pieces are written at a time.
+        let buffers = Mutex::new(Vec::new());
+        let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..pieces.len()).into_par_iter().try_for_each(|piece| {
             let range = pieces.range(piece);
             let size = (range.end - range.start) as usize;
+            let mut buffer: Vec<u8> = buffers().pop().unwrap_or_default();
             if buffer.len() < size {
                 buffer.resize(size, 0);
             }
             let bytes = &mut buffer[..size];
             pieces.fill(piece, bytes)?;
             write_at(file, range.start, bytes)
-                .map_err(|source| Diagnostic::from(self.write_error(source)))
-        };
-        (0..pieces.len())
-            .into_par_iter()
-            .map_init(Vec::new, write)
-            .try_reduce(|| (), |(), ()| Ok(()))
+                .map_err(|source| Diagnostic::from(self.write_error(source)))?;
+            buffers().push(buffer);
+            Ok(())
+        })
     }
 }
 

@@ -202,12 +202,13 @@ pub(crate) fn bucket(merged: &Merged, id: SectionId) -> u8 {
 /// Flags in the file: barriers that became an attribute are gone.
 pub(crate) fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     let section = parts.merged.section(id);
+    if section.flags & shf::EXECINSTR == 0 || section.flags & shf::BARRIERS_MASK == 0 {
+        return section.flags;
+    }
     let function = section.function.and_then(|f| parts.cx.graph.function(f));
     let changes = function.and_then(|f| parts.properties.attributes.get(&f));
     match changes {
-        Some(changes) if changes.took_barriers && section.flags & shf::EXECINSTR != 0 => {
-            section.flags & !shf::BARRIERS_MASK
-        }
+        Some(changes) if changes.took_barriers => section.flags & !shf::BARRIERS_MASK,
         _ => section.flags,
     }
 }

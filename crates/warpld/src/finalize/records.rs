@@ -73,10 +73,9 @@ impl<'a, 'o> Writer<'a, 'o> {
         match code {
             _ if format != SVAL => out.extend_from_slice(record),
             eiattr::EXTERNS => {
-                let ids = words(payload)
-                    .filter_map(|s| self.parts.cx.resolution.id(from.object, s))
-                    .collect();
-                self.record(&Record::Externs(ids), out);
+                let ids = words(payload);
+                let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));
+                self.externs(ids, out);
             }
             eiattr::MAX_STACK_SIZE if !self.parts.cx.config.relocatable => {}
             eiattr::REGCOUNT
@@ -144,24 +143,26 @@ impl<'a, 'o> Writer<'a, 'o> {
                 let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
                 sval(*code, &[&bytes], out);
             }
-            Record::Externs(list) => self.externs(list, out),
+            Record::Externs(list) => self.externs(list.iter().copied(), out),
         }
     }
 
     /// Only functions that are still external, or kernels, are named; an empty
     /// list is no record.
-    fn externs(&self, list: &[SymbolId], out: &mut Vec<u8>) {
+    fn externs(&self, list: impl Iterator<Item = SymbolId>, out: &mut Vec<u8>) {
         let cx = self.parts.cx;
-        let numbers: Vec<u8> = list
-            .iter()
-            .filter(|&&id| {
-                let symbol = cx.resolution.get(id);
-                cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
-            })
-            .flat_map(|&id| self.number(id).to_le_bytes())
-            .collect();
-        if !numbers.is_empty() {
-            sval(eiattr::EXTERNS, &[&numbers], out);
+        let start = out.len();
+        out.extend_from_slice(&[SVAL, eiattr::EXTERNS, 0, 0]);
+        for id in list {
+            let symbol = cx.resolution.get(id);
+            if cx.keeps(id) && (symbol.definition.is_none() || symbol.entry) {
+                out.extend_from_slice(&self.number(id).to_le_bytes());
+            }
+        }
+        let length = out.len() - start - 4;
+        match length {
+            0 => out.truncate(start),
+            _ => out[start + 2..start + 4].copy_from_slice(&(length as u16).to_le_bytes()),
         }
     }
 

@@ -198,13 +198,12 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     for (i, f) in parts.merged.function_order.iter().enumerate() {
         rank[f.0 as usize] = i as u32;
     }
-    let rank = |f: FunctionId| rank[f.0 as usize];
     let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
     };
     let once = parts.cx.config.relocatable;
     out.sentinel(-1);
-    out.by_function(both(&graph.calls), once, rank, number);
+    out.by_function(both(&graph.calls), once, &rank, number);
     out.sentinel(-2);
     for &f in &parts.merged.function_order {
         if let Some(proto) = graph.address_taken[f.0 as usize] {
@@ -214,9 +213,9 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.sentinel(-3);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
     let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
-    out.by_function(indirect, false, rank, number);
+    out.by_function(indirect, false, &rank, number);
     out.sentinel(-4);
-    out.by_function(both(&graph.takes_address), once, rank, number);
+    out.by_function(both(&graph.takes_address), once, &rank, number);
     out.bytes
 }
 
@@ -242,17 +241,29 @@ impl PairList {
         &mut self,
         mut list: Vec<(FunctionId, u32)>,
         once: bool,
-        rank: impl Fn(FunctionId) -> u32,
+        rank: &[u32],
         number: impl Fn(FunctionId) -> u32,
     ) {
         if once {
             let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
             list.retain(|entry| seen.insert(*entry));
         }
-        list.reverse();
-        list.sort_by_key(|(f, _)| rank(*f));
-        for (f, second) in list {
-            self.push(number(f), second);
+        // Where the entries of each rank start; those without one are the last.
+        let slot = |f: FunctionId| (rank[f.0 as usize] as usize).min(rank.len());
+        let mut next = vec![0; rank.len() + 2];
+        for (f, _) in &list {
+            next[slot(*f) + 1] += 1;
+        }
+        for i in 1..next.len() {
+            next[i] += next[i - 1];
+        }
+        let start = self.bytes.len();
+        self.bytes.resize(start + list.len() * size_of::<Pair>(), 0);
+        for (f, second) in list.into_iter().rev() {
+            let at = start + next[slot(f)] * size_of::<Pair>();
+            next[slot(f)] += 1;
+            let pair = Pair { first: number(f).into(), second: second.into() };
+            self.bytes[at..at + size_of::<Pair>()].copy_from_slice(pair.as_bytes());
         }
     }
 }

@@ -6,7 +6,10 @@ use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
 use cubin::attr::Format;
 use cubin::info::{self, Record};
-use hashbrown::HashMap;
+use std::borrow::Cow;
+
+/// Bytes of a record before its payload: format, code, value or length.
+const HEAD: usize = 4;
 
 /// What the compiler tells the finalizer; no business of the driver's.
 const FINALIZER_OPTIONS: u8 = 0x5a;
@@ -14,48 +17,61 @@ const FINALIZER_OPTIONS: u8 = 0x5a;
 /// The records of one input function, by what the Mercury side says.
 #[derive(Default)]
 struct Translation<'a> {
-    /// Payloads that differ: offsets in code.
-    moved: HashMap<(u8, &'a [u8]), &'a [u8], foldhash::fast::FixedState>,
-    /// Records of the machine-code side only.
-    added: Vec<Record<'a>>,
+    /// Code, payload on the Mercury side and on the other where they differ: offsets
+    /// in code. Of two for one payload the later counts.
+    moved: Vec<(u8, &'a [u8], &'a [u8])>,
+    /// Records of the machine-code side only, as they lie there.
+    added: Vec<&'a [u8]>,
+}
+
+impl<'a> Translation<'a> {
+    /// The payload on the machine-code side, if it is another.
+    fn get(&self, code: u8, payload: &[u8]) -> Option<&'a [u8]> {
+        let same = |moved: &&(u8, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
+        self.moved.iter().rev().find(same).map(|moved| moved.2)
+    }
 }
 
 /// The machine-code form of an attribute section.
-pub fn machine(both: &Both<'_, '_>, id: SectionId) -> Vec<u8> {
+pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
     let mercury = both.shape.contents.get(id);
     if both.parts.merged.section(id).function.is_none() {
-        return mercury.to_vec();
+        return Cow::Borrowed(mercury);
     }
     let translation = translation(both, id);
     let moves = both.code_of(id).and_then(|text| both.edited.get(&text)).map(|e| &e.moves);
-    let mut out = Vec::with_capacity(mercury.len());
-    for record in info::records(mercury).map_while(Result::ok) {
-        if record.code == FINALIZER_OPTIONS {
+    let added: usize = translation.added.iter().map(|record| record.len()).sum();
+    let mut out = Vec::with_capacity(mercury.len() + added + 8);
+    for record in info::raw_records(mercury) {
+        let (code, payload) = (record[1], &record[HEAD..]);
+        if code == FINALIZER_OPTIONS {
             continue;
         }
-        let moved = translation.moved.get(&(record.code, record.payload)).copied();
-        let mut payload = moved.unwrap_or(record.payload).to_vec();
-        if let Some(moves) = moves {
-            move_attribute(record.code, &mut payload, moves);
+        let start = out.len() + HEAD;
+        match translation.get(code, payload) {
+            Some(moved) => write(record, moved, &mut out),
+            None => out.extend_from_slice(record),
         }
-        write(&record, &payload, &mut out);
+        if let Some(moves) = moves {
+            move_attribute(code, &mut out[start..], moves);
+        }
     }
-    let bank = bank_symbol(both, id);
     for record in &translation.added {
-        let mut payload = record.payload.to_vec();
-        if record.code == eiattr::PARAM_CBANK
-            && let (Some(word), Some(bank)) = (payload.get_mut(..4), bank)
+        let start = out.len() + HEAD;
+        out.extend_from_slice(record);
+        if record[1] == eiattr::PARAM_CBANK
+            && let Some(word) = out.get_mut(start..start + 4)
+            && let Some(bank) = bank_symbol(both, id)
         {
             word.copy_from_slice(&bank.to_le_bytes());
         }
-        write(record, &payload, &mut out);
     }
     if handles(both, id).is_some() {
         for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// The bank that holds the handles of the kernel whose records these are.
@@ -70,8 +86,12 @@ fn bank_symbol(both: &Both<'_, '_>, id: SectionId) -> Option<u32> {
     if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol) {
         return Some(both.shape.numbering.index[symbol.0 as usize]);
     }
-    let kernel = merged.section(id).function;
-    both.shape.banks.iter().find(|bank| Some(bank.kernel) == kernel).map(|bank| bank.symbol)
+    // Banks come in the order of the kernels' code.
+    let text = both.code_of(id)?;
+    let place = |text: SectionId| both.shape.machine_index[text.0 as usize];
+    let banks = &both.shape.banks;
+    let at = banks.binary_search_by_key(&place(text), |bank| place(bank.text)).ok()?;
+    banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function).map(|b| b.symbol)
 }
 
 impl Both<'_, '_> {
@@ -83,9 +103,12 @@ impl Both<'_, '_> {
     }
 }
 
-fn write(record: &Record<'_>, payload: &[u8], out: &mut Vec<u8>) {
-    let value = if payload.is_empty() { record.value } else { payload.len() as u16 };
-    Record { payload, value, ..*record }.write(out);
+/// Appends a record with another payload. One without keeps the value it has.
+fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
+    let length = (payload.len() as u16).to_le_bytes();
+    out.extend_from_slice(&record[..2]);
+    out.extend_from_slice(if payload.is_empty() { &record[2..HEAD] } else { &length });
+    out.extend_from_slice(payload);
 }
 
 fn translation<'a>(both: &Both<'a, '_>, id: SectionId) -> Translation<'a> {
@@ -96,19 +119,15 @@ fn translation<'a>(both: &Both<'a, '_>, id: SectionId) -> Translation<'a> {
         let Some(halves) = &object.halves else { continue };
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let machine = halves.twin(from.section).map_or(&[][..], |s| s.data);
-        let mut rest: Vec<Record<'a>> = records(machine);
-        for record in records(mercury) {
-            let Some(at) = rest.iter().position(|r| r.code == record.code) else { continue };
+        let mut rest: Vec<&'a [u8]> = info::raw_records(machine).collect();
+        for record in info::raw_records(mercury) {
+            let Some(at) = rest.iter().position(|r| r[1] == record[1]) else { continue };
             let twin = rest.remove(at);
-            if twin.payload != record.payload {
-                out.moved.insert((record.code, record.payload), twin.payload);
+            if twin[HEAD..] != record[HEAD..] {
+                out.moved.push((record[1], &record[HEAD..], &twin[HEAD..]));
             }
         }
         out.added = rest;
     }
     out
-}
-
-fn records(data: &[u8]) -> Vec<Record<'_>> {
-    info::records(data).map_while(Result::ok).collect()
 }

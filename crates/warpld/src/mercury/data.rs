@@ -365,7 +365,7 @@ fn machine_records(
     list: impl Iterator<Item = (Source, OutReloc)>,
 ) -> Result<Vec<Rela64>, Diagnostic> {
     let mut pairs = PairCache::default();
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(list.size_hint().0);
     for (source, reloc) in list {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, source)? else {
             continue;

@@ -328,8 +328,13 @@ fn shares_bytes(name: &[u8]) -> bool {
 
 /// Makes the sections and writes the file.
 pub fn write(both: &Both<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
-    let names = names(both);
-    let tables = [symbols::machine(both, &names), symbols::mercury(both)];
+    let machine_tables = || {
+        let names = names(both);
+        let table = symbols::machine(both, &names);
+        (names, table)
+    };
+    let ((names, machine), mercury) = rayon::join(machine_tables, || symbols::mercury(both));
+    let tables = [machine, mercury];
     let mut sections = sections(both, &names, &tables)?;
     let section_headers = place(&mut sections);
     let count = sections.len() + 1;

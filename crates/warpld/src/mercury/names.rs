@@ -53,19 +53,19 @@ pub fn names(both: &Both<'_, '_>) -> Names {
             slot[..kept].copy_from_slice(&short[..kept]);
         }
         if merged.section(id).symbol.is_some() {
-            bank_symbols.push((id, append(&mut strings, &short)));
+            bank_symbols.push((id, append(&mut strings, b"", &short)));
         }
     }
     let mut symbol_sections = [0; 2];
     if shape.adds_numbers {
-        symbol_sections[0] = append(&mut section_names, b".symtab_shndx");
+        symbol_sections[0] = append(&mut section_names, b"", b".symtab_shndx");
     }
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
     for bank in &shape.banks {
         let name = kernel_name(bank.kernel);
-        let in_strings = append(&mut strings, &[b".nv.constant0.", name].concat());
-        let in_names = append(&mut section_names, &[b".nv.constant0.", name].concat());
+        let in_strings = append(&mut strings, b".nv.constant0.", name);
+        let in_names = append(&mut section_names, b".nv.constant0.", name);
         banks.push((in_names, in_strings));
     }
     let mercury = shape.mercury.iter().map(|&id| {
@@ -74,13 +74,13 @@ pub fn names(both: &Both<'_, '_>) -> Names {
             Some(_) => b".nv.capmerc",
             None => b".nv.merc",
         };
-        append(&mut section_names, &[prefix, name].concat())
+        append(&mut section_names, prefix, name)
     });
     let mercury = mercury.collect();
     if shape.adds_numbers {
-        symbol_sections[1] = append(&mut section_names, b".nv.merc.symtab_shndx");
+        symbol_sections[1] = append(&mut section_names, b"", b".nv.merc.symtab_shndx");
     }
-    let mercury_symtab = append(&mut section_names, b".nv.merc.symtab");
+    let mercury_symtab = append(&mut section_names, b"", b".nv.merc.symtab");
     Names {
         section_names,
         strings,
@@ -118,8 +118,9 @@ fn function_name(name: &[u8]) -> usize {
     dot.map_or(0, |dot| name.len().saturating_sub(bank + dot + 1))
 }
 
-fn append(table: &mut Vec<u8>, name: &[u8]) -> u32 {
+fn append(table: &mut Vec<u8>, prefix: &[u8], name: &[u8]) -> u32 {
     let at = table.len() as u32;
+    table.extend_from_slice(prefix);
     table.extend_from_slice(name);
     table.push(0);
     at

@@ -9,35 +9,53 @@ use crate::finalize::Parts;
 use crate::merge::InputSection;
 use crate::relocate::{Source, kind};
 use cubin::Reloc;
+use cubin::tables::Relocs;
 use hashbrown::HashMap;
 
 /// The relocations of one input section, side by side.
-#[derive(Debug, Default)]
-pub struct Pairs {
+#[derive(Debug)]
+enum Pairs<'a> {
+    /// Each goes with the one of the same number, as in most sections.
+    Same(Relocs<'a>, Relocs<'a>),
     /// Of the Mercury side, and the counterpart.
-    pub list: Vec<(Reloc, Option<Reloc>)>,
+    Listed(Vec<(Reloc, Option<Reloc>)>),
+}
+
+impl Pairs<'_> {
+    fn get(&self, index: usize) -> Option<(Reloc, Option<Reloc>)> {
+        match self {
+            Self::Same(mercury, machine) => Some((mercury.get(index)?, machine.get(index))),
+            Self::Listed(list) => list.get(index).copied(),
+        }
+    }
 }
 
 /// Pairs the relocations of an input's relocation section.
-fn pair(parts: Parts<'_, '_>, from: InputSection) -> Result<Pairs, Diagnostic> {
+fn pair<'a>(parts: Parts<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
     let index = from.object.0 as usize;
     let object = &parts.cx.objects[index];
     let bad = |what: &dyn std::fmt::Display| damaged(parts, index, &what.to_string());
     let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
-        return Ok(Pairs::default());
+        return Ok(Pairs::Listed(Vec::new()));
     };
-    let mercury = object.cubin.relocs(&section).map_err(|e| bad(&e))?;
-    let machine = match halves.twin(from.section) {
-        Some(twin) => halves.sass.relocs(&twin).map_err(|e| bad(&e))?,
-        None => Vec::new(),
-    };
-    let (list, left) = pair_relocs(mercury, machine);
+    let mercury = object.cubin.reloc_table(&section).map_err(|e| bad(&e))?;
+    let twin = halves.twin(from.section);
+    let machine = twin.map(|twin| halves.sass.reloc_table(&twin)).transpose();
+    let machine = machine.map_err(|e| bad(&e))?;
+    if let Some(machine) = machine
+        && mercury.len() == machine.len()
+        && mercury.iter().zip(machine.iter()).all(|(a, b)| goes_with(&a, &b))
+    {
+        return Ok(Pairs::Same(mercury, machine));
+    }
+    let machine = machine.map_or(Vec::new(), |machine| machine.iter().collect());
+    let (list, left) = pair_relocs(mercury.iter().collect(), machine);
     match left {
         Some(left) => Err(bad(&format_args!(
             "the relocations of its two halves differ (section {}, offset {:#x})",
             from.section, left.offset
         ))),
-        None => Ok(Pairs { list }),
+        None => Ok(Pairs::Listed(list)),
     }
 }
 
@@ -67,20 +85,28 @@ fn goes_with(mercury: &Reloc, machine: &Reloc) -> bool {
 
 /// Pairs of the input sections that make up one output section.
 #[derive(Default)]
-pub struct PairCache {
-    known: HashMap<(u32, u32), Pairs, foldhash::fast::FixedState>,
+pub struct PairCache<'a> {
+    /// The section asked for last: as a rule it is the next, too.
+    last: Option<((u32, u32), Pairs<'a>)>,
+    others: HashMap<(u32, u32), Pairs<'a>, foldhash::fast::FixedState>,
 }
 
 /// The relocation of the Mercury side and its counterpart.
-pub fn pair_at(
-    parts: Parts<'_, '_>,
-    cache: &mut PairCache,
+pub fn pair_at<'a>(
+    parts: Parts<'a, '_>,
+    cache: &mut PairCache<'a>,
     source: Source,
 ) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
     let key = (source.from.object.0, source.from.section);
-    if !cache.known.contains_key(&key) {
-        cache.known.insert(key, pair(parts, source.from)?);
+    if cache.last.as_ref().is_none_or(|last| last.0 != key) {
+        let pairs = match cache.others.remove(&key) {
+            Some(pairs) => pairs,
+            None => pair(parts, source.from)?,
+        };
+        if let Some((key, pairs)) = cache.last.replace((key, pairs)) {
+            cache.others.insert(key, pairs);
+        }
     }
-    let pairs = cache.known.get(&key);
-    Ok(pairs.and_then(|p| p.list.get(source.index as usize)).copied())
+    let pairs = cache.last.as_ref().map(|last| &last.1);
+    Ok(pairs.and_then(|pairs| pairs.get(source.index as usize)))
 }

@@ -216,7 +216,7 @@ fn each_function<'a>(
         sections.insert(chunk.from.object.0, chunk.from.section);
     }
     let mut all: Vec<_> = alive.iter().collect();
-    all.sort_by_key(|&(&(object, at), function)| {
+    all.sort_by_cached_key(|&(&(object, at), function)| {
         (function.symbol, order.get(&object).copied().unwrap_or(usize::MAX), at)
     });
     let sides = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {

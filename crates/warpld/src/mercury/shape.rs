@@ -6,6 +6,7 @@ use crate::merge::{Content, SectionId, Synthetic};
 use crate::resolve::SymbolId;
 use cubin::consts::shn;
 use cubin::half;
+use rayon::prelude::*;
 
 /// A kernel's parameter bank, which only machine code has.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +50,8 @@ pub struct Shape {
 /// Decides about sections and numbers.
 pub fn shape(parts: Parts<'_, '_>) -> Shape {
     let count = parts.merged.sections.len();
-    let exists: Vec<bool> =
-        (0..count).map(|i| finalize::exists(parts, SectionId(i as u32))).collect();
+    let ids = (0..count as u32).into_par_iter().map(SectionId);
+    let exists: Vec<bool> = ids.map(|id| finalize::exists(parts, id)).collect();
     let numbering = symbols::number(parts, &exists);
     let contents = finalize::contents::contents(parts, &numbering, &exists);
     let machine = finalize::order(parts, &contents, &exists);

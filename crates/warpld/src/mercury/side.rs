@@ -7,6 +7,7 @@ use crate::input::{Inputs, LinkInput};
 use crate::object::Side;
 use cubin::flags::{CodeState, Flags, v8};
 use cubin::{Cubin, FileType, Header};
+use rayon::prelude::*;
 
 /// The side all inputs can be linked on. One input of machine code alone makes
 /// the whole output machine code, with a warning (nvlink does so in any order
@@ -25,7 +26,8 @@ pub fn side(
         BinaryKind::CapsuleMercury => Side::Mercury,
         BinaryKind::Sass => Side::Machine,
     };
-    for input in &inputs.images {
+    let facts: Vec<Option<Facts>> = inputs.images.par_iter().map(Facts::of).collect();
+    for (input, facts) in inputs.images.iter().zip(facts) {
         let Ok(header) = Header::parse(&input.image) else { continue };
         let flags = Flags::decode(&header);
         trace.line(format_args!("Input ELF: {}", input.name));
@@ -44,7 +46,7 @@ pub fn side(
             }
             CodeState::CapsuleMercury => {
                 check_capsule_file(&input.name, &header, flags)?;
-                check_target(input, flags, config, &mut trace)?;
+                check_target(input, flags, facts, config, &mut trace)?;
             }
             CodeState::Mercury => return Err(pure_mercury(&input.name)),
         }
@@ -55,27 +57,42 @@ pub fn side(
     Ok(side)
 }
 
+/// What an input says about where it runs.
+struct Facts {
+    version: u16,
+    declared_targets: u64,
+}
+
+impl Facts {
+    fn of(input: &LinkInput<'_>) -> Option<Self> {
+        let cubin = Cubin::parse(&input.image).ok()?;
+        let version = finalizer::version(&cubin);
+        Some(Self { version, declared_targets: finalizer::declared_targets(&cubin) })
+    }
+}
+
 /// Code for another number of the family is linked where it declares itself fit
 /// for the target; no compiler is at hand to schedule it anew. A version above
 /// the ceiling is refused as nvlink does.
 fn check_target(
     input: &LinkInput<'_>,
     flags: Flags,
+    facts: Option<Facts>,
     config: &Config,
     trace: &mut Trace,
 ) -> Result<(), Diagnostic> {
-    let Ok(cubin) = Cubin::parse(&input.image) else { return Ok(()) };
+    let Some(facts) = facts else { return Ok(()) };
     let name = &input.name;
     let failed = |error: FinalizerError| {
         let message = format_args!("Internal FNLZR error '{name}'");
         Diagnostic::fatal("finalizer-failed", message).note(error)
     };
-    let (found, newest) = (finalizer::version(&cubin), finalizer::NEWEST_VERSION);
+    let (found, newest) = (facts.version, finalizer::NEWEST_VERSION);
     if found > newest {
         return Err(failed(FinalizerError::VersionTooHigh { found, newest }));
     }
     let (from, to) = (flags.sm(), config.arch.number);
-    let declared = finalizer::declared_targets(&cubin);
+    let declared = facts.declared_targets;
     let off = config.finalizer.fastpath == Fastpath::Off && from != to;
     if off || !finalizer::can_finalize_with_mask(declared, from, to, trace) {
         let error = FinalizerError::NeedsCompiler { from, to };

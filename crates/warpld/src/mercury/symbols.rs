@@ -50,13 +50,15 @@ pub fn mercury(both: &Both<'_, '_>) -> Table {
 /// `.symtab`.
 pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
     let merged = both.parts.merged;
+    let mut renamed = names.bank_symbols.clone();
+    renamed.sort_unstable_by_key(|bank| bank.0);
     let mut out = table(both, &both.shape.machine_index, |id| {
         let known = &merged.symbols[id.0 as usize];
-        let renamed = match known.meaning {
-            Meaning::Section(section) => names.bank_symbols.iter().find(|b| b.0 == section),
+        let name = match known.meaning {
+            Meaning::Section(section) => renamed.binary_search_by_key(&section, |bank| bank.0).ok(),
             _ => None,
         };
-        let name = renamed.map_or(known.name, |b| b.1);
+        let name = name.map_or(known.name, |at| renamed[at].1);
         let (mut symbol, section) = entry(both.parts, id, name, &both.shape.machine_index);
         if let Meaning::Symbol(known) = known.meaning {
             as_machine_code(both, known, &mut symbol);

@@ -61,8 +61,8 @@ impl Relocator<'_, '_> {
             let mut list = Block::default();
             for &(from, offset) in &bank.relocs {
                 let base = Some(start.saturating_add(offset));
-                let (object, target_name) = (from.object, self.merged.section_name(target));
-                let place = Place { from, object, function: Some(kernel), target_name, base };
+                let target_name = self.merged.section_name(target);
+                let place = Place { base, ..Place::new(from, Some(kernel), target_name) };
                 self.source(target, &place, &mut list)?;
             }
             let parts = bank.offsets(self.cx);
