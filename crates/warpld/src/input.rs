@@ -3,16 +3,17 @@
 
 use cubin::{Cubin, ReadError};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// One relocatable device image chosen for the target.
 #[derive(Clone, Debug)]
 pub struct LinkInput<'a> {
     /// Name in messages: `a.o`, `libx.a:member.o`.
-    pub name: String,
+    pub name: Arc<str>,
     /// The cubin.
     pub image: Cow<'a, [u8]>,
     /// The cubin as it was read when the image was chosen, if the image is borrowed.
-    pub parsed: Option<Cubin<'a>>,
+    pub parsed: Option<Arc<Cubin<'a>>>,
     /// It came from libcudadevrt.a (its absence of host info does not count).
     pub system_library: bool,
 }
@@ -20,14 +21,14 @@ pub struct LinkInput<'a> {
 impl LinkInput<'_> {
     /// An image that nobody has looked at.
     pub fn new(name: String, image: Cow<'_, [u8]>) -> LinkInput<'_> {
-        LinkInput { name, image, parsed: None, system_library: false }
+        LinkInput { name: name.into(), image, parsed: None, system_library: false }
     }
 
     /// The image, read and checked.
-    pub fn cubin(&self) -> Result<Cubin<'_>, ReadError> {
+    pub fn cubin(&self) -> Result<Arc<Cubin<'_>>, ReadError> {
         match &self.parsed {
             Some(cubin) => Ok(cubin.clone()),
-            None => Cubin::parse(&self.image),
+            None => Ok(Arc::new(Cubin::parse(&self.image)?)),
         }
     }
 }

@@ -12,6 +12,7 @@ use cubin::reloc::{self, RelocType};
 use cubin::{Binding, Cubin, FileType, SectionRef, SymbolRef, SymbolType, info, note};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use zerocopy::FromBytes;
 
 mod classify;
@@ -52,7 +53,7 @@ pub struct Object<'a> {
     /// Name in messages.
     pub name: &'a str,
     /// The file, or its Mercury side where both are linked.
-    pub cubin: Cubin<'a>,
+    pub cubin: Arc<Cubin<'a>>,
     /// Both sides of a file with capsules.
     pub halves: Option<Box<Halves<'a>>>,
     /// Whether some symbol is in shared memory or refers to an image.
@@ -126,7 +127,7 @@ impl<'a> Object<'a> {
             }
             Side::Mercury => Some(Box::new(Halves::split(&file).map_err(|e| damaged(&e))?)),
         };
-        let cubin = halves.as_ref().map_or(file, |h| h.mercury.clone());
+        let cubin = halves.as_ref().map_or(file, |h| Arc::new(h.mercury.clone()));
         let classes = classify(&cubin).map_err(|e| damaged(&e))?;
         let symbols = Symbols::of(&cubin);
         let mut object = Object {

@@ -229,6 +229,8 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
         keep_system_libraries: settings.keep_system_libraries
             || matches!(settings.target, Target::Virtual(_)),
         lazy_archives: settings.lazy_archives,
+        register: settings.side.register.is_some(),
+        trace: settings.side.trace,
         ..SelectOptions::new(settings.target.arch())
     }
 }

@@ -26,12 +26,12 @@ pub fn remark(
         .steps()
         .iter()
         .filter_map(|step| match step {
-            Step::Source(source) if has_lto_ir(source) => Some(source.name.as_str()),
+            Step::Source(source) if has_lto_ir(source) => Some(&*source.name),
             _ => None,
         })
         .collect();
     for input in &selected.inputs.images {
-        if !input.system_library && !with_lto_ir.contains(input.name.as_str()) {
+        if !input.system_library && !with_lto_ir.contains(&*input.name) {
             diagnostics.push(Diagnostic::info(
                 "not-lto",
                 format_args!(

@@ -4,14 +4,14 @@ use crate::input::HostReferences;
 use fatbin::HostReferenceLists;
 
 /// What an input says about the use that host code makes of kernels.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum HostSide<'f> {
     /// Does not count.
     Neutral,
     /// Device code, or host code, that does not say.
     Silent,
-    /// Lists.
-    Lists(HostReferenceLists<'f>),
+    /// Lists; few inputs of a large link have some.
+    Lists(Box<HostReferenceLists<'f>>),
 }
 
 /// Pools what inputs say about the use of kernels.

@@ -17,10 +17,17 @@ pub(crate) struct Mapped {
 
 #[derive(Debug)]
 enum Bytes {
-    /// With what says whether the file has changed since.
-    Map(memmap2::Mmap, PathBuf, Stamp),
+    Map(Box<Map>),
     /// A part of what was read of several files.
     Read(Arc<Vec<u8>>, Range<usize>),
+}
+
+/// A map, with what says whether the file has changed since.
+#[derive(Debug)]
+struct Map {
+    map: memmap2::Mmap,
+    path: PathBuf,
+    stamp: Stamp,
 }
 
 /// Files of up to this many bytes are read: that is faster than a map of their
@@ -71,7 +78,7 @@ impl Mapped {
         block.shrink_to_fit();
         let block = Arc::new(block);
         let bytes = |place| match place {
-            Place::Map(map, path, stamp) => Bytes::Map(map, path, stamp),
+            Place::Map(map) => Bytes::Map(map),
             Place::Block(range) => Bytes::Read(block.clone(), range),
         };
         let mapped = |(place, key)| Self { bytes: bytes(place), key };
@@ -81,16 +88,16 @@ impl Mapped {
     /// Whether the file is still the one that was mapped.
     pub(crate) fn is_unchanged(&self) -> bool {
         match &self.bytes {
-            Bytes::Map(_, path, stamp) => {
-                std::fs::metadata(path).is_ok_and(|now| Stamp::of(&now) == *stamp)
+            Bytes::Map(map) => {
+                std::fs::metadata(&map.path).is_ok_and(|now| Stamp::of(&now) == map.stamp)
             }
             Bytes::Read(..) => true,
         }
     }
     /// Where the file lies in memory, if it is mapped.
     pub(crate) fn mapped_at(&self) -> Option<std::ops::Range<usize>> {
-        let Bytes::Map(map, ..) = &self.bytes else { return None };
-        let addresses = map.as_ptr_range();
+        let Bytes::Map(map) = &self.bytes else { return None };
+        let addresses = map.map.as_ptr_range();
         Some(addresses.start as usize..addresses.end as usize)
     }
     pub(crate) fn key(&self) -> &FileKey {
@@ -100,7 +107,7 @@ impl Mapped {
 
 /// Where the bytes of a file are.
 enum Place {
-    Map(memmap2::Mmap, PathBuf, Stamp),
+    Map(Box<Map>),
     /// In the block of several files.
     Block(Range<usize>),
 }
@@ -119,7 +126,8 @@ fn open_into(path: &Path, left: usize, block: &mut Vec<u8>) -> io::Result<(Place
     let (key, stamp) = (FileKey::of(path, &metadata), Stamp::of(&metadata));
     let size = metadata.len();
     if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {
-        return Ok((Place::Map(map(&file)?, path.to_owned(), stamp), key));
+        let map = Map { map: map(&file)?, path: path.to_owned(), stamp };
+        return Ok((Place::Map(Box::new(map)), key));
     }
     if block.is_empty() && size <= READ_AT_MOST {
         // The others are likely to be like it.
@@ -153,7 +161,7 @@ impl Deref for Mapped {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Map(map, ..) => map,
+            Bytes::Map(map) => &map.map,
             Bytes::Read(block, range) => &block[range.clone()],
         }
     }

@@ -20,7 +20,8 @@ pub use search::CpuArch;
 use map::{FileKey, Mapped};
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What to load.
 #[derive(Clone, Debug, Default)]
@@ -44,13 +45,20 @@ pub struct LoadRequest {
 #[derive(Debug)]
 pub(crate) struct Opened {
     /// As typed, or as the search found it.
-    pub(crate) name: String,
-    suffix: String,
+    pub(crate) name: Arc<str>,
     pub(crate) data: Result<Mapped, map::OpenError>,
     /// Files of a thin archive, in the order of its members.
     pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
     library: bool,
+}
+
+impl Opened {
+    /// The suffix of its name.
+    fn suffix(&self) -> &str {
+        let suffix = Path::new(&*self.name).extension();
+        suffix.and_then(|suffix| suffix.to_str()).unwrap_or_default()
+    }
 }
 
 /// All files of a link, mapped.
@@ -98,7 +106,7 @@ impl Files {
             search::Found::Message(_) => None,
         });
         let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
-        all.filter_map(|file| Some((file.name.as_str(), file.data.as_ref().ok()?)))
+        all.filter_map(|file| Some((&*file.name, file.data.as_ref().ok()?)))
     }
 }
 

@@ -12,9 +12,11 @@ use fatbin::{
     Member, MemberData,
 };
 use rayon::prelude::*;
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The fatal line after errors of the fatbin reader.
 pub(crate) const READER_FAILED: &str = "elfLink fatbinary error";
@@ -26,7 +28,7 @@ const SYSTEM_LIBRARY: &str = "libcudadevrt.a";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Why.
     pub reason: String,
 }
@@ -46,7 +48,7 @@ pub enum Body<'f> {
 #[derive(Clone, Debug)]
 pub struct Source<'f> {
     /// Name in messages: `a.o`, `libx.a:member.o`.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its device code.
     pub body: Body<'f>,
     /// Number of the archive it is a member of.
@@ -54,7 +56,8 @@ pub struct Source<'f> {
     /// It is a member of libcudadevrt.a.
     pub system_library: bool,
     /// Module ids for `--register-link-binaries`; the first is its own, the
-    /// others come from objects that were merged into it.
+    /// others come from objects that were merged into it. What has none is
+    /// registered by its path.
     pub module_ids: Vec<String>,
     /// It is a fatbin file. Those are registered only if they have an image
     /// for the target; objects in any case.
@@ -88,21 +91,28 @@ pub struct Loaded<'f> {
     pub(crate) host_sides: Vec<HostSide<'f>>,
     /// Modules that an earlier device link has linked and registered.
     pub(crate) linked_elsewhere: HashSet<String>,
+    working_directory: PathBuf,
 }
+
+/// What a file came to: one step, or one for each member of an archive.
+type Steps<'f> = SmallVec<[Scanned<'f>; 1]>;
 
 impl Files {
     /// Looks into the files.
     pub fn scan(&self) -> Loaded<'_> {
-        let scanned: Vec<Vec<Scanned<'_>>> = self
+        let scanned: Vec<Steps<'_>> = self
             .opened
             .par_iter()
             .enumerate()
             .map(|(index, found)| match found {
-                Found::Message(message) => vec![Scanned::message(message.clone())],
-                Found::File(opened) => Scanner::new(index, opened, &self.working_directory).run(),
+                Found::Message(message) => smallvec![Scanned::message((**message).clone())],
+                Found::File(opened) => Scanner::new(index, opened).run(),
             })
             .collect();
-        let mut loaded = Loaded::default();
+        let working_directory = self.working_directory.clone();
+        let mut loaded = Loaded { working_directory, ..Loaded::default() };
+        loaded.steps.reserve_exact(scanned.len());
+        loaded.host_sides.reserve_exact(scanned.len());
         for item in scanned.into_iter().flatten() {
             loaded.linked_elsewhere.extend(item.registered);
             loaded.host_sides.push(item.host);
@@ -116,6 +126,14 @@ impl<'f> Loaded<'f> {
     /// What the inputs came to, in link order.
     pub fn steps(&self) -> &[Step<'f>] {
         &self.steps
+    }
+
+    /// The id under which a source is registered.
+    pub(crate) fn module_id(&self, source: &Source<'f>) -> String {
+        match source.module_ids.first() {
+            Some(id) => id.clone(),
+            None => path_as_module_id(&self.working_directory, &source.name),
+        }
     }
 }
 
@@ -136,8 +154,8 @@ impl<'f> Scanned<'f> {
     fn messages(list: Vec<Diagnostic>) -> Self {
         Self { step: Step::Messages(list), host: HostSide::Neutral, registered: Vec::new() }
     }
-    fn ignored(name: &str, reason: impl Into<String>, host: HostSide<'f>) -> Self {
-        let ignored = Ignored { name: name.to_owned(), reason: reason.into() };
+    fn ignored(name: Arc<str>, reason: impl Into<String>, host: HostSide<'f>) -> Self {
+        let ignored = Ignored { name, reason: reason.into() };
         Self { step: Step::Ignored(ignored), host, registered: Vec::new() }
     }
 }
@@ -146,54 +164,54 @@ impl<'f> Scanned<'f> {
 struct Scanner<'f> {
     index: usize,
     opened: &'f Opened,
-    working_directory: &'f Path,
     system_library: bool,
 }
 
 impl<'f> Scanner<'f> {
-    fn new(index: usize, opened: &'f Opened, working_directory: &'f Path) -> Self {
-        let base = Path::new(&opened.name).file_name();
+    fn new(index: usize, opened: &'f Opened) -> Self {
+        let base = Path::new(&*opened.name).file_name();
         let system_library = base.is_some_and(|base| base == SYSTEM_LIBRARY);
-        Self { index, opened, working_directory, system_library }
+        Self { index, opened, system_library }
     }
 
-    fn run(&self) -> Vec<Scanned<'f>> {
+    fn run(&self) -> Steps<'f> {
         let name = &self.opened.name;
         let data: &[u8] = match &self.opened.data {
             Ok(mapped) => mapped,
-            Err(error) => return vec![Scanned::message(could_not_open(name, error))],
+            Err(error) => return smallvec![Scanned::message(could_not_open(name, error))],
         };
         if recognise::is_too_short(data) {
-            return vec![Scanned::message(could_not_open(name, "too short to be an input"))];
+            return smallvec![Scanned::message(could_not_open(name, "too short to be an input"))];
         }
         let content = Content::of(data);
         if self.opened.library && content != Content::Archive {
-            return vec![Scanned::message(bad_archive(name, describe(content)))];
+            return smallvec![Scanned::message(bad_archive(name, describe(content)))];
         }
-        match by_name_and_content(&self.opened.suffix, content) {
+        match by_name_and_content(self.opened.suffix(), content) {
             Err(Refusal::Fatal(message)) => {
                 let message = Diagnostic::fatal("input-kind", message);
-                vec![Scanned::message(
+                smallvec![Scanned::message(
                     message.note(format_args!("'{name}' is {}", describe(content))),
                 )]
             }
             Err(Refusal::Unrecognised) => {
                 let is = describe(content);
-                vec![Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)]
+                smallvec![Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)]
             }
             Ok(Content::Archive) => self.archive(data),
-            Ok(content) => vec![self.file(name.clone(), data, content, None)],
+            Ok(content) => smallvec![self.file(name.clone(), data, content, None)],
         }
     }
 
-    fn archive(&self, data: &'f [u8]) -> Vec<Scanned<'f>> {
+    fn archive(&self, data: &'f [u8]) -> Steps<'f> {
         let archive = match Archive::parse(data) {
             Ok(archive) => archive,
-            Err(e) => return vec![Scanned::message(bad_archive(&self.opened.name, e.reason))],
+            Err(e) => return smallvec![Scanned::message(bad_archive(&self.opened.name, e.reason))],
         };
         let mut files = self.opened.members.iter();
         let members: Vec<_> = archive.members().map(|m| (m, files.next())).collect();
-        members.into_par_iter().map(|(member, file)| self.any_member(member, file)).collect()
+        let scanned = members.into_par_iter().map(|(member, file)| self.any_member(member, file));
+        scanned.collect::<Vec<_>>().into()
     }
 
     /// A member, with the file it stands for in a thin archive.
@@ -218,11 +236,11 @@ impl<'f> Scanner<'f> {
     }
 
     fn member(&self, member: &str, data: &'f [u8]) -> Scanned<'f> {
-        let name = format!("{}:{member}", self.opened.name);
+        let name: Arc<str> = format!("{}:{member}", self.opened.name).into();
         match Content::of(data) {
             content @ (Content::Archive | Content::Ptx) => {
                 let reason = format!("{} inside an archive", describe(content));
-                Scanned::ignored(&name, reason, HostSide::Neutral)
+                Scanned::ignored(name, reason, HostSide::Neutral)
             }
             content => self.file(name, data, content, Some(self.index)),
         }
@@ -231,39 +249,38 @@ impl<'f> Scanner<'f> {
     /// One file or member that is no archive.
     fn file(
         &self,
-        name: String,
+        name: Arc<str>,
         data: &'f [u8],
         content: Content,
         archive: Option<usize>,
     ) -> Scanned<'f> {
         match content {
             Content::DeviceElf if is_linked_cubin(data) => {
-                Scanned::ignored(&name, "it has been linked already", HostSide::Neutral)
+                Scanned::ignored(name, "it has been linked already", HostSide::Neutral)
             }
             Content::DeviceElf => self.source(name, Body::Cubin(data), archive),
             Content::Fatbin => self.fatbin(name, data, archive),
             Content::HostElf | Content::HostCoff => self.host(name, data, archive),
-            Content::Ptx if self.opened.suffix == "ptx" => {
+            Content::Ptx if self.opened.suffix() == "ptx" => {
                 self.source(name, Body::Ptx(data), archive)
             }
-            other => Scanned::ignored(&name, describe(other), HostSide::Neutral),
+            other => Scanned::ignored(name, describe(other), HostSide::Neutral),
         }
     }
 
-    fn source(&self, name: String, body: Body<'f>, archive: Option<usize>) -> Scanned<'f> {
-        let id = path_as_module_id(self.working_directory, &name);
+    fn source(&self, name: Arc<str>, body: Body<'f>, archive: Option<usize>) -> Scanned<'f> {
         let source = Source {
             name,
             fatbin_file: matches!(body, Body::Fatbins(_)),
             body,
             archive,
             system_library: self.system_library,
-            module_ids: vec![id],
+            module_ids: Vec::new(),
         };
         Scanned { step: Step::Source(source), host: HostSide::Silent, registered: Vec::new() }
     }
 
-    fn fatbin(&self, name: String, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
+    fn fatbin(&self, name: Arc<str>, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
         match containers(data) {
             Ok(list) => self.source(name, Body::Fatbins(list), archive),
             Err(error @ FatbinError::Version { .. }) => {
@@ -276,7 +293,7 @@ impl<'f> Scanner<'f> {
         }
     }
 
-    fn host(&self, name: String, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
+    fn host(&self, name: Arc<str>, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
         let host = match HostObject::parse(data) {
             Ok(host) => host,
             Err(error) if archive.is_some() => {
@@ -285,26 +302,26 @@ impl<'f> Scanner<'f> {
             Err(error) => return Scanned::message(no_fatbin(&name, error)),
         };
         if host.kind != HostKind::Relocatable {
-            return Scanned::ignored(&name, "the host linker has been over it", HostSide::Neutral);
+            return Scanned::ignored(name, "the host linker has been over it", HostSide::Neutral);
         }
         let side = match host.references.kernels_external {
-            Some(_) => HostSide::Lists(host.references),
+            Some(_) => HostSide::Lists(Box::new(host.references)),
             None => HostSide::Silent,
         };
         if !host.has_segment {
-            return Scanned::ignored(&name, "it has no device code", side);
+            return Scanned::ignored(name, "it has no device code", side);
         }
         let elsewhere = match linked_ids(&host) {
             Ok(ids) => ids,
             Err(message) => return Scanned::message(message),
         };
         if !elsewhere.is_empty() {
-            let ignored = Scanned::ignored(&name, "a device link has made it", side);
+            let ignored = Scanned::ignored(name, "a device link has made it", side);
             return Scanned { registered: elsewhere, ..ignored };
         }
         if host.relocatable.is_empty() && !host.linked.is_empty() {
             let reason = "its device code is a whole program, not relocatable";
-            return Scanned::ignored(&name, reason, side);
+            return Scanned::ignored(name, reason, side);
         }
         self.relocatable(name, &host, side, archive)
     }
@@ -312,7 +329,7 @@ impl<'f> Scanner<'f> {
     /// An object with relocatable device code.
     fn relocatable(
         &self,
-        name: String,
+        name: Arc<str>,
         host: &HostObject<'f>,
         side: HostSide<'f>,
         archive: Option<usize>,
@@ -324,11 +341,8 @@ impl<'f> Scanner<'f> {
             Ok(_) => return Scanned::message(no_fatbin(&name, "it has no fatbin section")),
             Err(error) => return Scanned::message(no_fatbin(&name, error)),
         };
-        let mut module_ids: Vec<_> =
+        let module_ids =
             host.module_ids().map(|id| String::from_utf8_lossy(id).into_owned()).collect();
-        if module_ids.is_empty() {
-            module_ids.push(path_as_module_id(self.working_directory, &name));
-        }
         let source = Source {
             name,
             body: Body::Fatbins(containers),

@@ -6,6 +6,7 @@ use super::{LoadRequest, Opened};
 use crate::diag::Diagnostic;
 use fatbin::{Archive, MemberData};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A host architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -42,7 +43,7 @@ impl CpuArch {
 #[derive(Debug)]
 pub(super) enum Found {
     File(Opened),
-    Message(Diagnostic),
+    Message(Box<Diagnostic>),
 }
 
 impl Opened {
@@ -62,9 +63,7 @@ impl Opened {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),
         };
-        let suffix = path.extension().map(|s| s.to_string_lossy().into_owned());
-        let name = path.to_string_lossy().into_owned();
-        Self { name, suffix: suffix.unwrap_or_default(), data, members, library }
+        Self { name: path.to_string_lossy().into(), data, members, library }
     }
 }
 
@@ -79,17 +78,11 @@ fn open_thin_members(archive: &Path, data: &[u8]) -> Vec<Opened> {
         if member.data != MemberData::External {
             continue;
         }
-        let name = String::from_utf8_lossy(member.name).into_owned();
-        let relative = Path::new(&name);
+        let name: Arc<str> = String::from_utf8_lossy(member.name).into();
+        let relative = Path::new(&*name);
         let data = Mapped::open(&folder.join(relative))
             .or_else(|error| Mapped::open(relative).map_err(|_| error));
-        opened.push(Opened {
-            name,
-            suffix: String::new(),
-            data,
-            members: Vec::new(),
-            library: false,
-        });
+        opened.push(Opened { name, data, members: Vec::new(), library: false });
     }
     opened
 }
@@ -144,10 +137,10 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             found.push(Found::File(opened));
             return;
         }
-        found.push(Found::Message(Diagnostic::warning(
+        found.push(Found::Message(Box::new(Diagnostic::warning(
             "incompatible-library",
             format_args!("Skipping incompatible '{}' when searching for -l{library}", opened.name),
-        )));
+        ))));
     }
 }
 

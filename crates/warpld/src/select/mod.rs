@@ -15,6 +15,7 @@ use crate::load::{Loaded, Source, Step};
 use cubin::{Arch, FileType, Header};
 use pick::Picked;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// How to select.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,10 @@ pub struct SelectOptions {
     /// `--lazy-archives`: archive members are linked only if something needs
     /// them. nvlink links all.
     pub lazy_archives: bool,
+    /// Whether to say what to register.
+    pub register: bool,
+    /// Whether to say what became of all inputs.
+    pub trace: bool,
 }
 
 impl SelectOptions {
@@ -38,6 +43,8 @@ impl SelectOptions {
             suppress_arch_warning: false,
             keep_system_libraries: false,
             lazy_archives: false,
+            register: true,
+            trace: true,
         }
     }
 }
@@ -68,9 +75,9 @@ pub struct Registration {
 pub struct Selected<'f> {
     /// What to link.
     pub inputs: Inputs<'f>,
-    /// What to register.
+    /// What to register, if that was asked for.
     pub registration: Registration,
-    /// What became of all inputs, in link order.
+    /// What became of all inputs, in link order, if that was asked for.
     pub trace: Vec<Traced>,
 }
 
@@ -78,7 +85,7 @@ pub struct Selected<'f> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// How many images of it are linked.
     pub images: usize,
     /// Why none is, where there is no message about it.
@@ -110,6 +117,8 @@ impl<'f> Loaded<'f> {
             })
             .collect();
         let mut selection = Selection::new(self, options, diagnostics);
+        let images = picked.iter().flatten().map(|p| p.images.len()).sum();
+        selection.selected.inputs.images.reserve_exact(images);
         let mut at = 0;
         while at < self.steps.len() {
             let count = if options.lazy_archives { members_from(&self.steps, at) } else { 1 };
@@ -130,7 +139,7 @@ impl<'f> Loaded<'f> {
 
     /// Whether an earlier device link has dealt with a source.
     fn is_linked(&self, source: &Source<'f>) -> bool {
-        source.module_ids.first().is_some_and(|id| self.linked_elsewhere.contains(id))
+        !self.linked_elsewhere.is_empty() && self.linked_elsewhere.contains(&self.module_id(source))
     }
 }
 
@@ -156,6 +165,8 @@ struct Selection<'s, 'f> {
     merged_ids: Vec<String>,
     /// Some source has been seen.
     any_source: bool,
+    /// Some image is a whole program.
+    any_whole_program: bool,
     /// The system library was not needed by the sources before it.
     dropped_system_library: bool,
 }
@@ -174,6 +185,7 @@ impl<'s, 'f> Selection<'s, 'f> {
             host_use: HostUse::default(),
             merged_ids: Vec::new(),
             any_source: false,
+            any_whole_program: false,
             dropped_system_library: false,
         }
     }
@@ -225,6 +237,7 @@ impl<'s, 'f> Selection<'s, 'f> {
             return self.say(messages::after_system_library(&source.name));
         }
         self.any_source = true;
+        self.any_whole_program |= picked.whole_program;
         let ignored = picked.ignored.as_deref().filter(|_| picked.images.is_empty());
         self.trace(&source.name, picked.images.len(), ignored);
         if !(source.fatbin_file && picked.images.is_empty()) {
@@ -235,9 +248,10 @@ impl<'s, 'f> Selection<'s, 'f> {
     }
 
     fn register(&mut self, source: &Source<'f>) {
-        let mut ids = source.module_ids.iter().cloned();
-        self.selected.registration.module_ids.extend(ids.next());
-        self.merged_ids.extend(ids);
+        if self.options.register {
+            self.selected.registration.module_ids.push(self.loaded.module_id(source));
+            self.merged_ids.extend(source.module_ids.iter().skip(1).cloned());
+        }
     }
 
     /// Empties the picks of archive members that nothing needs. They stay
@@ -269,6 +283,9 @@ impl<'s, 'f> Selection<'s, 'f> {
     /// Whole programs for other objects to extend (`ptxas -ewp`) are not meant
     /// to meet any but the system library.
     fn warn_beside_whole_programs(&mut self) -> Result<(), Stopped> {
+        if !self.any_whole_program {
+            return Ok(());
+        }
         let images = &self.selected.inputs.images;
         let is_whole_program = |input: &LinkInput<'_>| {
             Header::parse(&input.image).is_ok_and(|h| h.file_type == FileType::EWP)
@@ -289,9 +306,11 @@ impl<'s, 'f> Selection<'s, 'f> {
         selected
     }
 
-    fn trace(&mut self, name: &str, images: usize, ignored: Option<&str>) {
-        let ignored = ignored.map(str::to_owned);
-        self.selected.trace.push(Traced { name: name.to_owned(), images, ignored });
+    fn trace(&mut self, name: &Arc<str>, images: usize, ignored: Option<&str>) {
+        if self.options.trace {
+            let ignored = ignored.map(str::to_owned);
+            self.selected.trace.push(Traced { name: name.clone(), images, ignored });
+        }
     }
 
     fn say(&mut self, message: Diagnostic) -> Result<(), Stopped> {

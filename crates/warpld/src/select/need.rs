@@ -7,6 +7,7 @@ use cubin::{Binding, Cubin, SymbolRef, SymbolType};
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 type Names<'a> = HashSet<&'a [u8], RandomState>;
 
@@ -14,7 +15,8 @@ type Names<'a> = HashSet<&'a [u8], RandomState>;
 /// in the system library whatever the function's name, even if only dead code
 /// calls it; missing variables and the driver's own functions do not.
 pub fn function_is_missing(images: &[LinkInput<'_>]) -> bool {
-    let cubins: Vec<Cubin<'_>> = images.par_iter().filter_map(|input| input.cubin().ok()).collect();
+    let cubins: Vec<Arc<Cubin<'_>>> =
+        images.par_iter().filter_map(|input| input.cubin().ok()).collect();
     let undefined: Vec<Vec<&[u8]>> =
         cubins.par_iter().map(|cubin| names(cubin, is_missing_function)).collect();
     let mut missing: Names<'_> = undefined.into_iter().flatten().collect();

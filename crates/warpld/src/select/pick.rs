@@ -6,15 +6,20 @@ use super::{SelectOptions, check, messages};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::load::{Body, Source};
-use cubin::Arch;
+use cubin::{Arch, Cubin, FileType};
 use fatbin::Container;
+use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What one source yields.
 #[derive(Debug, Default)]
 pub(super) struct Picked<'f> {
-    pub(super) images: Vec<LinkInput<'f>>,
+    /// As a rule there is one.
+    pub(super) images: SmallVec<[LinkInput<'f>; 1]>,
     pub(super) messages: Vec<Diagnostic>,
+    /// Whether some image is a whole program for others to extend.
+    pub(super) whole_program: bool,
     /// Why there is no image.
     pub(super) ignored: Option<String>,
 }
@@ -76,15 +81,23 @@ impl<'f> Picked<'f> {
     }
 
     fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, arch: Arch) {
+        let name = &source.name;
+        let mut whole_program = |cubin: &Cubin<'_>| {
+            self.whole_program |= cubin.header().file_type == FileType::EWP;
+        };
         let checked = match image {
-            Cow::Borrowed(image) => check::check(&source.name, image, arch).map(Some),
-            Cow::Owned(ref image) => check::check(&source.name, image, arch).map(|_| None),
+            Cow::Borrowed(image) => check::check(name, image, arch).map(|cubin| {
+                whole_program(&cubin);
+                Some(Arc::new(cubin))
+            }),
+            Cow::Owned(ref image) => check::check(name, image, arch).map(|cubin| {
+                whole_program(&cubin);
+                None
+            }),
         };
         match checked {
             Err(message) => self.messages.push(message),
             Ok(parsed) => {
-                // As a rule there is one.
-                self.images.reserve_exact(1);
                 self.images.push(LinkInput {
                     name: source.name.clone(),
                     image,
