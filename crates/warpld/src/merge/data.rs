@@ -3,6 +3,7 @@
 use super::plan::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
 use super::{Content, InputSection, Merger, NewSection, Placement, SectionId, Text};
+use crate::callgraph::FunctionId;
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, constant_bank};
 use crate::resolve::{Role, SymbolId};
@@ -98,7 +99,9 @@ impl<'a> Merger<'a, '_> {
             }
             Kind::Bank0 { usual } => {
                 let known = sections.constant0;
-                let Some(bank) = known.or_else(|| self.new_parameter_bank(id, from, usual)) else {
+                let Some(bank) =
+                    known.or_else(|| self.new_parameter_bank(id, function, from, usual))
+                else {
                     return;
                 };
                 self.out.function_sections[function.0 as usize].constant0 = Some(bank);
@@ -171,6 +174,7 @@ impl<'a> Merger<'a, '_> {
     fn new_parameter_bank(
         &mut self,
         id: SymbolId,
+        function: FunctionId,
         from: InputSection,
         usual: bool,
     ) -> Option<SectionId> {
@@ -181,7 +185,8 @@ impl<'a> Merger<'a, '_> {
                     true => b".rela.nv.constant0.",
                     false => b".rel.nv.constant0.",
                 };
-                (self.new_name(b".nv.constant0.", id), self.new_name(relocs, id))
+                let name = self.new_name(b".nv.constant0.", id, function);
+                (name, self.new_name(relocs, id, function))
             }
             false => {
                 let hash = NameHash::of(input.name);

@@ -29,10 +29,11 @@ impl<'a> Merger<'a, '_> {
     }
 
     pub(super) fn function_definition(&mut self, object: ObjectId, definition: &Definition) {
-        let Definition { id, function, list, if_new, start, ref code } = *definition;
+        let Definition { id, function, list, if_new, single, start, ref code } = *definition;
         if if_new && self.out.symbol_of[id.0 as usize].is_some() {
             return;
         }
+        self.out.function_sections[function.0 as usize].single = single;
         self.function_symbol(id, function, list);
         if self.out.function_sections[function.0 as usize].text.is_some() {
             self.replaced(id, function, object);
@@ -45,7 +46,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let text = self.create(NewSection {
-            name: self.new_name(b".text.", id),
+            name: self.new_name(b".text.", id, function),
             kind: SectionType::PROGBITS,
             flags: code.flags,
             align: code.align,
@@ -60,7 +61,8 @@ impl<'a> Merger<'a, '_> {
             Start::Plain => {}
             Start::Kernel => {
                 self.info_section(id, function);
-                self.kernel_shared(id, function, self.new_name(b".nv.shared.", id));
+                let name = self.new_name(b".nv.shared.", id, function);
+                self.kernel_shared(id, function, name);
             }
             Start::Builtin => {
                 self.info_section(id, function);
@@ -118,7 +120,7 @@ impl<'a> Merger<'a, '_> {
         if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
             return self.stub_info(id, function);
         }
-        self.new_info(id, function, self.new_name(b".nv.info.", id))
+        self.new_info(id, function, self.new_name(b".nv.info.", id, function))
     }
 
     pub(super) fn new_info(

@@ -33,6 +33,7 @@ use crate::unified::Unified;
 use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolRef};
 use hashbrown::{HashMap, HashSet};
+use names::Names;
 use plan::{Shown, Step};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -105,10 +106,11 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     merger.prototype_strings();
     merger.fixed_sections();
     let shown = Shown::new(context);
+    let names = Names::new(context.resolution);
     let ghosts = !merger.ghosts.is_empty();
     let mut planned = Vec::new();
     for batch in batches(context.objects) {
-        let plan = || plan_batch(context, shown, ghosts, batch);
+        let plan = || plan_batch(context, shown, &names, ghosts, batch);
         let (next, ()) = rayon::join(plan, || merger.follow(&planned));
         planned = next;
     }
@@ -146,13 +148,14 @@ fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
 fn plan_batch<'a>(
     cx: Context<'a, '_>,
     shown: Shown,
+    names: &Names,
     ghosts: bool,
     batch: Range<usize>,
 ) -> Vec<Vec<Step<'a>>> {
     let size = batch.len().div_ceil(PARTS).max(1);
     let parts: Vec<Range<usize>> =
         batch.clone().step_by(size).map(|start| start..(start + size).min(batch.end)).collect();
-    parts.into_par_iter().map(|part| plan::plan(cx, shown, ghosts, part)).collect()
+    parts.into_par_iter().map(|part| plan::plan(cx, shown, names, ghosts, part)).collect()
 }
 
 struct Merger<'a, 'o> {
@@ -168,7 +171,6 @@ struct Merger<'a, 'o> {
     /// Where the bank 2 of a function goes; no section where none is left in the end.
     bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
     bank2_fates: bank2::Fates,
-    names: names::Names,
     /// The table of unified functions and its attributes.
     function_table: Option<SectionId>,
     function_table_info: Option<SectionId>,
@@ -240,7 +242,6 @@ impl<'a, 'o> Merger<'a, 'o> {
             seen_commons: HashSet::default(),
             bank2_places: HashMap::default(),
             bank2_fates: bank2::fates(cx),
-            names: names::Names::new(cx.resolution),
             function_table: None,
             function_table_info: None,
             module_info: None,

@@ -219,6 +219,8 @@ pub struct FunctionSections {
     pub constant0: Option<SectionId>,
     /// `.nv.constant2.F`
     pub constant2: Option<SectionId>,
+    /// Whether no other symbol has the function's name, if a definition was met.
+    pub(super) single: bool,
 }
 
 /// Constant bank 2 contributions of one device function.

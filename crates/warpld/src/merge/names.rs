@@ -1,6 +1,7 @@
 //! Names of sections and symbols that come from names of the link.
 
 use super::{List, Meaning, Merger, Text};
+use crate::callgraph::FunctionId;
 use crate::name_hash::NameHash;
 use crate::object::{SectionClass, is_internal};
 use crate::resolve::{Resolution, SymbolId};
@@ -30,7 +31,7 @@ impl Names {
     }
 
     /// Whether no other symbol has the name.
-    fn is_single(&self, hash: NameHash) -> bool {
+    pub(super) fn is_single(&self, hash: NameHash) -> bool {
         let (byte, shift) = self.slot(hash);
         self.slots[byte] >> shift & 3 == 1
     }
@@ -39,9 +40,14 @@ impl Names {
 impl<'a> Merger<'a, '_> {
     /// The name of a function after a prefix, where the caller sees to it that the string
     /// is not added again.
-    pub(super) fn new_name(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
+    pub(super) fn new_name(
+        &self,
+        prefix: &'static [u8],
+        id: SymbolId,
+        function: FunctionId,
+    ) -> Text<'a> {
         let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        match self.names.is_single(symbol.hash) {
+        match self.out.function_sections[function.0 as usize].single {
             true => Text::once(prefix, symbol.name),
             false => Text::of_function(prefix, symbol.name, symbol.hash),
         }
@@ -102,8 +108,9 @@ impl<'a> Merger<'a, '_> {
 
     fn global_name(&mut self, id: SymbolId) -> u32 {
         let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        let plain = symbol.function && !symbol.name.is_empty();
-        match plain && self.names.is_single(symbol.hash) {
+        let function = self.cx.graph.function(id);
+        let single = function.is_some_and(|f| self.out.function_sections[f.0 as usize].single);
+        match single && !symbol.name.is_empty() {
             true => self.out.strings.add_last(Text::hashed(symbol.name, symbol.hash)),
             false => self.symbol_name(id),
         }

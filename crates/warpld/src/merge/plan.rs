@@ -4,6 +4,7 @@
 
 use super::ghosts::Part;
 use super::lookups::{Found, looked_at};
+use super::names::Names;
 use super::{Context, List};
 use crate::builtins::is_builtin_function;
 use crate::callgraph::FunctionId;
@@ -50,6 +51,8 @@ pub(super) struct Definition {
     pub list: List,
     /// Whether it is only wanted if nothing of the name is there yet.
     pub if_new: bool,
+    /// Whether no other symbol has the name.
+    pub single: bool,
     pub start: Start,
     pub code: Option<Code>,
 }
@@ -165,9 +168,10 @@ impl Shown {
 }
 
 /// The steps of some inputs.
-pub(super) fn plan<'a>(
-    cx: Context<'a, '_>,
+pub(super) fn plan<'a, 'o>(
+    cx: Context<'a, 'o>,
     shown: Shown,
+    names: &'o Names,
     ghosts: bool,
     objects: std::ops::Range<usize>,
 ) -> Vec<Step<'a>> {
@@ -175,6 +179,7 @@ pub(super) fn plan<'a>(
     let mut planner = Planner {
         cx,
         shown,
+        names,
         ghosts,
         steps: Vec::with_capacity(sections),
         fates: Vec::new(),
@@ -194,6 +199,7 @@ const NAMED: usize = 64;
 pub(super) struct Planner<'a, 'o> {
     pub(super) cx: Context<'a, 'o>,
     shown: Shown,
+    names: &'o Names,
     /// Whether sections of dead functions count.
     ghosts: bool,
     pub(super) steps: Vec<Step<'a>>,
@@ -332,7 +338,8 @@ impl<'a> Planner<'a, '_> {
                     }),
                     _ => symbol.definition.and_then(|at| cx.code(at, cx.input_symbol(at)?.shndx)),
                 };
-                let definition = Definition { id, function, list, if_new, start, code };
+                let single = self.names.is_single(symbol.hash);
+                let definition = Definition { id, function, list, if_new, single, start, code };
                 self.steps.push(Step::Define(definition));
             }
             Role::Reference if self.is_first(id) => self.steps.push(Step::Declare(id, function)),

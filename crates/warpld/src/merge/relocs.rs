@@ -85,8 +85,8 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let before = self.out.creation_index;
-        if let Some(function) = self.function_of_text(target) {
-            self.mention(self.new_name(b".rel.text.", function));
+        if let Some((id, function)) = self.function_of_text(target) {
+            self.mention(self.new_name(b".rel.text.", id, function));
         } else {
             let name = self.out.section_name(target).to_vec();
             self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
@@ -97,11 +97,12 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// The function whose code a section is, named after it.
-    fn function_of_text(&self, section: SectionId) -> Option<SymbolId> {
+    fn function_of_text(&self, section: SectionId) -> Option<(SymbolId, FunctionId)> {
         let out = &self.out.sections[section.0 as usize];
-        let function = self.cx.graph.function(out.function?)?;
+        let id = out.function.filter(|_| out.kind == SectionType::PROGBITS)?;
+        let function = self.cx.graph.function(id)?;
         let is_text = self.out.function_sections[function.0 as usize].text == Some(section);
-        out.function.filter(|_| is_text && out.kind == SectionType::PROGBITS)
+        is_text.then_some((id, function))
     }
 
     fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
@@ -116,9 +117,9 @@ impl<'a> Merger<'a, '_> {
         // Most are for code, whose name need not be looked up.
         let other: Vec<u8>;
         let name = match (self.function_of_text(target), rela) {
-            (Some(function), true) => self.new_name(b".rela.text.", function),
-            (Some(function), false) if named => self.known_name(b".rel.text.", function),
-            (Some(function), false) => self.new_name(b".rel.text.", function),
+            (Some((id, function)), true) => self.new_name(b".rela.text.", id, function),
+            (Some((id, _)), false) if named => self.known_name(b".rel.text.", id),
+            (Some((id, function)), false) => self.new_name(b".rel.text.", id, function),
             (None, _) => {
                 other = self.out.section_name(target).to_vec();
                 Text::prefixed(prefix, &other, NameHash::of(&other))
