@@ -17,8 +17,8 @@ fuzz_target!(|data: &[u8]| {
         let _ = classify::symbol(&cubin, &symbol);
     }
     for section in cubin.sections() {
-        let _ = classify::section(section);
-        let _ = cubin.relocs(section);
+        let _ = classify::section(&section);
+        let _ = cubin.relocs(&section);
     }
     if let Ok(image) = Image::from_cubin(&cubin) {
         if let Ok(written) = image.to_bytes() {

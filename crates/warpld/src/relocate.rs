@@ -21,6 +21,7 @@ use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::consts::sto;
 use cubin::reloc::{self, Handler, RelocType};
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
+use mercury::CopiedTables;
 use outcome::{BLOCK, Block};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -32,7 +33,7 @@ pub fn relocate(
     layout: &Layout,
     diags: &mut Diagnostics,
 ) -> Relocated {
-    let relocator = Relocator { cx, merged, layout };
+    let relocator = Relocator { cx, merged, layout, copied: CopiedTables::collect(cx, merged) };
     let mut list_of = vec![u32::MAX; merged.sections.len()];
     let mut sections = Vec::new();
     for (i, section) in merged.sections.iter().enumerate() {
@@ -71,6 +72,7 @@ struct Relocator<'a, 'o> {
     cx: Context<'a, 'o>,
     merged: &'o Merged,
     layout: &'o Layout,
+    copied: CopiedTables,
 }
 
 /// What to do with one relocation.

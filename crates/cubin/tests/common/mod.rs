@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// The committed device ELF files, by name.
+/// The committed device ELF files, by name. `$WARPLD_FIXTURES` names their folder where the
+/// tests run on another machine than they were built on.
 pub fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let folder = std::env::var_os("WARPLD_FIXTURES").map_or_else(here, PathBuf::from);
     let mut all: Vec<_> = std::fs::read_dir(&folder)
         .expect("tests/fixtures exists")
         .map(|entry| entry.expect("a readable folder").path())

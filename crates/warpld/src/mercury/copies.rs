@@ -1,17 +1,19 @@
 //! What is left of copies of a function that the output does not have: offsets in the
 //! Mercury code of the one copy, translated with the map of the other.
 
+use super::Both;
 use super::rebuilt::Map;
 use crate::finalize::Parts;
 use crate::finalizer::{Edited, MercuryMap, Moves};
 use crate::merge::{InputSection, SectionId};
-use crate::object::ObjectId;
+use crate::object::{Object, ObjectId};
 use crate::resolve::SymbolId;
 use cubin::SectionRef;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
 use cubin::info::{self, Record};
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// The code of the output that a function's name stands for.
 pub struct Kept<'a, 'e> {
@@ -23,8 +25,8 @@ pub struct Kept<'a, 'e> {
     capsule: &'a [u8],
     /// Where Mercury's offsets are in the input's machine code, once somebody asks.
     map: OnceCell<Option<MercuryMap>>,
-    /// Targets of its jump tables in Mercury and in machine code, once somebody asks.
-    jumps: OnceCell<Vec<(u32, u32)>>,
+    /// Targets of its jump tables in machine code by those in Mercury, once somebody asks.
+    jumps: OnceCell<Map<u32, u32>>,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
@@ -92,11 +94,10 @@ impl<'a, 'e> Kept<'a, 'e> {
     /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
     /// kept copy does not jump there through a table of its own. Other places of its code
     /// do not count, not even where blocks start (addends changed by hand).
-    pub fn jump_target(&self, parts: Parts<'_, '_>, mercury: u64) -> Option<u64> {
-        let read = || jump_targets(parts, self.from).unwrap_or_default();
-        let targets = self.jumps.get_or_init(read);
-        let found = targets.iter().find(|(from, _)| u64::from(*from) == mercury)?;
-        Some(self.moved(found.1.into()))
+    pub fn jump_target(&self, both: &Both<'_, '_>, mercury: u64) -> Option<u64> {
+        let read = || jump_targets(both, self.from).unwrap_or_default();
+        let found = self.jumps.get_or_init(read).get(&u32::try_from(mercury).ok()?)?;
+        Some(self.moved((*found).into()))
     }
 
     /// Where an offset in the machine code of the input is in that of the output.
@@ -117,10 +118,9 @@ fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<Sy
 
 /// The targets of a function's jump tables in both kinds of code, as its attributes have
 /// them: per jump its place, zero, a count, the targets.
-fn jump_targets(parts: Parts<'_, '_>, text: InputSection) -> Option<Vec<(u32, u32)>> {
-    let object = parts.cx.objects.get(text.object.0 as usize)?;
-    let is_info = |s: &SectionRef<'_>| s.info == text.section && s.name.starts_with(b".nv.info.");
-    let mercury = object.cubin.sections().iter().find(is_info)?;
+fn jump_targets(both: &Both<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
+    let object = both.parts.cx.objects.get(text.object.0 as usize)?;
+    let mercury = object.cubin.section(both.attributes.of(object, text)?)?;
     let machine = object.halves.as_ref()?.twin(mercury.index.0)?.data;
     let lists = |data| {
         let records = info::records(data).map_while(Result::ok);
@@ -128,7 +128,36 @@ fn jump_targets(parts: Parts<'_, '_>, text: InputSection) -> Option<Vec<(u32, u3
     };
     let (from, to) = (lists(mercury.data), lists(machine));
     let pairs = from.iter().zip(&to).flat_map(|(from, to)| targets(from).zip(targets(to)));
-    Some(pairs.collect())
+    let mut out = Map::default();
+    for (mercury, machine) in pairs {
+        out.entry(mercury).or_insert(machine);
+    }
+    Some(out)
+}
+
+/// Where the attributes of an input's functions are, by section of code.
+#[derive(Debug)]
+pub struct AttributeSections(Vec<OnceLock<Map<u32, u32>>>);
+
+impl AttributeSections {
+    /// Of so many inputs.
+    pub fn new(inputs: usize) -> Self {
+        Self((0..inputs).map(|_| OnceLock::new()).collect())
+    }
+
+    /// The section with the attributes of a function. An input is read once: it may have
+    /// thousands.
+    fn of(&self, object: &Object<'_>, text: InputSection) -> Option<u32> {
+        let read = || {
+            let mut out = Map::default();
+            let named = |s: &SectionRef<'_>| s.name.starts_with(b".nv.info.");
+            for section in object.cubin.sections().iter().filter(named) {
+                out.entry(section.info).or_insert(section.index.0);
+            }
+            out
+        };
+        self.0.get(text.object.0 as usize)?.get_or_init(read).get(&text.section).copied()
+    }
 }
 
 fn targets(record: &Record<'_>) -> impl Iterator<Item = u32> {

@@ -44,7 +44,7 @@ pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), 
             true => own_word(both, object, source.from.section, mercury.offset, function),
             false => {
                 let target = mercury.addend.unwrap_or(0) as u64;
-                function.jump_target(parts, target).map(|at| at as u32)
+                function.jump_target(both, target).map(|at| at as u32)
             }
         };
         let start = usize::try_from(kept.offset).unwrap_or(usize::MAX);

@@ -38,6 +38,7 @@ use crate::finalize::Parts;
 use crate::finalizer::{self, Edited, Trace};
 use crate::merge::SectionId;
 use crate::serialize::{Destination, most_bytes};
+use copies::AttributeSections;
 use data::MachinePlaces;
 use rebuilt::Rebuilt;
 use shape::Shape;
@@ -55,6 +56,7 @@ pub(crate) struct Both<'a, 'o> {
     spoilt_names: HashSet<u32>,
     /// The largest output that is in proportion to the inputs.
     most_bytes: u64,
+    attributes: AttributeSections,
 }
 
 /// Writes both halves.
@@ -66,7 +68,18 @@ pub fn write(parts: Parts<'_, '_>, destination: &mut dyn Destination) -> Result<
     let handles = handles::start(parts, &shape.machine)?;
     let spoilt_names = jump_tables::spoilt_names(parts, &shape.machine);
     let most_bytes = most_bytes(parts);
-    let both = Both { parts, shape, places, rebuilt, edited, handles, spoilt_names, most_bytes };
+    let attributes = AttributeSections::new(parts.cx.objects.len());
+    let both = Both {
+        parts,
+        shape,
+        places,
+        rebuilt,
+        edited,
+        handles,
+        spoilt_names,
+        most_bytes,
+        attributes,
+    };
     file::write(&both, destination)
 }
 

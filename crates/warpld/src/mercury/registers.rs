@@ -7,6 +7,7 @@
 use super::Both;
 use super::copies::Kept;
 use super::edited::{moves_of_symbol, target};
+use super::rebuilt::Map;
 use crate::finalizer::Moves;
 use crate::merge::InputSection;
 use crate::object::ObjectId;
@@ -21,12 +22,14 @@ pub struct Tables<'b, 'a, 'o> {
     both: &'b Both<'a, 'o>,
     /// Functions that had their ranges already.
     seen: HashSet<SymbolId>,
+    /// The functions of the input looked at last, by name.
+    functions: Option<(ObjectId, Map<&'a [u8], u32>)>,
 }
 
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// Before the first table.
     pub fn new(both: &'b Both<'a, 'o>) -> Self {
-        Self { both, seen: HashSet::new() }
+        Self { both, seen: HashSet::new(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies
@@ -63,11 +66,22 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         }
     }
 
+    /// The function of that name in an input.
+    fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
+        if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
+            let mut functions = Map::default();
+            let symbols = self.both.parts.cx.objects[object.0 as usize].cubin.symbols();
+            for symbol in symbols.filter(|s| s.kind() == cubin::SymbolType::FUNC) {
+                functions.entry(symbol.name).or_insert(symbol.index.0);
+            }
+            self.functions = Some((object, functions));
+        }
+        self.functions.as_ref()?.1.get(name).copied()
+    }
+
     fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
         let (both, cx) = (self.both, self.both.parts.cx);
-        let mut symbols = cx.objects[object.0 as usize].cubin.symbols();
-        let symbol = symbols.find(|s| s.name == name && s.kind() == cubin::SymbolType::FUNC);
-        let Some(symbol) = symbol.map(|s| s.index.0) else { return Place::Kept(None) };
+        let Some(symbol) = self.symbol(object, name) else { return Place::Kept(None) };
         let Some(id) = cx.resolution.id(object, symbol) else { return Place::Kept(None) };
         let (at, kept) = (Sighting { object, symbol }, cx.resolution.get(id).definition);
         if !cx.keeps(id) || !self.seen.insert(id) {

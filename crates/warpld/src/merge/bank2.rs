@@ -7,6 +7,7 @@ use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// The two places that may hold a function's bank 2, as far as they exist.
 ///
@@ -68,10 +69,15 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
             break;
         }
         let is_bank2 = |c| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
+        // The sections that hold something, once somebody asks.
+        let full: OnceCell<HashSet<u32, foldhash::fast::FixedState>> = OnceCell::new();
+        let is_full = |section: u32| {
+            let sized = || input.cubin.symbols().filter(|s| s.size > 0).map(|s| s.shndx).collect();
+            full.get_or_init(sized).contains(&section)
+        };
         for (section, _) in input.of_class(is_bank2) {
             let Some((id, at)) = cx.owner(object, section.index.0) else { continue };
-            let selected = cx.resolution.ever_selected(id, at)
-                && input.cubin.symbols().any(|s| s.shndx == section.index.0 && s.size > 0);
+            let selected = cx.resolution.ever_selected(id, at) && is_full(section.index.0);
             match out.get_mut(&id) {
                 None if selected => given.extend(cx.graph.function(id)),
                 None => {}

@@ -3,19 +3,62 @@
 
 use super::outcome::Block;
 use super::{Place, Relocator};
+use crate::callgraph::FunctionId;
 use crate::diag::Diagnostic;
-use crate::merge::{InputSection, SectionId};
-use crate::object::{is_internal, is_shared};
+use crate::merge::{Context, InputSection, Merged, SectionId};
+use crate::object::{ObjectId, is_internal, is_shared};
 use cubin::Reloc;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
 
-impl Relocator<'_, '_> {
-    /// Offset and size of each table in an input's bank at `offset`.
-    fn tables(&self, part: InputSection, offset: u64) -> Vec<(u64, u64)> {
-        let input = &self.cx.objects[part.object.0 as usize].cubin;
-        let named = input.symbols().filter(|s| s.shndx == part.section && is_internal(s));
-        named.map(|s| (offset.saturating_add(s.value), s.size)).collect()
+/// Jump tables of functions, which kernels get copies of.
+#[derive(Default)]
+pub(super) struct CopiedTables {
+    /// By kernel: the functions whose tables it gets.
+    functions_of: HashMap<FunctionId, Vec<FunctionId>, FixedState>,
+    /// By input and bank: offset and size of each table.
+    tables: HashMap<(ObjectId, u32), Vec<(u64, u64)>, FixedState>,
+}
+
+impl CopiedTables {
+    /// Finds them all: to look for each in its input would take time out of proportion where
+    /// one input has thousands.
+    pub(super) fn collect(cx: Context<'_, '_>, merged: &Merged) -> Self {
+        let mut out = Self::default();
+        if !cx.flavour.is_mercury() {
+            return out;
+        }
+        for (function, users) in &merged.bank2_users {
+            let bank = merged.bank2.get(function).filter(|bank| !bank.relocs.is_empty());
+            let Some(bank) = bank else { continue };
+            for kernel in users {
+                out.functions_of.entry(*kernel).or_default().push(*function);
+            }
+            for part in &bank.parts {
+                out.tables.entry((part.object, part.section)).or_default();
+            }
+        }
+        let objects: BTreeSet<ObjectId> = out.tables.keys().map(|(object, _)| *object).collect();
+        for object in objects {
+            let symbols = cx.objects[object.0 as usize].cubin.symbols();
+            for symbol in symbols.filter(is_internal) {
+                if let Some(tables) = out.tables.get_mut(&(object, symbol.shndx)) {
+                    tables.push((symbol.value, symbol.size));
+                }
+            }
+        }
+        out
     }
 
+    /// Offset and size of each table in an input's bank at `offset`.
+    fn of(&self, part: InputSection, offset: u64) -> impl Iterator<Item = (u64, u64)> {
+        let tables = self.tables.get(&(part.object, part.section)).into_iter().flatten();
+        tables.map(move |&(value, size)| (offset.saturating_add(value), size))
+    }
+}
+
+impl Relocator<'_, '_> {
     /// Whether an applied relocation is recorded for `--preserve-relocs`. On
     /// Mercury's side that is done for shared memory alone, not for constants or
     /// debug data.
@@ -52,11 +95,8 @@ impl Relocator<'_, '_> {
         if self.merged.function_sections[kernel.0 as usize].constant2 != Some(target) {
             return Ok(());
         }
-        for (function, users) in &self.merged.bank2_users {
+        for function in self.copied.functions_of.get(&kernel).into_iter().flatten() {
             let Some(bank) = self.merged.bank2.get(function) else { continue };
-            if !users.contains(&kernel) || bank.relocs.is_empty() {
-                continue;
-            }
             let start = self.layout.bank2.start_of.get(function).copied().unwrap_or(0);
             let mut list = Block::default();
             for &(from, offset) in &bank.relocs {
@@ -66,7 +106,7 @@ impl Relocator<'_, '_> {
                 self.source(target, &place, &mut list)?;
             }
             let parts = bank.offsets(self.cx);
-            let tables = parts.into_iter().flat_map(|(part, offset)| self.tables(part, offset));
+            let tables = parts.into_iter().flat_map(|(part, offset)| self.copied.of(part, offset));
             for (first, size) in tables.collect::<Vec<_>>().into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
