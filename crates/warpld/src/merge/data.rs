@@ -219,8 +219,13 @@ impl<'a> Merger<'a, '_> {
         bank
     }
 
-    /// The relocation section of texture handles, dropped if it stays empty.
+    /// The relocation section of texture handles, dropped if it stays empty: then only its
+    /// name and number are left.
     fn image_relocs(&mut self, bank: SectionId, id: SymbolId, name: Text<'_>, at: (u32, u32)) {
+        if !self.handles {
+            self.out.creation_index += 1;
+            return;
+        }
         let (kind, entsize, flags) = match self.cx.handles_with_addends() {
             true => (SectionType::RELA, 24, shf::INFO_LINK),
             false => (SectionType::REL, 16, 0),

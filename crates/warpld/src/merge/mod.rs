@@ -26,7 +26,7 @@ use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
 use crate::mentions::Mentions;
-use crate::object::{Object, ObjectId};
+use crate::object::{Object, ObjectId, is_image};
 use crate::reach::Reach;
 use crate::resolve::{Resolution, Sighting, SymbolId};
 use crate::unified::Unified;
@@ -178,6 +178,8 @@ struct Merger<'a, 'o> {
     module_info: Option<SectionId>,
     /// See `ghosts`.
     ghosts: Vec<u8>,
+    /// Whether any code uses textures, samplers or surfaces.
+    handles: bool,
 }
 
 /// How a new section is described.
@@ -246,6 +248,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function_table_info: None,
             module_info: None,
             ghosts: ghosts::ghosts(cx),
+            handles: cx.mentions_images(),
         }
     }
 
@@ -427,6 +430,12 @@ impl Context<'_, '_> {
     /// [Kernels that call one or two functions, before 620 objects]
     fn numbers_of_rel_name(&self) -> u32 {
         if self.flavour.is_mercury() { 2 } else { 1 }
+    }
+
+    /// Whether any code mentions textures, samplers or surfaces.
+    fn mentions_images(&self) -> bool {
+        let first = |id: &SymbolId| self.input_symbol(self.resolution.get(*id).first);
+        self.mentions.mentioned.iter().filter_map(first).any(|symbol| is_image(&symbol))
     }
 
     /// Whether relocations of texture handles have addends.
