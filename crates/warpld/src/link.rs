@@ -132,7 +132,6 @@ pub fn link_to(
     if diags.failed() {
         return Ok(Linked { complete: false, report });
     }
-    serialize::check_proportion(parts).map_err(|error| fail(diags, error))?;
     // The bytes.
     match side {
         Side::Machine => {
@@ -161,6 +160,7 @@ fn mercury_file(
     destination: &mut dyn Destination,
 ) -> Result<Option<LinkMap>, Diagnostic> {
     let config = parts.cx.config;
+    serialize::check_proportion(parts)?;
     if !config.report && !config.finalizer.self_check {
         mercury::write(parts, destination)?;
         return Ok(None);

@@ -242,7 +242,9 @@ impl<'a> Relocator<'a, '_> {
         match action {
             Action::Drop => {}
             Action::Clear => {
-                out.patched_from.extend(traced.then_some(source));
+                if traced {
+                    out.patched_from.push(source);
+                }
                 let (kind, value, bank) = (reloc.kind, 0, 0);
                 out.patches.push(Patch { offset, kind, value, bank, adds: false })
             }
@@ -254,14 +256,18 @@ impl<'a> Relocator<'a, '_> {
                     false => (final_kind(self.cx.config, reloc.kind), 0),
                 };
                 let addend = addend.wrapping_add(shift);
-                out.kept_from.extend(traced.then_some(source));
+                if traced {
+                    out.kept_from.push(source);
+                }
                 out.kept.push(OutReloc { offset, kind, symbol, addend });
             }
             Action::Apply { value, bank, symbol } => {
                 let addend = reloc.addend.unwrap_or(0);
                 let value = value.wrapping_add(addend as u64);
                 let (kind, adds) = (reloc.kind, reloc.addend.is_none());
-                out.patched_from.extend(traced.then_some(source));
+                if traced {
+                    out.patched_from.push(source);
+                }
                 out.patches.push(Patch { offset, kind, value, bank, adds });
                 if let Some(symbol) = symbol
                     && self.is_preserved(place, reloc)

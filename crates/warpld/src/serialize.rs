@@ -28,12 +28,10 @@ pub fn serialize(
     let (section_headers, count) = (plan.section_headers, plan.sections.len() + 1);
     let tail = Tail { section_headers, count, size: plan.size };
     let with_bytes = plan.sections.iter().enumerate().filter(|(_, section)| section.has_bytes);
-    let extents = with_bytes.map(|(i, section)| Extent {
-        section: i,
-        range: section.offset..section.end(),
-        divisible: table(parts, &plan.contents, section.id).is_some(),
-    });
-    let (kinds, ranges) = cut(extents, &tail);
+    let extents =
+        with_bytes.map(|(i, section)| Extent { section: i, range: section.offset..section.end() });
+    let is_table = |i: usize| table(parts, &plan.contents, plan.sections[i].id).is_some();
+    let (kinds, ranges) = cut(extents, is_table, &tail);
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(sections) => {
             let start = ranges[piece].start;

@@ -8,12 +8,16 @@ use crate::properties::{Changes, Record};
 use crate::resolve::{Role, Sighting, SymbolId};
 use cubin::attr::Format;
 use cubin::info;
+use rayon::prelude::*;
 
 /// Record formats.
 const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
 const SVAL: u8 = 4;
 /// Version 1.0 of Mercury.
 const FIRST_VERSION: u16 = 0x100;
+
+/// How many inputs of one section are worth a task of their own.
+const TASK: usize = 512;
 
 /// Makes attribute sections.
 pub struct Writer<'a, 'o> {
@@ -36,13 +40,36 @@ impl<'a, 'o> Writer<'a, 'o> {
         let function = parts.merged.section(id).function;
         let function = function.and_then(|f| parts.cx.graph.function(f));
         self.changes = function.and_then(|f| parts.properties.attributes.get(&f));
+        if sources.len() <= TASK {
+            self.sources(function.is_some(), sources, out);
+        } else {
+            let task = |sources: &[InputSection]| {
+                let mut out = Vec::new();
+                let mut writer = Self { records: Vec::new(), ..*self };
+                writer.sources(function.is_some(), sources, &mut out);
+                out
+            };
+            let lists: Vec<Vec<u8>> = sources.par_rchunks(TASK).map(task).collect();
+            lists.iter().for_each(|list| out.extend_from_slice(list));
+        }
+        for record in self.changes.map_or(&[][..], |c| &c.tail) {
+            self.record(record, out);
+        }
+        if function.is_none() && !parts.cx.config.relocatable {
+            self.minimum_stacks(out);
+        }
+    }
+
+    /// Appends the records of inputs, the last one's first.
+    fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
+        let parts = self.parts;
         let mut records = std::mem::take(&mut self.records);
         for &from in sources.iter().rev() {
             let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
             records.clear();
             records.extend(info::raw_records(data));
-            if parts.cx.flavour.is_mercury() && function.is_some() && !is_versioned(&records) {
+            if parts.cx.flavour.is_mercury() && of_function && !is_versioned(&records) {
                 // Objects of ptxas 12.9 do not say it.
                 let code = eiattr::MERCURY_ISA_VERSION;
                 info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
@@ -52,12 +79,6 @@ impl<'a, 'o> Writer<'a, 'o> {
             }
         }
         self.records = records;
-        for record in self.changes.map_or(&[][..], |c| &c.tail) {
-            self.record(record, out);
-        }
-        if function.is_none() && !parts.cx.config.relocatable {
-            self.minimum_stacks(out);
-        }
     }
 
     fn input_record(&self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {

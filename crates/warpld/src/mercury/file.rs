@@ -106,6 +106,20 @@ impl Head {
     }
 }
 
+/// A section to be made.
+enum Wanted {
+    /// Of the machine-code side.
+    Machine(SectionId),
+    /// The section numbers of one of the symbol tables.
+    Numbers(usize),
+    /// One of the parameter banks.
+    Bank(usize),
+    /// One of the Mercury side.
+    Mercury(usize),
+    /// The Mercury side's symbol table.
+    Symbols,
+}
+
 /// All sections in file order.
 fn sections<'b>(
     both: &'b Both<'_, '_>,
@@ -113,48 +127,67 @@ fn sections<'b>(
     tables: &'b [Table; 2],
 ) -> Result<Vec<FileSection<'b>>, Diagnostic> {
     let shape = &both.shape;
-    let machine: Result<Vec<_>, _> =
-        shape.machine.par_iter().map(|&id| machine_section(both, id, names, &tables[0])).collect();
-    let mut out = machine?;
-    let count = tables[0].sections.len();
-    let section_numbers = |name: u32, flags: u64, link: u32, numbers: &[u32]| {
-        // Both are as long as the machine-code side's symbol table.
-        let numbers = numbers.iter().copied().chain(std::iter::repeat(0)).take(count);
-        let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
-        let kind = SectionType::SYMTAB_SHNDX.0;
-        Head { name, kind, flags, link, align: 4, entsize: 4, ..Head::default() }.bytes(bytes)
+    let mut wanted: Vec<Wanted> = shape.machine.iter().map(|&id| Wanted::Machine(id)).collect();
+    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(0)));
+    wanted.extend((0..shape.banks.len()).map(Wanted::Bank));
+    wanted.extend((0..shape.mercury.len()).map(Wanted::Mercury));
+    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(1)));
+    wanted.push(Wanted::Symbols);
+    let make = |wanted: &Wanted| match *wanted {
+        Wanted::Machine(id) => machine_section(both, id, names, &tables[0]),
+        Wanted::Numbers(side) => Ok(section_numbers(both, names, tables, side)),
+        Wanted::Bank(bank) => parameter_bank(both, bank, names.banks[bank].0),
+        Wanted::Mercury(i) => mercury_section(both, shape.mercury[i], names.mercury[i], &tables[1]),
+        Wanted::Symbols => Ok(mercury_symbols(names, &tables[1])),
     };
-    if shape.adds_numbers {
-        out.push(section_numbers(names.symbol_sections[0], 0, SYMTAB, &tables[0].sections));
-    }
-    for (bank, name) in shape.banks.iter().zip(&names.banks) {
-        let (bytes, align) = data::parameter_bank(both.parts, bank.text)?;
-        let head = Head {
-            name: name.0,
-            kind: match both.parts.cx.config.relocatable {
-                true => SectionType::CUDA_CONSTANT_B0.0,
-                false => SectionType::PROGBITS.0,
-            },
-            flags: shf::ALLOC | shf::INFO_LINK,
-            info: shape.machine_index[bank.text.0 as usize],
-            align,
-            ..Head::default()
-        };
-        out.push(head.bytes(bytes));
-    }
-    let mercury: Result<Vec<_>, _> = shape
-        .mercury
-        .par_iter()
-        .zip(&names.mercury)
-        .map(|(&id, &name)| mercury_section(both, id, name, &tables[1]))
-        .collect();
-    out.extend(mercury?);
-    if shape.adds_numbers {
-        let (name, link) = (names.symbol_sections[1], shape.mercury_symtab);
-        out.push(section_numbers(name, shf::MERCURY, link, &tables[1].sections));
-    }
-    let table = &tables[1];
-    let symtab = Head {
+    // As many results as there are sections, in one allocation.
+    let made: Vec<Result<_, Box<Diagnostic>>> =
+        wanted.par_iter().map(|wanted| make(wanted).map_err(Box::new)).collect();
+    made.into_iter().collect::<Result<_, _>>().map_err(|error| *error)
+}
+
+/// A table of section numbers that the link itself has not made.
+fn section_numbers<'b>(
+    both: &Both<'_, '_>,
+    names: &Names,
+    tables: &[Table; 2],
+    side: usize,
+) -> FileSection<'b> {
+    let (flags, link) = match side {
+        0 => (0, SYMTAB),
+        _ => (shf::MERCURY, both.shape.mercury_symtab),
+    };
+    // Both are as long as the machine-code side's symbol table.
+    let numbers = tables[side].sections.iter().copied();
+    let numbers = numbers.chain(std::iter::repeat(0)).take(tables[0].sections.len());
+    let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
+    let (name, kind) = (names.symbol_sections[side], SectionType::SYMTAB_SHNDX.0);
+    Head { name, kind, flags, link, align: 4, entsize: 4, ..Head::default() }.bytes(bytes)
+}
+
+fn parameter_bank<'b>(
+    both: &'b Both<'_, '_>,
+    bank: usize,
+    name: u32,
+) -> Result<FileSection<'b>, Diagnostic> {
+    let text = both.shape.banks[bank].text;
+    let (bytes, align) = data::parameter_bank(both.parts, text)?;
+    let head = Head {
+        name,
+        kind: match both.parts.cx.config.relocatable {
+            true => SectionType::CUDA_CONSTANT_B0.0,
+            false => SectionType::PROGBITS.0,
+        },
+        flags: shf::ALLOC | shf::INFO_LINK,
+        info: both.shape.machine_index[text.0 as usize],
+        align,
+        ..Head::default()
+    };
+    Ok(head.bytes(bytes))
+}
+
+fn mercury_symbols<'b>(names: &Names, table: &'b Table) -> FileSection<'b> {
+    let head = Head {
         name: names.mercury_symtab,
         kind: SectionType::CUDA_MERCURY_SYMTAB.0,
         flags: shf::MERCURY,
@@ -163,8 +196,7 @@ fn sections<'b>(
         align: 8,
         entsize: 24,
     };
-    out.push(symtab.bytes(&table.bytes));
-    Ok(out)
+    head.bytes(&table.bytes)
 }
 
 fn machine_section<'b>(
@@ -348,12 +380,9 @@ pub fn write(both: &Both<'_, '_>, destination: &mut dyn Destination) -> Result<(
         return Err(too_large(size));
     }
     let with_bytes = sections.iter().enumerate().filter(|(_, section)| section.body.has_bytes());
-    let extents = with_bytes.map(|(i, section)| Extent {
-        section: i,
-        range: section.range(),
-        divisible: section.body.bytes().is_some(),
-    });
-    let (kinds, ranges) = cut(extents, &Tail { section_headers, count, size });
+    let extents = with_bytes.map(|(i, section)| Extent { section: i, range: section.range() });
+    let is_there = |i: usize| sections[i].body.bytes().is_some();
+    let (kinds, ranges) = cut(extents, is_there, &Tail { section_headers, count, size });
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(range) => {
             let start = ranges[piece].start;

@@ -101,8 +101,6 @@ pub struct Extent {
     pub section: usize,
     /// Where it lies.
     pub range: Range<u64>,
-    /// Whether its parts can be written on their own.
-    pub divisible: bool,
 }
 
 /// Where the tables at the end of an output lie.
@@ -115,17 +113,22 @@ pub struct Tail {
     pub size: u64,
 }
 
-/// Cuts an output into pieces. Sections come in the order of their offsets.
-pub fn cut(sections: impl Iterator<Item = Extent>, tail: &Tail) -> (Vec<Piece>, Vec<Range<u64>>) {
+/// Cuts an output into pieces. Sections come in the order of their offsets; the parts of
+/// some can be written on their own.
+pub fn cut(
+    sections: impl Iterator<Item = Extent>,
+    is_divisible: impl Fn(usize) -> bool,
+    tail: &Tail,
+) -> (Vec<Piece>, Vec<Range<u64>>) {
     let mut out = (Vec::new(), Vec::new());
     let mut push = |piece: Piece, range: Range<u64>| {
         out.0.push(piece);
         out.1.push(range);
     };
     let (mut first, mut start) = (0, 0);
-    for Extent { section, range, divisible } in sections {
+    for Extent { section, range } in sections {
         let size = range.end - range.start;
-        if divisible && size > PIECE {
+        if size > PIECE && is_divisible(section) {
             push(Piece::Sections(first..section), start..range.start);
             for at in (0..size).step_by(PIECE as usize) {
                 let end = size.min(at + PIECE);
