@@ -121,8 +121,7 @@ pub(super) struct Propagation<'a, 'o> {
 
 impl Propagation<'_, '_> {
     fn is_entry(&self, function: FunctionId) -> bool {
-        let cx = self.reader.cx;
-        cx.resolution.get(cx.graph.symbol(function)).entry
+        self.own[function.0 as usize].is_entry
     }
 
     pub(super) fn own(&self, function: FunctionId) -> &Contribution {
@@ -263,7 +262,7 @@ impl Propagation<'_, '_> {
             let mut joint = Contribution::default();
             for &node in self.components.members(component) {
                 if let Some(own) = self.own.get(node as usize)
-                    && !self.is_entry(FunctionId(node))
+                    && !own.is_entry
                 {
                     joint.add(&own.contribution);
                 }
@@ -284,9 +283,10 @@ impl Propagation<'_, '_> {
         &self,
         wanted: impl Fn(&Contribution) -> bool,
     ) -> Vec<(FunctionId, Vec<FunctionId>)> {
-        let with: Vec<FunctionId> = (0..self.own.len() as u32)
-            .map(FunctionId)
-            .filter(|&f| wanted(self.own(f)) && !self.is_entry(f))
+        let with: Vec<FunctionId> = (0..)
+            .zip(&self.own)
+            .filter(|(_, own)| wanted(&own.contribution) && !own.is_entry)
+            .map(|(f, _)| FunctionId(f))
             .collect();
         if with.is_empty() {
             return Vec::new();
@@ -321,7 +321,7 @@ impl Propagation<'_, '_> {
             for &node in self.components.members(component) {
                 if let Some(own) = self.own.get(node as usize)
                     && own.contribution.has_code(code)
-                    && !self.is_entry(FunctionId(node))
+                    && !own.is_entry
                 {
                     let key = self.reader.first(FunctionId(node), code);
                     joint = joint.min(key.unwrap_or(Key::MISSING));
@@ -425,20 +425,22 @@ impl Propagation<'_, '_> {
         let component = self.components.of[entry.0 as usize] as usize;
         let mut replaced: SmallVec<[Record; 2]> = self.stack_record(entry).into_iter().collect();
         let mut new: SmallVec<[(Key, Record); 2]> = SmallVec::new();
-        for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let found = match rule {
-                Combine::Sum => inherited.sums.get(&entry).copied(),
-                _ => (inherited.below[component].code(i))
-                    .map(|value| (value, inherited.places.of(code, component))),
-            };
-            let Some((value, key)) = found else { continue };
+        let mut reached = inherited.below[component];
+        let sum = inherited.sums.get(&entry).copied();
+        reached.set_code(slot(eiattr::NUM_MBARRIERS), sum.map(|(value, _)| value));
+        for (i, value) in reached.codes() {
+            let (code, format, rule) = CODES[i];
             let mine = own.contribution.code(i);
             let value = mine.map_or(value, |mine| combine(rule, mine, value));
             let record = Record::Value { format, code, value };
             match mine {
                 Some(_) if own.is_already(i, value) => {}
                 Some(_) => replaced.push(record),
-                None => new.push((key, record)),
+                None => {
+                    let sum = sum.filter(|_| rule == Combine::Sum).map(|(_, key)| key);
+                    let key = sum.unwrap_or_else(|| inherited.places.of(code, component));
+                    new.push((key, record));
+                }
             }
         }
         if let Some((words, key)) = inherited.fragments.get(&entry) {

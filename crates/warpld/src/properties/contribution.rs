@@ -35,12 +35,12 @@ pub const CODES: [(u8, u8, Combine); 9] = [
 ];
 
 /// Position in [`CODES`] of a code known to be there.
-pub fn slot(code: u8) -> usize {
-    CODES.iter().position(|c| c.0 == code).unwrap_or(CODES.len() - 1)
+pub const fn slot(code: u8) -> usize {
+    BITS[code as usize] as usize
 }
 
 /// Position of SPARSE_MMA_MASK.
-pub fn sparse_slot() -> usize {
+pub const fn sparse_slot() -> usize {
     slot(eiattr::SPARSE_MMA_MASK)
 }
 
@@ -97,6 +97,16 @@ impl Contribution {
         self.has(slot).then(|| self.values[slot])
     }
 
+    /// Positions in [`CODES`] and values.
+    pub fn codes(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
+        let mut left = self.present & ((1 << CODES.len()) - 1);
+        std::iter::from_fn(move || {
+            let slot = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some((slot, self.values[slot]))
+        })
+    }
+
     /// Sets or removes a code.
     pub fn set_code(&mut self, slot: usize, value: Option<u16>) {
         self.present &= !(1 << slot);
@@ -135,16 +145,12 @@ impl Contribution {
     /// Adds what another function contributes; sums are the caller's business,
     /// as a function counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
-        let mut left = other.present;
-        while left != 0 {
-            let slot = left.trailing_zeros() as usize;
-            left &= left - 1;
-            let Some(&(_, _, rule)) = CODES.get(slot).filter(|c| c.2 != Combine::Sum) else {
-                continue;
-            };
-            let theirs = other.values[slot];
-            let value = self.code(slot).map_or(theirs, |mine| combine(rule, mine, theirs));
-            self.set_code(slot, Some(value));
+        for (slot, theirs) in other.codes() {
+            let rule = CODES[slot].2;
+            if rule != Combine::Sum {
+                let value = self.code(slot).map_or(theirs, |mine| combine(rule, mine, theirs));
+                self.set_code(slot, Some(value));
+            }
         }
         self.present |= other.present & (1 << EXTERNS);
     }
@@ -171,6 +177,8 @@ pub struct Own {
     pub assumes_mask: bool,
     /// Some EXTERNS record names a function that is external at the end.
     pub names_external: bool,
+    /// It is a kernel.
+    pub is_entry: bool,
 }
 
 impl Own {
@@ -261,9 +269,9 @@ impl<'o> Reader<'_, 'o> {
 
     /// All that a function says of itself, in one go.
     pub fn own(&self, function: FunctionId) -> Own {
-        let mut out = Own::default();
         let cx = self.cx;
         let symbol = cx.resolution.get(cx.graph.symbol(function));
+        let mut out = Own { is_entry: symbol.entry, ..Own::default() };
         if let Some(at) = symbol.definition {
             let object = &cx.objects[at.object.0 as usize];
             let figures = object.figures(at.symbol);

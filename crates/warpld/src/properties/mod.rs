@@ -137,6 +137,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     if limited.is_empty() {
         return;
     }
+    let is_entry = |f: FunctionId| own[f.0 as usize].is_entry;
     let own = |f: FunctionId| own[f.0 as usize].registers;
     let name = |f: FunctionId| text(cx.resolution.get(cx.graph.symbol(f)).name);
     let mut current: Map<FunctionId, u32> = limited.keys().map(|&e| (e, own(e))).collect();
@@ -144,8 +145,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     let lowest = limited.values().copied().min().unwrap_or(0);
     for &function in &reader.merged.function_order {
         let registers = own(function);
-        let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
-        if entry || registers <= lowest {
+        if is_entry(function) || registers <= lowest {
             continue;
         }
         for kernel in callers.entries_reaching(&[function]).into_iter().rev() {
