@@ -268,6 +268,10 @@ impl<'a> Cubin<'a> {
     pub fn symbol_section(&self, index: u32) -> Option<u32> {
         self.symtab.as_ref()?.shndx(index)
     }
+    /// The symbol table's string table.
+    pub fn symbol_strings(&self) -> &'a [u8] {
+        self.symtab.as_ref().map_or(&[], SymbolTable::strings)
+    }
     /// A string of the symbol table's string table.
     pub fn symbol_string(&self, offset: u32) -> Option<&'a [u8]> {
         self.symtab.as_ref()?.string(offset)

@@ -199,6 +199,10 @@ impl<'a> SymbolTable<'a> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Its string table.
+    pub fn strings(&self) -> &'a [u8] {
+        self.strings
+    }
     /// A string of its string table.
     pub fn string(&self, offset: u32) -> Option<&'a [u8]> {
         string_at(self.strings, offset)

@@ -4,9 +4,11 @@
 //! prototype; a node per prototype stands between them, so the graph has as
 //! many edges as the inputs have entries.
 
+use crate::lists::{List, Prototype};
+use crate::name_hash::ShortHash;
 use crate::object::{Object, ObjectId};
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 
 /// Index of a function among all functions of the link, in order of first
 /// mention.
@@ -94,7 +96,7 @@ impl<'a> CallGraph<'a> {
     /// that were ever in force.
     pub fn build(objects: &[Object<'a>], resolution: &Resolution<'a>) -> Self {
         let mut graph = Self::with_functions(resolution);
-        let mut interned = HashMap::with_hasher(foldhash::fast::FixedState::with_seed(0));
+        let mut interned = HashTable::new();
         for (i, object) in objects.iter().enumerate() {
             graph.add(ObjectId(i as u32), object, resolution, &mut interned);
         }
@@ -158,57 +160,66 @@ impl<'a> CallGraph<'a> {
         id: ObjectId,
         object: &Object<'a>,
         resolution: &Resolution<'a>,
-        interned: &mut HashMap<&'a [u8], PrototypeId, foldhash::fast::FixedState>,
+        interned: &mut HashTable<(ShortHash, PrototypeId)>,
     ) {
-        let mut intern = |strings: &mut Vec<&'a [u8]>, text: &'a [u8]| {
-            *interned.entry(text).or_insert_with(|| {
-                strings.push(text);
-                PrototypeId(strings.len() as u32 - 1)
-            })
+        let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
+            let (hash, name) = (prototype.hash, object.prototype_name(prototype));
+            let same = |&(other, id): &(ShortHash, PrototypeId)| {
+                other == hash && strings[id.0 as usize] == name
+            };
+            let entry = interned.entry(hash.spread(), same, |(hash, _)| hash.spread());
+            let entry = entry.or_insert_with(|| (hash, PrototypeId(strings.len() as u32)));
+            let id = entry.get().1;
+            if id.0 as usize == strings.len() {
+                strings.push(name);
+            }
+            id
         };
         let of_symbol = &self.of_symbol;
-        let function = |symbol: u32| {
-            let id = resolution.id(id, symbol)?;
-            let index = of_symbol[id.0 as usize];
-            (index != u32::MAX).then_some(FunctionId(index))
+        let ids = resolution.ids_of(id).unwrap_or_default();
+        let function_of = |symbol: SymbolId| {
+            let index = of_symbol.get(symbol.0 as usize).copied();
+            index.filter(|&index| index != u32::MAX).map(FunctionId)
         };
+        let function = |symbol: u32| ids.get(symbol as usize).and_then(|&name| function_of(name));
         let caller = |symbol: u32| {
+            let name = *ids.get(symbol as usize)?;
+            let function = function_of(name)?;
             let at = Sighting { object: id, symbol };
-            let name = resolution.id(id, symbol)?;
-            resolution.ever_selected(name, at).then(|| function(symbol)).flatten()
+            resolution.ever_selected(name, at).then_some(function)
         };
         // What lost brings no prototype along.
-        for &(symbol, text) in &object.callgraph.address_taken {
+        for (symbol, name) in object.callgraph.of(List::AddressTaken) {
             if taken_by_discarded_code(id, object, resolution, symbol) {
                 continue;
             }
-            let proto = intern(&mut self.prototypes, text);
+            let Ok(prototype) = object.prototype(name) else { continue };
+            let proto = intern(&mut self.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 self.address_taken[f.0 as usize].get_or_insert(proto);
             }
         }
-        for &(symbol, text) in &object.callgraph.indirect {
-            if let Some(f) = caller(symbol) {
-                let proto = intern(&mut self.prototypes, text);
+        for (symbol, name) in object.callgraph.of(List::Indirect) {
+            if let (Some(f), Ok(prototype)) = (caller(symbol), object.prototype(name)) {
+                let proto = intern(&mut self.prototypes, prototype);
                 self.indirect.push((f, proto));
             }
         }
-        for &(symbol, text) in &object.prototypes {
-            let proto = intern(&mut self.prototypes, text);
+        for &(symbol, prototype) in &object.prototypes {
+            let proto = intern(&mut self.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.
                 self.prototype_of[f.0 as usize] = Some(proto);
             }
         }
-        for &(from, to) in &object.callgraph.calls {
-            if let (Some(from), Some(to)) = (caller(from), function(to)) {
-                self.calls.push((from, to));
-            }
-        }
-        for &(from, to) in &object.callgraph.takes_address {
-            if let (Some(from), Some(to)) = (caller(from), function(to)) {
-                self.takes_address.push((from, to));
-            }
+        for (list, edges) in
+            [(List::Calls, &mut self.calls), (List::TakesAddress, &mut self.takes_address)]
+        {
+            object.callgraph.of(list).for_each(|(from, to)| {
+                if let (Some(from), Some(to)) = (caller(from), function(to)) {
+                    edges.push((from, to));
+                }
+            });
         }
     }
 
@@ -244,8 +255,9 @@ fn taken_by_discarded_code(
     if !discarded(symbol) {
         return false;
     }
-    let mut takers = object.callgraph.takes_address.iter().filter(|(_, taken)| *taken == symbol);
-    takers.all(|(taker, _)| discarded(*taker))
+    let takers = object.callgraph.of(List::TakesAddress);
+    let mut takers = takers.filter(|(_, taken)| *taken == symbol);
+    takers.all(|(taker, _)| discarded(taker))
 }
 
 /// Answers "which kernels reach this function" by walking calls backwards.

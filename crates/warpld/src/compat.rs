@@ -1,8 +1,9 @@
 //! `.nv.compat` of the output, merged from all inputs.
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::object::{Object, SectionClass};
+use crate::object::Object;
 use cubin::{Arch, Variant, info};
+use rayon::prelude::*;
 
 const ISA_CLASS: u8 = 2;
 const TENSORMAP_V1: u8 = 3;
@@ -31,13 +32,7 @@ const MERGED: [(u8, u8, u16); 5] = [
 /// section and do not count.
 pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
     let mut list: Vec<(u8, u8, u16)> = Vec::new();
-    let mut last: &[u8] = &[];
-    for object in objects {
-        let Some(data) = section(object) else { continue };
-        // Merging the same once more changes nothing, and most inputs say the same.
-        if std::mem::replace(&mut last, data) == data && !data.is_empty() {
-            continue;
-        }
+    for data in kinds(objects) {
         let mut seen: Vec<u8> = Vec::new();
         for record in info::records(data).map_while(Result::ok) {
             let format = MERGED.iter().find(|m| m.0 == record.code).map(|m| m.1);
@@ -63,14 +58,14 @@ pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
 
 /// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
 pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
-    let mut good: &[u8] = &[];
+    let lacks = |data: &[u8]| {
+        !info::records(data).map_while(Result::ok).any(|record| record.code == ISA_CLASS)
+    };
+    if !kinds(objects).into_iter().any(lacks) {
+        return;
+    }
     for object in objects {
-        let Some(data) = section(object) else { continue };
-        if data == good && !data.is_empty() {
-            continue;
-        }
-        good = data;
-        if !info::records(data).map_while(Result::ok).any(|r| r.code == ISA_CLASS) {
+        if object.compat.is_some_and(lacks) {
             diags.push(Diagnostic::warning(
                 "limited-output",
                 format_args!(
@@ -79,7 +74,6 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
                     arch.number, object.name
                 ),
             ));
-            good = &[];
         }
     }
 }
@@ -90,9 +84,19 @@ pub fn push_fastpath(targets: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&targets.to_le_bytes());
 }
 
-fn section<'a>(object: &Object<'a>) -> Option<&'a [u8]> {
-    object.first_of(SectionClass::Compat).map(|s| s.data)
+/// The sections of all inputs in order, but for those that are the same as that of the
+/// input before: nearly all are, and merging one twice changes nothing.
+fn kinds<'a>(objects: &[Object<'a>]) -> Vec<&'a [u8]> {
+    let kinds_of = |objects: &[Object<'a>]| {
+        let mut kinds: Vec<&'a [u8]> = objects.iter().filter_map(|object| object.compat).collect();
+        kinds.dedup();
+        kinds
+    };
+    objects.par_chunks(OBJECTS_AT_ONCE).flat_map_iter(kinds_of).collect()
 }
+
+/// Fewer are not worth another thread.
+const OBJECTS_AT_ONCE: usize = 512;
 
 fn add(list: &mut Vec<(u8, u8, u16)>, code: u8, format: u8, value: u16) {
     match list.iter_mut().find(|r| r.0 == code) {

@@ -20,6 +20,7 @@ pub mod flavour;
 pub mod input;
 pub mod layout;
 pub mod link;
+pub mod lists;
 pub mod load;
 pub mod lost;
 pub mod mentions;

@@ -3,6 +3,7 @@
 
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
+use crate::lists::{CallLists, Prototype};
 use crate::named::Named;
 use crate::unified::is_entries;
 use cubin::consts::sto;
@@ -34,19 +35,6 @@ pub enum Side {
     Mercury,
 }
 
-/// The four lists of `.nv.callgraph`.
-#[derive(Debug, Default)]
-pub struct CallGraphLists<'a> {
-    /// (caller, callee)
-    pub calls: Vec<(u32, u32)>,
-    /// (function, its prototype)
-    pub address_taken: Vec<(u32, &'a [u8])>,
-    /// (caller, prototype called)
-    pub indirect: Vec<(u32, &'a [u8])>,
-    /// (function, function whose address it takes)
-    pub takes_address: Vec<(u32, u32)>,
-}
-
 /// A parsed input.
 #[derive(Debug)]
 pub struct Object<'a> {
@@ -64,10 +52,12 @@ pub struct Object<'a> {
     pub data: Box<[Named]>,
     /// Class of every section.
     pub classes: Box<[SectionClass]>,
-    /// Call graph.
-    pub callgraph: CallGraphLists<'a>,
-    /// `.nv.prototype`: (function, prototype).
-    pub prototypes: Vec<(u32, &'a [u8])>,
+    /// `.nv.callgraph`.
+    pub callgraph: CallLists<'a>,
+    /// `.nv.prototype`: functions and their prototypes.
+    pub prototypes: Box<[(u32, Prototype)]>,
+    /// `.nv.compat`.
+    pub compat: Option<&'a [u8]>,
     /// What `.nv.info` says of functions, by symbol.
     figures: Box<[Figures]>,
     /// What the symbols of each bank 2 lead to, by section.
@@ -140,8 +130,9 @@ impl<'a> Object<'a> {
             cubin,
             halves,
             classes: classes.of,
-            callgraph: CallGraphLists::default(),
-            prototypes: Vec::new(),
+            callgraph: CallLists::default(),
+            prototypes: Box::default(),
+            compat: None,
             figures: Box::default(),
             bank2: Box::default(),
             unified: classes.unified,
@@ -250,30 +241,23 @@ impl<'a> Object<'a> {
     }
 
     fn read_tables(&mut self) -> Result<(), String> {
-        use SectionClass::{CallGraph, ModuleInfo, Prototype, VersionNote};
+        use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
         let mut figures = FigureList::new();
         for i in 0..self.classes.len() {
             let class = self.classes[i];
-            if !matches!(class, CallGraph | Prototype | ModuleInfo | VersionNote) {
+            if !matches!(class, CallGraph | Compat | Prototype | ModuleInfo | VersionNote) {
                 continue;
             }
             let Some(section) = self.cubin.section(i as u32) else { continue };
             match class {
                 CallGraph => self.read_callgraph(&section)?,
                 Prototype => self.read_prototypes(&section)?,
+                Compat => self.compat = self.compat.or(Some(section.data)),
                 ModuleInfo => read_module_info(&section, &mut figures)?,
                 _ => self.read_version_note(&section),
             }
         }
         self.figures = by_symbol(figures);
-        Ok(())
-    }
-
-    fn read_prototypes(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
-        for pair in pairs(section)? {
-            let proto = self.prototype_string(pair.second.get())?;
-            self.prototypes.push((self.function(pair.first.get())?, proto));
-        }
         Ok(())
     }
 
@@ -305,28 +289,26 @@ impl<'a> Object<'a> {
     }
 
     fn read_callgraph(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
-        let mut list = 0;
-        for pair in pairs(section)? {
-            let (first, second) = (pair.first.get(), pair.second.get());
-            if first == 0 && (-4..0).contains(&(second as i32)) {
-                list = second as i32;
-                continue;
-            }
-            let function = self.function(first)?;
+        let mut lists = std::mem::take(&mut self.callgraph);
+        lists.add(pairs(section)?, |list, (first, second)| {
+            self.function(first)?;
             match list {
-                -1 => self.callgraph.calls.push((function, self.function(second)?)),
-                -2 => {
-                    let proto = self.prototype_string(second)?;
-                    self.callgraph.address_taken.push((function, proto));
-                }
-                -3 => {
-                    let proto = self.prototype_string(second)?;
-                    self.callgraph.indirect.push((function, proto));
-                }
-                -4 => self.callgraph.takes_address.push((function, self.function(second)?)),
-                _ => return Err("call graph entry before any list".into()),
+                Some(list) if list.has_prototypes() => self.prototype(second).map(|_| ()),
+                Some(_) => self.function(second).map(|_| ()),
+                None => Err("call graph entry before any list".into()),
             }
-        }
+        })?;
+        self.callgraph = lists;
+        Ok(())
+    }
+
+    fn read_prototypes(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+        let known = std::mem::take(&mut self.prototypes);
+        let prototypes = known.into_iter().map(Ok).chain(pairs(section)?.iter().map(|pair| {
+            let prototype = self.prototype(pair.second.get())?;
+            Ok((self.function(pair.first.get())?, prototype))
+        }));
+        self.prototypes = prototypes.collect::<Result<_, String>>()?;
         Ok(())
     }
 
@@ -337,10 +319,16 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn prototype_string(&self, offset: u32) -> Result<&'a [u8], String> {
-        self.cubin
-            .symbol_string(offset)
-            .ok_or_else(|| format!("prototype at string offset {offset:#x}"))
+    /// The prototype whose name starts at an offset of the string table.
+    pub fn prototype(&self, offset: u32) -> Result<Prototype, String> {
+        let name = self.cubin.symbol_string(offset);
+        let name = name.ok_or_else(|| format!("prototype at string offset {offset:#x}"))?;
+        Ok(Prototype::new(offset, name))
+    }
+
+    /// The name of one of the input's prototypes.
+    pub fn prototype_name(&self, prototype: Prototype) -> &'a [u8] {
+        prototype.of(self.cubin.symbol_strings())
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::config::Config;
 use crate::diag::Diagnostic;
 use crate::flavour::Flavour;
+use crate::lists::List;
 use crate::object::{Object, ObjectId};
 use crate::resolve::{Resolution, SymbolId};
 use cubin::SectionType;
@@ -122,7 +123,7 @@ impl Unified {
     /// Finds an input's stubs; the size of all.
     fn stubs(&mut self, of: ObjectId, object: &Object<'_>, resolution: &Resolution<'_>) -> u64 {
         let mut size: u64 = 0;
-        for &(caller, callee) in &object.callgraph.calls {
+        for (caller, callee) in object.callgraph.of(List::Calls) {
             let section = object.cubin.symbol(caller).map(|s| s.shndx);
             let section = section.and_then(|s| object.cubin.section(s));
             let section = section.filter(|s| s.kind == SectionType::CUDA_UFT);

@@ -1,0 +1,143 @@
+//! The lists of an input's `.nv.callgraph`, read where they are: most inputs have a few
+//! entries, which are not worth a copy.
+
+use crate::name_hash::{NameHash, ShortHash};
+use cubin::raw::Pair;
+
+/// A list of `.nv.callgraph`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// (caller, callee)
+    Calls,
+    /// (function, its prototype)
+    AddressTaken,
+    /// (caller, prototype called)
+    Indirect,
+    /// (function, function whose address it takes)
+    TakesAddress,
+}
+
+impl List {
+    /// The list that an entry introduces, if it does.
+    fn introduced_by(entry: &Pair) -> Option<Self> {
+        if entry.first.get() != 0 {
+            return None;
+        }
+        match entry.second.get() as i32 {
+            -1 => Some(List::Calls),
+            -2 => Some(List::AddressTaken),
+            -3 => Some(List::Indirect),
+            -4 => Some(List::TakesAddress),
+            _ => None,
+        }
+    }
+
+    /// Whether the second number of an entry is the offset of a prototype's name.
+    pub fn has_prototypes(self) -> bool {
+        matches!(self, List::AddressTaken | List::Indirect)
+    }
+}
+
+/// The parts of an input's lists that there are more than one of; no compiler writes
+/// such.
+type More<'a> = Box<[(List, &'a [Pair])]>;
+
+/// The lists of `.nv.callgraph`.
+#[derive(Debug, Default)]
+pub struct CallLists<'a> {
+    first: [&'a [Pair]; 4],
+    more: More<'a>,
+}
+
+impl<'a> CallLists<'a> {
+    /// Adds the entries of a section after checking each.
+    pub fn add<E>(
+        &mut self,
+        section: &'a [Pair],
+        mut check: impl FnMut(Option<List>, (u32, u32)) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut list, mut start) = (None, 0);
+        for (i, entry) in section.iter().enumerate() {
+            match List::introduced_by(entry) {
+                None => check(list, numbers(entry))?,
+                introduced => {
+                    self.add_part(list, &section[start..i]);
+                    (list, start) = (introduced, i + 1);
+                }
+            }
+        }
+        self.add_part(list, &section[start..]);
+        Ok(())
+    }
+
+    fn add_part(&mut self, list: Option<List>, part: &'a [Pair]) {
+        let Some(list) = list.filter(|_| !part.is_empty()) else { return };
+        match &mut self.first[list as usize] {
+            first if first.is_empty() => *first = part,
+            _ => self.more = self.more.iter().copied().chain([(list, part)]).collect(),
+        }
+    }
+
+    /// The entries of a list.
+    pub fn of(&self, list: List) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let more = self.more.iter().filter(move |(other, _)| *other == list);
+        let more = more.flat_map(|(_, part)| part.iter());
+        self.first[list as usize].iter().chain(more).map(numbers)
+    }
+}
+
+/// A prototype, in the string table of its input. They are told apart by their names,
+/// mostly without a look at those.
+#[derive(Clone, Copy, Debug)]
+pub struct Prototype {
+    offset: u32,
+    length: u32,
+    /// The hash of its name.
+    pub hash: ShortHash,
+}
+
+impl Prototype {
+    /// The prototype with a name, which starts at `offset`.
+    pub fn new(offset: u32, name: &[u8]) -> Self {
+        // A string table has less than 4 GiB, as offsets in it have 32 bits.
+        let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
+        Self { offset, length, hash: NameHash::of(name).short() }
+    }
+
+    /// Its name in the string table.
+    pub fn of<'a>(&self, strings: &'a [u8]) -> &'a [u8] {
+        let rest = strings.get(self.offset as usize..).unwrap_or_default();
+        rest.get(..self.length as usize).unwrap_or(rest)
+    }
+}
+
+fn numbers(entry: &Pair) -> (u32, u32) {
+    (entry.first.get(), entry.second.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(first: u32, second: i32) -> Pair {
+        Pair { first: first.into(), second: (second as u32).into() }
+    }
+
+    #[test]
+    fn lists_may_come_in_any_order_and_sections() {
+        let sections = [
+            vec![pair(0, -3), pair(7, 100), pair(0, -1), pair(7, 8), pair(0, 9)],
+            vec![pair(0, -1), pair(8, 9), pair(0, -4), pair(0, -2)],
+        ];
+        let mut lists = CallLists::default();
+        for section in &sections {
+            assert_eq!(lists.add(section, |list, _| list.map(|_| ()).ok_or(())), Ok(()));
+        }
+        let of = |list| lists.of(list).collect::<Vec<_>>();
+        assert_eq!(of(List::Calls), [(7, 8), (0, 9), (8, 9)]);
+        assert_eq!(of(List::Indirect), [(7, 100)]);
+        assert!(of(List::TakesAddress).is_empty() && of(List::AddressTaken).is_empty());
+        let stray = [pair(5, 6), pair(0, -1)];
+        assert_eq!(lists.add(&stray, |list, entry| list.map(|_| ()).ok_or(entry)), Err((5, 6)));
+    }
+}
