@@ -521,6 +521,10 @@ impl<'a> Planner<'a, '_> {
 
     fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
         let cx = self.cx;
+        let Some(input) = cx.objects[object.0 as usize].cubin.section(section) else { return };
+        if input.size == 0 {
+            return;
+        }
         let class = cx.objects[object.0 as usize].classes[target as usize];
         let of_code = matches!(class, SectionClass::Text(_));
         let owner = self.owner_fate(object, target);
@@ -530,10 +534,6 @@ impl<'a> Planner<'a, '_> {
                 true => self.ghost_table_relocs(function, class),
                 false => {}
             }
-            return;
-        }
-        let Some(input) = cx.objects[object.0 as usize].cubin.section(section) else { return };
-        if input.size == 0 {
             return;
         }
         let owner = owner.map(|fate| (fate.function, fate.role));
