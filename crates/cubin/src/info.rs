@@ -120,3 +120,22 @@ fn read_record(data: &[u8], offset: usize) -> Result<Record<'_>, InfoError> {
     };
     Ok(Record { format: head[0], code: head[1], value, payload })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_records_end_where_reading_does() {
+        let whole = [3, 0x50, 7, 0, 4, 0x11, 4, 0, 1, 2, 3, 4];
+        let unknown = [whole.as_slice(), &[9, 1, 0, 0]].concat();
+        for data in [&whole[..], &whole[..11], &whole[..3], &unknown] {
+            let read = records(data).map_while(Result::ok).map(|record| {
+                let mut out = Vec::new();
+                record.write(&mut out);
+                out
+            });
+            assert_eq!(raw_records(data).collect::<Vec<_>>(), read.collect::<Vec<_>>());
+        }
+    }
+}

@@ -159,3 +159,33 @@ pub fn too_large(size: u64) -> Diagnostic {
         format_args!("Output of {size} bytes does not fit in memory"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Large tables are divided, other large sections are not, and nothing is left out.
+    #[test]
+    fn pieces_follow_each_other_without_gaps() {
+        let headers = 7 * PIECE + 64;
+        let extents = [64..100, 128..128 + 3 * PIECE, 4 * PIECE..6 * PIECE, 6 * PIECE..headers];
+        let sections = extents.into_iter().enumerate();
+        let sections = sections.map(|(section, range)| Extent { section, range });
+        let size = headers + 5 * size_of::<Shdr64>() as u64;
+        let tail = Tail { section_headers: headers, count: 5, size };
+        let (pieces, ranges) = cut(sections, |section| section == 1, &tail);
+        assert_eq!(ranges.first().map(|range| range.start), Some(0));
+        assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(ranges.last().map(|range| range.end), Some(size));
+        let parts: Vec<_> = pieces
+            .iter()
+            .filter_map(|piece| match piece {
+                Piece::Part(1, part) => Some(part.clone()),
+                Piece::Part(..) => panic!("another section was divided"),
+                _ => None,
+            })
+            .collect();
+        let step = PIECE as usize;
+        assert_eq!(parts, [0..step, step..2 * step, 2 * step..3 * step]);
+    }
+}
