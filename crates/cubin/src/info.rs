@@ -109,6 +109,16 @@ pub fn raw_records(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// The records of a stream up to the first that cannot be read.
+pub fn readable_records(data: &[u8]) -> impl Iterator<Item = Record<'_>> {
+    raw_records(data).filter_map(|record| match *record {
+        [format, code, low, high, ref payload @ ..] => {
+            Some(Record { format, code, value: u16::from_le_bytes([low, high]), payload })
+        }
+        _ => None,
+    })
+}
+
 fn read_record(data: &[u8], offset: usize) -> Result<Record<'_>, InfoError> {
     let truncated = InfoError::Truncated { offset };
     let head = data.get(offset..offset + 4).ok_or(truncated.clone())?;

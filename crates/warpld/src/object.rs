@@ -264,7 +264,7 @@ impl<'a> Object<'a> {
     /// Registers of a function: the high byte of its text section's `sh_info`
     /// where it is set, the REGCOUNT attribute elsewhere.
     pub fn registers(&self, function: u32) -> u32 {
-        let text = self.cubin.symbol(function).and_then(|s| self.cubin.section(s.shndx));
+        let text = self.cubin.symbol_section(function).and_then(|s| self.cubin.section(s));
         match text.map_or(0, |t| t.info >> 24) {
             0 => self.figures(function).registers,
             registers => registers,

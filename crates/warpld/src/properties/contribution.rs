@@ -145,6 +145,13 @@ impl Contribution {
     /// Adds what another function contributes; sums are the caller's business,
     /// as a function counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
+        const SUMS: u16 = 1 << slot(eiattr::NUM_MBARRIERS);
+        if self.present == 0 {
+            // The first one, and mostly the only one.
+            *self = *other;
+            self.present &= !SUMS & !(1 << FRAGMENTS);
+            return;
+        }
         for (slot, theirs) in other.codes() {
             let rule = CODES[slot].2;
             if rule != Combine::Sum {
@@ -199,12 +206,14 @@ impl Own {
     }
 
     fn note(&mut self, bit: usize, record: &info::Record<'_>) {
-        let known = self.contribution;
-        self.contribution.present |= 1 << bit;
-        let Some(&(_, format, rule)) = CODES.get(bit) else { return };
-        let value = known.code(bit).map_or(record.value, |mine| combine(rule, mine, record.value));
-        self.contribution.values[bit] = value;
-        self.set_plain(bit, !known.has(bit) && record.format == format);
+        let Some(&(_, format, rule)) = CODES.get(bit) else {
+            self.contribution.present |= 1 << bit;
+            return;
+        };
+        let known = self.contribution.code(bit);
+        let value = known.map_or(record.value, |mine| combine(rule, mine, record.value));
+        self.contribution.set_code(bit, Some(value));
+        self.set_plain(bit, known.is_none() && record.format == format);
     }
 
     fn set_plain(&mut self, bit: usize, plain: bool) {
@@ -246,7 +255,7 @@ impl<'o> Reader<'_, 'o> {
         let records = sources.flat_map(move |&from| {
             let section = objects[from.object.0 as usize].cubin.section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
-            info::records(data).map_while(Result::ok).map(move |r| (from, r))
+            info::readable_records(data).map(move |r| (from, r))
         });
         records.enumerate().map(|(i, (from, r))| (Key(from.object, from.section, i as u32), r))
     }
@@ -282,7 +291,7 @@ impl<'o> Reader<'_, 'o> {
         for &from in self.sources(function) {
             let section = cx.objects[from.object.0 as usize].cubin.section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
-            for record in info::records(data).map_while(Result::ok) {
+            for record in info::readable_records(data) {
                 match record.code {
                     eiattr::CRS_STACK_SIZE | eiattr::SYNC_STACK => {
                         out.crs = words(record.payload).next().unwrap_or(out.crs);

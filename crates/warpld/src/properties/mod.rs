@@ -25,8 +25,6 @@ pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
 pub struct Depth {
     /// Most registers of the function and all it may call.
     pub registers: u32,
-    /// The function that needs them.
-    pub heaviest: u32,
     /// Deepest stack.
     pub stack: u32,
     /// Deepest call-return stack.
@@ -98,9 +96,7 @@ fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Dept
                     continue;
                 }
                 let below = depth[callee as usize];
-                if below.registers > joint.registers {
-                    (joint.registers, joint.heaviest) = (below.registers, below.heaviest);
-                }
+                joint.registers = joint.registers.max(below.registers);
                 joint.stack = joint.stack.max(below.stack);
                 joint.crs = joint.crs.max(below.crs);
                 joint.recursive |= below.recursive;
@@ -108,11 +104,9 @@ fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Dept
         }
         let (mut frame, mut crs) = (0, 0);
         for &node in members {
-            // Prototypes need nothing.
-            let own = own.get(node as usize).copied().unwrap_or_default();
-            if own.registers >= joint.registers {
-                (joint.registers, joint.heaviest) = (own.registers, node);
-            }
+            // Prototypes need nothing of their own.
+            let Some(own) = own.get(node as usize) else { continue };
+            joint.registers = joint.registers.max(own.registers);
             frame = frame.max(own.frame);
             crs = crs.max(own.crs);
         }
