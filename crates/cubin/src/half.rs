@@ -8,7 +8,8 @@
 
 use crate::consts::{SectionType, shf};
 use crate::read::{Cubin, ReadError, SectionRef};
-use std::collections::HashMap;
+use hashbrown::HashMap;
+use std::cell::OnceCell;
 
 /// Prefix of the name of a capsule section.
 const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
@@ -27,8 +28,8 @@ pub struct Halves<'a> {
     /// Machine-code section of each section of the Mercury side; 0 where there
     /// is none.
     pub twin: Vec<u32>,
-    /// Parameter banks by their kernel's machine code.
-    banks: HashMap<u32, u32>,
+    /// Parameter banks with their kernels' machine code, in the order of that.
+    banks: Vec<(u32, u32)>,
 }
 
 /// How the Mercury side sees a section of the file.
@@ -67,7 +68,8 @@ impl<'a> Halves<'a> {
             twin[section.index.0 as usize] = machine.twin(file, &section)?;
         }
         let banks = sections.iter().filter(is_parameter_bank);
-        let banks = banks.map(|s| (s.info, s.index.0)).collect();
+        let mut banks: Vec<_> = banks.map(|s| (s.info, s.index.0)).collect();
+        banks.sort_unstable();
         // Sections that belong to code (`.nv.shared.K`) name the machine code's.
         let mut behind = vec![0; sections.len()];
         for (section, &twin) in twin.iter().enumerate() {
@@ -89,7 +91,9 @@ impl<'a> Halves<'a> {
 
     /// The parameter bank of the kernel whose machine code is in section `text`.
     pub fn parameter_bank(&self, text: u32) -> Option<SectionRef<'a>> {
-        self.sass.section(*self.banks.get(&text)?)
+        let after = self.banks.partition_point(|&(code, _)| code <= text);
+        let &(code, bank) = self.banks.get(after.checked_sub(1)?)?;
+        self.sass.section(bank).filter(|_| code == text)
     }
 
     /// The machine-code section of a section of the Mercury side.
@@ -149,31 +153,48 @@ fn ordinary_name(name: &[u8]) -> &[u8] {
 
 /// Sections of the machine-code side, by what leads to them.
 struct MachineSide<'a> {
-    /// Tables, by type and by the section they are about.
-    tables: HashMap<(u32, u32), u32>,
-    /// The first section of each name.
-    names: HashMap<&'a [u8], u32>,
+    /// Attributes and relocations by the section they are about; 0 for none.
+    infos: Vec<u32>,
+    relocs: Vec<u32>,
+    /// The first section of each name, for whoever asks first.
+    names: OnceCell<HashMap<&'a [u8], u32, foldhash::fast::RandomState>>,
     /// `.nv.info`.
     module_info: Option<u32>,
 }
 
 impl<'a> MachineSide<'a> {
     fn of(file: &Cubin<'a>) -> Self {
-        let mut out = Self { tables: HashMap::new(), names: HashMap::new(), module_info: None };
-        for section in file.sections().iter().filter(|s| !is_mercury(s)) {
+        let count = file.sections().len();
+        let (infos, relocs) = (vec![0; count], vec![0; count]);
+        let mut out = Self { infos, relocs, names: OnceCell::new(), module_info: None };
+        for section in file.sections().heads().filter(|s| s.flags & shf::MERCURY == 0) {
             let index = section.index.0;
-            out.names.entry(section.name).or_insert(index);
-            match section.kind {
+            let tables = match section.kind {
                 SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => {
                     out.module_info.get_or_insert(index);
+                    continue;
                 }
-                SectionType::CUDA_INFO | SectionType::RELA => {
-                    out.tables.entry((section.kind.0, section.info)).or_insert(index);
-                }
-                _ => {}
+                SectionType::CUDA_INFO => &mut out.infos,
+                SectionType::RELA => &mut out.relocs,
+                _ => continue,
+            };
+            if let Some(table) = tables.get_mut(section.info as usize).filter(|t| **t == 0) {
+                *table = index;
             }
         }
         out
+    }
+
+    /// The first section of a name.
+    fn named(&self, file: &Cubin<'a>, name: &[u8]) -> Option<u32> {
+        let names = self.names.get_or_init(|| {
+            let mut names = HashMap::default();
+            for section in file.sections().iter().filter(|s| !is_mercury(s)) {
+                names.entry(section.name).or_insert(section.index.0);
+            }
+            names
+        });
+        names.get(name).copied()
     }
 
     /// The twin of a Mercury section: a capsule names its text section, tables
@@ -186,9 +207,9 @@ impl<'a> MachineSide<'a> {
             SectionType::CUDA_MERCURY_INFO if section.flags & shf::INFO_LINK == 0 => {
                 self.module_info
             }
-            SectionType::CUDA_MERCURY_INFO => self.table(file, SectionType::CUDA_INFO, section)?,
-            SectionType::CUDA_MERCURY_RELA => self.table(file, SectionType::RELA, section)?,
-            _ => self.data(section),
+            SectionType::CUDA_MERCURY_INFO => self.table(file, &self.infos, section)?,
+            SectionType::CUDA_MERCURY_RELA => self.table(file, &self.relocs, section)?,
+            _ => self.data(file, section),
         };
         Ok(found.unwrap_or(0))
     }
@@ -196,7 +217,7 @@ impl<'a> MachineSide<'a> {
     fn table(
         &self,
         file: &Cubin<'a>,
-        kind: SectionType,
+        tables: &[u32],
         section: &SectionRef<'a>,
     ) -> Result<Option<u32>, ReadError> {
         let target = match file.section(section.info) {
@@ -205,16 +226,16 @@ impl<'a> MachineSide<'a> {
             }
             _ => section.info,
         };
-        Ok(self.tables.get(&(kind.0, target)).copied())
+        Ok(tables.get(target as usize).copied())
     }
 
-    fn data(&self, section: &SectionRef<'a>) -> Option<u32> {
+    fn data(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Option<u32> {
         match mercury_bank(section.name) {
             Some((bank, function)) => {
                 let name = [format!(".nv.constant{bank}").as_bytes(), function].concat();
-                self.names.get(&name[..]).copied()
+                self.named(file, &name)
             }
-            None => self.names.get(ordinary_name(section.name)).copied(),
+            None => self.named(file, ordinary_name(section.name)),
         }
     }
 }

@@ -191,8 +191,8 @@ impl<'a> Cubin<'a> {
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });
         }
-        let mut sections = Sections::read(data, &header)?;
-        let symtab = match sections.find(SectionType::SYMTAB) {
+        let (mut sections, table) = Sections::read(data, &header)?;
+        let symtab = match table {
             Some(s) => Some(SymbolTable::read_first(header.class, &mut sections, &s)?),
             None => None,
         };

@@ -49,12 +49,15 @@ pub struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Reads and checks the section table; the lengths have room for those of the
-    /// names in the first symbol table.
-    pub(crate) fn read(file: &'a [u8], header: &Header) -> Result<Self, ReadError> {
+    /// Reads and checks the section table, and finds the first symbol table; the
+    /// lengths have room for those of the names in that.
+    pub(crate) fn read(
+        file: &'a [u8],
+        header: &Header,
+    ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
         if header.shoff == 0 {
             let (headers, lengths) = (Headers::Elf64(&[]), Arc::default());
-            return Ok(Self { file, headers, names: &[], lengths, labels: None });
+            return Ok((Self { file, headers, names: &[], lengths, labels: None }, None));
         }
         if header.shentsize != header.class.section_header_size() {
             return Err(ReadError::BadField {
@@ -77,7 +80,9 @@ impl<'a> Sections<'a> {
         if let Some(lengths) = Arc::get_mut(&mut lengths) {
             headers.check(file, (name_table, names), lengths)?;
         }
-        Ok(Self { file, headers, names, lengths, labels: None })
+        let sections = Self { file, headers, names, lengths, labels: None };
+        let table = table.and_then(|i| sections.get(i));
+        Ok((sections, table))
     }
 
     /// The same sections as the Mercury side sees them.
@@ -149,6 +154,15 @@ impl<'a> Sections<'a> {
             Some(_) => Some(self.get(index)?.kind),
         }
     }
+    /// What tells the sections apart, without names and bytes, which cost most of
+    /// what a section costs.
+    #[inline]
+    pub fn heads(&self) -> impl Iterator<Item = Head> {
+        (0..self.len() as u32).filter_map(|i| match (&self.labels, self.headers) {
+            (None, Headers::Elf64(headers)) => Some(Head::of(&headers.get(i as usize)?.widen(i))),
+            _ => Some(Head::of(&self.unusual(i)?)),
+        })
+    }
     /// The types of all sections.
     #[inline]
     pub fn kinds(&self) -> impl Iterator<Item = SectionType> {
@@ -167,6 +181,25 @@ impl<'a> Sections<'a> {
     #[inline]
     pub fn iter(&self) -> Iter<'_, 'a> {
         Iter { sections: self, left: 0..self.len() as u32 }
+    }
+}
+
+/// What tells a section from others.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Head {
+    pub index: SectionIndex,
+    pub kind: SectionType,
+    pub flags: u64,
+    pub info: u32,
+    pub align: u64,
+}
+
+impl Head {
+    #[inline]
+    fn of(section: &SectionRef<'_>) -> Self {
+        let &SectionRef { index, kind, flags, info, align, .. } = section;
+        Self { index, kind, flags, info, align }
     }
 }
 

@@ -298,8 +298,15 @@ fn extended_indices<'a>(
     sections: &Sections<'a>,
     symtab: &SectionRef<'a>,
 ) -> Result<&'a [U32], ReadError> {
-    let of = |link| sections.of_kind(SectionType::SYMTAB_SHNDX).find(|x| x.link == link);
-    match of(symtab.index.0).or_else(|| of(0)) {
+    let mut found: Option<SectionRef<'a>> = None;
+    for table in sections.of_kind(SectionType::SYMTAB_SHNDX) {
+        let known = found.map(|t| t.link);
+        let better = table.link == symtab.index.0 && known != Some(symtab.index.0);
+        if better || (table.link == 0 && known.is_none()) {
+            found = Some(table);
+        }
+    }
+    match found {
         None => Ok(&[]),
         Some(x) => <[U32]>::ref_from_bytes(x.data).map_err(|_| ReadError::BadField {
             field: "sh_size",

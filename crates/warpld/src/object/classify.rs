@@ -2,7 +2,8 @@
 
 use crate::unified::is_entries;
 use cubin::consts::shf;
-use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
+use cubin::sections::Head;
+use cubin::{Cubin, SectionType, SymbolType, half};
 
 /// What a section of an input is to the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub(super) fn classify(cubin: &Cubin<'_>) -> Result<Classes, String> {
     let most = (cubin.bytes().len() as u64).max(PAGE);
     let mut of = Vec::with_capacity(sections.len());
     let (mut unified, mut barriers_in_flags, mut owned) = (false, false, false);
-    for section in sections {
+    for section in sections.heads() {
         if section.align > most {
             return Err(format!("alignment {:#x} of section {}", section.align, section.index.0));
         }
@@ -71,7 +72,7 @@ pub(super) fn classify(cubin: &Cubin<'_>) -> Result<Classes, String> {
         barriers_in_flags |=
             section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
         let class = classify_alone(cubin, &section)?;
-        owned |= class == SectionClass::Data && is_owned(&section);
+        owned |= class == SectionClass::Data && is_owned(section.flags);
         of.push(class);
     }
     if owned {
@@ -81,8 +82,8 @@ pub(super) fn classify(cubin: &Cubin<'_>) -> Result<Classes, String> {
 }
 
 /// Whether the section belongs to another, as a rule to code.
-fn is_owned(section: &SectionRef<'_>) -> bool {
-    section.flags & shf::INFO_LINK != 0
+fn is_owned(flags: u64) -> bool {
+    flags & shf::INFO_LINK != 0
 }
 
 /// Second round: sections that belong to the function of a text section.
@@ -91,7 +92,7 @@ fn find_owners(cubin: &Cubin<'_>, classes: &mut [SectionClass]) {
         if classes[i] != SectionClass::Data {
             continue;
         }
-        let Some(section) = cubin.section(i as u32).filter(is_owned) else { continue };
+        let Some(section) = cubin.section(i as u32).filter(|s| is_owned(s.flags)) else { continue };
         let Some(&SectionClass::Text(function)) = classes.get(section.info as usize) else {
             continue;
         };
@@ -106,7 +107,8 @@ fn find_owners(cubin: &Cubin<'_>, classes: &mut [SectionClass]) {
     }
 }
 
-fn classify_alone(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
+/// The class of a section by its header alone.
+fn classify_alone(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, String> {
     if section.flags & shf::MERCURY != 0 {
         return Ok(SectionClass::Skip);
     }
@@ -123,7 +125,7 @@ fn classify_alone(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<Section
             }
             SectionClass::Reloc(section.info)
         }
-        SectionType::NOTE if section.name == b".note.nv.tkinfo" => SectionClass::ToolNote,
+        SectionType::NOTE if is_tool_note(cubin, section) => SectionClass::ToolNote,
         SectionType::NOTE => SectionClass::VersionNote,
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
@@ -139,8 +141,12 @@ fn classify_alone(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<Section
     })
 }
 
+fn is_tool_note(cubin: &Cubin<'_>, head: &Head) -> bool {
+    cubin.section(head.index.0).is_some_and(|section| section.name == b".note.nv.tkinfo")
+}
+
 /// `sh_info` of a text section names its function's symbol in the low 24 bits.
-fn text_owner(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, String> {
+fn text_owner(cubin: &Cubin<'_>, section: &Head) -> Result<u32, String> {
     let symbol = section.info & 0x00ff_ffff;
     let is_function = cubin.symbol_kind(symbol) == Some(SymbolType::FUNC);
     match cubin.symbol_section(symbol) {
