@@ -79,18 +79,38 @@ pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
     (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
 }
 
-/// Where a field in a unit's header of one side lies on the other.
-pub fn header_place(mercury: &[u8], machine: &[u8], offset: u64) -> Option<u64> {
-    let offset = usize::try_from(offset).ok()?;
-    let (mut start, mut twin) = (0, 0);
-    loop {
-        let (header, other) = (unit(mercury, start)?, unit(machine, twin)?);
-        if offset < header.end {
-            let inside = offset.checked_sub(start)?;
+/// The headers of units on both sides.
+pub struct Headers(Vec<Header>);
+
+/// The header of a unit: where it is in Mercury's table, where its unit ends, and where it is
+/// on the other side, if it is the same there.
+struct Header {
+    start: usize,
+    program: usize,
+    end: usize,
+    twin: Option<usize>,
+}
+
+impl Headers {
+    /// Reads two tables.
+    pub fn read(mercury: &[u8], machine: &[u8]) -> Self {
+        let mut out = Vec::new();
+        let (mut start, mut twin) = (0, 0);
+        while let (Some(header), Some(other)) = (unit(mercury, start), unit(machine, twin)) {
             let same = header.program - start == other.program - twin;
-            return (same && offset < header.program).then_some((twin + inside) as u64);
+            let Unit { program, end, .. } = header;
+            out.push(Header { start, program, end, twin: same.then_some(twin) });
+            (start, twin) = (end, other.end);
         }
-        (start, twin) = (header.end, other.end);
+        Self(out)
+    }
+
+    /// Where a field in a header of Mercury's table lies on the other side.
+    pub fn place(&self, offset: u64) -> Option<u64> {
+        let offset = usize::try_from(offset).ok()?;
+        let header = self.0.get(self.0.partition_point(|header| header.end <= offset))?;
+        let inside = offset.checked_sub(header.start)?;
+        header.twin.filter(|_| offset < header.program).map(|twin| (twin + inside) as u64)
     }
 }
 

@@ -151,14 +151,19 @@ fn header_values(
     let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
+    let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let object = &parts.cx.objects[source.from.object.0 as usize];
         let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
         let twin = object.halves.as_ref().and_then(|h| h.twin(target));
         let (Some(mercury), Some(machine)) = (object.cubin.section(target), twin) else { continue };
-        let place = lines::header_place(mercury.data, machine.data, reloc.offset);
-        let at = place.and_then(|place| table.offset(source.from.object.0, target, place));
+        let headers = headers
+            .entry((source.from.object.0, target))
+            .or_insert_with(|| lines::Headers::read(mercury.data, machine.data));
+        let at = headers
+            .place(reloc.offset)
+            .and_then(|place| table.offset(source.from.object.0, target, place));
         if let (kind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
             table.put(at as usize, &(patch.value as u32).to_le_bytes());
         }

@@ -24,6 +24,7 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use warpld::render::{Format, Renderer};
 use warpld::report::{self, LinkReport};
 use warpld::{Config, Diagnostics, Inputs, LinkInput};
 
@@ -150,6 +151,10 @@ impl Tally {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut diagnostics = Diagnostics::default();
             let image = link(&mut diagnostics);
+            let renderer = Renderer { format: Format::Json, ..Renderer::default() };
+            for diagnostic in diagnostics.as_slice() {
+                assert!(renderer.render(diagnostic, true).is_some(), "not said");
+            }
             // Silence is no refusal.
             assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
             image
