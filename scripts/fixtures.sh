@@ -48,7 +48,7 @@ assemble "$cuda/bin/ptxas" 110 "$work/weak.ptx" $fixtures/weak.sm_110.exec.cubin
 # Objects that belong together, for links of damaged ones.
 related=tests/corpus/links
 for target in 90 100; do
-    for name in switch_a switch_b textures; do
+    for name in switch_a switch_b textures dead; do
         assemble "$cuda/bin/ptxas" $target $related/$name.ptx $fixtures/$name.sm_$target.cubin -c
     done
     for name in lines_a lines_b; do
