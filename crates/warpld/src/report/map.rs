@@ -189,7 +189,7 @@ fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
     let copied = map.sections.iter().flat_map(|section| &section.parts).filter(|part| part.copied);
     for part in copied {
         if let Some(total) = index.get(part.file.as_str()).and_then(|&i| totals.get_mut(i)) {
-            total.1 += part.size;
+            total.1 = total.1.saturating_add(part.size);
         }
     }
     totals
@@ -285,6 +285,17 @@ mod tests {
              +0x80         256      .text.k of b.o\n\n\
              Removed functions\n          64  foo(int) [_Z3fooi] from a.o\n"
         );
+    }
+
+    /// Sections without bits may claim any size.
+    #[test]
+    fn sizes_out_of_all_proportion() {
+        let mut report = report();
+        let sections = report.map.as_mut().map(|map| &mut map.sections);
+        for part in sections.into_iter().flatten().flat_map(|section| &mut section.parts) {
+            (part.file, part.size) = ("a.o".into(), u64::MAX - 1);
+        }
+        assert!(map_text(&report).contains(&format!("{}  a.o", u64::MAX)));
     }
 
     #[test]
