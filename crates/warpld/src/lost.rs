@@ -3,6 +3,7 @@
 use crate::merge::Context;
 use crate::object::ObjectId;
 use crate::resolve::{Role, Sighting, SymbolId};
+use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
 /// Whether the section holds the program's constants.
@@ -10,9 +11,10 @@ pub fn is_user_constant(target: &[u8]) -> bool {
     matches!(target, b".nv.constant3" | b".nv.constant.user")
 }
 
-/// Whether the symbol is a definition that lost: functions against an earlier
-/// one, variables against any. Constants that name such a copy lose their
-/// relocations.
+/// Whether constants lose their relocations against the symbol: if it is a definition
+/// that lost against an earlier one, and, in all inputs before that of the better one, if
+/// it is a variable in global memory whose weak definition is replaced.
+/// [`constant-names-loser`, `constant-names-replaced`]
 pub fn names_lost_copy(
     cx: Context<'_, '_>,
     object: ObjectId,
@@ -23,9 +25,20 @@ pub fn names_lost_copy(
     let defined = !symbol.is_undefined() && !symbol.is_common();
     match cx.resolution.role(id, at, defined) {
         Role::Discarded => true,
-        Role::Replaced => symbol.kind() != SymbolType::FUNC,
-        Role::Selected | Role::Reference => false,
+        Role::Replaced | Role::Reference => is_global(symbol) && is_replaced_after(cx, id, object),
+        Role::Selected => false,
     }
+}
+
+/// Whether the symbol is a variable in global memory.
+fn is_global(symbol: &SymbolRef<'_>) -> bool {
+    symbol.kind() != SymbolType::FUNC && symbol.other & sto::SPACE == sto::GLOBAL
+}
+
+/// Whether an input after this one brought a better definition.
+fn is_replaced_after(cx: Context<'_, '_>, id: SymbolId, object: ObjectId) -> bool {
+    let definition = cx.resolution.get(id).definition;
+    cx.resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
 }
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
