@@ -266,7 +266,7 @@ fn mercury_section<'b>(
     both: &'b Both<'_, '_>,
     id: SectionId,
     name: u32,
-    symtab: &Table,
+    numbers: &Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
@@ -280,7 +280,6 @@ fn mercury_section<'b>(
         align: section.align,
         entsize: section.entsize,
     };
-    let numbers = symtab;
     let symtab = shape.mercury_symtab;
     let made = || shape.contents.get(id);
     Ok(match &section.content {
