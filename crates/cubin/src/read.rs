@@ -225,6 +225,11 @@ impl<'a> Cubin<'a> {
     pub fn section(&self, index: u32) -> Option<SectionRef<'a>> {
         self.sections.get(index)
     }
+    /// The section with this index, its name left out, which lies elsewhere in memory.
+    #[inline]
+    pub fn unnamed_section(&self, index: u32) -> Option<SectionRef<'a>> {
+        self.sections.get_unnamed(index)
+    }
     /// The first section with this name.
     pub fn section_by_name(&self, name: &[u8]) -> Option<SectionRef<'a>> {
         self.sections.iter().find(|s| s.name == name)
@@ -247,6 +252,11 @@ impl<'a> Cubin<'a> {
     #[inline]
     pub fn symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
         self.symtab.as_ref()?.get(index)
+    }
+    /// The symbol with this index, its name left out, which lies elsewhere in memory.
+    #[inline]
+    pub fn unnamed_symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
+        self.symtab.as_ref()?.get_unnamed(index)
     }
     /// All symbols in table order, the null symbol included.
     #[inline]
@@ -281,6 +291,7 @@ impl<'a> Cubin<'a> {
         Ok(self.reloc_table(section)?.iter().collect())
     }
     /// The relocations of a REL or RELA section, read as they are asked for.
+    #[inline]
     pub fn reloc_table(&self, section: &SectionRef<'a>) -> Result<Relocs<'a>, ReadError> {
         Relocs::read(self.header.class, section)
     }

@@ -117,22 +117,34 @@ impl<'a> Sections<'a> {
         }
     }
 
+    /// The section with this index, its name left out, which lies elsewhere in memory.
+    #[inline]
+    pub fn get_unnamed(&self, index: u32) -> Option<SectionRef<'a>> {
+        match (&self.labels, self.headers) {
+            (None, Headers::Elf64(headers)) => self.unnamed(headers, index),
+            _ => self.unusual(index),
+        }
+    }
+
     /// A section as the file has it.
     #[inline]
     fn plain<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
-        let section = headers.get(index as usize)?.widen(index);
+        let section = self.unnamed(headers, index)?;
         let length = *self.lengths.get(index as usize)?;
         let name = noted_string(self.names, section.name_offset, length);
+        Some(SectionRef { name: name.unwrap_or_default(), ..section })
+    }
+
+    /// The same without its name.
+    #[inline]
+    fn unnamed<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
+        let section = headers.get(index as usize)?.widen(index);
         let (start, size) = (section.offset as usize, section.size as usize);
         let data = match has_bytes(section.kind) {
             true => self.file.get(start..start.wrapping_add(size)),
             false => None,
         };
-        Some(SectionRef {
-            name: name.unwrap_or_default(),
-            data: data.unwrap_or_default(),
-            ..section
-        })
+        Some(SectionRef { data: data.unwrap_or_default(), ..section })
     }
 
     /// A section of a small file, or as the Mercury side sees it.

@@ -219,13 +219,20 @@ impl<'a> SymbolTable<'a> {
     /// The symbol with this index.
     #[inline]
     pub fn get(&self, index: u32) -> Option<SymbolRef<'a>> {
+        let symbol = self.get_unnamed(index)?;
+        Some(SymbolRef { name: self.name(index, symbol.name_offset)?, ..symbol })
+    }
+
+    /// The symbol with this index, its name left out, which lies elsewhere in memory.
+    #[inline]
+    pub fn get_unnamed(&self, index: u32) -> Option<SymbolRef<'a>> {
         macro_rules! widen {
             ($s:expr) => {{
                 let s = $s;
                 let (shndx, reserved) = self.resolve(s.st_shndx.get(), index)?;
                 SymbolRef {
                     index: SymbolIndex(index),
-                    name: self.name(index, s.st_name.get())?,
+                    name: &[],
                     name_offset: s.st_name.get(),
                     info: s.st_info,
                     other: s.st_other,
@@ -330,6 +337,7 @@ enum RawRelocs<'a> {
 pub struct Relocs<'a>(RawRelocs<'a>);
 
 impl<'a> Relocs<'a> {
+    #[inline]
     pub(crate) fn read(class: Class, section: &SectionRef<'a>) -> Result<Self, ReadError> {
         let bad =
             |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
@@ -353,6 +361,7 @@ impl<'a> Relocs<'a> {
     }
 
     /// Number of relocations.
+    #[inline]
     pub fn len(&self) -> usize {
         match self.0 {
             RawRelocs::Rel32(r) => r.len(),
@@ -367,6 +376,7 @@ impl<'a> Relocs<'a> {
     }
 
     /// The relocation with this number.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<Reloc> {
         let wide = |offset: u64, kind, symbol, addend| Reloc {
             offset,
@@ -398,6 +408,7 @@ impl<'a> Relocs<'a> {
     }
 
     /// All relocations in order.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = Reloc> + use<'a> {
         (0..self.len()).filter_map(move |i| self.get(i))
     }
