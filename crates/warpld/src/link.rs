@@ -177,9 +177,11 @@ fn parse<'a>(
     side: Side,
     diags: &mut Diagnostics,
 ) -> Result<Vec<Object<'a>>, Failed> {
-    let parsed: Result<Vec<Object<'a>>, Diagnostic> =
+    // All results go to one place: a list of objects alone would be put together of many.
+    let parsed: Vec<Result<Object<'a>, Diagnostic>> =
         inputs.images.par_iter().map(|input| Object::parse(input, side)).collect();
-    parsed.map_err(|error| fail(diags, error))
+    let objects: Result<_, _> = parsed.into_iter().collect();
+    objects.map_err(|error| fail(diags, error))
 }
 
 fn fail(diags: &mut Diagnostics, error: Diagnostic) -> Failed {

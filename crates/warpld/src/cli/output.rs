@@ -193,6 +193,7 @@ impl Destination for Draft {
             return bytes.take(pieces);
         }
         let State::File { file, .. } = &self.state else { return Ok(()) };
+        reserve(file, pieces.size()).map_err(|source| self.write_error(source))?;
         // As many buffers as pieces are written at a time.
         let buffers = Mutex::new(Vec::new());
         let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,6 +218,25 @@ impl From<WriteError> for Diagnostic {
     fn from(error: WriteError) -> Self {
         Diagnostic::fatal(error.code(), &error).note(error.reason())
     }
+}
+
+/// Gives the file its place on the disk, where the file system can do that: a full
+/// disk is found before anything is written, and ext4 has nothing left to do when
+/// the file replaces another (it finds places then for whatever has none yet, and
+/// starts to write: 22 ms for 30 MB).
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, size: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::empty(), 0, size) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -1,25 +1,25 @@
 //! Reading files, mapping large ones. With the guard of the maps, the one place
 //! of the linker that needs `unsafe`.
 
+use super::shelf::{Shelf, Spot};
+use memmap2::MmapMut;
+use rayon::prelude::*;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// A file's bytes.
 #[derive(Debug)]
-pub(crate) struct Mapped {
-    bytes: Bytes,
-    key: FileKey,
-}
+pub(crate) struct Mapped(Bytes);
 
 #[derive(Debug)]
 enum Bytes {
     Map(Box<Map>),
     /// A part of what was read of several files.
-    Read(Arc<Vec<u8>>, Range<usize>),
+    Read(Arc<MmapMut>, Range<usize>),
 }
 
 /// A map, with what says whether the file has changed since.
@@ -33,6 +33,9 @@ struct Map {
 /// Files of up to this many bytes are read: that is faster than a map of their
 /// own, and nobody can change what was read.
 const READ_AT_MOST: u64 = 16 << 10;
+
+/// Room for a file that is read, and for a byte more, which tells that there is more.
+const PLACE: usize = READ_AT_MOST as usize + 1;
 
 /// After this many maps files are read, as the system limits their number
 /// (to 65,530 where nobody changed that).
@@ -64,87 +67,125 @@ pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        Self::open_all(&[path]).pop().unwrap_or_else(|| Err(io::Error::other("no file").into()))
+        let mut shelf = Shelf::new(PLACE);
+        let place = open_onto(&mut shelf, path, 1)?;
+        Ok(Self::at(place, &shelf.close()))
     }
 
-    /// Opens several files. The small ones lie one after the other in memory that
-    /// is taken once: heaps of threads grow page by page.
-    pub(crate) fn open_all<P: AsRef<Path>>(paths: &[P]) -> Vec<Result<Self, OpenError>> {
-        let mut block = Vec::new();
-        let left = (1..=paths.len()).rev();
-        let opened: Vec<_> = (paths.iter().zip(left))
-            .map(|(path, left)| open_into(path.as_ref(), left, &mut block))
-            .collect();
-        block.shrink_to_fit();
-        let block = Arc::new(block);
-        let bytes = |place| match place {
+    fn at(place: Place, boards: &[Arc<MmapMut>]) -> Self {
+        Self(match place {
             Place::Map(map) => Bytes::Map(map),
-            Place::Block(range) => Bytes::Read(block.clone(), range),
+            Place::Shelf((board, range)) => Bytes::Read(boards[board].clone(), range),
+        })
+    }
+
+    /// Opens several files in parallel and makes something of each, in their order.
+    pub(crate) fn open_all<P: AsRef<Path> + Sync, T: Send>(
+        paths: &[P],
+        make: impl Fn(&P, Result<Self, OpenError>) -> T + Sync,
+    ) -> Vec<T> {
+        // Not so many at a time that a thread has nothing to do.
+        let threads = rayon::current_num_threads();
+        let together = (paths.len() / (4 * threads)).clamp(1, 64);
+        let batches: Vec<&[P]> = paths.chunks(together).collect();
+        let readers = threads.min(batches.len());
+        let next = AtomicUsize::new(0);
+        let read = |_| {
+            let (mut shelf, mut places) = (Shelf::new(PLACE), Vec::new());
+            let number = || next.fetch_add(1, Ordering::Relaxed);
+            while let number = number()
+                && let Some(batch) = batches.get(number)
+            {
+                let left = (batches.len() - number) * together / readers;
+                let open = |path: &P| open_onto(&mut shelf, path.as_ref(), left);
+                places.push((number, batch.iter().map(open).collect::<Vec<_>>()));
+            }
+            let boards = shelf.close();
+            let made = |(number, places): (usize, Vec<_>)| {
+                let opened = places.into_iter().map(|place: io::Result<_>| {
+                    place.map(|place| Self::at(place, &boards)).map_err(OpenError)
+                });
+                let made = batches[number].iter().zip(opened).map(|(path, data)| make(path, data));
+                (number, made.collect::<Vec<T>>())
+            };
+            places.into_iter().map(made).collect()
         };
-        let mapped = |(place, key)| Self { bytes: bytes(place), key };
-        opened.into_iter().map(|opened| Ok(opened.map(mapped)?)).collect()
+        let shares: Vec<Vec<_>> = (0..readers).into_par_iter().with_max_len(1).map(read).collect();
+        let mut opened: Vec<_> = shares.into_iter().flatten().collect();
+        opened.sort_unstable_by_key(|&(number, _)| number);
+        opened.into_iter().flat_map(|(_, some)| some).collect()
     }
 
     /// Whether the file is still the one that was mapped.
     pub(crate) fn is_unchanged(&self) -> bool {
-        match &self.bytes {
+        match &self.0 {
             Bytes::Map(map) => {
                 std::fs::metadata(&map.path).is_ok_and(|now| Stamp::of(&now) == map.stamp)
             }
             Bytes::Read(..) => true,
         }
     }
+    /// What tells it from other files; `name` is the one it was opened under.
+    pub(crate) fn key(&self, name: &str) -> Option<FileKey> {
+        match &self.0 {
+            Bytes::Map(map) => FileKey::of(&map.path),
+            Bytes::Read(..) => FileKey::of(Path::new(name)),
+        }
+    }
     /// Where the file lies in memory, if it is mapped.
     pub(crate) fn mapped_at(&self) -> Option<std::ops::Range<usize>> {
-        let Bytes::Map(map) = &self.bytes else { return None };
+        let Bytes::Map(map) = &self.0 else { return None };
         let addresses = map.map.as_ptr_range();
         Some(addresses.start as usize..addresses.end as usize)
-    }
-    pub(crate) fn key(&self) -> &FileKey {
-        &self.key
     }
 }
 
 /// Where the bytes of a file are.
 enum Place {
     Map(Box<Map>),
-    /// In the block of several files.
-    Block(Range<usize>),
+    /// Read, beside others.
+    Shelf(Spot),
 }
 
-/// Maps a file, or reads it to the end of `block`, where `left` files may go.
-fn open_into(path: &Path, left: usize, block: &mut Vec<u8>) -> io::Result<(Place, FileKey)> {
+/// Maps a file, or puts it on the shelf, where about `left` files may go.
+fn open_onto(shelf: &mut Shelf, path: &Path, left: usize) -> io::Result<Place> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
     let file = File::open(path)?;
+    // Small files mostly follow small ones. Of what fits into the place nothing need be
+    // known; reading from an offset fails for folders and for pipes.
+    if shelf.expects_small {
+        let place = shelf.place(left)?;
+        let count = read_at_start(&file, place).unwrap_or(0);
+        if (1..place.len()).contains(&count) {
+            return Ok(Place::Shelf(shelf.keep(count)));
+        }
+    }
     let metadata = file.metadata()?;
+    shelf.expects_small = metadata.len() <= READ_AT_MOST;
     if metadata.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
     if !metadata.is_file() {
         return Err(io::Error::other("it is neither a file nor a link to one"));
     }
-    let (key, stamp) = (FileKey::of(path, &metadata), Stamp::of(&metadata));
     let size = metadata.len();
     if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {
-        let map = Map { map: map(&file)?, path: path.to_owned(), stamp };
-        return Ok((Place::Map(Box::new(map)), key));
+        let (path, stamp) = (path.to_owned(), Stamp::of(&metadata));
+        return Ok(Place::Map(Box::new(Map { map: map(&file)?, path, stamp })));
     }
-    if block.is_empty() && size <= READ_AT_MOST {
-        // The others are likely to be like it.
-        block.reserve(size as usize * left);
-    }
-    let start = block.len();
-    read(&file, size, block)?;
-    Ok((Place::Block(start..block.len()), key))
+    let size = usize::try_from(size).map_err(io::Error::other)?;
+    Ok(Place::Shelf(shelf.read(&file, size)?))
 }
 
-/// Appends what is in `file`, which had `size` bytes when it was opened.
-fn read(mut file: &File, size: u64, block: &mut Vec<u8>) -> io::Result<()> {
-    block.reserve(size as usize);
-    match file.by_ref().take(size).read_to_end(block)? as u64 == size {
-        true => Ok(()),
-        false => Err(io::Error::other("the file changed while it was read")),
-    }
+#[cfg(unix)]
+fn read_at_start(file: &File, place: &mut [u8]) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, place, 0)
+}
+
+/// What is known of a file comes first.
+#[cfg(not(unix))]
+fn read_at_start(_: &File, _: &mut [u8]) -> io::Result<usize> {
+    Ok(0)
 }
 
 /// Maps `file` privately, with all pages that are in memory already.
@@ -160,21 +201,63 @@ fn map(file: &File) -> io::Result<memmap2::Mmap> {
 impl Deref for Mapped {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        match &self.bytes {
+        match &self.0 {
             Bytes::Map(map) => &map.map,
-            Bytes::Read(block, range) => &block[range.clone()],
+            Bytes::Read(board, range) => &board[range.clone()],
         }
     }
 }
 
 impl FileKey {
-    #[cfg(unix)]
-    fn of(_: &Path, metadata: &std::fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self::Inode { device: metadata.dev(), inode: metadata.ino() }
+    /// What tells the file at `path` from others, if it is there.
+    fn of(path: &Path) -> Option<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let metadata = std::fs::metadata(path).ok()?;
+            Some(Self::Inode { device: metadata.dev(), inode: metadata.ino() })
+        }
+        #[cfg(not(unix))]
+        path.canonicalize().ok().map(Self::Path)
     }
-    #[cfg(not(unix))]
-    fn of(path: &Path, _: &std::fs::Metadata) -> Self {
-        Self::Path(path.canonicalize().unwrap_or_else(|_| path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files around the size from which they are mapped, in every order, beside what
+    /// cannot be opened.
+    #[test]
+    fn all_files_are_opened_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let content =
+            |n: usize| vec![n as u8; [5_000, 0, 16_384, 16_385, 70_000, 1][n * n % 7 % 6]];
+        let paths: Vec<PathBuf> = (0..500).map(|n| folder.path().join(n.to_string())).collect();
+        for (n, path) in paths.iter().enumerate().filter(|(n, _)| n % 11 > 0) {
+            std::fs::write(path, content(n)).unwrap();
+        }
+        std::fs::create_dir(&paths[0]).unwrap();
+        let opened = Mapped::open_all(&paths, |path, data| (path.clone(), data));
+        assert_eq!(opened.len(), paths.len());
+        for (n, (path, data)) in opened.iter().enumerate() {
+            assert_eq!(path, &paths[n]);
+            match n % 11 {
+                0 => assert!(data.is_err()),
+                _ => assert!(data.as_ref().unwrap()[..] == content(n), "file {n}"),
+            }
+        }
+        assert!(opened[0].1.as_ref().unwrap_err().to_string().contains("folder"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn devices_and_pipes_are_refused() {
+        let (pipe, _write) = io::pipe().unwrap();
+        let pipe = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
+        for path in ["/dev/null", "/dev/zero", &pipe] {
+            let error = Mapped::open(Path::new(path)).unwrap_err().to_string();
+            assert!(error.contains("neither a file"), "{path}: {error}");
+        }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod map;
 mod recognise;
 mod scan;
 mod search;
+mod shelf;
 
 pub(crate) use scan::READER_FAILED;
 pub use scan::{Body, Ignored, Loaded, Source, Step};
@@ -72,12 +73,9 @@ impl Files {
     /// Opens what `request` names. What cannot be opened is reported by
     /// [`Loaded::select`] in its turn, as nvlink does.
     pub fn open(request: &LoadRequest) -> Self {
-        use rayon::prelude::*;
-        // Small files share memory, but not so many that a thread has nothing to do.
-        let shares = 4 * rayon::current_num_threads();
-        let together = request.files.par_chunks((request.files.len() / shares).clamp(1, 64));
-        let mut opened: Vec<_> =
-            together.flat_map_iter(Opened::files).map(search::Found::File).collect();
+        let mut opened: Vec<_> = Mapped::open_all(&request.files, |path, data| {
+            search::Found::File(Opened::found(path, data, false))
+        });
         opened.extend(search::libraries(request));
         take_archives_once(&mut opened);
         Self { opened, working_directory: request.working_directory.clone() }
@@ -115,8 +113,10 @@ impl Files {
 fn take_archives_once(opened: &mut Vec<search::Found>) {
     let mut seen: HashSet<FileKey> = HashSet::new();
     opened.retain(|found| match found {
-        search::Found::File(Opened { data: Ok(mapped), .. }) if recognise::is_archive(mapped) => {
-            seen.insert(mapped.key().clone())
+        search::Found::File(Opened { name, data: Ok(mapped), .. })
+            if recognise::is_archive(mapped) =>
+        {
+            mapped.key(name).is_none_or(|key| seen.insert(key))
         }
         _ => true,
     });

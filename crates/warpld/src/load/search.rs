@@ -52,13 +52,8 @@ impl Opened {
         Self::found(path, Mapped::open(path), library)
     }
 
-    /// Opens several files at once.
-    pub(crate) fn files(paths: &[PathBuf]) -> impl Iterator<Item = Self> {
-        let found = paths.iter().zip(Mapped::open_all(paths));
-        found.map(|(path, data)| Self::found(path, data, false))
-    }
-
-    fn found(path: &Path, data: Result<Mapped, OpenError>, library: bool) -> Self {
+    /// A file that was opened, and what a thin archive points to.
+    pub(super) fn found(path: &Path, data: Result<Mapped, OpenError>, library: bool) -> Self {
         let members = match &data {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),

@@ -1,0 +1,118 @@
+//! Memory for small files, which are read into it one after the other.
+
+use memmap2::MmapMut;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a file of unknown size is taken to have.
+const LIKELY_SIZE: usize = 4 << 10;
+
+/// The size of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// Boards for several files are no longer than this.
+const BOARD_AT_MOST: usize = 64 << 20;
+
+/// Small files of one thread. Memory comes from the system in long boards, and in huge
+/// pages while more files are to come than fill one: pages of the usual size cost as
+/// much as reading what goes there.
+pub(super) struct Shelf {
+    boards: Vec<MmapMut>,
+    /// Files of fewer bytes than this find a place.
+    place: usize,
+    /// The board that files are put on, and the part of it that is free.
+    board: usize,
+    free: Range<usize>,
+    /// Up to where on the board it is decided which pages are used.
+    decided: usize,
+    files: usize,
+    bytes: usize,
+    /// The file before was a small one.
+    pub(super) expects_small: bool,
+}
+
+/// Where on a shelf a file is: which board, and where on it.
+pub(super) type Spot = (usize, Range<usize>);
+
+impl Shelf {
+    /// An empty shelf for files of fewer than `place` bytes.
+    pub(super) fn new(place: usize) -> Self {
+        Self {
+            boards: Vec::new(),
+            place,
+            board: 0,
+            free: 0..0,
+            decided: 0,
+            files: 0,
+            bytes: 0,
+            expects_small: true,
+        }
+    }
+
+    /// A place for the next file; about `left` are to come, this one included.
+    pub(super) fn place(&mut self, left: usize) -> io::Result<&mut [u8]> {
+        let mean = self.bytes.checked_div(self.files).unwrap_or(LIKELY_SIZE);
+        let to_come = left.saturating_mul(mean);
+        if self.free.len() < self.place {
+            self.put_up((to_come + self.place).min(BOARD_AT_MOST))?;
+        }
+        let end = self.free.start + self.place;
+        if end > self.decided {
+            self.decide(to_come);
+        }
+        Ok(&mut self.boards[self.board][self.free.start..end])
+    }
+
+    /// Keeps the first `count` bytes of the place that was given last.
+    pub(super) fn keep(&mut self, count: usize) -> Spot {
+        let start = self.free.start;
+        self.free.start += count;
+        self.files += 1;
+        self.bytes += count;
+        (self.board, start..self.free.start)
+    }
+
+    /// Reads a file of `size` bytes, a large one onto a board of its own.
+    pub(super) fn read(&mut self, mut file: &File, size: usize) -> io::Result<Spot> {
+        let changed = |_| io::Error::other("the file changed while it was read");
+        if size < self.place {
+            file.read_exact(&mut self.place(1)?[..size]).map_err(changed)?;
+            return Ok(self.keep(size));
+        }
+        let mut board = MmapMut::map_anon(size)?;
+        file.read_exact(&mut board).map_err(changed)?;
+        self.boards.push(board);
+        Ok((self.boards.len() - 1, 0..size))
+    }
+
+    /// No more files come: the boards with what is on them.
+    pub(super) fn close(self) -> Vec<Arc<MmapMut>> {
+        self.boards.into_iter().map(Arc::new).collect()
+    }
+
+    fn put_up(&mut self, size: usize) -> io::Result<()> {
+        // Huge pages begin at multiples of their size.
+        let margin = if size > HUGE_PAGE { HUGE_PAGE } else { 0 };
+        let board = MmapMut::map_anon(size + margin)?;
+        let start = if margin > 0 { board.as_ptr().align_offset(HUGE_PAGE) } else { 0 };
+        (self.free, self.decided) = (start.min(margin)..board.len(), start.min(margin));
+        self.board = self.boards.len();
+        self.boards.push(board);
+        Ok(())
+    }
+
+    /// Decides on the pages of the next part of the board. Huge ones that are not filled
+    /// would be memory wasted.
+    fn decide(&mut self, to_come: usize) {
+        let start = self.decided;
+        self.decided += HUGE_PAGE;
+        #[cfg(target_os = "linux")]
+        if to_come >= HUGE_PAGE && self.decided <= self.free.end {
+            // Without them everything works as well.
+            let board = &self.boards[self.board];
+            let _ = board.advise_range(memmap2::Advice::HugePage, start, HUGE_PAGE);
+        }
+    }
+}
