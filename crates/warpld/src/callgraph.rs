@@ -92,18 +92,6 @@ impl Adjacency {
 }
 
 impl<'a> CallGraph<'a> {
-    /// Collects the call graphs of all inputs. Edges come only from definitions
-    /// that were ever in force.
-    pub fn build(objects: &[Object<'a>], resolution: &Resolution<'a>) -> Self {
-        let mut graph = Self::with_functions(resolution);
-        let mut interned = HashTable::new();
-        for (i, object) in objects.iter().enumerate() {
-            graph.add(ObjectId(i as u32), object, resolution, &mut interned);
-        }
-        graph.connect(resolution);
-        graph
-    }
-
     /// The function of a symbol.
     pub fn function(&self, symbol: SymbolId) -> Option<FunctionId> {
         match self.of_symbol[symbol.0 as usize] {
@@ -132,36 +120,73 @@ impl<'a> CallGraph<'a> {
         self.functions.is_empty()
     }
 
-    fn with_functions(resolution: &Resolution<'a>) -> Self {
-        let mut functions = Vec::new();
-        let mut of_symbol = vec![u32::MAX; resolution.symbols.len()];
-        for (i, symbol) in resolution.symbols.iter().enumerate() {
+    /// Numbers the functions among the symbols that are new.
+    fn add_functions(&mut self, resolution: &Resolution<'a>) {
+        for (i, symbol) in resolution.symbols.iter().enumerate().skip(self.of_symbol.len()) {
+            let function = if symbol.function { self.functions.len() as u32 } else { u32::MAX };
+            self.of_symbol.push(function);
             if symbol.function {
-                of_symbol[i] = functions.len() as u32;
-                functions.push(SymbolId(i as u32));
+                self.functions.push(SymbolId(i as u32));
             }
         }
-        let count = functions.len();
-        Self {
-            functions,
-            of_symbol,
+        self.address_taken.resize(self.functions.len(), None);
+        self.prototype_of.resize(self.functions.len(), None);
+    }
+
+    fn connect(&mut self, resolution: &Resolution<'_>) {
+        let base = self.functions.len() as u32;
+        let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
+        let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
+        let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
+            let entry = resolution.get(self.functions[f]).entry;
+            proto.filter(|_| !entry).map(|p| (base + p.0, f as u32))
+        });
+        let nodes = self.functions.len() + self.prototypes.len();
+        self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
+    }
+}
+
+/// Collects the call graphs of inputs as they come. Edges come only from definitions
+/// that were ever in force; whether one was is known as soon as its input is resolved.
+pub struct Builder<'a> {
+    graph: CallGraph<'a>,
+    interned: HashTable<(ShortHash, PrototypeId)>,
+}
+
+impl<'a> Default for Builder<'a> {
+    fn default() -> Self {
+        let graph = CallGraph {
+            functions: Vec::new(),
+            of_symbol: Vec::new(),
             prototypes: Vec::new(),
             calls: Vec::new(),
             indirect: Vec::new(),
             takes_address: Vec::new(),
-            address_taken: vec![None; count],
-            prototype_of: vec![None; count],
+            address_taken: Vec::new(),
+            prototype_of: Vec::new(),
             successors: Adjacency::default(),
+        };
+        Self { graph, interned: HashTable::new() }
+    }
+}
+
+impl<'a> Builder<'a> {
+    /// Adds the inputs from the first new one on, all of which are resolved.
+    pub fn add(&mut self, objects: &[Object<'a>], first: usize, resolution: &Resolution<'a>) {
+        self.graph.add_functions(resolution);
+        for (i, object) in objects.iter().enumerate().skip(first) {
+            self.add_object(ObjectId(i as u32), object, resolution);
         }
     }
 
-    fn add(
-        &mut self,
-        id: ObjectId,
-        object: &Object<'a>,
-        resolution: &Resolution<'a>,
-        interned: &mut HashTable<(ShortHash, PrototypeId)>,
-    ) {
+    /// The graph of all inputs.
+    pub fn finish(mut self, resolution: &Resolution<'a>) -> CallGraph<'a> {
+        self.graph.connect(resolution);
+        self.graph
+    }
+
+    fn add_object(&mut self, id: ObjectId, object: &Object<'a>, resolution: &Resolution<'a>) {
+        let Self { graph, interned } = self;
         let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
             let (hash, name) = (prototype.hash, object.prototype_name(prototype));
             let same = |&(other, id): &(ShortHash, PrototypeId)| {
@@ -175,7 +200,7 @@ impl<'a> CallGraph<'a> {
             }
             id
         };
-        let of_symbol = &self.of_symbol;
+        let of_symbol = &graph.of_symbol;
         let ids = resolution.ids_of(id).unwrap_or_default();
         let function_of = |symbol: SymbolId| {
             let index = of_symbol.get(symbol.0 as usize).copied();
@@ -194,26 +219,26 @@ impl<'a> CallGraph<'a> {
                 continue;
             }
             let Ok(prototype) = object.prototype(name) else { continue };
-            let proto = intern(&mut self.prototypes, prototype);
+            let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
-                self.address_taken[f.0 as usize].get_or_insert(proto);
+                graph.address_taken[f.0 as usize].get_or_insert(proto);
             }
         }
         for (symbol, name) in object.callgraph.of(List::Indirect) {
             if let (Some(f), Ok(prototype)) = (caller(symbol), object.prototype(name)) {
-                let proto = intern(&mut self.prototypes, prototype);
-                self.indirect.push((f, proto));
+                let proto = intern(&mut graph.prototypes, prototype);
+                graph.indirect.push((f, proto));
             }
         }
         for &(symbol, prototype) in &object.prototypes {
-            let proto = intern(&mut self.prototypes, prototype);
+            let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.
-                self.prototype_of[f.0 as usize] = Some(proto);
+                graph.prototype_of[f.0 as usize] = Some(proto);
             }
         }
         for (list, edges) in
-            [(List::Calls, &mut self.calls), (List::TakesAddress, &mut self.takes_address)]
+            [(List::Calls, &mut graph.calls), (List::TakesAddress, &mut graph.takes_address)]
         {
             object.callgraph.of(list).for_each(|(from, to)| {
                 if let (Some(from), Some(to)) = (caller(from), function(to)) {
@@ -221,18 +246,6 @@ impl<'a> CallGraph<'a> {
                 }
             });
         }
-    }
-
-    fn connect(&mut self, resolution: &Resolution<'_>) {
-        let base = self.functions.len() as u32;
-        let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
-        let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
-        let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
-            let entry = resolution.get(self.functions[f]).entry;
-            proto.filter(|_| !entry).map(|p| (base + p.0, f as u32))
-        });
-        let nodes = self.functions.len() + self.prototypes.len();
-        self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
     }
 }
 

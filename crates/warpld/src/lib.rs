@@ -32,6 +32,7 @@ pub mod object;
 pub mod options;
 pub mod properties;
 pub mod reach;
+pub mod read;
 pub mod relocate;
 pub mod render;
 pub mod report;

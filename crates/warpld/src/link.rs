@@ -1,20 +1,19 @@
 //! The driver: one call per phase, in order.
 
-use crate::callgraph::CallGraph;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::finalize::{self, Parts};
 use crate::flavour::Flavour;
 use crate::input::Inputs;
 use crate::merge::{self, Context};
-use crate::object::{Object, Side};
+use crate::object::Side;
+use crate::read::{self, Read};
 use crate::report::{self, LinkMap, LinkReport};
 use crate::serialize::Destination;
 use crate::{
-    checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, resolve,
-    serialize, undefined, unified,
+    checks, compat, explain, layout, mentions, mercury, properties, reach, relocate, serialize,
+    undefined, unified,
 };
-use rayon::prelude::*;
 
 /// A finished link.
 #[derive(Debug)]
@@ -61,19 +60,20 @@ pub fn link_to(
     let flavour = Flavour::of(config.arch, side);
 
     // Read and check every image, in parallel.
-    let objects = parse(inputs, side, diags)?;
+    let Read { objects, resolver, calls } =
+        read::read(inputs, side).map_err(|error| fail(diags, error))?;
     if flavour.has_compat() {
         compat::check(&objects, config.arch, diags);
     }
 
     // Which definition each name stands for.
-    let Some(resolution) = resolve::resolve(&objects, diags) else {
+    let Some(resolution) = resolver.finish(diags) else {
         explain::definitions::explain(&objects, diags);
         return Err(Failed);
     };
 
     // Who calls whom.
-    let graph = CallGraph::build(&objects, &resolution);
+    let graph = calls.finish(&resolution);
 
     // Which functions and variables are unified.
     let unified = unified::collect(&objects, &resolution, config, flavour)
@@ -170,18 +170,6 @@ fn mercury_file(
     mercury::check_output(&image, config, diags)?;
     serialize::whole(&image, destination)?;
     Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
-}
-
-fn parse<'a>(
-    inputs: &'a Inputs<'_>,
-    side: Side,
-    diags: &mut Diagnostics,
-) -> Result<Vec<Object<'a>>, Failed> {
-    // All results go to one place: a list of objects alone would be put together of many.
-    let parsed: Vec<Result<Object<'a>, Diagnostic>> =
-        inputs.images.par_iter().map(|input| Object::parse(input, side)).collect();
-    let objects: Result<_, _> = parsed.into_iter().collect();
-    objects.map_err(|error| fail(diags, error))
 }
 
 fn fail(diags: &mut Diagnostics, error: Diagnostic) -> Failed {

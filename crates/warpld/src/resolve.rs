@@ -11,7 +11,6 @@ use crate::object::{Object, ObjectId, is_dynamic_array, is_entry};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 use hashbrown::{HashMap, HashTable};
-use rayon::prelude::*;
 
 mod merge;
 
@@ -130,59 +129,6 @@ impl Resolution<'_> {
     }
 }
 
-/// Resolves all inputs in order. Conflicts are reported as nvlink does: all of
-/// one input, then the link stops there (`None`).
-pub fn resolve<'a>(objects: &[Object<'a>], diags: &mut Diagnostics) -> Option<Resolution<'a>> {
-    // Names are compared afterwards, in parallel: the hashes of different ones are
-    // almost never the same.
-    if let Ok(resolution) = Resolver::new(objects, Names::Trusted).run()
-        && names_agree(objects, &resolution)
-    {
-        return Some(resolution);
-    }
-    match Resolver::new(objects, Names::Compared).run() {
-        Ok(resolution) => Some(resolution),
-        Err(errors) => {
-            for error in errors {
-                diags.push(error);
-            }
-            diags.push(Diagnostic::merge_failed());
-            None
-        }
-    }
-}
-
-/// Whether every symbol has the name of what it was taken for.
-fn names_agree(objects: &[Object<'_>], resolution: &Resolution<'_>) -> bool {
-    let agrees = |i: usize| {
-        let object = ObjectId(i as u32);
-        let (Some(input), Some(ids)) = (objects.get(i), resolution.ids_of(object)) else {
-            return false;
-        };
-        input.functions.iter().chain(&input.data).all(|named| {
-            let id = ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL);
-            id.is_none_or(|&id| {
-                let known = resolution.get(id);
-                known.first == Sighting { object, symbol: named.symbol }
-                    || input.cubin.symbol_is_named(named.symbol, known.name)
-            })
-        })
-    };
-    (0..objects.len()).into_par_iter().with_min_len(OBJECTS_AT_ONCE).all(agrees)
-}
-
-/// Fewer are not worth another thread.
-const OBJECTS_AT_ONCE: usize = 64;
-
-/// How names are told apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Names {
-    /// By their hashes.
-    Trusted,
-    /// By what they are.
-    Compared,
-}
-
 /// What mentions of data are held against.
 #[derive(Clone, Copy)]
 struct Expected {
@@ -195,9 +141,8 @@ struct Expected {
 /// The first prototype of a function: input and position in its list.
 type FirstPrototype = Option<(ObjectId, u32)>;
 
-struct Resolver<'a, 'o> {
-    objects: &'o [Object<'a>],
-    comparison: Names,
+/// Resolves inputs as they come.
+pub struct Resolver<'a> {
     /// By name.
     names: HashTable<(ShortHash, SymbolId)>,
     /// By symbol.
@@ -208,42 +153,71 @@ struct Resolver<'a, 'o> {
     errors: Vec<Diagnostic>,
 }
 
-impl<'a, 'o> Resolver<'a, 'o> {
-    fn new(objects: &'o [Object<'a>], comparison: Names) -> Self {
+/// Some inputs being added, with all that came before them.
+struct Pass<'a, 'o> {
+    objects: &'o [Object<'a>],
+    known: &'o mut Resolver<'a>,
+}
+
+impl<'a> Resolver<'a> {
+    /// For so many inputs.
+    pub fn new(objects: usize) -> Self {
         Self {
-            objects,
-            comparison,
             names: HashTable::new(),
             expected: Vec::new(),
             prototypes: Vec::new(),
             out: Resolution {
                 symbols: Vec::new(),
                 ids: Vec::new(),
-                ends: Vec::with_capacity(objects.len()),
+                ends: Vec::with_capacity(objects),
                 replaced: HashMap::default(),
             },
             errors: Vec::new(),
         }
     }
 
-    fn run(mut self) -> Result<Resolution<'a>, Vec<Diagnostic>> {
-        for (i, object) in self.objects.iter().enumerate() {
-            self.object(ObjectId(i as u32), object);
-            if !self.errors.is_empty() {
-                return Err(self.errors);
+    /// Adds the inputs from the first new one on; nothing more once there are conflicts.
+    pub fn add(&mut self, objects: &[Object<'a>], first: usize) {
+        let mut pass = Pass { objects, known: self };
+        for (i, object) in objects.iter().enumerate().skip(first) {
+            if pass.known.has_conflicts() {
+                return;
             }
+            pass.object(ObjectId(i as u32), object);
         }
-        Ok(self.out)
     }
 
+    /// Whether there are conflicts, and the link has to stop.
+    pub fn has_conflicts(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// What is known so far.
+    pub fn resolution(&self) -> &Resolution<'a> {
+        &self.out
+    }
+
+    /// The outcome. Conflicts are reported as nvlink does: all of one input, then the
+    /// link stops there (`None`).
+    pub fn finish(self, diags: &mut Diagnostics) -> Option<Resolution<'a>> {
+        if !self.has_conflicts() {
+            return Some(self.out);
+        }
+        self.errors.into_iter().for_each(|error| diags.push(error));
+        diags.push(Diagnostic::merge_failed());
+        None
+    }
+}
+
+impl<'a> Pass<'a, '_> {
     fn object(&mut self, id: ObjectId, object: &Object<'a>) {
-        let start = self.out.ids.len();
+        let start = self.known.out.ids.len();
         let end = start + object.cubin.symbol_count();
-        self.out.ids.resize(end, NO_SYMBOL);
-        self.out.ends.push(end);
+        self.known.out.ids.resize(end, NO_SYMBOL);
+        self.known.out.ends.push(end);
         for named in object.functions.iter().chain(&object.data) {
             if let Some(symbol) = self.symbol(id, object, named) {
-                self.out.ids[start + named.symbol as usize] = symbol;
+                self.known.out.ids[start + named.symbol as usize] = symbol;
             }
         }
         for (i, &(function, prototype)) in object.prototypes.iter().enumerate() {
@@ -268,7 +242,9 @@ impl<'a, 'o> Resolver<'a, 'o> {
             None => {
                 let id = self.create(at, &object.cubin.symbol(named.symbol)?, named);
                 let short = named.hash.short();
-                self.names.insert_unique(short.spread(), (short, id), |(hash, _)| hash.spread());
+                self.known
+                    .names
+                    .insert_unique(short.spread(), (short, id), |(hash, _)| hash.spread());
                 Some(id)
             }
         }
@@ -278,26 +254,24 @@ impl<'a, 'o> Resolver<'a, 'o> {
         let short = named.hash.short();
         let same = |&(other, id): &(ShortHash, SymbolId)| {
             other == short && {
-                let known = &self.out.symbols[id.0 as usize];
-                known.hash == named.hash
-                    && (self.comparison == Names::Trusted
-                        || object.cubin.symbol_is_named(named.symbol, known.name))
+                let known = &self.known.out.symbols[id.0 as usize];
+                known.hash == named.hash && object.cubin.symbol_is_named(named.symbol, known.name)
             }
         };
-        self.names.find(short.spread(), same).map(|&(_, id)| id)
+        self.known.names.find(short.spread(), same).map(|&(_, id)| id)
     }
 
     /// Whether a symbol refers to what is known and agrees with it, as nearly all
     /// mentions do; [`Self::merge`] would do nothing.
     fn is_plain_mention(&self, id: SymbolId, named: &Named) -> bool {
-        let known = &self.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id.0 as usize];
         if named.place != Place::Undefined || known.function != named.is_function() {
             return false;
         }
         if known.function {
             return known.entry == named.is_entry();
         }
-        let expected = self.expected[id.0 as usize];
+        let expected = self.known.expected[id.0 as usize];
         let size = named.small_size();
         known.common.is_none()
             && (expected.other ^ named.other) & (sto::SPACE | sto::MANAGED) == 0
@@ -305,11 +279,11 @@ impl<'a, 'o> Resolver<'a, 'o> {
     }
 
     fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>, named: &Named) -> SymbolId {
-        let id = SymbolId(self.out.symbols.len() as u32);
+        let id = SymbolId(self.known.out.symbols.len() as u32);
         let size = checked_size(symbol).and(named.small_size());
-        self.expected.push(Expected { other: symbol.other, size });
+        self.known.expected.push(Expected { other: symbol.other, size });
         let common = Common { size: symbol.size, align: symbol.value };
-        self.out.symbols.push(Symbol {
+        self.known.out.symbols.push(Symbol {
             name: symbol.name,
             hash: named.hash,
             function: symbol.kind() == SymbolType::FUNC,

@@ -1,6 +1,6 @@
 //! What a symbol does to what is known of its name.
 
-use super::{Common, Resolver, Sighting, SymbolId, checked_size, text};
+use super::{Common, Pass, Sighting, SymbolId, checked_size, text};
 use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use crate::lists::Prototype;
@@ -8,10 +8,10 @@ use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_entry};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
-impl<'a> Resolver<'a, '_> {
+impl<'a> Pass<'a, '_> {
     pub(super) fn merge(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
         self.conflicts(id, at, symbol);
-        let known = &self.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id.0 as usize];
         if symbol.is_undefined() {
             return;
         }
@@ -25,13 +25,13 @@ impl<'a> Resolver<'a, '_> {
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
                 let error = self.multiple_definition(symbol.name, at, known.first);
-                self.errors.push(error);
+                self.known.errors.push(error);
             }
             None => self.define(id, at, symbol),
             Some(old) => match (known.binding, symbol.binding()) {
                 (Binding::WEAK, Binding::WEAK) => {
                     if known.entry && self.parameter_size(at) != self.parameter_size(old) {
-                        self.errors.push(Diagnostic::error(
+                        self.known.errors.push(Diagnostic::error(
                             "parameter-mismatch",
                             format_args!(
                                 "Duplicate weak parameter bank for '{}' is not the same size",
@@ -48,7 +48,7 @@ impl<'a> Resolver<'a, '_> {
                 (_, Binding::WEAK) => {}
                 _ => {
                     let error = self.multiple_definition(symbol.name, at, old);
-                    self.errors.push(error);
+                    self.known.errors.push(error);
                 }
             },
         }
@@ -58,21 +58,23 @@ impl<'a> Resolver<'a, '_> {
     /// zero-initialised one is placed, but the symbol still gets common storage
     /// (quirk, seen on 40 random mixes).
     fn define(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
-        if self.out.symbols[id.0 as usize].common.is_some() && !self.beats_common(id, at, symbol) {
+        if self.known.out.symbols[id.0 as usize].common.is_some()
+            && !self.beats_common(id, at, symbol)
+        {
             return;
         }
-        let known = &mut self.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id.0 as usize];
         known.definition = Some(at);
         known.binding = symbol.binding();
         known.entry |= known.function && is_entry(symbol);
-        self.expected[id.0 as usize].other = symbol.other;
+        self.known.expected[id.0 as usize].other = symbol.other;
     }
 
     /// Whether a definition counts beside a common symbol.
     fn beats_common(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) -> bool {
         let file = self.file(at);
         let initialised = self.is_initialised(at);
-        let known = &mut self.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id.0 as usize];
         if let Some(common) = &known.common {
             if symbol.binding() == Binding::WEAK && !initialised {
                 // A weak zero-initialised definition loses against a common one.
@@ -80,7 +82,7 @@ impl<'a> Resolver<'a, '_> {
             }
             if initialised && common.size > symbol.size {
                 let name = text(known.name);
-                self.errors.push(common_too_large(&name, file));
+                self.known.errors.push(common_too_large(&name, file));
                 return false;
             }
             if initialised {
@@ -91,20 +93,20 @@ impl<'a> Resolver<'a, '_> {
     }
 
     fn replace(&mut self, id: SymbolId, old: Sighting, at: Sighting, symbol: &SymbolRef<'a>) {
-        self.out.replaced.entry(id).or_default().push(old);
-        let known = &mut self.out.symbols[id.0 as usize];
+        self.known.out.replaced.entry(id).or_default().push(old);
+        let known = &mut self.known.out.symbols[id.0 as usize];
         known.definition = Some(at);
         known.binding = symbol.binding();
-        self.expected[id.0 as usize].other = symbol.other;
+        self.known.expected[id.0 as usize].other = symbol.other;
     }
 
     fn merge_common(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
         let file = self.file(at);
-        let known = &self.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id.0 as usize];
         let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
         let weak = known.binding == Binding::WEAK;
         let size = self.sighted(known.first).and_then(|first| checked_size(&first));
-        let known = &mut self.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id.0 as usize];
         let common = Common { size: symbol.size, align: symbol.value };
         match (&mut known.common, known.definition) {
             (Some(known), _) => known.size = known.size.max(symbol.size),
@@ -115,13 +117,13 @@ impl<'a> Resolver<'a, '_> {
             (None, Some(_)) if initialised => {
                 if size.is_some_and(|size| symbol.size > size) {
                     let name = text(known.name);
-                    self.errors.push(common_too_large(&name, file));
+                    self.known.errors.push(common_too_large(&name, file));
                 }
             }
             (None, Some(_)) if weak => known.common = Some(Box::new(common)),
             (None, Some(old)) => {
                 let error = self.multiple_definition(symbol.name, at, old);
-                self.errors.push(error);
+                self.known.errors.push(error);
             }
         }
     }
@@ -148,7 +150,7 @@ impl<'a> Resolver<'a, '_> {
 
     /// Space, size, kernel and managed mismatches.
     fn conflicts(&mut self, id: SymbolId, at: Sighting, symbol: &SymbolRef<'a>) {
-        let known = &self.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id.0 as usize];
         let first = known.first;
         let mismatch = |code, what: &str| {
             Diagnostic::error(
@@ -193,7 +195,7 @@ impl<'a> Resolver<'a, '_> {
                 errors.push(mismatch("managed-mismatch", "Managed attribute"));
             }
         }
-        self.errors.extend(errors);
+        self.known.errors.extend(errors);
     }
 
     pub(super) fn prototype(
@@ -203,17 +205,17 @@ impl<'a> Resolver<'a, '_> {
         index: u32,
         prototype: Prototype,
     ) {
-        let Some(id) = self.out.id(object, function) else { return };
-        let symbol = &self.out.symbols[id.0 as usize];
+        let Some(id) = self.known.out.id(object, function) else { return };
+        let symbol = &self.known.out.symbols[id.0 as usize];
         if symbol.binding == Binding::LOCAL {
             return;
         }
         let at = id.0 as usize;
-        if at >= self.prototypes.len() {
-            self.prototypes.resize(self.out.symbols.len(), None);
+        if at >= self.known.prototypes.len() {
+            self.known.prototypes.resize(self.known.out.symbols.len(), None);
         }
-        let Some((first, place)) = self.prototypes[at] else {
-            self.prototypes[at] = Some((object, index));
+        let Some((first, place)) = self.known.prototypes[at] else {
+            self.known.prototypes[at] = Some((object, index));
             return;
         };
         let input = &self.objects[object.0 as usize];
@@ -236,14 +238,15 @@ impl<'a> Resolver<'a, '_> {
                 self.objects[definer.0 as usize].name
             ),
         );
-        self.errors.push(error);
+        self.known.errors.push(error);
     }
 
     /// Of two weak functions the one with fewer registers is taken; among
     /// equals, one for a newer virtual architecture than the first definition's.
     fn is_better(&self, id: SymbolId, new: Sighting, old: Sighting) -> bool {
         let virtual_sm = |at: Sighting| self.objects[at.object.0 as usize].virtual_sm;
-        let first = self.out.replaced.get(&id).and_then(|r| r.first()).copied().unwrap_or(old);
+        let first =
+            self.known.out.replaced.get(&id).and_then(|r| r.first()).copied().unwrap_or(old);
         match self.registers(new).cmp(&self.registers(old)) {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Equal => virtual_sm(new) > virtual_sm(first),
