@@ -6,16 +6,17 @@ use crate::read::ReadError;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// ELF class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Class {
     /// 32-bit records.
     Elf32,
     /// 64-bit records.
+    #[default]
     Elf64,
 }
 
 /// The file header, widened to 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub struct Header {
     pub class: Class,

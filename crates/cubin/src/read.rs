@@ -177,7 +177,7 @@ pub struct Segment {
 
 /// A device ELF file whose header, section table, names, symbol table and
 /// section extents have been checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cubin<'a> {
     header: Header,
     sections: Sections<'a>,

@@ -35,8 +35,14 @@ enum Headers<'a> {
     Elf64(&'a [raw::Shdr64]),
 }
 
+impl Default for Headers<'_> {
+    fn default() -> Self {
+        Self::Elf64(&[])
+    }
+}
+
 /// The sections of a file, all of them checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sections<'a> {
     file: &'a [u8],
     headers: Headers<'a>,
@@ -46,6 +52,8 @@ pub struct Sections<'a> {
     lengths: Arc<[u16]>,
     /// How each section is seen from the Mercury side, if it is.
     labels: Option<Arc<[half::Label]>>,
+    /// Whether there is a `.symtab_shndx`.
+    extended: bool,
 }
 
 impl<'a> Sections<'a> {
@@ -56,8 +64,7 @@ impl<'a> Sections<'a> {
         header: &Header,
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
         if header.shoff == 0 {
-            let (headers, lengths) = (Headers::Elf64(&[]), Arc::default());
-            return Ok((Self { file, headers, names: &[], lengths, labels: None }, None));
+            return Ok((Self { file, ..Self::default() }, None));
         }
         if header.shentsize != header.class.section_header_size() {
             return Err(ReadError::BadField {
@@ -77,10 +84,11 @@ impl<'a> Sections<'a> {
         };
         let mut lengths: Arc<[u16]> =
             std::iter::repeat_n(0, headers.len() + symbols as usize).collect();
-        if let Some(lengths) = Arc::get_mut(&mut lengths) {
-            headers.check(file, (name_table, names), lengths)?;
-        }
-        let sections = Self { file, headers, names, lengths, labels: None };
+        let extended = match Arc::get_mut(&mut lengths) {
+            Some(lengths) => headers.check(file, (name_table, names), lengths)?,
+            None => false,
+        };
+        let sections = Self { file, headers, names, lengths, labels: None, extended };
         let table = table.and_then(|i| sections.get(i));
         Ok((sections, table))
     }
@@ -95,6 +103,10 @@ impl<'a> Sections<'a> {
         &mut self.lengths
     }
 
+    /// Whether there is a `.symtab_shndx`, as only files with many sections have.
+    pub(crate) fn are_extended(&self) -> bool {
+        self.extended
+    }
     /// The whole file.
     pub(crate) fn file(&self) -> &'a [u8] {
         self.file
@@ -170,10 +182,17 @@ impl<'a> Sections<'a> {
     /// what a section costs.
     #[inline]
     pub fn heads(&self) -> impl Iterator<Item = Head> {
-        (0..self.len() as u32).filter_map(|i| match (&self.labels, self.headers) {
-            (None, Headers::Elf64(headers)) => Some(Head::of(&headers.get(i as usize)?.widen(i))),
-            _ => Some(Head::of(&self.unusual(i)?)),
-        })
+        (0..self.len() as u32).filter_map(|i| self.head(i))
+    }
+    /// What tells the section with this index from others.
+    #[inline]
+    pub fn head(&self, index: u32) -> Option<Head> {
+        match (&self.labels, self.headers) {
+            (None, Headers::Elf64(headers)) => {
+                Some(Head::of(&headers.get(index as usize)?.widen(index)))
+            }
+            _ => Some(Head::of(&self.unusual(index)?)),
+        }
     }
     /// The types of all sections.
     #[inline]
@@ -320,13 +339,14 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Checks names and extents, and notes the lengths of the names.
+    /// Checks names and extents, and notes the lengths of the names; whether there is a
+    /// `.symtab_shndx`.
     fn check(
         &self,
         file: &[u8],
         (name_table, names): (u32, &[u8]),
         lengths: &mut [u16],
-    ) -> Result<(), ReadError> {
+    ) -> Result<bool, ReadError> {
         match self {
             Self::Elf32(h) => check(h, file, (name_table, names), lengths),
             Self::Elf64(h) => check(h, file, (name_table, names), lengths),
@@ -339,7 +359,8 @@ fn check<H: SectionHeader>(
     file: &[u8],
     (name_table, names): (u32, &[u8]),
     lengths: &mut [u16],
-) -> Result<(), ReadError> {
+) -> Result<bool, ReadError> {
+    let mut extended = false;
     let mut budget = NameBudget::new(file.len(), headers.len());
     // The Mercury twins of data sections share their bytes, hence the factor.
     let (mut total, most) = (0_u64, 4 * file.len() as u64);
@@ -354,6 +375,7 @@ fn check<H: SectionHeader>(
         let name = string_at(names, section.name_offset).ok_or_else(bad)?;
         budget.take(name, name_table)?;
         *length = noted_length(name);
+        extended |= section.kind == SectionType::SYMTAB_SHNDX;
         if has_bytes(section.kind) {
             slice(file, "data", index, section.offset, section.size)?;
             total = total.saturating_add(section.size);
@@ -362,7 +384,7 @@ fn check<H: SectionHeader>(
             }
         }
     }
-    Ok(())
+    Ok(extended)
 }
 
 /// A section header of either class.

@@ -15,8 +15,31 @@ use zerocopy::little_endian::U32;
 #[inline]
 pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     let rest = table.get(offset as usize..)?;
-    let end = memchr::memchr(0, rest)?;
-    Some(&rest[..end])
+    let end = length(rest)?;
+    rest.get(..end)
+}
+
+/// Where the first zero is. Most names are found to end within a few words, before a call
+/// of `memchr` would have begun to look.
+#[inline]
+fn length(string: &[u8]) -> Option<usize> {
+    const WORDS: usize = 4;
+    let (words, _) = string.as_chunks::<8>();
+    for (at, word) in words.iter().take(WORDS).enumerate() {
+        let zeros = zero_bytes(u64::from_le_bytes(*word));
+        if zeros != 0 {
+            return Some(at * 8 + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    let seen = 8 * words.len().min(WORDS);
+    Some(seen + memchr::memchr(0, string.get(seen..)?)?)
+}
+
+/// The lowest bit that is set is the highest bit of the first byte that is zero.
+#[inline]
+fn zero_bytes(word: u64) -> u64 {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
+    word.wrapping_sub(EACH) & !word & (EACH << 7)
 }
 
 /// A string table up to its last zero: every offset inside has a string.
@@ -56,12 +79,30 @@ enum Entries<'a> {
     Elf64(&'a [raw::Sym64]),
 }
 
-/// What is checked of a symbol.
-#[derive(Clone, Copy)]
-struct Entry {
-    name: u32,
-    shndx: u16,
+/// What is checked of a symbol of either class.
+trait Entry {
+    /// Where its name starts.
+    fn name(&self) -> u32;
+    /// Its section as stored.
+    fn shndx(&self) -> u16;
 }
+
+macro_rules! entry {
+    ($raw:ty) => {
+        impl Entry for $raw {
+            #[inline]
+            fn name(&self) -> u32 {
+                self.st_name.get()
+            }
+            #[inline]
+            fn shndx(&self) -> u16 {
+                self.st_shndx.get()
+            }
+        }
+    };
+}
+entry!(raw::Sym32);
+entry!(raw::Sym64);
 
 /// A checked symbol table: every name and section index is good.
 #[derive(Clone, Debug)]
@@ -143,13 +184,25 @@ impl<'a> SymbolTable<'a> {
         sections: usize,
         lengths: &mut [u16],
     ) -> Result<(), ReadError> {
+        let budget = NameBudget::new(file_size, self.len());
+        match self.entries {
+            Entries::Elf32(entries) => self.check_all(entries, budget, sections, lengths),
+            Entries::Elf64(entries) => self.check_all(entries, budget, sections, lengths),
+        }
+    }
+
+    fn check_all(
+        &self,
+        entries: &[impl Entry],
+        mut budget: NameBudget,
+        sections: usize,
+        lengths: &mut [u16],
+    ) -> Result<(), ReadError> {
         let section = self.section.0;
         let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
-        let mut budget = NameBudget::new(file_size, self.len());
-        for (i, length) in (0..self.len() as u32).zip(lengths) {
-            let entry = self.entry(i);
-            let name = entry.and_then(|e| string_at(self.strings, e.name));
-            let place = entry.and_then(|e| self.resolve(e.shndx, i));
+        for ((i, entry), length) in (0..).zip(entries).zip(lengths) {
+            let name = string_at(self.strings, entry.name());
+            let place = self.resolve(entry.shndx(), i);
             let (Some(name), Some((shndx, reserved))) = (name, place) else {
                 return Err(bad("symbol", i.into()));
             };
@@ -160,20 +213,6 @@ impl<'a> SymbolTable<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Where the name of a symbol starts, and its section as stored.
-    fn entry(&self, index: u32) -> Option<Entry> {
-        macro_rules! entry {
-            ($s:expr) => {{
-                let s = $s;
-                Entry { name: s.st_name.get(), shndx: s.st_shndx.get() }
-            }};
-        }
-        Some(match self.entries {
-            Entries::Elf32(e) => entry!(e.get(index as usize)?),
-            Entries::Elf64(e) => entry!(e.get(index as usize)?),
-        })
     }
 
     /// The name of the symbol with this index, which starts at `offset`.
@@ -269,6 +308,12 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
+    /// `st_info` and `st_other` of all symbols in order.
+    #[inline]
+    pub fn infos_and_others(&self) -> impl Iterator<Item = (u8, u8)> {
+        (0..self.len() as u32).filter_map(|index| self.info_and_other(index))
+    }
+
     /// Where the symbol with this index is, without looking at its name: section index, and
     /// whether that is a reserved value.
     pub fn place(&self, index: u32) -> Option<(u32, bool)> {
@@ -305,6 +350,9 @@ fn extended_indices<'a>(
     sections: &Sections<'a>,
     symtab: &SectionRef<'a>,
 ) -> Result<&'a [U32], ReadError> {
+    if !sections.are_extended() {
+        return Ok(&[]);
+    }
     let mut found: Option<SectionRef<'a>> = None;
     for table in sections.of_kind(SectionType::SYMTAB_SHNDX) {
         let known = found.map(|t| t.link);

@@ -230,7 +230,7 @@ impl<'a> Builder<'a> {
                 graph.indirect.push((f, proto));
             }
         }
-        for &(symbol, prototype) in &object.prototypes {
+        for &(symbol, prototype) in object.prototypes {
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.

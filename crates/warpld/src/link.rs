@@ -60,8 +60,9 @@ pub fn link_to(
     let flavour = Flavour::of(config.arch, side);
 
     // Read and check every image, in parallel.
+    let shelves = read::shelves(inputs);
     let Read { objects, resolver, calls } =
-        read::read(inputs, side).map_err(|error| fail(diags, error))?;
+        read::read(inputs, side, &shelves).map_err(|error| fail(diags, error))?;
     if flavour.has_compat() {
         compat::check(&objects, config.arch, diags);
     }
@@ -148,6 +149,7 @@ pub fn link_to(
     }
     if config.last {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
+        std::mem::forget(shelves);
     }
     Ok(Linked { complete: true, report })
 }

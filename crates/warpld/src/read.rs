@@ -3,10 +3,9 @@
 
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
-use crate::input::{Inputs, LinkInput};
-use crate::object::{Object, Side};
+use crate::input::Inputs;
+use crate::object::{self, Object, Shelf, Side};
 use crate::resolve::Resolver;
-use rayon::prelude::*;
 
 /// The inputs, with what is known of their names and calls.
 pub struct Read<'a> {
@@ -25,8 +24,29 @@ const LEAST: usize = 64;
 /// the first one and resolving the last one, is a small part of all.
 const BATCHES: usize = 32;
 
-/// Reads and checks every image, in parallel.
-pub fn read<'a>(inputs: &'a Inputs<'_>, side: Side) -> Result<Read<'a>, Diagnostic> {
+/// Inputs of a batch.
+fn batch_size(inputs: usize) -> usize {
+    inputs.div_ceil(BATCHES).max(LEAST)
+}
+
+/// Parts of a batch: enough of them to keep all threads busy.
+fn parts() -> usize {
+    4 * rayon::current_num_threads()
+}
+
+/// Empty shelves for what will be read of the inputs.
+pub fn shelves<'i>(inputs: &'i Inputs<'_>) -> Vec<Shelf<'i>> {
+    let inputs = inputs.images.len();
+    let shelves = inputs.div_ceil(batch_size(inputs)) * parts();
+    std::iter::repeat_with(Shelf::default).take(shelves).collect()
+}
+
+/// Reads and checks every image, in parallel, onto the shelves for them.
+pub fn read<'s, 'i: 's>(
+    inputs: &'i Inputs<'_>,
+    side: Side,
+    shelves: &'s [Shelf<'i>],
+) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
     let mut out = Read {
         objects: Vec::with_capacity(images.len()),
@@ -35,23 +55,18 @@ pub fn read<'a>(inputs: &'a Inputs<'_>, side: Side) -> Result<Read<'a>, Diagnost
     };
     let mut parsed = Vec::new();
     let mut resolved = 0;
-    for batch in images.chunks(images.len().div_ceil(BATCHES).max(LEAST)) {
-        rayon::join(|| parse(batch, side, &mut parsed), || out.resolve(resolved));
+    let batches = images.chunks(batch_size(images.len())).zip(shelves.chunks(parts()));
+    for (batch, shelves) in batches {
+        let (outcome, ()) = rayon::join(
+            || object::parse(batch, side, shelves, &mut parsed),
+            || out.resolve(resolved),
+        );
+        outcome?;
         resolved = out.objects.len();
-        for object in parsed.drain(..) {
-            out.objects.push(object?);
-        }
+        out.objects.append(&mut parsed);
     }
     out.resolve(resolved);
     Ok(out)
-}
-
-fn parse<'a>(
-    inputs: &'a [LinkInput<'_>],
-    side: Side,
-    out: &mut Vec<Result<Object<'a>, Diagnostic>>,
-) {
-    inputs.par_iter().map(|input| Object::parse(input, side)).collect_into_vec(out);
 }
 
 impl Read<'_> {

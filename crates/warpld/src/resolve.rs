@@ -215,7 +215,7 @@ impl<'a> Pass<'a, '_> {
         let end = start + object.cubin.symbol_count();
         self.known.out.ids.resize(end, NO_SYMBOL);
         self.known.out.ends.push(end);
-        for named in object.functions.iter().chain(&object.data) {
+        for named in object.functions.iter().chain(object.data) {
             if let Some(symbol) = self.symbol(id, object, named) {
                 self.known.out.ids[start + named.symbol as usize] = symbol;
             }

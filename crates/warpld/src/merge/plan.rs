@@ -237,7 +237,7 @@ impl<'a> Planner<'a, '_> {
             self.function(object, i, section, false);
         }
         let mut last = None;
-        for named in &input.data {
+        for named in input.data.iter() {
             // All inputs refer to the same few.
             let id = self.cx.resolution.id(object, named.symbol);
             let is_reference =
@@ -249,7 +249,7 @@ impl<'a> Planner<'a, '_> {
                 self.variable(object, &symbol, &mut last);
             }
         }
-        for (section, &class) in (0..).zip(&input.classes) {
+        for (section, &class) in (0..).zip(input.classes.iter()) {
             match class {
                 SectionClass::Data
                 | SectionClass::FunctionData(_)

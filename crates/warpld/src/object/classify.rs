@@ -4,6 +4,7 @@ use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::sections::Head;
 use cubin::{Cubin, SectionType, SymbolType, half};
+use smallvec::SmallVec;
 
 /// What a section of an input is to the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,70 +46,54 @@ pub enum SectionClass {
     Data,
 }
 
-/// The classes of all sections, and what else a look at all of them tells.
-pub(super) struct Classes {
-    pub(super) of: Box<[SectionClass]>,
+/// What a look at all sections tells besides their classes.
+#[derive(Default)]
+pub(super) struct Found {
     /// Whether there are tables of unified functions or variables.
     pub(super) unified: bool,
     /// Whether flags of text sections count barriers.
     pub(super) barriers_in_flags: bool,
+    /// Whether there is a function's bank 2.
+    pub(super) bank2: bool,
+    /// Sections that tell of the whole input.
+    pub(super) tables: SmallVec<[(u32, SectionClass); 8]>,
 }
 
 /// Classifies all sections.
-pub(super) fn classify(cubin: &Cubin<'_>) -> Result<Classes, String> {
-    let sections = cubin.sections();
+pub(super) fn classify(
+    cubin: &Cubin<'_>,
+    classes: &mut Vec<SectionClass>,
+) -> Result<Found, String> {
+    use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
     // Compilers start sections at multiples of their alignment, so none is larger
     // than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
     // is would make the output grow out of proportion.
     const PAGE: u64 = 4096;
     let most = (cubin.bytes().len() as u64).max(PAGE);
-    let mut of = Vec::with_capacity(sections.len());
-    let (mut unified, mut barriers_in_flags, mut owned) = (false, false, false);
-    for section in sections.heads() {
+    let mut found = Found::default();
+    for section in cubin.sections().heads() {
         if section.align > most {
             return Err(format!("alignment {:#x} of section {}", section.align, section.index.0));
         }
-        unified |= is_entries(section.kind);
-        barriers_in_flags |=
+        found.unified |= is_entries(section.kind);
+        found.barriers_in_flags |=
             section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
-        let class = classify_alone(cubin, &section)?;
-        owned |= class == SectionClass::Data && is_owned(section.flags);
-        of.push(class);
-    }
-    if owned {
-        find_owners(cubin, &mut of);
-    }
-    Ok(Classes { of: of.into(), unified, barriers_in_flags })
-}
-
-/// Whether the section belongs to another, as a rule to code.
-fn is_owned(flags: u64) -> bool {
-    flags & shf::INFO_LINK != 0
-}
-
-/// Second round: sections that belong to the function of a text section.
-fn find_owners(cubin: &Cubin<'_>, classes: &mut [SectionClass]) {
-    for i in 0..classes.len() {
-        if classes[i] != SectionClass::Data {
-            continue;
+        let class = classify_one(cubin, &section)?;
+        match class {
+            SectionClass::FunctionConstant { bank: 2, .. } => found.bank2 = true,
+            CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
+                found.tables.push((section.index.0, class));
+            }
+            _ => {}
         }
-        let Some(section) = cubin.section(i as u32).filter(|s| is_owned(s.flags)) else { continue };
-        let Some(&SectionClass::Text(function)) = classes.get(section.info as usize) else {
-            continue;
-        };
-        classes[i] = match section.kind {
-            SectionType::CUDA_INFO => SectionClass::Info(function),
-            SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
-            kind => match constant_bank(section.name, kind) {
-                Some(bank) => SectionClass::FunctionConstant { bank, function },
-                None => SectionClass::FunctionData(function),
-            },
-        };
+        classes.push(class);
     }
+    Ok(found)
 }
 
-/// The class of a section by its header alone.
-fn classify_alone(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, String> {
+/// The class of a section.
+#[inline]
+fn classify_one(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, String> {
     if section.flags & shf::MERCURY != 0 {
         return Ok(SectionClass::Skip);
     }
@@ -130,24 +115,58 @@ fn classify_alone(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, Str
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
         SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
-        SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => SectionClass::ModuleInfo,
-        SectionType::CUDA_SHARED if section.flags & shf::INFO_LINK == 0 => {
-            SectionClass::CommonShared
-        }
-        SectionType::PROGBITS | SectionType::CUDA_UFT if section.flags & shf::EXECINSTR != 0 => {
-            SectionClass::Text(text_owner(cubin, section)?)
-        }
+        SectionType::CUDA_INFO if !is_owned(section) => SectionClass::ModuleInfo,
+        SectionType::CUDA_SHARED if !is_owned(section) => SectionClass::CommonShared,
+        _ if is_text(section) => SectionClass::Text(text_owner(cubin, section)?),
+        _ if is_owned(section) => classify_owned(cubin, section),
         _ => SectionClass::Data,
     })
+}
+
+fn is_text(section: &Head) -> bool {
+    matches!(section.kind, SectionType::PROGBITS | SectionType::CUDA_UFT)
+        && section.flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
+}
+
+/// Whether the section belongs to another, as a rule to code.
+fn is_owned(section: &Head) -> bool {
+    section.flags & shf::INFO_LINK != 0
+}
+
+/// The class of a section that belongs to another: that of a text section's function, whose
+/// symbol is checked with that section.
+fn classify_owned(cubin: &Cubin<'_>, section: &Head) -> SectionClass {
+    let Some(text) = cubin.sections().head(section.info).filter(is_text) else {
+        return SectionClass::Data;
+    };
+    let function = text.info & FUNCTION_MASK;
+    match section.kind {
+        SectionType::CUDA_INFO => SectionClass::Info(function),
+        SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
+        kind => match bank_of(cubin, section.index.0, kind) {
+            Some(bank) => SectionClass::FunctionConstant { bank, function },
+            None => SectionClass::FunctionData(function),
+        },
+    }
+}
+
+/// The bank of a section, whose name is looked at only if its type does not tell.
+fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
+    match kind.constant_bank() {
+        Some(bank) => u8::try_from(bank).ok(),
+        None => constant_bank(cubin.section(section)?.name, kind),
+    }
 }
 
 fn is_tool_note(cubin: &Cubin<'_>, head: &Head) -> bool {
     cubin.section(head.index.0).is_some_and(|section| section.name == b".note.nv.tkinfo")
 }
 
-/// `sh_info` of a text section names its function's symbol in the low 24 bits.
+/// Bits of a text section's `sh_info` that name its function's symbol.
+const FUNCTION_MASK: u32 = 0x00ff_ffff;
+
 fn text_owner(cubin: &Cubin<'_>, section: &Head) -> Result<u32, String> {
-    let symbol = section.info & 0x00ff_ffff;
+    let symbol = section.info & FUNCTION_MASK;
     let is_function = cubin.symbol_kind(symbol) == Some(SymbolType::FUNC);
     match cubin.symbol_section(symbol) {
         Some(at) if is_function && at == section.index.0 => Ok(symbol),

@@ -1,0 +1,215 @@
+//! Reading inputs, a number of them at a time. Links have many thousands of inputs with
+//! short lists: those of neighbours lie one after the other, and objects refer to them.
+
+use super::classify::classify;
+use super::{Figures, Object, SectionClass, Side, tables};
+use crate::diag::Diagnostic;
+use crate::input::LinkInput;
+use crate::lists::{CallLists, Prototype};
+use crate::named::Named;
+use crate::unified::is_entries;
+use cubin::half::Halves;
+use cubin::{Cubin, FileType};
+use rayon::prelude::*;
+use std::sync::{LazyLock, OnceLock};
+
+/// What a number of objects refer to.
+#[derive(Debug, Default)]
+pub struct Shelf<'i> {
+    files: OnceLock<Files<'i>>,
+    lists: OnceLock<Lists>,
+}
+
+/// Files that are first read here.
+#[derive(Debug, Default)]
+struct Files<'i> {
+    /// Those of the inputs that nobody has read.
+    cubins: Vec<Cubin<'i>>,
+    /// Those of all inputs, if both sides are linked.
+    halves: Vec<Halves<'i>>,
+}
+
+/// The lists of all objects of a shelf.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Functions of an object, then its other symbols.
+    pub(super) named: Vec<Named>,
+    pub(super) classes: Vec<SectionClass>,
+    pub(super) prototypes: Vec<(u32, Prototype)>,
+    pub(super) figures: Vec<Figures>,
+}
+
+/// How many entries of each list are those of an object.
+struct Counts {
+    functions: usize,
+    data: usize,
+    classes: usize,
+    prototypes: usize,
+    figures: usize,
+}
+
+/// Reads inputs onto shelves, which share them; the error is ready to be shown.
+pub fn parse<'s, 'i: 's>(
+    inputs: &'i [LinkInput<'_>],
+    side: Side,
+    shelves: &'s [Shelf<'i>],
+    objects: &mut Vec<Object<'s>>,
+) -> Result<(), Diagnostic> {
+    // Made in place first, as putting together what shelves yield would copy them.
+    inputs.par_iter().map(Object::unread).collect_into_vec(objects);
+    let share = inputs.len().div_ceil(shelves.len().max(1)).max(1);
+    let parts = objects.par_chunks_mut(share).zip(inputs.par_chunks(share)).zip(shelves);
+    let outcomes = parts.map(|((objects, inputs), shelf)| shelf.read(objects, inputs, side));
+    let outcomes: Vec<Result<(), Diagnostic>> = outcomes.collect();
+    outcomes.into_iter().collect()
+}
+
+impl<'i> Shelf<'i> {
+    fn read<'s>(
+        &'s self,
+        objects: &mut [Object<'s>],
+        inputs: &'i [LinkInput<'_>],
+        side: Side,
+    ) -> Result<(), Diagnostic> {
+        let mut failure = None;
+        let files = self.files.get_or_init(|| {
+            let mut files = Files::default();
+            failure = inputs.iter().find_map(|input| files.add(input, side).err());
+            files
+        });
+        let mut unread = files.cubins.iter();
+        for (i, (object, input)) in objects.iter_mut().zip(inputs).enumerate() {
+            object.halves = files.halves.get(i);
+            let whole = input.parsed.as_deref().or_else(|| unread.next());
+            let Some(cubin) = object.halves.map(|halves| &halves.mercury).or(whole) else { break };
+            object.cubin = cubin;
+        }
+        let mut lists = Lists::with_room_for(objects);
+        let mut counts = Vec::with_capacity(objects.len());
+        for (object, input) in objects.iter_mut().zip(inputs) {
+            let read = object.read(&input.image, &mut lists);
+            counts.push(read.map_err(|e| damaged(input, &e))?);
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let lists = self.lists.get_or_init(|| lists);
+        hand_out(lists, objects, &counts);
+        Ok(())
+    }
+}
+
+impl<'i> Files<'i> {
+    fn add(&mut self, input: &'i LinkInput<'_>, side: Side) -> Result<(), Diagnostic> {
+        if side == Side::Machine && input.parsed.is_some() {
+            return Ok(());
+        }
+        let file = input.cubin().map_err(|e| damaged(input, &e))?;
+        match side {
+            Side::Machine => self.cubins.push(Cubin::clone(&file)),
+            Side::Mercury if file.sections().kinds().any(is_entries) => {
+                return Err(unified_capsules(&input.name));
+            }
+            Side::Mercury => {
+                self.halves.push(Halves::split(&file).map_err(|e| damaged(input, &e))?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lists {
+    /// Room for the lists whose lengths can be told beforehand, more or less.
+    fn with_room_for(objects: &[Object<'_>]) -> Self {
+        let symbols = objects.iter().map(|object| object.cubin.symbol_count()).sum();
+        let sections = objects.iter().map(|object| object.cubin.sections().len()).sum();
+        Self {
+            named: Vec::with_capacity(symbols),
+            classes: Vec::with_capacity(sections),
+            ..Self::default()
+        }
+    }
+}
+
+/// Gives each object its part of the lists.
+fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
+    let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
+    let (mut prototypes, mut figures) = (&lists.prototypes[..], &lists.figures[..]);
+    for (object, counts) in objects.iter_mut().zip(counts) {
+        object.functions = take(&mut named, counts.functions);
+        object.data = take(&mut named, counts.data);
+        object.classes = take(&mut classes, counts.classes);
+        object.prototypes = take(&mut prototypes, counts.prototypes);
+        object.figures = take(&mut figures, counts.figures);
+    }
+}
+
+fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
+    list.split_off(..count).unwrap_or_default()
+}
+
+impl<'a> Object<'a> {
+    /// An input that is yet to be read.
+    fn unread(input: &'a LinkInput<'_>) -> Self {
+        static NOTHING: LazyLock<Cubin<'static>> = LazyLock::new(Cubin::default);
+        Self {
+            name: &input.name,
+            cubin: &NOTHING,
+            halves: None,
+            has_shared_or_images: false,
+            functions: &[],
+            data: &[],
+            classes: &[],
+            callgraph: CallLists::default(),
+            prototypes: &[],
+            compat: None,
+            figures: &[],
+            bank2: Box::default(),
+            whole_program: false,
+            virtual_sm: 0,
+            unified: false,
+            barriers_in_flags: false,
+        }
+    }
+
+    /// Reads what is not in lists, and adds to those.
+    fn read(&mut self, file: &'a [u8], lists: &mut Lists) -> Result<Counts, String> {
+        let (named, classes) = (lists.named.len(), lists.classes.len());
+        let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
+        let found = classify(self.cubin, &mut lists.classes)?;
+        self.whole_program = self.cubin.header().file_type == FileType::EWP;
+        self.unified = found.unified;
+        self.barriers_in_flags = found.barriers_in_flags;
+        self.virtual_sm = tables::old_virtual_sm(self.cubin);
+        let symbols = tables::add_symbols(self.cubin, &mut lists.named);
+        self.has_shared_or_images = symbols.shared_or_images;
+        if found.bank2 && self.halves.is_none() {
+            let classes = lists.classes.get(classes..).unwrap_or_default();
+            self.bank2 = tables::bank2(self.cubin, classes, file);
+        }
+        self.read_tables(&found.tables, lists)?;
+        Ok(Counts {
+            functions: symbols.functions,
+            data: lists.named.len() - named - symbols.functions,
+            classes: lists.classes.len() - classes,
+            prototypes: lists.prototypes.len() - prototypes,
+            figures: lists.figures.len() - figures,
+        })
+    }
+}
+
+#[cold]
+fn damaged(input: &LinkInput<'_>, what: &dyn std::fmt::Display) -> Diagnostic {
+    let message = format_args!("Input file '{}' is damaged: {what}", input.name);
+    Diagnostic::fatal("damaged-input", message)
+}
+
+/// The tables of unified functions are known for machine code alone.
+#[cold]
+fn unified_capsules(name: &str) -> Diagnostic {
+    let message = format_args!(
+        "Input file '{name}' has unified functions or variables, which are linked for sm_75 to \
+         sm_90a only"
+    );
+    Diagnostic::fatal("unified-capsules", message)
+}
