@@ -4,23 +4,26 @@
 //! symbols (debug data). Addresses of code and global data are the loader's.
 //! Output lists are the reverse of input order, as nvlink prepends.
 
+mod functions;
 pub mod kind;
 mod mercury;
 mod outcome;
 
+pub use kind::final_kind;
 pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 
 use crate::callgraph::FunctionId;
-use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::layout::{Layout, is_declared_array, is_dynamic, is_orphan};
+use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data, names_lost_copy};
-use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, SectionId};
-use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_image, is_internal, is_shared};
-use crate::resolve::{Role, Sighting, SymbolId, text};
+use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
+use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
+use crate::resolve::{NO_SYMBOL, SymbolId, text};
 use cubin::consts::sto;
-use cubin::reloc::{self, Handler, RelocType};
-use cubin::{Binding, Reloc, SymbolRef, SymbolType};
+use cubin::raw::Rela64;
+use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
+use functions::Functions;
+use kind::{Facts, Kinds};
 use mercury::CopiedTables;
 use outcome::{BLOCK, Block};
 use rayon::prelude::*;
@@ -33,31 +36,33 @@ pub fn relocate(
     layout: &Layout,
     diags: &mut Diagnostics,
 ) -> Relocated {
-    let relocator = Relocator { cx, merged, layout, copied: CopiedTables::collect(cx, merged) };
-    let mut list_of = vec![u32::MAX; merged.sections.len()];
-    let mut sections = Vec::new();
-    for (i, section) in merged.sections.iter().enumerate() {
-        if let Content::Relocs(target, sources) = &section.content {
-            list_of[i] = sections.len() as u32;
-            sections.push((*target, &sources[..]));
-        }
-    }
+    let relocator = Relocator {
+        cx,
+        merged,
+        layout,
+        copied: CopiedTables::collect(cx, merged),
+        kinds: Kinds::new(cx.config, cx.flavour.is_mercury()),
+        functions: Functions::new(cx, merged),
+    };
     let errors = Mutex::new(Vec::new());
-    let block = |(number, sections): (usize, &[(SectionId, &[InputSection])])| {
-        let mut block = Block::default();
-        for (i, (target, from)) in sections.iter().enumerate() {
-            let start = block.mark();
-            if let Err(error) = relocator.section(*target, from, &mut block) {
-                block.truncate(start);
-                let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
-                errors.push((number * BLOCK + i, error));
+    let block = |(number, sections): (usize, &[Section])| {
+        let mut block = Block::new(sections.len());
+        relocator.reserve(sections, &mut block);
+        for (i, section) in sections.iter().enumerate() {
+            if let Content::Relocs(target, sources) = &section.content {
+                let start = block.mark();
+                if let Err(error) = relocator.section(*target, sources, &mut block) {
+                    block.truncate(start);
+                    let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+                    errors.push((number * BLOCK + i, error));
+                }
             }
             block.end_section();
         }
         block.shrink();
         block
     };
-    let blocks: Vec<Block> = sections.par_chunks(BLOCK).enumerate().map(block).collect();
+    let blocks: Vec<Block> = merged.sections.par_chunks(BLOCK).enumerate().map(block).collect();
     let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     errors.sort_by_key(|(i, _)| *i);
     errors.into_iter().for_each(|(_, error)| diags.push(error));
@@ -65,7 +70,7 @@ pub fn relocate(
     for reloc in blocks.iter().flat_map(|block| &block.kept) {
         used[reloc.symbol.0 as usize] = true;
     }
-    Relocated { blocks, list_of, used }
+    Relocated { blocks, used }
 }
 
 struct Relocator<'a, 'o> {
@@ -73,6 +78,8 @@ struct Relocator<'a, 'o> {
     merged: &'o Merged,
     layout: &'o Layout,
     copied: CopiedTables,
+    kinds: Kinds,
+    functions: Functions,
 }
 
 /// What to do with one relocation.
@@ -100,43 +107,67 @@ struct Latest([Option<(u32, Action)>; 5]);
 impl Latest {
     /// The answer to this question. What a relocation comes to depends on its symbol
     /// and, of its type, on who applies it and whether it clears.
-    fn slot(&mut self, known: &RelocType, number: u32) -> &mut Option<(u32, Action)> {
-        let question = match number {
-            _ if kind::yields(number) => 4,
-            _ => usize::from(is_ours(known)) * 2 + usize::from(kind::clears(number)),
+    #[inline]
+    fn slot(&mut self, kind: &Facts) -> &mut Option<(u32, Action)> {
+        let question = match kind.yields {
+            true => 4,
+            false => usize::from(kind.ours) * 2 + usize::from(kind.clears),
         };
         &mut self.0[question]
     }
 }
 
-/// Whether the linker applies the type.
-fn is_ours(kind: &RelocType) -> bool {
-    matches!(kind.handler, Handler::Linker | Handler::Either)
-}
-
-/// The place of a relocation: its input section and who owns it.
-struct Place<'n> {
-    from: InputSection,
-    object: ObjectId,
+/// An output section that relocations are for.
+struct Target<'o> {
+    id: SectionId,
     function: Option<FunctionId>,
-    target_name: &'n [u8],
+    /// Its name, unless it belongs to a function: what rules know by name does not.
+    name: &'o [u8],
     /// Whether relocations against losing weak copies are dropped there.
     weak_sensitive: bool,
+    /// How it was laid out, if that was symbol by symbol.
+    pieces: Option<&'o Pieces>,
+}
+
+/// The place of a relocation: its input section and where that went.
+struct Place<'t, 'a> {
+    from: InputSection,
+    object: ObjectId,
+    input: &'t Object<'a>,
+    /// What the input's symbols stand for.
+    ids: &'t [SymbolId],
+    target: &'t Target<'t>,
     /// Where the relocated data lies, if it was copied there.
     base: Option<u64>,
 }
 
-impl<'n> Place<'n> {
-    fn new(from: InputSection, function: Option<FunctionId>, target_name: &'n [u8]) -> Self {
-        let weak_sensitive = is_weak_sensitive_debug(target_name);
-        Self { from, object: from.object, function, target_name, weak_sensitive, base: None }
+impl<'t, 'a> Place<'t, 'a> {
+    fn new(cx: Context<'a, 't>, from: InputSection, target: &'t Target<'t>) -> Self {
+        let object = from.object;
+        let ids = cx.resolution.ids_of(object).unwrap_or_default();
+        let input = &cx.objects[object.0 as usize];
+        Self { from, object, input, ids, target, base: None }
     }
 }
 
 /// How many input sections of one output section are worth a task of their own.
 const TASK: usize = 512;
 
-impl<'a> Relocator<'a, '_> {
+impl<'a, 'o> Relocator<'a, 'o> {
+    /// Makes room for what most sections keep, all their relocations.
+    fn reserve(&self, sections: &[Section], out: &mut Block) {
+        let count = |from: &InputSection| {
+            let input = &self.cx.objects[from.object.0 as usize].cubin;
+            let section = input.unnamed_section(from.section);
+            section.map_or(0, |section| section.data.len() / size_of::<Rela64>())
+        };
+        let sources = sections.iter().filter_map(|section| match &section.content {
+            Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
+            _ => None,
+        });
+        out.kept.reserve(sources.flatten().map(count).sum());
+    }
+
     fn section(
         &self,
         target: SectionId,
@@ -144,6 +175,7 @@ impl<'a> Relocator<'a, '_> {
         out: &mut Block,
     ) -> Result<(), Diagnostic> {
         let start = out.mark();
+        let target = &self.target(target);
         if sources.len() <= TASK {
             self.sources(target, sources, out)?;
         } else {
@@ -160,70 +192,69 @@ impl<'a> Relocator<'a, '_> {
         self.copied_tables(target, out)
     }
 
+    fn target(&self, id: SectionId) -> Target<'o> {
+        let section = self.merged.section(id);
+        let function = section.function.and_then(|id| self.cx.graph.function(id));
+        let name = match section.function {
+            Some(_) => &[],
+            None => self.merged.section_name(id),
+        };
+        let weak_sensitive = is_weak_sensitive_debug(name);
+        Target { id, function, name, weak_sensitive, pieces: self.layout.pieces.get(&id) }
+    }
+
     fn sources(
         &self,
-        target: SectionId,
+        target: &Target<'_>,
         sources: &[InputSection],
         out: &mut Block,
     ) -> Result<(), Diagnostic> {
-        let function = self.merged.section(target).function;
-        let function = function.and_then(|id| self.cx.graph.function(id));
-        let target_name = self.merged.section_name(target);
-        for &from in sources {
-            let place = Place::new(from, function, target_name);
-            self.source(target, &place, out)?;
-        }
-        Ok(())
+        sources.iter().try_for_each(|&from| self.source(&Place::new(self.cx, from, target), out))
     }
 
-    fn source(
-        &self,
-        target: SectionId,
-        place: &Place<'_>,
-        out: &mut Block,
-    ) -> Result<(), Diagnostic> {
-        let input = &self.cx.objects[place.object.0 as usize];
-        let Some(section) = input.cubin.section(place.from.section) else { return Ok(()) };
-        let Some(base) = self.base(place, section.info, target) else { return Ok(()) };
+    fn source(&self, place: &Place<'_, 'a>, out: &mut Block) -> Result<(), Diagnostic> {
+        let (input, target) = (place.input, place.target);
+        let section = input.cubin.unnamed_section(place.from.section);
+        let Some(section) = section else { return Ok(()) };
+        let Some(base) = self.base(place, section.info) else { return Ok(()) };
         let size = input.reloc_limit(section.info);
-        let lost = lost_data(self.cx, place.object, place.target_name, section.info);
+        let lost = lost_data(self.cx, place.object, target.name, section.info);
         let relocs = input.cubin.reloc_table(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
-        let pieces = self.layout.pieces.get(&target);
         let mut latest = Latest::default();
         for (index, reloc) in relocs.iter().enumerate() {
-            let known = input
-                .reloc_type(reloc.kind)
-                .ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
+            let kind = self.kinds.get(reloc.kind);
+            let kind =
+                kind.ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
             if lost.iter().any(|range| range.contains(&reloc.offset)) {
                 continue;
             }
             let mut offset = base.saturating_add(reloc.offset);
-            if let Some(pieces) = pieces {
+            if let Some(pieces) = target.pieces {
                 // There is none in a constant that is gone.
                 let from = InputSection { object: place.object, section: section.info };
                 let Some(moved) = pieces.moved(from, reloc.offset, offset) else { continue };
                 offset = moved;
             }
-            let slot = latest.slot(known, reloc.kind);
+            let slot = latest.slot(kind);
             let action = match *slot {
                 Some((symbol, action)) if symbol == reloc.symbol.0 => action,
                 _ => {
-                    let action = self.action(place, &reloc, known)?;
+                    let action = self.action(place, &reloc, kind)?;
                     *slot = Some((reloc.symbol.0, action));
                     action
                 }
             };
             // Only relocations that are applied touch bytes, but all have a place.
             let span = match action {
-                Action::Apply { .. } | Action::Clear => known.span() as u64,
+                Action::Apply { .. } | Action::Clear => kind.span.into(),
                 _ => 1,
             };
             if reloc.offset.checked_add(span).is_none_or(|end| end > size) {
                 return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
             }
             let source = Source { from: place.from, index: index as u32 };
-            self.act(target, place, (source, &reloc, offset), action, out);
+            self.act(place, (source, &reloc, offset), (action, kind), out);
         }
         Ok(())
     }
@@ -231,14 +262,13 @@ impl<'a> Relocator<'a, '_> {
     /// Does what was decided about a relocation that lies at `offset` in the output.
     fn act(
         &self,
-        target: SectionId,
-        place: &Place<'_>,
+        place: &Place<'_, 'a>,
         (source, reloc, offset): (Source, &Reloc, u64),
-        action: Action,
+        (action, kind): (Action, &Facts),
         out: &mut Block,
     ) {
         let traced = self.cx.flavour.is_mercury();
-        let held = || self.held(target, offset, reloc.kind);
+        let held = || self.held(place.target.id, offset, reloc.kind);
         match action {
             Action::Drop => {}
             Action::Clear => {
@@ -253,7 +283,7 @@ impl<'a> Relocator<'a, '_> {
                 let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
                 let (kind, shift) = match relative {
                     true => (reloc.kind, self.section_shift(place, reloc)),
-                    false => (final_kind(self.cx.config, reloc.kind), 0),
+                    false => (kind.kept, 0),
                 };
                 let addend = addend.wrapping_add(shift);
                 if traced {
@@ -284,15 +314,13 @@ impl<'a> Relocator<'a, '_> {
     }
 
     /// Where the input section that is relocated lies in the target.
-    fn base(&self, place: &Place<'_>, section: u32, target: SectionId) -> Option<u64> {
+    fn base(&self, place: &Place<'_, 'a>, section: u32) -> Option<u64> {
         if place.base.is_some() {
             return place.base;
         }
-        if let Some(base) = self.merged.placement(place.object, section) {
-            debug_assert_eq!(base.section, target);
-            return Some(base.offset);
-        }
-        None
+        let base = self.merged.placement(place.object, section)?;
+        debug_assert_eq!(base.section, place.target.id);
+        Some(base.offset)
     }
 
     /// What a REL relocation's place holds. Quirk: where equal constants were merged,
@@ -306,50 +334,47 @@ impl<'a> Relocator<'a, '_> {
 
     fn action(
         &self,
-        place: &Place<'_>,
+        place: &Place<'_, 'a>,
         reloc: &Reloc,
-        known: &RelocType,
+        kind: &Facts,
     ) -> Result<Action, Diagnostic> {
-        let input = &self.cx.objects[place.object.0 as usize];
-        let Some(symbol) = input.cubin.symbol(reloc.symbol.0) else {
+        let Some(symbol) = place.input.cubin.unnamed_symbol(reloc.symbol.0) else {
             return Err(self.reloc_error(place, reloc, "symbol index out of range"));
         };
-        if kind::yields(reloc.kind) {
+        if kind.yields {
             return Ok(Action::Drop);
         }
         if symbol.kind() == SymbolType::SECTION {
-            return Ok(self.section_symbol(place, &symbol, known));
+            return Ok(self.section_symbol(place, &symbol, kind));
         }
-        let Some(id) = self.cx.resolution.id(place.object, reloc.symbol.0) else {
-            return Ok(Action::Drop);
-        };
-        if is_user_constant(place.target_name)
+        let id = place.ids.get(reloc.symbol.0 as usize).filter(|&&id| id != NO_SYMBOL);
+        let Some(&id) = id else { return Ok(Action::Drop) };
+        if is_user_constant(place.target.name)
             && names_lost_copy(self.cx, place.object, &symbol, id)
         {
             return Ok(Action::Drop);
         }
         if symbol.kind() == SymbolType::FUNC {
-            return Ok(self.function(place, &symbol, id, reloc));
+            return Ok(self.function(place, &symbol, id, (reloc, kind)));
         }
-        Ok(self.object(place, &symbol, id, known))
+        Ok(self.object(place, &symbol, id, kind))
     }
 
-    fn is_section_relative(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
-        let input = &self.cx.objects[place.object.0 as usize].cubin;
-        input.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
+    fn is_section_relative(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
+        place.input.cubin.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
     fn section_symbol(
         &self,
-        place: &Place<'_>,
+        place: &Place<'_, 'a>,
         symbol: &SymbolRef<'a>,
-        known: &RelocType,
+        kind: &Facts,
     ) -> Action {
         let Some(at) = self.merged.placement(place.object, symbol.shndx) else {
             return Action::Drop;
         };
         let section = self.merged.section(at.section);
-        if is_ours(known) {
+        if kind.ours {
             return Action::Apply {
                 value: at.offset.wrapping_add(symbol.value),
                 bank: section.bank.unwrap_or(0),
@@ -362,77 +387,19 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    fn function(
-        &self,
-        place: &Place<'_>,
-        symbol: &SymbolRef<'a>,
-        id: SymbolId,
-        reloc: &Reloc,
-    ) -> Action {
-        let live = self.cx.keeps(id);
-        let clears = kind::clears(reloc.kind);
-        let at = Sighting { object: place.object, symbol: symbol.index.0 };
-        if place.weak_sensitive {
-            let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
-            let cut = self.merged.debug_cut.get(&id);
-            let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-            // The debug data of a removed function's replaced copy is cleared only
-            // if no copy before the last replacement had relocations in its code.
-            let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
-            if role == Role::Discarded || removed || outlived {
-                return Action::Drop;
-            }
-        }
-        if !live {
-            return if clears { Action::Clear } else { Action::Drop };
-        }
-        if clears {
-            return Action::Drop;
-        }
-        match self.merged.symbol_of[self.behind_alias(id, at, symbol).0 as usize] {
-            Some(symbol) => Action::Keep { symbol, relative: false },
-            _ => Action::Drop,
-        }
-    }
-
-    /// Whether a definition that was replaced had relocations in its code.
-    fn had_text_relocs(&self, id: SymbolId) -> bool {
-        let relocated = |at: &Sighting| {
-            let object = &self.cx.objects[at.object.0 as usize];
-            let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
-            object
-                .of_class(|class| matches!(class, SectionClass::Reloc(t) if Some(t) == text))
-                .any(|(section, _)| section.size != 0)
-        };
-        self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))
-    }
-
-    /// An alias is replaced by the function that owns its section.
-    fn behind_alias(&self, id: SymbolId, seen: Sighting, symbol: &SymbolRef<'a>) -> SymbolId {
-        let cx = self.cx;
-        let owner = cx.resolution.get(id).definition.and_then(|at| {
-            let section = match at == seen {
-                true => symbol.shndx,
-                false => cx.input_symbol(at)?.shndx,
-            };
-            let owner = cx.objects[at.object.0 as usize].owner(section)?;
-            if owner == at.symbol { Some(id) } else { cx.resolution.id(at.object, owner) }
-        });
-        owner.unwrap_or(id)
-    }
-
     fn object(
         &self,
-        place: &Place<'_>,
+        place: &Place<'_, 'a>,
         symbol: &SymbolRef<'a>,
         id: SymbolId,
-        known: &RelocType,
+        kind: &Facts,
     ) -> Action {
-        if is_unified_table(symbol.name) && !self.cx.unified.has_table(symbol.name) {
+        let name = self.cx.resolution.get(id).name;
+        if is_unified_table(name) && !self.cx.unified.has_table(name) {
             return Action::Drop;
         }
         let mut out = self.merged.symbol_of[id.0 as usize];
-        if is_ours(known) {
+        if kind.ours {
             // In a relocatable file, weak symbols may still be replaced.
             let open =
                 self.cx.config.relocatable && self.cx.resolution.get(id).binding == Binding::WEAK;
@@ -445,14 +412,14 @@ impl<'a> Relocator<'a, '_> {
                 return Action::Apply { value, bank, symbol };
             }
             if is_shared(symbol) {
-                let instance = place.function.and_then(|f| self.merged.instances.get(&f));
+                let instance = place.target.function.and_then(|f| self.merged.instances.get(&f));
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Recorded only with -g or -r and where no kernel reaches them;
                     // instances of relinked files only if kernels share objects.
                     let unrecorded = is_dynamic(self.cx, id)
-                        && place.function.is_some()
+                        && place.target.function.is_some()
                         && value != u64::MAX
                         && !self.cx.config.relocatable
                         && !self.cx.config.shows_shared()
@@ -502,7 +469,12 @@ impl<'a> Relocator<'a, '_> {
 
     /// The offset of a shared object. Quirk: in a relocatable file it is "resolved"
     /// to `st_value`, the alignment, unless it is weak.
-    fn shared_value(&self, place: &Place<'_>, symbol: &SymbolRef<'a>, id: SymbolId) -> Option<u64> {
+    fn shared_value(
+        &self,
+        place: &Place<'_, 'a>,
+        symbol: &SymbolRef<'a>,
+        id: SymbolId,
+    ) -> Option<u64> {
         if self.cx.config.relocatable {
             let known = self.cx.resolution.get(id);
             let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
@@ -523,7 +495,7 @@ impl<'a> Relocator<'a, '_> {
             return Some(value);
         }
         let shared = &self.layout.shared;
-        match place.function {
+        match place.target.function {
             _ if is_orphan(self.cx, id) => {
                 Some(if self.cx.config.shows_shared() { 0 } else { u64::MAX })
             }
@@ -535,50 +507,26 @@ impl<'a> Relocator<'a, '_> {
 
     fn error(
         &self,
-        place: &Place<'_>,
+        place: &Place<'_, 'a>,
         code: &'static str,
         what: &dyn std::fmt::Display,
     ) -> Diagnostic {
-        let file = self.cx.objects[place.object.0 as usize].name;
-        Diagnostic::fatal(code, format_args!("{what} in '{file}'"))
+        Diagnostic::fatal(code, format_args!("{what} in '{}'", place.input.name))
     }
 
-    fn reloc_error(&self, place: &Place<'_>, reloc: &Reloc, what: &str) -> Diagnostic {
-        let input = &self.cx.objects[place.object.0 as usize];
+    fn reloc_error(&self, place: &Place<'_, 'a>, reloc: &Reloc, what: &str) -> Diagnostic {
+        let input = place.input;
         let symbol = input.cubin.symbol(reloc.symbol.0).map_or(String::new(), |s| text(s.name));
         let kind = reloc::by_number(reloc.kind).map_or("unknown", |t| t.name);
         Diagnostic::fatal("bad-relocation", format_args!("{what} in '{}'", input.name)).note(
             format_args!(
                 "section {}, offset {:#x}, type {} ({kind}), symbol {} '{symbol}'",
-                text(place.target_name),
+                text(self.merged.section_name(place.target.id)),
                 reloc.offset,
                 reloc.kind,
                 reloc.symbol.0
             ),
         )
-    }
-}
-
-/// Unified-table types become their plain counterparts in an executable without an
-/// index of unified symbols.
-pub fn final_kind(config: &Config, number: u32) -> u32 {
-    if config.relocatable || config.uidx.is_some() {
-        return number;
-    }
-    match number {
-        kind::UNIFIED => kind::R64,
-        kind::UNIFIED_32 => kind::R32,
-        kind::UNIFIED_8_0..=kind::UNIFIED_8_56 => number - kind::UNIFIED_8_0 + kind::R8_0,
-        kind::UNIFIED32_LO_32 => kind::ABS32_LO_32,
-        kind::UNIFIED32_HI_32 => kind::ABS32_HI_32,
-        kind::MERCURY_UNIFIED => kind::MERCURY_ABS64,
-        kind::MERCURY_UNIFIED_32 => kind::MERCURY_ABS32,
-        kind::MERCURY_UNIFIED_8_0..=kind::MERCURY_UNIFIED_8_56 => {
-            number - kind::MERCURY_UNIFIED_8_0 + kind::MERCURY_8_0
-        }
-        kind::MERCURY_UNIFIED32_LO => kind::MERCURY_ABS32_LO,
-        kind::MERCURY_UNIFIED32_HI => kind::MERCURY_ABS32_HI,
-        _ => number,
     }
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(missing_docs)]
 
+use crate::config::Config;
+use cubin::reloc::{self, Handler, RelocType};
+
 pub const R32: u32 = 1;
 pub const R64: u32 = 2;
 pub const TEX_HEADER_INDEX: u32 = 6;
@@ -48,4 +51,72 @@ pub fn clears(kind: u32) -> bool {
 /// Whether the type changes instructions that yield, which no tool does any more.
 pub fn yields(kind: u32) -> bool {
     matches!(kind, YIELD_OPCODE9_0 | YIELD_CLEAR_PRED4_87)
+}
+
+/// What is asked about the types of relocations, again and again.
+pub(super) struct Kinds {
+    /// The number of the first type.
+    first: u32,
+    facts: Vec<Facts>,
+}
+
+/// What is asked about one type.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    /// Whether the linker applies it.
+    pub ours: bool,
+    pub clears: bool,
+    pub yields: bool,
+    /// Bytes from the place that are changed.
+    pub span: u8,
+    /// The type of a relocation that stays.
+    pub kept: u32,
+}
+
+impl Kinds {
+    /// The types of one side of the inputs.
+    pub fn new(config: &Config, mercury: bool) -> Self {
+        let (first, table): (u32, fn(u32) -> Option<&'static RelocType>) = match mercury {
+            true => (reloc::MERCURY_BASE, reloc::mercury),
+            false => (0, reloc::cuda),
+        };
+        let facts = |number| {
+            let known = table(number)?;
+            Some(Facts {
+                ours: matches!(known.handler, Handler::Linker | Handler::Either),
+                clears: clears(number),
+                yields: yields(number),
+                span: known.span() as u8,
+                kept: final_kind(config, number),
+            })
+        };
+        Self { first, facts: (first..).map_while(facts).collect() }
+    }
+
+    /// What is known of a type, if that side can have it.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&Facts> {
+        self.facts.get(number.checked_sub(self.first)? as usize)
+    }
+}
+
+/// Unified-table types become their plain counterparts in an executable without an
+/// index of unified symbols.
+pub fn final_kind(config: &Config, number: u32) -> u32 {
+    if config.relocatable || config.uidx.is_some() {
+        return number;
+    }
+    match number {
+        UNIFIED => R64,
+        UNIFIED_32 => R32,
+        UNIFIED_8_0..=UNIFIED_8_56 => number - UNIFIED_8_0 + R8_0,
+        UNIFIED32_LO_32 => ABS32_LO_32,
+        UNIFIED32_HI_32 => ABS32_HI_32,
+        MERCURY_UNIFIED => MERCURY_ABS64,
+        MERCURY_UNIFIED_32 => MERCURY_ABS32,
+        MERCURY_UNIFIED_8_0..=MERCURY_UNIFIED_8_56 => number - MERCURY_UNIFIED_8_0 + MERCURY_8_0,
+        MERCURY_UNIFIED32_LO => MERCURY_ABS32_LO,
+        MERCURY_UNIFIED32_HI => MERCURY_ABS32_HI,
+        _ => number,
+    }
 }

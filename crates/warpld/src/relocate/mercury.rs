@@ -2,10 +2,10 @@
 //! tables whose relocations stay.
 
 use super::outcome::Block;
-use super::{Place, Relocator};
+use super::{Place, Relocator, Target};
 use crate::callgraph::FunctionId;
 use crate::diag::Diagnostic;
-use crate::merge::{Context, InputSection, Merged, SectionId};
+use crate::merge::{Context, InputSection, Merged};
 use crate::object::{ObjectId, is_internal, is_shared};
 use cubin::Reloc;
 use foldhash::fast::FixedState;
@@ -58,23 +58,22 @@ impl CopiedTables {
     }
 }
 
-impl Relocator<'_, '_> {
+impl<'a> Relocator<'a, '_> {
     /// Whether an applied relocation is recorded for `--preserve-relocs`. On
     /// Mercury's side that is done for shared memory alone, not for constants or
     /// debug data.
-    pub(super) fn is_preserved(&self, place: &Place<'_>, reloc: &Reloc) -> bool {
-        let input = &self.cx.objects[place.object.0 as usize].cubin;
+    pub(super) fn is_preserved(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
+        let input = &place.input.cubin;
         self.cx.config.preserve_relocs
             && (!self.cx.flavour.is_mercury()
-                || place.function.is_some()
+                || place.target.function.is_some()
                     && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
     /// Mercury's side keeps relocations for offsets in debug tables; the addend
     /// moves with the table.
-    pub(super) fn section_shift(&self, place: &Place<'_>, reloc: &Reloc) -> i64 {
-        let input = &self.cx.objects[place.object.0 as usize].cubin;
-        let section = input.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
+    pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
+        let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
         let at = self.merged.placement(place.object, section);
         at.filter(|_| self.cx.flavour.is_mercury()).map_or(0, |at| at.offset as i64)
     }
@@ -87,12 +86,11 @@ impl Relocator<'_, '_> {
     /// covers their offset now (found with a weak function in four files).
     pub(super) fn copied_tables(
         &self,
-        target: SectionId,
+        target: &Target<'_>,
         out: &mut Block,
     ) -> Result<(), Diagnostic> {
-        let Some(kernel) = self.merged.section(target).function else { return Ok(()) };
-        let Some(kernel) = self.cx.graph.function(kernel) else { return Ok(()) };
-        if self.merged.function_sections[kernel.0 as usize].constant2 != Some(target) {
+        let Some(kernel) = target.function else { return Ok(()) };
+        if self.merged.function_sections[kernel.0 as usize].constant2 != Some(target.id) {
             return Ok(());
         }
         for function in self.copied.functions_of.get(&kernel).into_iter().flatten() {
@@ -101,9 +99,8 @@ impl Relocator<'_, '_> {
             let mut list = Block::default();
             for &(from, offset) in &bank.relocs {
                 let base = Some(start.saturating_add(offset));
-                let target_name = self.merged.section_name(target);
-                let place = Place { base, ..Place::new(from, Some(kernel), target_name) };
-                self.source(target, &place, &mut list)?;
+                let place = Place { base, ..Place::new(self.cx, from, target) };
+                self.source(&place, &mut list)?;
             }
             let parts = bank.offsets(self.cx);
             let tables = parts.into_iter().flat_map(|(part, offset)| self.copied.of(part, offset));

@@ -71,6 +71,11 @@ pub(super) struct Mark {
 }
 
 impl Block {
+    /// Empty lists of so many sections.
+    pub fn new(sections: usize) -> Self {
+        Self { ends: Vec::with_capacity(sections), ..Self::default() }
+    }
+
     /// How long the lists are.
     pub fn mark(&self) -> Mark {
         Mark {
@@ -137,23 +142,21 @@ impl Block {
 /// Outcome of all relocations, by output relocation section.
 #[derive(Debug)]
 pub struct Relocated {
-    /// In creation order of the relocation sections, [`BLOCK`] in each.
+    /// In creation order of the sections, [`BLOCK`] in each.
     pub(super) blocks: Vec<Block>,
-    /// By output section: the number of its list.
-    pub(super) list_of: Vec<u32>,
     /// Whether a kept relocation refers to the symbol.
     pub used: Vec<bool>,
 }
 
 /// How many sections share a block.
-pub(super) const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 256;
 
 impl Relocated {
     /// What became of the relocations of an output relocation section; nothing
     /// for others.
     pub fn of(&self, section: SectionId) -> SectionRelocs<'_> {
-        let list = self.list_of.get(section.0 as usize).map_or(usize::MAX, |&list| list as usize);
-        let block = self.blocks.get(list / BLOCK);
-        block.map_or(SectionRelocs::default(), |block| block.section(list % BLOCK))
+        let section = section.0 as usize;
+        let block = self.blocks.get(section / BLOCK);
+        block.map_or(SectionRelocs::default(), |block| block.section(section % BLOCK))
     }
 }
