@@ -136,7 +136,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             && let Some(function) = cx.graph.function(id)
             && !cx.reach.is_pruned(function)
         {
-            value = self.parts.properties.depth[function.0 as usize].registers;
+            value = self.parts.properties.depth(function).registers;
         }
         pair(code, self.number(id), value, out);
     }

@@ -97,8 +97,8 @@ pub fn propagate(
     reader: Reader<'_, '_>,
     own: Vec<Own>,
     properties: &Properties,
-    components: &Components,
 ) -> Map<FunctionId, Changes> {
+    let components = &properties.components;
     let mut propagation =
         Propagation { reader, properties, components, own, changes: Map::default() };
     match properties.entries[..] {
@@ -115,17 +115,20 @@ pub(super) struct Propagation<'a, 'o> {
     pub(super) reader: Reader<'a, 'o>,
     properties: &'o Properties,
     components: &'o Components,
-    pub(super) own: Vec<Own>,
+    /// By position in the list of all nodes.
+    own: Vec<Own>,
     changes: Map<FunctionId, Changes>,
 }
 
 impl Propagation<'_, '_> {
-    fn is_entry(&self, function: FunctionId) -> bool {
-        self.own[function.0 as usize].is_entry
+    /// What a function of the output says of itself.
+    fn all_own(&self, function: FunctionId) -> &Own {
+        const NOTHING: &Own = &Own::NOTHING;
+        self.components.position(function.0).map_or(NOTHING, |at| &self.own[at])
     }
 
     pub(super) fn own(&self, function: FunctionId) -> &Contribution {
-        &self.own[function.0 as usize].contribution
+        &self.all_own(function).contribution
     }
 
     /// What the device functions reached from a function contribute.
@@ -144,7 +147,7 @@ impl Propagation<'_, '_> {
     fn barriers_of_old_objects(&mut self) {
         let code = eiattr::NUM_BARRIERS;
         let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
-            .map(|&f| (f, self.own[f.0 as usize].barriers_in_flags))
+            .map(|&f| (f, self.all_own(f).barriers_in_flags))
             .filter(|(f, value)| *value > 0 && self.barriers(*f).is_none())
             .collect();
         for &(function, value) in &with {
@@ -153,7 +156,7 @@ impl Propagation<'_, '_> {
             changes.took_barriers = true;
         }
         let with: Vec<(FunctionId, u16)> =
-            with.into_iter().filter(|(f, _)| !self.is_entry(*f)).collect();
+            with.into_iter().filter(|(f, _)| !self.all_own(*f).is_entry).collect();
         if with.is_empty() {
             return;
         }
@@ -202,7 +205,7 @@ impl Propagation<'_, '_> {
     /// without get 0x8000 (stubs of unified functions nothing, but in a record).
     pub(super) fn missing_sparse_masks(&mut self) {
         let order = &self.reader.merged.function_order;
-        let own = |f: &FunctionId| &self.own[f.0 as usize];
+        let own = |f: &FunctionId| self.all_own(*f);
         if !order.iter().any(|f| own(f).has_mask()) {
             return;
         }
@@ -212,9 +215,11 @@ impl Propagation<'_, '_> {
             // An alias counts for the function it stands for.
             let function = self.reader.section_owner(function);
             let value = self.reader.missing_sparse_mask(function);
-            let own = &mut self.own[function.0 as usize].contribution;
-            let mask = own.code(sparse_slot()).map(|mask| mask | value);
-            own.set_code(sparse_slot(), mask);
+            if let Some(at) = self.components.position(function.0) {
+                let own = &mut self.own[at].contribution;
+                let mask = own.code(sparse_slot()).map(|mask| mask | value);
+                own.set_code(sparse_slot(), mask);
+            }
             let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value };
             self.change(function).tail.push(record);
         }
@@ -224,12 +229,12 @@ impl Propagation<'_, '_> {
     /// functions (removed and undefined ones count) than masks.
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
-        count > 0 && count < self.own.len()
+        count > 0 && count < self.reader.cx.graph.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
     pub(super) fn stack_record(&self, entry: FunctionId) -> Option<Record> {
-        let depth = self.properties.depth[entry.0 as usize];
+        let depth = self.properties.depth(entry);
         let value = if depth.recursive { u32::MAX } else { depth.crs };
         (value != 0).then(|| Record::Words(eiattr::CRS_STACK_SIZE, vec![value]))
     }
@@ -260,10 +265,9 @@ impl Propagation<'_, '_> {
         let mut below: Vec<Contribution> = Vec::with_capacity(self.components.len());
         for component in 0..self.components.len() {
             let mut joint = Contribution::default();
-            for &node in self.components.members(component) {
-                if let Some(own) = self.own.get(node as usize)
-                    && !own.is_entry
-                {
+            let own = &self.own[self.components.range(component)];
+            for (&node, own) in self.components.members(component).iter().zip(own) {
+                if !own.is_entry {
                     joint.add(&own.contribution);
                 }
                 for &callee in graph.of(node) {
@@ -283,11 +287,11 @@ impl Propagation<'_, '_> {
         &self,
         wanted: impl Fn(&Contribution) -> bool,
     ) -> Vec<(FunctionId, Vec<FunctionId>)> {
-        let with: Vec<FunctionId> = (0..)
-            .zip(&self.own)
+        let mut with: Vec<FunctionId> = (self.components.nodes().iter().zip(&self.own))
             .filter(|(_, own)| wanted(&own.contribution) && !own.is_entry)
-            .map(|(f, _)| FunctionId(f))
+            .map(|(&f, _)| FunctionId(f))
             .collect();
+        with.sort_unstable();
         if with.is_empty() {
             return Vec::new();
         }
@@ -318,11 +322,9 @@ impl Propagation<'_, '_> {
         let mut first = vec![Key::MISSING; self.components.len()];
         for component in 0..self.components.len() {
             let mut joint = Key::MISSING;
-            for &node in self.components.members(component) {
-                if let Some(own) = self.own.get(node as usize)
-                    && own.contribution.has_code(code)
-                    && !own.is_entry
-                {
+            let own = &self.own[self.components.range(component)];
+            for (&node, own) in self.components.members(component).iter().zip(own) {
+                if own.contribution.has_code(code) && !own.is_entry {
                     let key = self.reader.first(FunctionId(node), code);
                     joint = joint.min(key.unwrap_or(Key::MISSING));
                 }
@@ -369,7 +371,8 @@ impl Propagation<'_, '_> {
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
         let mut users: Map<SymbolId, Vec<Mention>> = Map::default();
         for &function in &self.reader.merged.function_order {
-            if !self.own[function.0 as usize].names_external || self.is_entry(function) {
+            let own = self.all_own(function);
+            if !own.names_external || own.is_entry {
                 continue;
             }
             for (i, (key, id)) in self.reader.externs(function).into_iter().enumerate() {
@@ -421,7 +424,7 @@ impl Propagation<'_, '_> {
 
     /// The changes of a kernel, those made so far included, if there are new ones.
     fn entry(&self, entry: FunctionId, inherited: &Inherited) -> Option<Changes> {
-        let own = &self.own[entry.0 as usize];
+        let own = self.all_own(entry);
         let component = self.components.of[entry.0 as usize] as usize;
         let mut replaced: SmallVec<[Record; 2]> = self.stack_record(entry).into_iter().collect();
         let mut new: SmallVec<[(Key, Record); 2]> = SmallVec::new();
@@ -474,7 +477,7 @@ impl Propagation<'_, '_> {
     /// The external functions that a kernel and its callees name, unless the kernel's
     /// records say that as they are.
     fn externs_of(&self, entry: FunctionId, callees: &[SymbolId]) -> Option<Vec<SymbolId>> {
-        let own = &self.own[entry.0 as usize];
+        let own = self.all_own(entry);
         if callees.is_empty() && (!own.contribution.has_externs() || own.has_plain_externs()) {
             return None;
         }

@@ -164,7 +164,7 @@ impl Contribution {
 }
 
 /// What a function's own records and tables say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Own {
     /// Registers.
     pub registers: u32,
@@ -189,6 +189,20 @@ pub struct Own {
 }
 
 impl Own {
+    /// Of what is not known to the link.
+    pub const NOTHING: Own = Own {
+        registers: 0,
+        frame: 0,
+        crs: 0,
+        limit: None,
+        barriers_in_flags: 0,
+        contribution: Contribution { present: 0, values: [0; CODES.len()] },
+        plain: 0,
+        assumes_mask: false,
+        names_external: false,
+        is_entry: false,
+    };
+
     /// Whether the function's records of the code come to this value as they are.
     pub fn is_already(&self, slot: usize, value: u16) -> bool {
         self.plain >> slot & 1 != 0 && self.contribution.code(slot) == Some(value)
@@ -276,11 +290,19 @@ impl<'o> Reader<'_, 'o> {
         records.last().map(|(key, r)| (words(r.payload).collect(), key))
     }
 
+    /// What a node of the call graph says of itself; prototypes say nothing.
+    pub fn own_of_node(&self, node: u32) -> Own {
+        match (node as usize) < self.cx.graph.len() {
+            true => self.own(FunctionId(node)),
+            false => Own::NOTHING,
+        }
+    }
+
     /// All that a function says of itself, in one go.
-    pub fn own(&self, function: FunctionId) -> Own {
+    fn own(&self, function: FunctionId) -> Own {
         let cx = self.cx;
         let symbol = cx.resolution.get(cx.graph.symbol(function));
-        let mut out = Own { is_entry: symbol.entry, ..Own::default() };
+        let mut out = Own { is_entry: symbol.entry, ..Own::NOTHING };
         if let Some(at) = symbol.definition {
             let object = &cx.objects[at.object.0 as usize];
             let figures = object.figures(at.symbol);

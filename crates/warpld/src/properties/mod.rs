@@ -36,8 +36,9 @@ pub struct Depth {
 /// Properties of the link.
 #[derive(Debug)]
 pub struct Properties {
-    /// By function.
-    pub depth: Vec<Depth>,
+    /// By component.
+    depth: Vec<Depth>,
+    components: Components,
     /// Changed attributes of functions.
     pub attributes: Map<FunctionId, Changes>,
     /// Live kernels in creation order.
@@ -50,9 +51,16 @@ pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 pub const UNKNOWN_STACK: u32 = u32::MAX;
 
 impl Properties {
+    /// What is below a function of the output.
+    pub fn depth(&self, function: FunctionId) -> Depth {
+        let component = self.components.of.get(function.0 as usize);
+        let depth = component.and_then(|&component| self.depth.get(component as usize));
+        depth.copied().unwrap_or_default()
+    }
+
     /// MIN_STACK_SIZE of a kernel.
     pub fn min_stack(&self, function: FunctionId) -> u32 {
-        let depth = self.depth[function.0 as usize];
+        let depth = self.depth(function);
         if depth.recursive { UNKNOWN_STACK } else { depth.stack }
     }
 }
@@ -65,17 +73,21 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
             symbol.entry && symbol.definition.is_some() && !cx.reach.is_pruned(f)
         })
         .collect();
-    let mut out = Properties { depth: Vec::new(), attributes: HashMap::default(), entries };
+    // Functions that are gone count only as far as those of the output call them.
+    let roots = (0..cx.graph.len() as u32)
+        .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId(f)));
+    let components = Components::reached_from(cx.graph.successors(), roots);
+    let mut out =
+        Properties { depth: Vec::new(), components, attributes: HashMap::default(), entries };
     if cx.config.relocatable {
         return out;
     }
     let reader = Reader { cx, merged };
-    let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
-    let own: Vec<Own> = functions.map(|f| reader.own(FunctionId(f))).collect();
-    let components = Components::new(cx.graph.successors());
-    out.depth = depths(cx, &own, &components);
+    let nodes = out.components.nodes().par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+    let own: Vec<Own> = nodes.map(|&node| reader.own_of_node(node)).collect();
+    out.depth = depths(cx, &own, &out.components);
     check_registers(reader, &own, &out, diags);
-    out.attributes = attributes::propagate(reader, own, &out, &components);
+    out.attributes = attributes::propagate(reader, own, &out);
     warn_about_stacks(cx, &out, diags);
     out
 }
@@ -83,40 +95,34 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
 /// Fewer are not worth another thread.
 const FUNCTIONS_AT_ONCE: usize = 256;
 
+/// By component.
 fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Depth> {
     let graph = cx.graph.successors();
-    let mut depth = vec![Depth::default(); graph.len()];
+    let mut depth: Vec<Depth> = Vec::with_capacity(components.len());
     for component in 0..components.len() {
         let members = components.members(component);
         let mut joint = Depth { recursive: members.len() > 1, ..Depth::default() };
-        for &node in members {
-            for &callee in graph.of(node) {
-                if components.of[callee as usize] as usize == component {
-                    joint.recursive = true;
-                    continue;
-                }
-                let below = depth[callee as usize];
-                joint.registers = joint.registers.max(below.registers);
-                joint.stack = joint.stack.max(below.stack);
-                joint.crs = joint.crs.max(below.crs);
-                joint.recursive |= below.recursive;
-            }
+        for &callee in members.iter().flat_map(|&node| graph.of(node)) {
+            // A component without a depth is the one at hand.
+            let Some(below) = depth.get(components.of[callee as usize] as usize) else {
+                joint.recursive = true;
+                continue;
+            };
+            joint.registers = joint.registers.max(below.registers);
+            joint.stack = joint.stack.max(below.stack);
+            joint.crs = joint.crs.max(below.crs);
+            joint.recursive |= below.recursive;
         }
         let (mut frame, mut crs) = (0, 0);
-        for &node in members {
-            // Prototypes need nothing of their own.
-            let Some(own) = own.get(node as usize) else { continue };
+        for own in &own[components.range(component)] {
             joint.registers = joint.registers.max(own.registers);
             frame = frame.max(own.frame);
             crs = crs.max(own.crs);
         }
         joint.stack = joint.stack.saturating_add(frame);
         joint.crs = joint.crs.saturating_add(crs);
-        for &node in members {
-            depth[node as usize] = joint;
-        }
+        depth.push(joint);
     }
-    depth.truncate(cx.graph.len());
     depth
 }
 
@@ -124,22 +130,22 @@ fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Dept
 /// kernels' counts function by function and reports each raise past the limit.
 fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     let cx = reader.cx;
+    let own = |f: FunctionId| out.components.position(f.0).map_or(Own::NOTHING, |at| own[at]);
     let limited: Map<FunctionId, u32> = (out.entries.iter())
-        .filter_map(|&e| Some((e, own[e.0 as usize].limit?.into())))
-        .filter(|(e, limit)| out.depth[e.0 as usize].registers > *limit)
+        .filter_map(|&e| Some((e, own(e).limit?.into())))
+        .filter(|(e, limit)| out.depth(*e).registers > *limit)
         .collect();
     if limited.is_empty() {
         return;
     }
-    let is_entry = |f: FunctionId| own[f.0 as usize].is_entry;
-    let own = |f: FunctionId| own[f.0 as usize].registers;
     let name = |f: FunctionId| text(cx.resolution.get(cx.graph.symbol(f)).name);
-    let mut current: Map<FunctionId, u32> = limited.keys().map(|&e| (e, own(e))).collect();
+    let mut current: Map<FunctionId, u32> =
+        limited.keys().map(|&e| (e, own(e).registers)).collect();
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     let lowest = limited.values().copied().min().unwrap_or(0);
     for &function in &reader.merged.function_order {
-        let registers = own(function);
-        if is_entry(function) || registers <= lowest {
+        let Own { registers, is_entry, .. } = own(function);
+        if is_entry || registers <= lowest {
             continue;
         }
         for kernel in callers.entries_reaching(&[function]).into_iter().rev() {
@@ -169,7 +175,7 @@ fn warn_about_stacks(cx: Context<'_, '_>, out: &Properties, diags: &mut Diagnost
     if cx.config.suppress_stack_size_warning {
         return;
     }
-    for &entry in out.entries.iter().filter(|e| out.depth[e.0 as usize].recursive) {
+    for &entry in out.entries.iter().filter(|e| out.depth(**e).recursive) {
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);
         diags.push(
             Diagnostic::warning(

@@ -5,28 +5,36 @@ use crate::callgraph::Adjacency;
 /// Components of a graph; callees have smaller numbers than their callers.
 #[derive(Debug)]
 pub struct Components {
-    /// Component of each node.
+    /// Component of each node; [`UNSEEN`] for those that were not asked for.
     pub of: Vec<u32>,
-    /// Nodes, grouped by component.
-    members: Vec<u32>,
+    /// Where in `nodes` each node is; [`UNSEEN`] likewise.
+    at: Vec<u32>,
+    nodes: Vec<u32>,
     starts: Vec<u32>,
 }
 
+/// In place of a number: there is none.
+const UNSEEN: u32 = u32::MAX;
+
 impl Components {
-    /// Tarjan's algorithm with an explicit stack: call chains a million deep
-    /// are fine.
+    /// The components of the whole graph.
     pub fn new(graph: &Adjacency) -> Self {
-        const UNSEEN: u32 = u32::MAX;
+        Self::reached_from(graph, 0..graph.len() as u32)
+    }
+
+    /// Those of the nodes that can be reached from the roots. Tarjan's algorithm with an
+    /// explicit stack: call chains a million deep are fine.
+    pub fn reached_from(graph: &Adjacency, roots: impl Iterator<Item = u32>) -> Self {
         let nodes = graph.len();
         let mut index = vec![UNSEEN; nodes];
         let mut low = vec![0u32; nodes];
         let mut of = vec![UNSEEN; nodes];
-        let mut members = Vec::with_capacity(nodes);
+        let mut members = Vec::new();
         let mut starts = vec![0u32];
         let mut open: Vec<u32> = Vec::new();
         let mut calls: Vec<(u32, usize)> = Vec::new();
         let mut next = 0;
-        for root in 0..nodes as u32 {
+        for root in roots {
             if index[root as usize] != UNSEEN {
                 continue;
             }
@@ -62,6 +70,8 @@ impl Components {
                     let component = starts.len() as u32 - 1;
                     while let Some(member) = open.pop() {
                         of[member as usize] = component;
+                        // Only of nodes without a component is the other index wanted.
+                        index[member as usize] = members.len() as u32;
                         members.push(member);
                         if member == node {
                             break;
@@ -74,7 +84,17 @@ impl Components {
                 }
             }
         }
-        Self { of, members, starts }
+        Self { of, at: index, nodes: members, starts }
+    }
+
+    /// All nodes, grouped by component.
+    pub fn nodes(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// Where a node is in that list.
+    pub fn position(&self, node: u32) -> Option<usize> {
+        self.at.get(node as usize).filter(|&&at| at != UNSEEN).map(|&at| at as usize)
     }
 
     /// Number of components.
@@ -89,7 +109,12 @@ impl Components {
 
     /// Nodes of a component.
     pub fn members(&self, component: usize) -> &[u32] {
-        &self.members[self.starts[component] as usize..self.starts[component + 1] as usize]
+        &self.nodes[self.range(component)]
+    }
+
+    /// Where these are in the list of all nodes.
+    pub fn range(&self, component: usize) -> std::ops::Range<usize> {
+        self.starts[component] as usize..self.starts[component + 1] as usize
     }
 }
 
@@ -110,6 +135,16 @@ mod tests {
         assert!(scc.of[3] < scc.of[1] && scc.of[1] < scc.of[0]);
         assert_eq!(scc.len(), 4);
         assert_eq!(scc.members(scc.of[1] as usize).len(), 2);
+    }
+
+    #[test]
+    fn nodes_that_nobody_reaches_cost_nothing() {
+        let graph = graph(5, &[(0, 1), (3, 2), (2, 3), (3, 4), (4, 4)]);
+        let scc = Components::reached_from(&graph, [2, 4].into_iter());
+        assert_eq!(scc.len(), 2);
+        assert_eq!([0, 1, 4].map(|node| scc.position(node)), [None, None, Some(0)]);
+        assert_eq!(scc.range(scc.of[2] as usize), 1..3);
+        assert_eq!(scc.nodes()[scc.position(3).unwrap_or(9)], 3);
     }
 
     #[test]
