@@ -5,6 +5,7 @@
 //! many edges as the inputs have entries.
 
 use crate::lists::{List, Prototype};
+use crate::maybe::Maybe;
 use crate::name_hash::ShortHash;
 use crate::object::{Object, ObjectId};
 use crate::resolve::{Resolution, Role, Sighting, SymbolId};
@@ -34,9 +35,9 @@ pub struct CallGraph<'a> {
     /// Functions whose address a function takes, in input order.
     pub takes_address: Vec<(FunctionId, FunctionId)>,
     /// Prototype under which a function's address is taken.
-    pub address_taken: Vec<Option<PrototypeId>>,
+    pub address_taken: Vec<Maybe<PrototypeId>>,
     /// Prototype of a function by `.nv.prototype`.
-    pub prototype_of: Vec<Option<PrototypeId>>,
+    pub prototype_of: Vec<Maybe<PrototypeId>>,
     /// Successors of functions, then of prototypes.
     successors: Adjacency,
 }
@@ -129,8 +130,8 @@ impl<'a> CallGraph<'a> {
                 self.functions.push(SymbolId(i as u32));
             }
         }
-        self.address_taken.resize(self.functions.len(), None);
-        self.prototype_of.resize(self.functions.len(), None);
+        self.address_taken.resize(self.functions.len(), Maybe::NONE);
+        self.prototype_of.resize(self.functions.len(), Maybe::NONE);
     }
 
     fn connect(&mut self, resolution: &Resolution<'_>) {
@@ -139,7 +140,7 @@ impl<'a> CallGraph<'a> {
         let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
         let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
             let entry = resolution.get(self.functions[f]).entry;
-            proto.filter(|_| !entry).map(|p| (base + p.0, f as u32))
+            proto.get().filter(|_| !entry).map(|p| (base + p.0, f as u32))
         });
         let nodes = self.functions.len() + self.prototypes.len();
         self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
@@ -221,7 +222,8 @@ impl<'a> Builder<'a> {
             let Ok(prototype) = object.prototype(name) else { continue };
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
-                graph.address_taken[f.0 as usize].get_or_insert(proto);
+                let known = &mut graph.address_taken[f.0 as usize];
+                *known = known.get().unwrap_or(proto).into();
             }
         }
         for (symbol, name) in object.callgraph.of(List::Indirect) {
@@ -234,7 +236,7 @@ impl<'a> Builder<'a> {
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.
-                graph.prototype_of[f.0 as usize] = Some(proto);
+                graph.prototype_of[f.0 as usize] = proto.into();
             }
         }
         for (list, edges) in

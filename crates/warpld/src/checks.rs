@@ -77,7 +77,7 @@ pub fn uncalled(cx: Context<'_, '_>, diags: &mut Diagnostics) {
         }
     }
     for (index, prototype) in cx.graph.address_taken.iter().enumerate() {
-        let Some(prototype) = prototype else { continue };
+        let Some(prototype) = prototype.get() else { continue };
         let symbol = cx.resolution.get(cx.graph.symbol(FunctionId(index as u32)));
         if symbol.entry || called.get(prototype.0 as usize) == Some(&true) {
             continue;

@@ -194,8 +194,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
 
     fn target(&self, id: SectionId) -> Target<'o> {
         let section = self.merged.section(id);
-        let function = section.function.and_then(|id| self.cx.graph.function(id));
-        let name = match section.function {
+        let function = section.function.get().and_then(|id| self.cx.graph.function(id));
+        let name = match section.function.get() {
             Some(_) => &[],
             None => self.merged.section_name(id),
         };
@@ -378,10 +378,10 @@ impl<'a, 'o> Relocator<'a, 'o> {
             return Action::Apply {
                 value: at.offset.wrapping_add(symbol.value),
                 bank: section.bank.unwrap_or(0),
-                symbol: section.symbol,
+                symbol: section.symbol.get(),
             };
         }
-        match section.symbol {
+        match section.symbol.get() {
             Some(symbol) => Action::Keep { symbol, relative: true },
             None => Action::Drop,
         }

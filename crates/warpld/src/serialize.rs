@@ -155,7 +155,7 @@ fn write_section(
     parts.layout.write_pieces(parts.cx, section.id, out);
     let merged = parts.merged.section(section.id);
     debug_assert!(matches!(merged.content, Content::Chunks(_)));
-    for relocs in [merged.rel, merged.rela].into_iter().flatten() {
+    for relocs in [merged.rel.get(), merged.rela.get()].into_iter().flatten() {
         for patch in parts.relocated.of(relocs).patches {
             apply(patch, out)?;
         }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 pub fn shared(parts: Parts<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
     let cx = parts.cx;
     let kernel = diagnostic.symbol.as_deref().and_then(|name| function_named(cx, name));
-    let own = kernel.and_then(|f| parts.merged.function_sections.get(f.0 as usize)?.shared);
+    let own = kernel.and_then(|f| parts.merged.function_sections.get(f.0 as usize)?.shared.get());
     let items = parts
         .layout
         .shared

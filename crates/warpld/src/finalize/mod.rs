@@ -126,10 +126,10 @@ pub(crate) fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
         Content::Chunks(_) => {
-            let is_kernel_shared = section
-                .function
-                .and_then(|f| parts.cx.graph.function(f))
-                .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == Some(id));
+            let is_kernel_shared =
+                section.function.get().and_then(|f| parts.cx.graph.function(f)).is_some_and(|f| {
+                    parts.merged.function_sections[f.0 as usize].shared == id.into()
+                });
             if parts.cx.config.relocatable {
                 let empty = extent(parts, id).0 == 0;
                 !empty || !is_kernel_shared && section.bank != Some(2)
@@ -205,7 +205,7 @@ pub(crate) fn flags(parts: Parts<'_, '_>, id: SectionId) -> u64 {
     if section.flags & shf::EXECINSTR == 0 || section.flags & shf::BARRIERS_MASK == 0 {
         return section.flags;
     }
-    let function = section.function.and_then(|f| parts.cx.graph.function(f));
+    let function = section.function.get().and_then(|f| parts.cx.graph.function(f));
     let changes = function.and_then(|f| parts.properties.attributes.get(&f));
     match changes {
         Some(changes) if changes.took_barriers => section.flags & !shf::BARRIERS_MASK,
@@ -241,7 +241,7 @@ pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
         sh_link: link.into(),
         sh_info: info.into(),
         sh_addralign: of.align.into(),
-        sh_entsize: section.entsize.into(),
+        sh_entsize: u64::from(section.entsize).into(),
     }
 }
 

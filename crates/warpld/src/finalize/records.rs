@@ -37,7 +37,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// Appends the bytes of a section.
     pub fn section(&mut self, id: SectionId, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
-        let function = parts.merged.section(id).function;
+        let function = parts.merged.section(id).function.get();
         let function = function.and_then(|f| parts.cx.graph.function(f));
         self.changes = function.and_then(|f| parts.properties.attributes.get(&f));
         if sources.len() <= TASK {
@@ -146,8 +146,8 @@ impl<'a, 'o> Writer<'a, 'o> {
         let owner = self.parts.cx.owner(from.object, from.section);
         let bank = owner
             .and_then(|(id, _)| self.parts.cx.graph.function(id))
-            .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0)
-            .and_then(|s| self.parts.merged.section(s).symbol);
+            .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0.get())
+            .and_then(|s| self.parts.merged.section(s).symbol.get());
         let number = bank.map_or(0, |s| self.numbering.index[s.0 as usize]);
         let rest = payload.get(4..).unwrap_or_default();
         sval(code, &[&number.to_le_bytes(), rest], out);

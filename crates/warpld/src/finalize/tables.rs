@@ -93,7 +93,7 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
     };
     let targets = targets.iter().map(|&target| parts.merged.section(target));
     let mut all: Vec<_> = targets
-        .flat_map(|target| [target.rel, target.rela])
+        .flat_map(|target| [target.rel.get(), target.rela.get()])
         .flatten()
         .flat_map(|r| parts.relocated.of(r).resolved)
         .collect();
@@ -206,7 +206,7 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.by_function(both(&graph.calls), once, &rank, number);
     out.sentinel(-2);
     for &f in &parts.merged.function_order {
-        if let Some(proto) = graph.address_taken[f.0 as usize] {
+        if let Some(proto) = graph.address_taken[f.0 as usize].get() {
             out.push(number(f), prototype[proto.0 as usize]);
         }
     }
@@ -273,7 +273,7 @@ fn prototyped<'p>(parts: Parts<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32
     let graph = parts.cx.graph;
     parts.merged.function_order.iter().filter_map(move |&f| {
         let taken = graph.address_taken[f.0 as usize].is_some();
-        let proto = graph.prototype_of[f.0 as usize].filter(|_| !taken)?;
+        let proto = graph.prototype_of[f.0 as usize].get().filter(|_| !taken)?;
         Some((f, proto.0))
     })
 }
@@ -339,10 +339,10 @@ pub fn link_and_info(
 
 /// Index of the text section of the function a section belongs to.
 fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
-    let function = parts.merged.section(id).function;
+    let function = parts.merged.section(id).function.get();
     function
         .and_then(|f| parts.cx.graph.function(f))
-        .and_then(|f| parts.merged.function_sections[f.0 as usize].text)
+        .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())
         .map_or(0, |text| index_of[text.0 as usize])
 }
 
@@ -355,7 +355,7 @@ fn text_info(
     chunks: &[crate::merge::Chunk],
 ) -> u32 {
     let section = parts.merged.section(id);
-    let symbol = section.function.and_then(|f| parts.merged.symbol_of[f.0 as usize]);
+    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize]);
     let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
     if !parts.cx.flavour.registers_in_text_info() {
         return number;

@@ -28,7 +28,7 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
         let blob = blob_of(cx, merged, *function);
         let sections: Vec<SectionId> = entries
             .iter()
-            .filter_map(|e| merged.function_sections[e.0 as usize].constant2)
+            .filter_map(|e| merged.function_sections[e.0 as usize].constant2.get())
             .collect();
         let extent = |id: &SectionId| {
             let s = merged.section(*id);

@@ -93,7 +93,7 @@ impl Images {
 pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let mut out = Images::default();
     let Some(mut users) = Users::new(cx, merged) else { return out };
-    let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0;
+    let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
     // Code that uses textures without samplers has these in the textures: nobody
     // fills samplers then, though they have places. Quirk: the same goes for
     // textures where only samplers are used, and surfaces count as both.

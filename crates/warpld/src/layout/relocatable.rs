@@ -55,7 +55,9 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     };
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
     for &function in &merged.function_order {
-        let Some(section) = merged.function_sections[function.0 as usize].shared else { continue };
+        let Some(section) = merged.function_sections[function.0 as usize].shared.get() else {
+            continue;
+        };
         let (size, align) = extent(section);
         let dynamic = users.contains(&function);
         let joint = ends.get(&function).copied();
@@ -102,7 +104,7 @@ fn joint_ends(
     let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
     let kernels: Vec<FunctionId> = kernels_of.iter().flat_map(|(_, k)| k.iter().copied()).collect();
     for &kernel in &kernels {
-        let section = merged.function_sections[kernel.0 as usize].shared;
+        let section = merged.function_sections[kernel.0 as usize].shared.get();
         let size = section.and_then(|s| extents.get(&s)).map_or(0, |(size, _)| *size);
         let end = joint.entry(together.find(kernel)).or_default();
         *end = (*end).max(align_up(size, DYNAMIC_ALIGN));

@@ -235,7 +235,7 @@ impl Planner<'_, '_> {
         }
         let everywhere = !dynamic.is_empty() && self.group_align >= 16;
         for &entry in &entries {
-            let Some(section) = self.merged.function_sections[entry.0 as usize].shared else {
+            let Some(section) = self.merged.function_sections[entry.0 as usize].shared.get() else {
                 continue;
             };
             let exists = ends.contains_key(&entry) || everywhere;
@@ -268,7 +268,7 @@ impl Planner<'_, '_> {
     ) -> (u64, u64) {
         let mut list = own.unwrap_or_default();
         alternating_merge_sort(&mut list, Ties::A, |o| (std::cmp::Reverse(o.align), o.size));
-        let section = self.merged.function_sections[entry.0 as usize].shared;
+        let section = self.merged.function_sections[entry.0 as usize].shared.get();
         let (mut end, mut align) = (start, 0);
         for object in list {
             end = self.past_null(align_up(end, object.align), object.align);
@@ -386,7 +386,7 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let mut last_first = |function: FunctionId| {
         let mut entries = callers.entries_reaching(&[function]);
         // Stubs of unified functions have one section.
-        entries.sort_by_key(|f| std::cmp::Reverse((sections(f).text, *f)));
+        entries.sort_by_key(|f| std::cmp::Reverse((sections(f).text.get(), *f)));
         entries
     };
     let mut out = Vec::new();
@@ -395,7 +395,7 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
         let mut of_object = |object: &Object| -> Vec<FunctionId> {
             let mut functions =
                 cx.mentions.by_symbol.get(&object.symbol).cloned().unwrap_or_default();
-            functions.sort_by_key(|f| sections(f).text);
+            functions.sort_by_key(|f| sections(f).text.get());
             let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
             let users = functions.into_iter().flat_map(&mut last_first);
             users.filter(|f| seen.insert(*f)).collect()
@@ -411,8 +411,8 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     // By the inputs' relocations, whose section in the output a lost copy may have made
     // earlier (`relocatable-dynamic-replaced`).
     functions.sort_by_key(|f| {
-        let text = sections(f).text.map(|text| merged.section(text));
-        let relocs = text.map(|text| text.rel.into_iter().chain(text.rela));
+        let text = sections(f).text.get().map(|text| merged.section(text));
+        let relocs = text.map(|text| text.rel.get().into_iter().chain(text.rela.get()));
         relocs.into_iter().flatten().filter_map(|id| first_source(merged, id)).min()
     });
     for function in functions {

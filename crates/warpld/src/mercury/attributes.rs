@@ -76,14 +76,14 @@ pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
 
 /// The bank that holds the handles of the kernel whose records these are.
 fn handles(both: &Both<'_, '_>, id: SectionId) -> Option<SectionId> {
-    let function = both.parts.cx.graph.function(both.parts.merged.section(id).function?)?;
-    both.parts.merged.function_sections.get(function.0 as usize)?.constant0
+    let function = both.parts.cx.graph.function(both.parts.merged.section(id).function.get()?)?;
+    both.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
 }
 
 /// Number of the section symbol of a kernel's parameter bank.
 fn bank_symbol(both: &Both<'_, '_>, id: SectionId) -> Option<u32> {
     let merged = both.parts.merged;
-    if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol) {
+    if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol.get()) {
         return Some(both.shape.numbering.index[symbol.0 as usize]);
     }
     // Banks come in the order of the kernels' code.
@@ -91,15 +91,15 @@ fn bank_symbol(both: &Both<'_, '_>, id: SectionId) -> Option<u32> {
     let place = |text: SectionId| both.shape.machine_index[text.0 as usize];
     let banks = &both.shape.banks;
     let at = banks.binary_search_by_key(&place(text), |bank| place(bank.text)).ok()?;
-    banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function).map(|b| b.symbol)
+    banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function.get()).map(|b| b.symbol)
 }
 
 impl Both<'_, '_> {
     /// The code that the records of a section are about.
     pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
-        let symbol = self.parts.merged.section(id).function?;
+        let symbol = self.parts.merged.section(id).function.get()?;
         let function = self.parts.cx.graph.function(symbol)?;
-        self.parts.merged.function_sections.get(function.0 as usize)?.text
+        self.parts.merged.function_sections.get(function.0 as usize)?.text.get()
     }
 }
 

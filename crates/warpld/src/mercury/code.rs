@@ -142,7 +142,7 @@ fn patch_items(
     capsule: &Capsule<'_>,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = both.parts.merged.section(id).rela else { return Ok(()) };
+    let Some(relocs) = both.parts.merged.section(id).rela.get() else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     if relocs.patches.is_empty() {
         return Ok(());

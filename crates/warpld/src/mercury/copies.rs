@@ -49,7 +49,7 @@ impl<'a, 'e> Kept<'a, 'e> {
         function: SymbolId,
     ) -> Option<Self> {
         let function = parts.cx.graph.function(function)?;
-        let text = parts.merged.function_sections.get(function.0 as usize)?.text?;
+        let text = parts.merged.function_sections.get(function.0 as usize)?.text.get()?;
         let from = parts.layout.chunks(parts.merged, text).first()?.from;
         let object = parts.cx.objects.get(from.object.0 as usize)?;
         let code = object.halves.as_ref()?.twin(from.section)?.data;

@@ -127,7 +127,7 @@ pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic
     }
     parts.layout.write_pieces(parts.cx, id, &mut bytes);
     let section = parts.merged.section(id);
-    for relocs in section.rela.into_iter().chain(section.rel) {
+    for relocs in section.rela.get().into_iter().chain(section.rel.get()) {
         for patch in parts.relocated.of(relocs).patches {
             apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
@@ -170,7 +170,7 @@ pub fn patch_machine(
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let merged = both.parts.merged;
-    let Some(relocs) = merged.section(id).rela else { return Ok(()) };
+    let Some(relocs) = merged.section(id).rela.get() else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
@@ -338,7 +338,7 @@ fn first_target<'a, 'e>(both: &'e Both<'a, '_>, id: SectionId) -> Option<Kept<'a
     let Content::ResolvedRelocs(targets) = &both.parts.merged.section(id).content else {
         return None;
     };
-    let function = both.parts.merged.section(*targets.first()?).function?;
+    let function = both.parts.merged.section(*targets.first()?).function.get()?;
     Kept::new(both.parts, &both.edited, function)
 }
 

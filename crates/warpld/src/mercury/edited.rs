@@ -23,7 +23,7 @@ pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
         report_errors: debug || reports_errors(parts, shape),
     };
     let texts: Vec<SectionId> =
-        parts.merged.function_sections.iter().filter_map(|f| f.text).collect();
+        parts.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
     let change = |&id: &SectionId| Some((id, function(parts, id, purpose)?));
     texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
 }

@@ -23,7 +23,7 @@ pub fn targets(parts: Parts<'_, '_>) -> u64 {
     if !matches!(parts.cx.config.arch.number, 100 | 120) {
         return 0;
     }
-    let texts = parts.merged.function_sections.iter().filter_map(|f| f.text);
+    let texts = parts.merged.function_sections.iter().filter_map(|f| f.text.get());
     let chunks = texts.filter_map(|text| match &parts.merged.section(text).content {
         Content::Chunks(chunks) => chunks.first(),
         _ => None,

@@ -215,7 +215,7 @@ fn machine_section<'b>(
         link,
         info,
         align: section.align,
-        entsize: section.entsize,
+        entsize: section.entsize.into(),
     };
     let made = || shape.contents.get(id);
     Ok(match &section.content {
@@ -278,7 +278,7 @@ fn mercury_section<'b>(
         link: 0,
         info,
         align: section.align,
-        entsize: section.entsize,
+        entsize: section.entsize.into(),
     };
     let symtab = shape.mercury_symtab;
     let made = || shape.contents.get(id);

@@ -148,7 +148,7 @@ fn header_values(
     id: SectionId,
     table: &mut Rebuilt,
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = parts.merged.section(id).rela else { return Ok(()) };
+    let Some(relocs) = parts.merged.section(id).rela.get() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
@@ -178,7 +178,7 @@ fn alive<'e>(
     edited: &'e Map<SectionId, Edited>,
 ) -> Result<Alive<'e>, Diagnostic> {
     let mut out = Alive::default();
-    let Some(relocs) = parts.merged.section(id).rela else { return Ok(out) };
+    let Some(relocs) = parts.merged.section(id).rela.get() else { return Ok(out) };
     let mut pairs = PairCache::default();
     let relocs = parts.relocated.of(relocs);
     for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {

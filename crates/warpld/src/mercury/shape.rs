@@ -112,9 +112,9 @@ fn parameter_banks(
 
 /// The function whose code the section is.
 pub fn text_function(parts: Parts<'_, '_>, id: SectionId) -> Option<SymbolId> {
-    let symbol = parts.merged.section(id).function?;
+    let symbol = parts.merged.section(id).function.get()?;
     let function = parts.cx.graph.function(symbol)?;
-    (parts.merged.function_sections[function.0 as usize].text == Some(id)).then_some(symbol)
+    (parts.merged.function_sections[function.0 as usize].text.get() == Some(id)).then_some(symbol)
 }
 
 /// Capsules come first, then the twins in the order of the machine-code side.

@@ -3,10 +3,10 @@
 use super::plan::FunctionData;
 use super::{Content, Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
+use crate::few::Few;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use hashbrown::{HashMap, HashSet};
-use smallvec::SmallVec;
 use std::cell::OnceCell;
 
 /// The two places that may hold a function's bank 2, as far as they exist.
@@ -132,7 +132,8 @@ impl Merger<'_, '_> {
                 if by_symbol {
                     self.clear_section(section);
                 }
-                self.out.function_sections[function.0 as usize].constant2.get_or_insert(section);
+                let known = &mut self.out.function_sections[function.0 as usize].constant2;
+                *known = known.get().unwrap_or(section).into();
                 self.place(section, from, align, data.size);
             }
         }
@@ -192,7 +193,7 @@ impl Merger<'_, '_> {
     fn clear_section(&mut self, section: SectionId) {
         let section = &mut self.out.sections[section.0 as usize];
         section.size = 0;
-        section.content = Content::Chunks(SmallVec::new());
+        section.content = Content::Chunks(Few::None);
     }
 
     /// Whether a device function gives its kernels anything. Quirk: one whose data
@@ -204,7 +205,7 @@ impl Merger<'_, '_> {
         filled: &HashSet<FunctionId, foldhash::fast::FixedState>,
     ) -> bool {
         let has_data = |kernel: &FunctionId| {
-            let own = self.out.function_sections[kernel.0 as usize].constant2;
+            let own = self.out.function_sections[kernel.0 as usize].constant2.get();
             filled.contains(kernel) || own.is_some_and(|s| self.out.sections[s.0 as usize].size > 0)
         };
         self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())

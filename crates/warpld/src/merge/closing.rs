@@ -2,11 +2,11 @@
 
 use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
 use crate::callgraph::{Callers, FunctionId};
+use crate::few::Few;
 use crate::name_hash::NameHash;
 use cubin::SectionType;
 use cubin::consts::shf;
 use hashbrown::HashSet;
-use smallvec::SmallVec;
 
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn closing_sections(&mut self) {
@@ -98,7 +98,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
                 entsize: 0,
-                content: Content::Chunks(SmallVec::new()),
+                content: Content::Chunks(Few::None),
                 has_symbol: true,
                 function: None,
             })
@@ -123,14 +123,14 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::ALLOC | shf::INFO_LINK,
                 align: 4,
                 entsize: 0,
-                content: Content::Chunks(SmallVec::new()),
+                content: Content::Chunks(Few::None),
                 has_symbol: true,
                 function: Some(id),
             };
             let relocs = Text::prefixed(self.cx.handles_prefix(), &name, hash);
             let section = self.bank_of_handles(new, relocs, id);
             self.out.sections[section.0 as usize].bank = Some(0);
-            self.out.function_sections[function.0 as usize].constant0 = Some(section);
+            self.out.function_sections[function.0 as usize].constant0 = section.into();
         }
     }
 
@@ -142,7 +142,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text;
+        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text.get();
         let mut functions = self.out.bank2_order.clone();
         if cx.flavour.is_mercury() {
             // Seen in links of three files in two orders: as the banks came, those that
@@ -173,7 +173,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[entry.0 as usize].constant2 {
+        if let Some(known) = self.out.function_sections[entry.0 as usize].constant2.get() {
             return known;
         }
         let id = self.cx.graph.symbol(entry);
@@ -183,12 +183,12 @@ impl<'a, 'o> Merger<'a, 'o> {
             flags: shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: Some(id),
         });
         self.out.sections[section.0 as usize].bank = Some(2);
-        self.out.function_sections[entry.0 as usize].constant2 = Some(section);
+        self.out.function_sections[entry.0 as usize].constant2 = section.into();
         section
     }
 }

@@ -4,13 +4,13 @@ use super::plan::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
 use super::{Content, InputSection, Merger, NewSection, Placement, SectionId, Text};
 use crate::callgraph::FunctionId;
+use crate::few::Few;
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, constant_bank};
 use crate::resolve::{Role, SymbolId};
 use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Binding, SectionRef, SectionType};
-use smallvec::SmallVec;
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn variable(&mut self, object: ObjectId, variable: &Variable) {
@@ -52,7 +52,7 @@ impl<'a> Merger<'a, '_> {
             flags: input.flags,
             align: 0,
             entsize: if is_entries(input.kind) { ENTRY_SIZE } else { 0 },
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: None,
         });
@@ -71,7 +71,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: None,
         });
@@ -98,13 +98,13 @@ impl<'a> Merger<'a, '_> {
                 self.out.placements.set(from, Placement { section, offset: 0 });
             }
             Kind::Bank0 { usual } => {
-                let known = sections.constant0;
+                let known = sections.constant0.get();
                 let Some(bank) =
                     known.or_else(|| self.new_parameter_bank(id, function, from, usual))
                 else {
                     return;
                 };
-                self.out.function_sections[function.0 as usize].constant0 = Some(bank);
+                self.out.function_sections[function.0 as usize].constant0 = bank.into();
                 self.parameter_bank(bank, from, align, size);
             }
             Kind::Other | Kind::OtherBank if role == Role::Discarded => {}
@@ -164,7 +164,7 @@ impl<'a> Merger<'a, '_> {
             flags: input.flags,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: Some(id),
         }

@@ -3,11 +3,11 @@
 use super::plan::{Definition, Start};
 use super::{Content, InputSection, List, Meaning, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
+use crate::few::Few;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
 use cubin::SectionType;
 use cubin::consts::shf;
-use smallvec::SmallVec;
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn function_symbol(&mut self, id: SymbolId, function: FunctionId, list: List) {
@@ -51,12 +51,12 @@ impl<'a> Merger<'a, '_> {
             flags: code.flags,
             align: code.align,
             entsize: 0,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: Some(id),
         });
         self.place(text, from, code.align, code.size);
-        self.out.function_sections[function.0 as usize].text = Some(text);
+        self.out.function_sections[function.0 as usize].text = text.into();
         match start {
             Start::Plain => {}
             Start::Kernel => {
@@ -79,7 +79,7 @@ impl<'a> Merger<'a, '_> {
 
     /// Gets or creates the section of a kernel's shared memory after all else of it.
     pub(super) fn late_kernel_shared(&mut self, function: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[function.0 as usize].shared {
+        if let Some(known) = self.out.function_sections[function.0 as usize].shared.get() {
             return known;
         }
         let id = self.cx.graph.symbol(function);
@@ -94,11 +94,11 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: Some(id),
         });
-        self.out.function_sections[function.0 as usize].shared = Some(shared);
+        self.out.function_sections[function.0 as usize].shared = shared.into();
         shared
     }
 
@@ -106,7 +106,7 @@ impl<'a> Merger<'a, '_> {
     /// constants of that go, and, if it has relocations with addends, so do the
     /// debug relocations against it that were read so far.
     fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
-        let text = self.out.function_sections[function.0 as usize].text;
+        let text = self.out.function_sections[function.0 as usize].text.get();
         if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
             self.out.debug_cut.insert(id, object);
         }
@@ -114,7 +114,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     pub(super) fn info_section(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[function.0 as usize].info {
+        if let Some(known) = self.out.function_sections[function.0 as usize].info.get() {
             return known;
         }
         if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
@@ -135,11 +135,11 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 4,
             entsize: 0,
-            content: Content::Attributes(SmallVec::new()),
+            content: Content::Attributes(Few::None),
             has_symbol: false,
             function: Some(id),
         });
-        self.out.function_sections[function.0 as usize].info = Some(info);
+        self.out.function_sections[function.0 as usize].info = info.into();
         info
     }
 }

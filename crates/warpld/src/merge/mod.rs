@@ -24,7 +24,9 @@ pub use strings::{StringTables, Text};
 
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
+use crate::few::Few;
 use crate::flavour::Flavour;
+use crate::maybe::Maybe;
 use crate::mentions::Mentions;
 use crate::object::{Object, ObjectId, is_image};
 use crate::reach::Reach;
@@ -36,7 +38,6 @@ use hashbrown::{HashMap, HashSet};
 use names::Names;
 use plan::{Shown, Step};
 use rayon::prelude::*;
-use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
@@ -176,6 +177,9 @@ struct Merger<'a, 'o> {
     function_table_info: Option<SectionId>,
     /// `.nv.info`
     module_info: Option<SectionId>,
+    /// By section, as far as there are any: whether the name of a section of its relocations
+    /// without addends is in the string tables.
+    rel_named: Vec<bool>,
     /// See `ghosts`.
     ghosts: Vec<u8>,
     /// Whether any code uses textures, samplers or surfaces.
@@ -188,7 +192,7 @@ struct NewSection<'n> {
     kind: SectionType,
     flags: u64,
     align: u64,
-    entsize: u64,
+    entsize: u16,
     content: Content,
     has_symbol: bool,
     function: Option<SymbolId>,
@@ -247,6 +251,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function_table: None,
             function_table_info: None,
             module_info: None,
+            rel_named: Vec::new(),
             ghosts: ghosts::ghosts(cx),
             handles: cx.mentions_images(),
         }
@@ -281,12 +286,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             align: new.align,
             size: 0,
             entsize: new.entsize,
-            function: new.function,
-            symbol,
-            rel: None,
-            rela: None,
+            function: new.function.into(),
+            symbol: symbol.into(),
+            rel: Maybe::NONE,
+            rela: Maybe::NONE,
             bank: None,
-            rel_named: false,
             content: new.content,
         });
         id
@@ -323,7 +327,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         });
         self.function_entries();
         let info = self.create(NewSection {
-            content: Content::Attributes(SmallVec::new()),
+            content: Content::Attributes(Few::None),
             ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
         });
         self.by_name.insert(b".nv.info", info);

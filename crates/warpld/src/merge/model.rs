@@ -3,11 +3,12 @@
 use super::strings::StringTables;
 use super::{Context, align_up};
 use crate::callgraph::FunctionId;
+use crate::few::Few;
+use crate::maybe::Maybe;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
 use cubin::SectionType;
 use cubin::consts::shn;
-use smallvec::SmallVec;
 
 /// An output section, numbered in creation order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,14 +43,14 @@ pub enum Content {
     /// relocation actions: made by the linker.
     Synthetic(Synthetic),
     /// Bytes of inputs.
-    Chunks(SmallVec<[Chunk; 1]>),
+    Chunks(Few<Chunk>),
     /// Attribute records of inputs.
-    Attributes(SmallVec<[InputSection; 1]>),
+    Attributes(Few<InputSection>),
     /// Relocations of inputs for the target section.
-    Relocs(SectionId, SmallVec<[InputSection; 1]>),
+    Relocs(SectionId, Few<InputSection>),
     /// Relocations that were applied, kept on request (`--preserve-relocs`), for
     /// all sections of one name.
-    ResolvedRelocs(SmallVec<[SectionId; 1]>),
+    ResolvedRelocs(Few<SectionId>),
     /// Texture, sampler and surface handles in a kernel's parameter bank.
     ImageRelocs(SectionId),
 }
@@ -89,23 +90,23 @@ pub struct Section {
     /// Size of the chunks; layout and relocate know the final size of the rest.
     pub size: u64,
     /// Entry size.
-    pub entsize: u64,
+    pub entsize: u16,
     /// Function it belongs to (`.text.F`, `.nv.info.F` …).
-    pub function: Option<SymbolId>,
+    pub function: Maybe<SymbolId>,
     /// Its section symbol.
-    pub symbol: Option<OutSymbolId>,
+    pub symbol: Maybe<OutSymbolId>,
     /// Output sections of its relocations.
-    pub rel: Option<SectionId>,
+    pub rel: Maybe<SectionId>,
     /// Same, with addends.
-    pub rela: Option<SectionId>,
+    pub rela: Maybe<SectionId>,
     /// Constant bank.
     pub bank: Option<u8>,
-    /// Whether the name of a section of its relocations without addends is in the string
-    /// tables.
-    pub(super) rel_named: bool,
     /// What it is made of.
     pub content: Content,
 }
+
+/// Links have hundreds of thousands.
+const _: () = assert!(size_of::<Section>() <= 88);
 
 impl Section {
     /// Whether the section has no bytes in the file.
@@ -210,15 +211,15 @@ impl Placements {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionSections {
     /// `.text.F`
-    pub text: Option<SectionId>,
+    pub text: Maybe<SectionId>,
     /// `.nv.info.F`
-    pub info: Option<SectionId>,
+    pub info: Maybe<SectionId>,
     /// `.nv.shared.F`
-    pub shared: Option<SectionId>,
+    pub shared: Maybe<SectionId>,
     /// `.nv.constant0.F`
-    pub constant0: Option<SectionId>,
+    pub constant0: Maybe<SectionId>,
     /// `.nv.constant2.F`
-    pub constant2: Option<SectionId>,
+    pub constant2: Maybe<SectionId>,
     /// Whether no other symbol has the function's name, if a definition was met.
     pub(super) single: bool,
 }

@@ -4,12 +4,12 @@ use super::lookups::{Found, looked_at};
 use super::plan::Relocs;
 use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
+use crate::few::Few;
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use cubin::SectionType;
 use cubin::consts::shf;
-use smallvec::{SmallVec, smallvec};
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn relocations(&mut self, object: ObjectId, relocs: &Relocs) {
@@ -31,7 +31,7 @@ impl<'a> Merger<'a, '_> {
         }
         let out = match place {
             Some(place) => Some(place.section),
-            None if relocs.of_code => self.out.function_sections[function.0 as usize].text,
+            None if relocs.of_code => self.out.function_sections[function.0 as usize].text.get(),
             None => None,
         };
         // Those of Mercury's tables stay although the table was replaced.
@@ -81,7 +81,7 @@ impl<'a> Merger<'a, '_> {
 
     /// The name of a REL section, which is looked up again and again.
     fn mention_rel(&mut self, target: SectionId) {
-        if std::mem::replace(&mut self.out.sections[target.0 as usize].rel_named, true) {
+        if std::mem::replace(self.rel_named(target), true) {
             return;
         }
         let before = self.out.creation_index;
@@ -96,22 +96,32 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
+    /// Whether the name of a section's relocations without addends was added.
+    fn rel_named(&mut self, target: SectionId) -> &mut bool {
+        let at = target.0 as usize;
+        if at >= self.rel_named.len() {
+            self.rel_named.resize(self.out.sections.len(), false);
+        }
+        &mut self.rel_named[at]
+    }
+
     /// The function whose code a section is, named after it.
     fn function_of_text(&self, section: SectionId) -> Option<(SymbolId, FunctionId)> {
         let out = &self.out.sections[section.0 as usize];
-        let id = out.function.filter(|_| out.kind == SectionType::PROGBITS)?;
+        let id = out.function.get().filter(|_| out.kind == SectionType::PROGBITS)?;
         let function = self.cx.graph.function(id)?;
-        let is_text = self.out.function_sections[function.0 as usize].text == Some(section);
+        let is_text = self.out.function_sections[function.0 as usize].text.get() == Some(section);
         is_text.then_some((id, function))
     }
 
     fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
         let out = &self.out.sections[target.0 as usize];
         let known = if rela { out.rela } else { out.rel };
-        if let Some(known) = known {
+        if let Some(known) = known.get() {
             return known;
         }
-        let (function, named) = (out.function, out.rel_named);
+        let function = out.function.get();
+        let named = !rela && std::mem::replace(self.rel_named(target), true);
         let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
         let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
         // Most are for code, whose name need not be looked up.
@@ -131,14 +141,13 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize,
-            content: Content::Relocs(target, SmallVec::new()),
+            content: Content::Relocs(target, Few::None),
             has_symbol: false,
             function,
         });
         let out = &mut self.out.sections[target.0 as usize];
         let first = out.rel.is_none() && out.rela.is_none();
-        out.rel_named |= !rela;
-        *(if rela { &mut out.rela } else { &mut out.rel }) = Some(section);
+        *(if rela { &mut out.rela } else { &mut out.rel }) = section.into();
         if self.cx.config.preserve_relocs && first {
             let name = self.out.section_name(target).to_vec();
             self.resolved_section(target, &name, function);
@@ -161,7 +170,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize: 24,
-            content: Content::ResolvedRelocs(smallvec![target]),
+            content: Content::ResolvedRelocs(Few::One(target)),
             has_symbol: false,
             function,
         });

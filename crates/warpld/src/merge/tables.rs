@@ -3,15 +3,15 @@
 use super::plan::Code;
 use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
+use crate::few::Few;
 use crate::resolve::SymbolId;
 use cubin::{SectionRef, SectionType};
-use smallvec::SmallVec;
 
 /// Alignment of the list of unified functions in an executable.
 const ENTRIES_ALIGN: u64 = 32;
 
 /// Size of a record in the lists of unified symbols.
-pub(super) const ENTRY_SIZE: u64 = 32;
+pub(super) const ENTRY_SIZE: u16 = 32;
 
 impl<'a> Merger<'a, '_> {
     /// The list of unified functions comes early in an executable.
@@ -25,7 +25,7 @@ impl<'a> Merger<'a, '_> {
             flags: 0,
             align: ENTRIES_ALIGN,
             entsize: ENTRY_SIZE,
-            content: Content::Chunks(SmallVec::new()),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: None,
         });
@@ -39,7 +39,7 @@ impl<'a> Merger<'a, '_> {
         let table = self.stub_section(id, &input);
         let from = InputSection { object: code.object, section: code.section };
         self.place(table, from, code.align, code.size);
-        self.out.function_sections[function.0 as usize].text = Some(table);
+        self.out.function_sections[function.0 as usize].text = table.into();
         if !self.cx.config.relocatable {
             self.stub_info(id, function);
         }
@@ -56,8 +56,9 @@ impl<'a> Merger<'a, '_> {
             kind: input.kind,
             flags: input.flags,
             align: input.align,
-            entsize: input.entsize,
-            content: Content::Chunks(SmallVec::new()),
+            // No real one is that large.
+            entsize: u16::try_from(input.entsize).unwrap_or(u16::MAX),
+            content: Content::Chunks(Few::None),
             has_symbol: true,
             function: Some(id),
         });
@@ -68,7 +69,7 @@ impl<'a> Merger<'a, '_> {
     /// The attributes of a stub: those of all stubs share a section in an executable.
     pub(super) fn stub_info(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
         if let Some(known) = self.function_table_info {
-            self.out.function_sections[function.0 as usize].info = Some(known);
+            self.out.function_sections[function.0 as usize].info = known.into();
             return known;
         }
         let info = self.new_info(id, function, Text::new(b".nv.info..nv.uft"));

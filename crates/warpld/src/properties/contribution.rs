@@ -247,7 +247,7 @@ pub struct Reader<'a, 'o> {
 impl<'o> Reader<'_, 'o> {
     /// The input sections of `.nv.info.F`.
     fn sources(&self, function: FunctionId) -> &'o [InputSection] {
-        let section = self.merged.function_sections[function.0 as usize].info;
+        let section = self.merged.function_sections[function.0 as usize].info.get();
         match section.map(|s| &self.merged.section(s).content) {
             Some(Content::Attributes(sources)) => sources,
             _ => &[],

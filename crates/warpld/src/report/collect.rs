@@ -113,7 +113,7 @@ impl Collector<'_, '_> {
                 .graph
                 .address_taken
                 .get(function.0 as usize)
-                .is_some_and(Option::is_some),
+                .is_some_and(|taken| taken.is_some()),
             registers: own.map(|(object, symbol)| object.registers(symbol)),
             frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
             barriers: self.barriers(function),
@@ -143,7 +143,8 @@ impl Collector<'_, '_> {
     /// The handles of one kind that the kernel has places for.
     fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
         let (merged, images) = (self.parts.merged, &self.parts.layout.images);
-        let bank = merged.function_sections.get(function.0 as usize).and_then(|s| s.constant0);
+        let bank =
+            merged.function_sections.get(function.0 as usize).and_then(|s| s.constant0.get());
         if bank.is_none_or(|bank| !images.banks.contains_key(&bank)) {
             return 0;
         }
@@ -152,7 +153,7 @@ impl Collector<'_, '_> {
 
     fn barriers(&self, function: FunctionId) -> u32 {
         let merged = self.parts.merged;
-        let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info);
+        let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info.get());
         let Some(Content::Attributes(sources)) = info.map(|id| &merged.section(id).content) else {
             return 0;
         };
@@ -229,8 +230,8 @@ impl Collector<'_, '_> {
             return Vec::new();
         };
         let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
-        let parameters = sections.constant0.filter(|_| !self.parts.cx.flavour.is_mercury());
-        let banks = [(0, parameters), (2, sections.constant2)];
+        let parameters = sections.constant0.get().filter(|_| !self.parts.cx.flavour.is_mercury());
+        let banks = [(0, parameters), (2, sections.constant2.get())];
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }
 
