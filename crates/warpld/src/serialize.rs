@@ -7,7 +7,7 @@ pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, too_large, whole
 
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
-use crate::finalize::{self, FinalSection, Parts, Plan};
+use crate::finalize::{self, FinalSection, Made, Parts, Plan};
 use crate::merge::{Content, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
@@ -22,15 +22,13 @@ pub fn serialize(
     plan: &Plan,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
-    if plan.size > most_bytes(parts) {
-        return Err(too_large(plan.size));
-    }
+    check_size(parts, plan.size)?;
     let (section_headers, count) = (plan.section_headers, plan.sections.len() + 1);
     let tail = Tail { section_headers, count, size: plan.size };
     let with_bytes = plan.sections.iter().enumerate().filter(|(_, section)| section.has_bytes);
     let extents =
         with_bytes.map(|(i, section)| Extent { section: i, range: section.offset..section.end() });
-    let is_table = |i: usize| table(parts, &plan.contents, plan.sections[i].id).is_some();
+    let is_table = |i: usize| plan.sections[i].made != Made::Copied;
     let (kinds, ranges) = cut(extents, is_table, &tail);
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(sections) => {
@@ -41,7 +39,8 @@ pub fn serialize(
             write_sections(parts, plan, sections.clone(), start, out)
         }
         Piece::Part(section, part) => {
-            if let Some(table) = table(parts, &plan.contents, plan.sections[*section].id) {
+            let section = &plan.sections[*section];
+            if let Some(table) = table(parts, &plan.contents, section.id, section.made) {
                 table.write(parts, plan, part.clone(), out);
             }
             Ok(())
@@ -68,13 +67,20 @@ pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
         let (size, align) = finalize::extent(parts, id);
         size.saturating_add(align)
     });
-    let size = sizes.reduce(|| 0, u64::saturating_add);
-    if size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
+    check_size(parts, sizes.reduce(|| 0, u64::saturating_add))
 }
+
+/// Refuses an output that is larger than any in proportion to the inputs.
+fn check_size(parts: Parts<'_, '_>, size: u64) -> Result<(), Diagnostic> {
+    // Most are small, for which the inputs need not be looked at.
+    if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
+}
+
+/// Outputs up to this size are in proportion to any inputs.
+const ALWAYS: u64 = 64 << 20;
 
 /// The largest output that is in proportion to the inputs.
 pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
-    const ALWAYS: u64 = 64 << 20;
     const MOST: u64 = 128;
     let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
@@ -120,7 +126,7 @@ fn write_sections(
         out[written..at].fill(0);
         written = at + section.size as usize;
         let place = &mut out[at..written];
-        match table(parts, &plan.contents, section.id) {
+        match table(parts, &plan.contents, section.id, section.made) {
             Some(table) => table.write(parts, plan, 0..place.len(), place),
             None => write_section(parts, section, place)?,
         }
@@ -138,7 +144,7 @@ fn write_section(
     let mut written = 0;
     for chunk in parts.layout.chunks(parts.merged, section.id) {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
-        let Some(input) = object.cubin.section(chunk.from.section) else { continue };
+        let Some(input) = object.cubin.unnamed_section(chunk.from.section) else { continue };
         let start = chunk.offset as usize;
         let data = parts.cx.linked_data(chunk.from.object, &input);
         if let Some(place) = out.get_mut(start..start + data.len()) {

@@ -2,11 +2,10 @@
 //! has to be known; large tables only as they are written.
 
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
-use super::{Numbering, Parts, Plan, records, symbols, tables, unified};
+use super::{Facts, Made, Numbering, Parts, Plan, records, symbols, tables, unified};
 use crate::layout::Form;
-use crate::merge::{Content, SectionId, Synthetic};
+use crate::merge::{Content, SectionId};
 use crate::relocate::OutReloc;
-use crate::unified::is_entries;
 use cubin::SectionType;
 use cubin::raw::Sym64;
 use rayon::prelude::*;
@@ -42,13 +41,13 @@ impl Contents {
 }
 
 /// Makes what is made early.
-pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) -> Contents {
-    let block = |(number, exists): (usize, &[bool])| {
+pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &[Facts]) -> Contents {
+    let block = |(number, facts): (usize, &[Facts])| {
         let mut bytes = Vec::new();
-        let mut ends = Vec::with_capacity(exists.len());
+        let mut ends = Vec::with_capacity(facts.len());
         let mut writer = records::Writer::new(parts, numbering);
-        for (i, exists) in exists.iter().enumerate() {
-            if *exists {
+        for (i, facts) in facts.iter().enumerate() {
+            if facts.exists() && matches!(facts.made, Made::Attributes | Made::Early) {
                 content(&mut writer, SectionId((number * BLOCK + i) as u32), &mut bytes);
             }
             ends.push(bytes.len());
@@ -56,18 +55,16 @@ pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, exists: &[bool]) ->
         bytes.shrink_to_fit();
         Block { bytes, ends }
     };
-    Contents { blocks: exists.par_chunks(BLOCK).enumerate().map(block).collect() }
+    Contents { blocks: facts.par_chunks(BLOCK).enumerate().map(block).collect() }
 }
 
-/// Appends the bytes of a section, if it is made early.
+/// Appends the bytes of a section that is made early.
 fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8>) {
     let (parts, numbering) = (writer.parts, writer.numbering);
     let section = parts.merged.section(id);
     match &section.content {
-        Content::Chunks(chunks) if is_entries(section.kind) => {
-            unified::entries(parts, numbering, chunks, out);
-        }
-        Content::Chunks(_) | Content::Relocs(..) => {}
+        Content::Chunks(chunks) => unified::entries(parts, numbering, chunks, out),
+        Content::Relocs(..) => {}
         Content::Attributes(sources) => writer.section(id, sources, out),
         Content::ResolvedRelocs(_) => {
             let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
@@ -78,9 +75,7 @@ fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8
             let rela = section.kind == SectionType::RELA;
             relocations(&image_relocs(parts, *bank, form), rela, numbering, out);
         }
-        Content::Synthetic(what) => {
-            out.append(&mut synthetic(parts, numbering, *what).unwrap_or_default())
-        }
+        Content::Synthetic(what) => synthetic(parts, numbering, *what, out),
     }
 }
 
@@ -98,19 +93,21 @@ pub enum Table<'p> {
 }
 
 /// What the linker writes in a section; nothing where inputs' bytes are copied.
-pub fn table<'p>(parts: Parts<'_, 'p>, contents: &'p Contents, id: SectionId) -> Option<Table<'p>> {
-    let section = parts.merged.section(id);
+pub fn table<'p>(
+    parts: Parts<'_, 'p>,
+    contents: &'p Contents,
+    id: SectionId,
+    made: Made,
+) -> Option<Table<'p>> {
     let strings = &parts.merged.strings;
-    Some(match &section.content {
-        Content::Chunks(_) if !is_entries(section.kind) => return None,
-        Content::Relocs(..) => {
-            Table::Relocs(parts.relocated.of(id).kept, section.kind == SectionType::RELA)
-        }
-        Content::Synthetic(Synthetic::SectionNames) => Table::Bytes(strings.sections()),
-        Content::Synthetic(Synthetic::SymbolNames) => Table::Bytes(strings.symbols()),
-        Content::Synthetic(Synthetic::Symbols) => Table::Symbols,
-        Content::Synthetic(Synthetic::SymbolSections) => Table::SymbolSections,
-        _ => Table::Bytes(contents.get(id)),
+    Some(match made {
+        Made::Copied => return None,
+        Made::Rel | Made::Rela => Table::Relocs(parts.relocated.of(id).kept, made == Made::Rela),
+        Made::SectionNames => Table::Bytes(strings.sections()),
+        Made::SymbolNames => Table::Bytes(strings.symbols()),
+        Made::Symbols => Table::Symbols,
+        Made::SymbolSections => Table::SymbolSections,
+        Made::Attributes | Made::Early => Table::Bytes(contents.get(id)),
     })
 }
 

@@ -5,7 +5,7 @@ use super::{Numbering, Parts};
 use crate::merge::{InputSection, SectionId};
 use crate::object::{eiattr, words};
 use crate::properties::{Changes, Record};
-use crate::resolve::{Role, Sighting, SymbolId};
+use crate::resolve::{Sighting, SymbolId};
 use cubin::attr::Format;
 use cubin::info;
 use rayon::prelude::*;
@@ -65,10 +65,12 @@ impl<'a, 'o> Writer<'a, 'o> {
         let parts = self.parts;
         let mut records = std::mem::take(&mut self.records);
         for &from in sources.iter().rev() {
-            let section = parts.cx.objects[from.object.0 as usize].cubin.section(from.section);
+            let input = &parts.cx.objects[from.object.0 as usize].cubin;
+            let section = input.unnamed_section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
             records.clear();
             records.extend(info::raw_records(data));
+            out.reserve(data.len());
             if parts.cx.flavour.is_mercury() && of_function && !is_versioned(&records) {
                 // Objects of ptxas 12.9 do not say it.
                 let code = eiattr::MERCURY_ISA_VERSION;
@@ -124,10 +126,10 @@ impl<'a, 'o> Writer<'a, 'o> {
         let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
         let Some(id) = cx.resolution.id(from.object, symbol) else { return };
         let at = Sighting { object: from.object, symbol };
-        if !cx.config.relocatable && cx.unified.is_stub(id) {
+        if !cx.keeps(id) || cx.resolution.get(id).definition != Some(at) {
             return;
         }
-        if !cx.keeps(id) || cx.resolution.role(id, at, true) != Role::Selected {
+        if !cx.config.relocatable && cx.unified.is_stub(id) {
             return;
         }
         if code == eiattr::REGCOUNT

@@ -1,6 +1,6 @@
 //! Symbol numbers and the symbol table's entries.
 
-use super::{Parts, Plan};
+use super::{Facts, Parts, Plan};
 use crate::layout::{Address, is_orphan};
 use crate::merge::{List, Meaning, OutSymbolId, SectionId};
 use crate::object::{is_internal, is_shared};
@@ -24,13 +24,13 @@ pub struct Numbering {
 }
 
 /// Squeezes out removed symbols and numbers the rest: local list, then global.
-pub fn number(parts: Parts<'_, '_>, exists: &[bool]) -> Numbering {
+pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     let merged = parts.merged;
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
     let mut local_count = 0;
     let ids = (0..merged.symbols.len() as u32).into_par_iter().map(OutSymbolId);
-    let remains: Vec<bool> = ids.map(|id| remains(parts, id, exists)).collect();
+    let remains: Vec<bool> = ids.map(|id| remains(parts, id, facts)).collect();
     for list in [List::Local, List::Global] {
         for (i, symbol) in merged.symbols.iter().enumerate() {
             if symbol.list == list && remains[i] {
@@ -45,19 +45,19 @@ pub fn number(parts: Parts<'_, '_>, exists: &[bool]) -> Numbering {
     Numbering { index, order, local_count }
 }
 
-fn remains(parts: Parts<'_, '_>, id: OutSymbolId, exists: &[bool]) -> bool {
-    let merged = parts.merged;
-    match merged.symbols[id.0 as usize].meaning {
+fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
+    match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => {
-            let chunks =
-                matches!(merged.section(section).content, crate::merge::Content::Chunks(_));
-            let is_shared = merged.section(section).kind == SectionType::CUDA_SHARED;
-            let size = if is_shared {
-                parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
-            } else {
-                super::extent(parts, section).0 - reserved_on_mercury(parts, section)
+            let facts = &facts[section.0 as usize];
+            let size = || {
+                let no_bits = !facts.has_bytes();
+                if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
+                    parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
+                } else {
+                    facts.size - reserved_on_mercury(parts, section)
+                }
             };
-            exists[section.0 as usize] && !(chunks && size == 0)
+            facts.exists() && !(facts.chunks && size() == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
         Meaning::DynamicInstance(_) => true,
@@ -144,14 +144,24 @@ fn section(parts: Parts<'_, '_>, id: OutSymbolId, index_of: &[u32]) -> u32 {
     match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => index_of[section.0 as usize],
         Meaning::Symbol(id) => {
-            let symbol = parts.cx.resolution.get(id);
-            let input = parts.cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
-            let Some(input) = input else { return 0 };
-            let address = parts.layout.address(parts.cx, parts.merged, id);
+            let Some((input, address)) = input_and_address(parts, id) else { return 0 };
             symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize])
         }
         Meaning::DynamicInstance(_) => 0,
     }
+}
+
+/// The input symbol that describes a symbol, and its address.
+fn input_and_address<'a>(
+    parts: Parts<'a, '_>,
+    id: SymbolId,
+) -> Option<(SymbolRef<'a>, Option<Address>)> {
+    let symbol = parts.cx.resolution.get(id);
+    let at = symbol.definition.unwrap_or(symbol.first);
+    let input = parts.cx.unnamed_symbol(at)?;
+    let definition = symbol.definition.map(|at| (at.object, &input));
+    let address = parts.layout.address_of(parts.cx, parts.merged, id, definition);
+    Some((input, address))
 }
 
 /// The section of a symbol: where it lies; shared memory for arrays of no known size.
@@ -201,9 +211,7 @@ pub(crate) fn symbol_fields(
 ) -> (u8, u8, u32, u64, u64) {
     let cx = parts.cx;
     let symbol = cx.resolution.get(id);
-    let at = symbol.definition.unwrap_or(symbol.first);
-    let Some(input) = cx.input_symbol(at) else { return (0, 0, 0, 0, 0) };
-    let address = parts.layout.address(cx, parts.merged, id);
+    let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
     let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
     let mut value = address.map_or(0, |a| a.value);
     let relocatable = cx.config.relocatable;
@@ -215,9 +223,9 @@ pub(crate) fn symbol_fields(
         }
         other &= !sto::SPACE;
     }
-    if symbol.function {
+    if symbol.function && symbol.definition != Some(symbol.first) {
         // Quirk: whether a function is unified is known from where it is first seen.
-        let first = cx.input_symbol(symbol.first).map_or(0, |s| s.other);
+        let first = cx.unnamed_symbol(symbol.first).map_or(0, |s| s.other);
         other = other & !sto::UNIFIED | first & sto::UNIFIED;
     }
     if is_shared(&input) {
@@ -257,9 +265,9 @@ pub(crate) fn symbol_fields(
         // Quirk: "never allocated" shows in the file.
         value = u64::MAX;
     }
-    if symbol.name == b".nv.reservedSmem.cap" {
+    if !symbol.function && symbol.name == b".nv.reservedSmem.cap" {
         value = reserved(parts);
-    } else if symbol.name.starts_with(b".nv.reservedSmem.") && input.is_undefined() {
+    } else if input.is_undefined() && symbol.name.starts_with(b".nv.reservedSmem.") {
         value = input.value;
     }
     let size = symbol.common.as_ref().map_or(input.size, |c| c.size);

@@ -5,8 +5,8 @@ use super::{Numbering, Parts, unified};
 use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
-use crate::merge::{Content, SectionId, Synthetic};
-use crate::object::SectionClass;
+use crate::merge::{Content, Merged, Section, SectionId, Synthetic};
+use crate::object::{Object, SectionClass};
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
 use cubin::consts::shn;
@@ -14,6 +14,7 @@ use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
+use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
 /// Index of `.symtab` and `.strtab` in every output.
@@ -23,26 +24,29 @@ const SYMTAB: u32 = 3;
 /// The toolkit whose format we write: CUDA 13.0.
 const TOOLKIT: u32 = 130;
 
-/// The bytes of a section that is neither a table of strings nor one of symbols.
+/// Appends the bytes of a section that is neither a table of strings nor one of symbols.
 pub(super) fn synthetic(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
     what: Synthetic,
-) -> Option<Vec<u8>> {
-    Some(match what {
+    out: &mut Vec<u8>,
+) {
+    match what {
         Synthetic::SectionNames
         | Synthetic::SymbolNames
         | Synthetic::Symbols
-        | Synthetic::SymbolSections => return None,
-        Synthetic::ToolNote => tool_note(parts),
-        Synthetic::VersionNote => version_note(parts),
-        Synthetic::Compat => compat(parts),
-        Synthetic::CallGraph => callgraph(parts, numbering),
-        Synthetic::Prototype => prototypes(parts, numbering),
-        Synthetic::RelAction => relaction::linker_section(),
-        Synthetic::UnifiedIndex => unified::index(parts),
-        Synthetic::HostFile => parts.cx.config.nv_host.clone().unwrap_or_default(),
-    })
+        | Synthetic::SymbolSections => {}
+        Synthetic::ToolNote => tool_note(parts, out),
+        Synthetic::VersionNote => version_note(parts, out),
+        Synthetic::Compat => out.append(&mut compat(parts)),
+        Synthetic::CallGraph => callgraph(parts, numbering, out),
+        Synthetic::Prototype => prototypes(parts, numbering, out),
+        Synthetic::RelAction => out.append(&mut relaction::linker_section()),
+        Synthetic::UnifiedIndex => out.append(&mut unified::index(parts)),
+        Synthetic::HostFile => {
+            out.extend_from_slice(parts.cx.config.nv_host.as_deref().unwrap_or_default());
+        }
+    }
 }
 
 fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
@@ -114,23 +118,27 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
 }
 
 /// Creation numbers by final number; empty where no file needs them.
-pub fn creation_numbers(parts: Parts<'_, '_>, index_of: &[u32]) -> Vec<u32> {
-    if !parts.merged.needs_symbol_sections() {
+pub fn creation_numbers(
+    merged: &Merged,
+    created: impl Iterator<Item = u32>,
+    index_of: &[u32],
+) -> Vec<u32> {
+    if !merged.needs_symbol_sections() {
         return Vec::new();
     }
     let most = index_of.iter().copied().max().unwrap_or(0);
     let mut out = vec![0; most as usize + 1];
-    for (section, &index) in parts.merged.sections.iter().zip(index_of) {
+    for (created, &index) in created.zip(index_of) {
         // The section that keeps the number it was created with is the one that shows.
         if index != 0 && out[index as usize] != shn::COMMON {
-            out[index as usize] = section.creation_index;
+            out[index as usize] = created;
         }
     }
     out
 }
 
 /// The linker's note, then the inputs' in order (not in a relocatable file).
-fn tool_note(parts: Parts<'_, '_>) -> Vec<u8> {
+fn tool_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
     let config = parts.cx.config;
     let own = ToolInfo {
         version: 2,
@@ -140,29 +148,30 @@ fn tool_note(parts: Parts<'_, '_>) -> Vec<u8> {
         build: config.identity.build.as_bytes(),
         options: config.note_command_line.as_bytes(),
     };
-    let mut out = Vec::new();
-    write_note(NoteType::TKINFO, &own.to_desc(), &mut out);
+    write_note(NoteType::TKINFO, &own.to_desc(), out);
     if !config.relocatable {
-        for object in parts.cx.objects {
-            for (section, _) in object.of_class(|class| class == SectionClass::ToolNote) {
-                out.extend_from_slice(section.data);
-            }
-        }
+        let notes: Vec<&[u8]> = parts.cx.objects.par_iter().flat_map_iter(tool_notes).collect();
+        out.reserve(notes.iter().map(|note| note.len()).sum());
+        notes.iter().for_each(|note| out.extend_from_slice(note));
     }
-    out
+}
+
+/// The notes of the tools that made an input.
+fn tool_notes<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
+    let classes = object.classes.iter().enumerate();
+    let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
+    notes.filter_map(|(i, _)| Some(object.cubin.unnamed_section(i as u32)?.data))
 }
 
 /// The lowest virtual architecture of the inputs.
-fn version_note(parts: Parts<'_, '_>) -> Vec<u8> {
+fn version_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
     let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
     let info = CudaInfo {
         version: 2.into(),
         virtual_sm: lowest.unwrap_or(parts.cx.config.arch.number).into(),
         toolkit: TOOLKIT.into(),
     };
-    let mut out = Vec::new();
-    write_note(NoteType::CUINFO, info.as_bytes(), &mut out);
-    out
+    write_note(NoteType::CUINFO, info.as_bytes(), out);
 }
 
 fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
@@ -187,12 +196,12 @@ fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
         .collect()
 }
 
-fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
+fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     let graph = parts.cx.graph;
     let live = |f: FunctionId| parts.cx.reach.is_live(f);
     let number = |f: FunctionId| function_number(parts, numbering, f);
     let prototype = prototype_offsets(parts);
-    let mut out = PairList::default();
+    let mut out = PairList { bytes: out };
     // Not the order of resolution: a function is created before an alias of it.
     let mut rank = vec![u32::MAX; graph.len()];
     for (i, f) in parts.merged.function_order.iter().enumerate() {
@@ -216,16 +225,14 @@ fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
     out.by_function(indirect, false, &rank, number);
     out.sentinel(-4);
     out.by_function(both(&graph.takes_address), once, &rank, number);
-    out.bytes
 }
 
 /// Pairs of 32-bit words.
-#[derive(Default)]
-struct PairList {
-    bytes: Vec<u8>,
+struct PairList<'b> {
+    bytes: &'b mut Vec<u8>,
 }
 
-impl PairList {
+impl PairList<'_> {
     fn push(&mut self, first: u32, second: u32) {
         let pair = Pair { first: first.into(), second: second.into() };
         self.bytes.extend_from_slice(pair.as_bytes());
@@ -286,13 +293,12 @@ pub fn has_prototypes(parts: Parts<'_, '_>) -> bool {
     })
 }
 
-fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering) -> Vec<u8> {
+fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     let offsets = prototype_offsets(parts);
-    let mut out = PairList::default();
+    let mut out = PairList { bytes: out };
     for (f, proto) in prototyped(parts) {
         out.push(function_number(parts, numbering, f), offsets[proto as usize]);
     }
-    out.bytes
 }
 
 /// `sh_link` and `sh_info` of a section.
@@ -302,9 +308,8 @@ pub fn link_and_info(
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
-    let merged = parts.merged;
-    let section = merged.section(id);
-    let synthetic = |what| merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
+    let section = parts.merged.section(id);
+    let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
     match &section.content {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
         Content::Synthetic(Synthetic::VersionNote) => {
@@ -314,7 +319,7 @@ pub fn link_and_info(
             Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
         ) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
-        Content::Attributes(_) => (SYMTAB, text_index(parts, id, index_of)),
+        Content::Attributes(_) => (SYMTAB, text_index(parts, section, index_of)),
         Content::Relocs(target, _) | Content::ImageRelocs(target) => {
             (SYMTAB, index_of[target.0 as usize])
         }
@@ -327,9 +332,9 @@ pub fn link_and_info(
             (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
         Content::Chunks(chunks) => {
-            let text = text_index(parts, id, index_of);
+            let text = text_index(parts, section, index_of);
             if text != 0 && text == index_of[id.0 as usize] {
-                (SYMTAB, text_info(parts, id, numbering, chunks))
+                (SYMTAB, text_info(parts, section, numbering, chunks))
             } else {
                 (0, text)
             }
@@ -338,9 +343,10 @@ pub fn link_and_info(
 }
 
 /// Index of the text section of the function a section belongs to.
-fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
-    let function = parts.merged.section(id).function.get();
-    function
+fn text_index(parts: Parts<'_, '_>, section: &Section, index_of: &[u32]) -> u32 {
+    section
+        .function
+        .get()
         .and_then(|f| parts.cx.graph.function(f))
         .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())
         .map_or(0, |text| index_of[text.0 as usize])
@@ -350,11 +356,10 @@ fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
 /// count the input had in the high byte.
 fn text_info(
     parts: Parts<'_, '_>,
-    id: SectionId,
+    section: &Section,
     numbering: &Numbering,
     chunks: &[crate::merge::Chunk],
 ) -> u32 {
-    let section = parts.merged.section(id);
     let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize]);
     let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
     if !parts.cx.flavour.registers_in_text_info() {

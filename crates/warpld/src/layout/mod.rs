@@ -21,7 +21,7 @@ use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
 use crate::reach::Pruning;
 use crate::resolve::{SymbolId, text};
-use cubin::Variant;
+use cubin::{SymbolRef, Variant};
 use hashbrown::HashMap;
 
 /// The address space of constants.
@@ -162,19 +162,31 @@ impl Layout {
 
     /// The address of a defined symbol, `None` if it has none in the output.
     pub fn address(&self, cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> Option<Address> {
+        let definition = cx.resolution.get(id).definition;
+        let symbol = definition.and_then(|at| Some((at.object, cx.unnamed_symbol(at)?)));
+        self.address_of(cx, merged, id, symbol.as_ref().map(|(object, symbol)| (*object, symbol)))
+    }
+
+    /// The same where the definition has been looked at.
+    pub fn address_of(
+        &self,
+        cx: Context<'_, '_>,
+        merged: &Merged,
+        id: SymbolId,
+        definition: Option<(ObjectId, &SymbolRef<'_>)>,
+    ) -> Option<Address> {
         if let Some(&(section, value)) = self.commons.get(&id) {
             return Some(Address { section, value });
         }
-        let at = cx.resolution.get(id).definition?;
-        let symbol = cx.input_symbol(at)?;
+        let (object, symbol) = definition?;
         if symbol.reserved {
             return None;
         }
-        if is_shared(&symbol) && !cx.config.relocatable {
+        if is_shared(symbol) && !cx.config.relocatable {
             let &(section, value) = self.shared.objects.get(&id)?;
             return Some(Address { section, value });
         }
-        let address = self.input_address(merged, at.object, symbol.shndx, symbol.value)?;
+        let address = self.input_address(merged, object, symbol.shndx, symbol.value)?;
         match self.pieces.get(&address.section) {
             Some(pieces) => Some(Address { value: pieces.offset(id)?, ..address }),
             None => Some(address),
@@ -192,7 +204,7 @@ impl Layout {
             return Some((address.value, merged.section(address.section).bank?));
         }
         let at = cx.resolution.get(id).definition?;
-        let symbol = cx.input_symbol(at)?;
+        let symbol = cx.unnamed_symbol(at)?;
         let offset = self.bank2.offset_of.get(&(at.object.0, symbol.shndx))?;
         Some((offset.wrapping_add(symbol.value), 2))
     }

@@ -211,7 +211,7 @@ fn machine_section<'b>(
     let mut head = Head {
         name: section.name,
         kind: machine_kind(both, id).0,
-        flags: crate::finalize::flags(parts, id),
+        flags: crate::finalize::flags(parts, section),
         link,
         info,
         align: section.align,
@@ -274,7 +274,7 @@ fn mercury_section<'b>(
     let mut head = Head {
         name,
         kind: section.kind.0,
-        flags: crate::finalize::flags(parts, id) | shf::MERCURY,
+        flags: crate::finalize::flags(parts, section) | shf::MERCURY,
         link: 0,
         info,
         align: section.align,
@@ -534,7 +534,7 @@ fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<P
     let machine = both.shape.machine.len() + usize::from(both.shape.adds_numbers);
     let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
         let ids = both.shape.machine.iter().zip(sections);
-        ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged, **id)))
+        ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged.section(**id))))
             .map(|(_, s)| s)
             .collect()
     };

@@ -10,7 +10,7 @@ use super::data::zeros;
 use crate::compat::FASTPATH_SIZE;
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
-use crate::finalize::{bucket, extent};
+use crate::finalize::{Made, bucket, extent};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
 use cubin::SectionType;
 use cubin::raw::{Ehdr64, Shdr64, Sym64};
@@ -58,10 +58,11 @@ fn distance_to_headers(both: &Both<'_, '_>, id: SectionId) -> u64 {
 fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
     let merged = both.parts.merged;
-    let align = merged.section(id).align;
-    let made = table(both.parts, &both.shape.contents, id);
+    let section = merged.section(id);
+    let align = section.align;
+    let made = table(both.parts, &both.shape.contents, id, Made::of(section));
     let made = made.map(|table| table.size(&both.shape.numbering));
-    match &merged.section(id).content {
+    match &section.content {
         Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
         Content::Synthetic(Synthetic::SymbolNames) => {
             (merged.strings.symbols().len() as u64, align)
@@ -74,7 +75,7 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
             (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
         }
         Content::Synthetic(Synthetic::SymbolSections) => extent(both.parts, id),
-        _ if bucket(merged, id) == 5 => (code_size(both, id), CODE_ALIGN),
+        _ if bucket(section) == 5 => (code_size(both, id), CODE_ALIGN),
         _ => made.map_or_else(|| extent(both.parts, id), |size| (size, align)),
     }
 }

@@ -6,7 +6,6 @@ use crate::merge::{Content, SectionId, Synthetic};
 use crate::resolve::SymbolId;
 use cubin::consts::shn;
 use cubin::half;
-use rayon::prelude::*;
 
 /// A kernel's parameter bank, which only machine code has.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +49,10 @@ pub struct Shape {
 /// Decides about sections and numbers.
 pub fn shape(parts: Parts<'_, '_>) -> Shape {
     let count = parts.merged.sections.len();
-    let ids = (0..count as u32).into_par_iter().map(SectionId);
-    let exists: Vec<bool> = ids.map(|id| finalize::exists(parts, id)).collect();
-    let numbering = symbols::number(parts, &exists);
-    let contents = finalize::contents::contents(parts, &numbering, &exists);
-    let machine = finalize::order(parts, &contents, &exists);
+    let facts = finalize::facts::collect(parts);
+    let numbering = symbols::number(parts, &facts);
+    let contents = finalize::contents::contents(parts, &numbering, &facts);
+    let machine = finalize::order(&facts, &contents);
     let mut machine_index = vec![0; count];
     for (i, id) in machine.iter().enumerate() {
         machine_index[id.0 as usize] = i as u32 + 1;

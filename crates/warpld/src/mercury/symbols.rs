@@ -89,7 +89,9 @@ fn table(
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
     let mut sections = vec![0];
-    let created = creation_numbers(both.parts, index);
+    let merged = both.parts.merged;
+    let created = merged.sections.iter().map(|section| section.creation_index);
+    let created = creation_numbers(merged, created, index);
     let left_over = |section: u32| created.get(section as usize).copied().unwrap_or(0);
     for &id in order {
         let (symbol, section) = symbol(id);

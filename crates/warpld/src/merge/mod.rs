@@ -75,6 +75,11 @@ impl<'a> Context<'a, '_> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
     }
 
+    /// The same without its name.
+    pub fn unnamed_symbol(&self, at: Sighting) -> Option<SymbolRef<'a>> {
+        self.objects[at.object.0 as usize].cubin.unnamed_symbol(at.symbol)
+    }
+
     /// Size of what is linked of a section.
     pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
         self.cut_bank2(object, section).map_or(section.size, |data| data.len() as u64)

@@ -59,7 +59,10 @@ pub(super) struct Block {
     /// As long as `patches` on Mercury's side, else empty.
     pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
+    /// The ends of the other lists, by section.
     ends: Vec<Mark>,
+    /// The ends of `resolved` from the first section on that has any; most links have none.
+    resolved_ends: Vec<u32>,
 }
 
 /// Lengths of a block's lists.
@@ -67,7 +70,6 @@ pub(super) struct Block {
 pub(super) struct Mark {
     kept: u32,
     patches: u32,
-    resolved: u32,
 }
 
 impl Block {
@@ -78,25 +80,24 @@ impl Block {
 
     /// How long the lists are.
     pub fn mark(&self) -> Mark {
-        Mark {
-            kept: self.kept.len() as u32,
-            patches: self.patches.len() as u32,
-            resolved: self.resolved.len() as u32,
-        }
+        Mark { kept: self.kept.len() as u32, patches: self.patches.len() as u32 }
     }
 
     /// Ends the list of a section.
     pub fn end_section(&mut self) {
+        if !self.resolved.is_empty() {
+            self.resolved_ends.resize(self.ends.len(), 0);
+            self.resolved_ends.push(self.resolved.len() as u32);
+        }
         self.ends.push(self.mark());
     }
 
-    /// Forgets what came after.
+    /// Forgets what came after, which is part of no output.
     pub fn truncate(&mut self, to: Mark) {
         self.kept.truncate(to.kept as usize);
         self.kept_from.truncate(to.kept as usize);
         self.patches.truncate(to.patches as usize);
         self.patched_from.truncate(to.patches as usize);
-        self.resolved.truncate(to.resolved as usize);
     }
 
     /// Turns round the order of what was kept since.
@@ -128,7 +129,8 @@ impl Block {
         let start = i.checked_sub(1).map_or(Mark::default(), |before| self.ends[before]);
         let kept = start.kept as usize..end.kept as usize;
         let patches = start.patches as usize..end.patches as usize;
-        let resolved = start.resolved as usize..end.resolved as usize;
+        let resolved = |i: usize| self.resolved_ends.get(i).map_or(0, |&end| end as usize);
+        let resolved = i.checked_sub(1).map_or(0, resolved)..resolved(i);
         SectionRelocs {
             kept: &self.kept[kept.clone()],
             patches: &self.patches[patches.clone()],

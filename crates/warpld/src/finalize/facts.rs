@@ -1,0 +1,207 @@
+//! What decides about the places of sections, found in one walk over them: there may be many,
+//! and they are far apart in memory.
+
+use super::tables::relocation_size;
+use super::{Contents, Numbering, Parts, tables};
+use crate::merge::{Content, Section, SectionId, Synthetic};
+use crate::unified::is_entries;
+use cubin::SectionType;
+use cubin::consts::shf;
+use cubin::raw::Sym64;
+use rayon::prelude::*;
+
+/// What is known of a section before the file is planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// Its size, unless that is known only when it is made.
+    pub size: u64,
+    /// Its alignment.
+    pub align: u64,
+    /// See [`Section::creation_index`].
+    pub creation_index: u32,
+    /// Where nvlink sorts it; [`GONE`] if the file does not have it.
+    pub bucket: u8,
+    /// How its bytes come to be.
+    pub made: Made,
+    /// Whether it is made of inputs' sections.
+    pub chunks: bool,
+    /// What the program can do with it.
+    pub memory: Memory,
+}
+
+/// The bucket of sections without bytes in the file, the last.
+const NO_BITS: u8 = 7;
+/// No bucket: one more than there are.
+pub const GONE: u8 = 8;
+
+/// What a program can do with a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// It does not have it.
+    Absent,
+    /// It can read it.
+    Readable,
+    /// It can change it.
+    Writable,
+}
+
+/// How the bytes of a section come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Inputs' bytes are copied.
+    Copied,
+    /// Of inputs' attributes, early; nothing is left if there are none.
+    Attributes,
+    /// Otherwise, but early.
+    Early,
+    /// Relocations that stay, without addend.
+    Rel,
+    /// Relocations that stay.
+    Rela,
+    /// `.shstrtab`.
+    SectionNames,
+    /// `.strtab`.
+    SymbolNames,
+    /// `.symtab`.
+    Symbols,
+    /// `.symtab_shndx`.
+    SymbolSections,
+}
+
+impl Made {
+    /// How a section's bytes come to be.
+    pub fn of(section: &Section) -> Self {
+        match &section.content {
+            Content::Chunks(_) if !is_entries(section.kind) => Self::Copied,
+            Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
+            Content::Relocs(..) => Self::Rel,
+            Content::Attributes(_) => Self::Attributes,
+            Content::Synthetic(Synthetic::SectionNames) => Self::SectionNames,
+            Content::Synthetic(Synthetic::SymbolNames) => Self::SymbolNames,
+            Content::Synthetic(Synthetic::Symbols) => Self::Symbols,
+            Content::Synthetic(Synthetic::SymbolSections) => Self::SymbolSections,
+            _ => Self::Early,
+        }
+    }
+}
+
+/// Looks at all sections.
+pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
+    let sections = parts.merged.sections.par_iter().enumerate();
+    sections.map(|(i, section)| facts(parts, SectionId(i as u32), section)).collect()
+}
+
+fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
+    let made = Made::of(section);
+    let chunks = matches!(section.content, Content::Chunks(_));
+    let strings = &parts.merged.strings;
+    let table = match made {
+        Made::Rel | Made::Rela => {
+            parts.relocated.of(id).kept.len() * relocation_size(made == Made::Rela)
+        }
+        Made::SectionNames => strings.sections().len(),
+        Made::SymbolNames => strings.symbols().len(),
+        _ => 0,
+    };
+    let (size, align) = if chunks { extent(parts, id) } else { (table as u64, section.align) };
+    Facts {
+        size,
+        align: if made == Made::Copied { align } else { section.align },
+        creation_index: section.creation_index,
+        bucket: if exists(parts, id) { bucket(section) } else { GONE },
+        made,
+        chunks,
+        memory: match section.flags {
+            flags if flags & shf::ALLOC == 0 => Memory::Absent,
+            flags if flags & shf::WRITE == 0 => Memory::Readable,
+            _ => Memory::Writable,
+        },
+    }
+}
+
+impl Facts {
+    /// Whether the file has it.
+    pub fn exists(&self) -> bool {
+        self.bucket != GONE
+    }
+
+    /// Whether it has bytes in the file, if that has it.
+    pub fn has_bytes(&self) -> bool {
+        self.bucket != NO_BITS
+    }
+
+    /// Its size once all is made.
+    pub fn final_size(&self, id: SectionId, contents: &Contents, numbering: &Numbering) -> u64 {
+        let symbols = numbering.order.len() + 1;
+        let size = match self.made {
+            Made::Attributes | Made::Early => contents.get(id).len(),
+            Made::Symbols => symbols * size_of::<Sym64>(),
+            Made::SymbolSections => symbols * size_of::<u32>(),
+            _ => return self.size,
+        };
+        size as u64
+    }
+}
+
+/// Whether a section that is not made of attribute records remains.
+fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match &section.content {
+        Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
+        Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
+        Content::Synthetic(_) | Content::Attributes(_) => true,
+        Content::Relocs(target, _) => {
+            !parts.relocated.of(id).kept.is_empty() && exists(parts, *target)
+        }
+        Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
+        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
+        Content::Chunks(_) => {
+            let is_kernel_shared = section.is_nobits()
+                && section.function.get().and_then(|f| parts.cx.graph.function(f)).is_some_and(
+                    |f| parts.merged.function_sections[f.0 as usize].shared == id.into(),
+                );
+            if parts.cx.config.relocatable {
+                let empty = extent(parts, id).0 == 0;
+                !empty || !is_kernel_shared && section.bank != Some(2)
+            } else if section.bank == Some(2) && extent(parts, id).0 == 0 {
+                false
+            } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
+                extent(parts, id).0 > 0
+            } else if is_kernel_shared {
+                parts.layout.shared.kernels.contains_key(&id)
+            } else if parts.merged.common_shared == Some(id) {
+                parts.layout.shared.common.is_some()
+            } else {
+                true
+            }
+        }
+    }
+}
+
+/// Size and alignment in the file.
+pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
+    let shared = &parts.layout.shared;
+    if let Some(&extent) = shared.kernels.get(&id) {
+        return extent;
+    }
+    if parts.merged.common_shared == Some(id)
+        && let Some(extent) = shared.common
+    {
+        return extent;
+    }
+    parts.layout.extent(parts.merged, id)
+}
+
+/// Where nvlink sorts a section.
+pub fn bucket(s: &Section) -> u8 {
+    match s.kind {
+        SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
+        SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
+        _ if s.is_nobits() => NO_BITS,
+        SectionType::PROGBITS if s.flags & shf::ALLOC == 0 => 1,
+        _ if s.flags & shf::ALLOC == 0 => 2,
+        _ if s.flags & shf::EXECINSTR != 0 => 5,
+        _ if s.flags & shf::WRITE != 0 => 6,
+        _ => 4,
+    }
+}
