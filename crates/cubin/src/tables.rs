@@ -23,16 +23,23 @@ pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
 /// of `memchr` would have begun to look.
 #[inline]
 fn length(string: &[u8]) -> Option<usize> {
-    const WORDS: usize = 4;
-    let (words, _) = string.as_chunks::<8>();
-    for (at, word) in words.iter().take(WORDS).enumerate() {
+    const SHORT: usize = 32;
+    let mut at = 0;
+    while at < SHORT {
+        let Some(word) = string.get(at..).and_then(<[u8]>::first_chunk) else { break };
         let zeros = zero_bytes(u64::from_le_bytes(*word));
         if zeros != 0 {
-            return Some(at * 8 + zeros.trailing_zeros() as usize / 8);
+            return Some(at + zeros.trailing_zeros() as usize / 8);
         }
+        at += 8;
     }
-    let seen = 8 * words.len().min(WORDS);
-    Some(seen + memchr::memchr(0, string.get(seen..)?)?)
+    long_length(string, at)
+}
+
+/// The same if it is known not to be before `at`.
+#[cold]
+fn long_length(string: &[u8], at: usize) -> Option<usize> {
+    Some(at + memchr::memchr(0, string.get(at..)?)?)
 }
 
 /// The lowest bit that is set is the highest bit of the first byte that is zero.
@@ -200,15 +207,19 @@ impl<'a> SymbolTable<'a> {
     ) -> Result<(), ReadError> {
         let section = self.section.0;
         let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
-        for ((i, entry), length) in (0..).zip(entries).zip(lengths) {
+        for (i, (entry, length)) in entries.iter().zip(lengths).enumerate() {
             let name = string_at(self.strings, entry.name());
-            let place = self.resolve(entry.shndx(), i);
-            let (Some(name), Some((shndx, reserved))) = (name, place) else {
-                return Err(bad("symbol", i.into()));
+            let shndx = match u32::from(entry.shndx()) {
+                shn::XINDEX => self.shndx.get(i).map(|index| index.get()),
+                shn::LORESERVE.. => Some(shn::UNDEF),
+                shndx => Some(shndx),
+            };
+            let (Some(name), Some(shndx)) = (name, shndx) else {
+                return Err(bad("symbol", i as u64));
             };
             budget.take(name, section)?;
             *length = noted_length(name);
-            if !reserved && shndx as usize >= sections {
+            if shndx != shn::UNDEF && shndx as usize >= sections {
                 return Err(bad("st_shndx", shndx.into()));
             }
         }

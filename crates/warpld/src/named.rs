@@ -35,6 +35,7 @@ pub enum Place {
 
 impl Named {
     /// Notes a symbol.
+    #[inline]
     pub fn new(symbol: &SymbolRef<'_>) -> Self {
         let place = match symbol {
             s if s.is_undefined() => Place::Undefined,

@@ -234,6 +234,7 @@ pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
     is_image_type(symbol.kind())
 }
 
+#[inline]
 fn is_image_type(kind: SymbolType) -> bool {
     matches!(kind, SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE)
 }

@@ -55,6 +55,7 @@ impl Unified {
 }
 
 /// Whether sections of this type name unified functions or variables.
+#[inline]
 pub fn is_entries(kind: SectionType) -> bool {
     matches!(kind, SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY)
 }

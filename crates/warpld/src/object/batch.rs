@@ -34,6 +34,8 @@ struct Files<'i> {
 pub(super) struct Lists {
     /// Functions of an object, then its other symbols.
     pub(super) named: Vec<Named>,
+    /// Others of the object that is being read.
+    pub(super) others: Vec<Named>,
     pub(super) classes: Vec<SectionClass>,
     pub(super) prototypes: Vec<(u32, Prototype)>,
     pub(super) figures: Vec<Figures>,
@@ -181,7 +183,7 @@ impl<'a> Object<'a> {
         self.unified = found.unified;
         self.barriers_in_flags = found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(self.cubin);
-        let symbols = tables::add_symbols(self.cubin, &mut lists.named);
+        let symbols = tables::add_symbols(self.cubin, lists);
         self.has_shared_or_images = symbols.shared_or_images;
         if found.bank2 && self.halves.is_none() {
             let classes = lists.classes.get(classes..).unwrap_or_default();

@@ -20,24 +20,27 @@ pub(super) struct Symbols {
 }
 
 /// Adds the symbols that take part in resolution: functions, then others.
-pub(super) fn add_symbols(cubin: &Cubin<'_>, named: &mut Vec<Named>) -> Symbols {
+pub(super) fn add_symbols(cubin: &Cubin<'_>, lists: &mut Lists) -> Symbols {
+    let Lists { named, others, .. } = lists;
     let start = named.len();
     let mut out = Symbols { functions: 0, shared_or_images: false };
     let Some(table) = cubin.symtab() else { return out };
-    let mut others: SmallVec<[u32; 64]> = SmallVec::new();
     for (index, (info, other)) in (0..).zip(table.infos_and_others()) {
-        // Most symbols are those of sections: their names are of no use.
         let kind = SymbolType(info & 15);
         out.shared_or_images |= other & sto::SPACE == sto::SHARED || is_image_type(kind);
-        match kind {
-            SymbolType::SECTION => {}
-            SymbolType::FUNC => named.extend(table.get(index).map(|symbol| Named::new(&symbol))),
-            _ => others.push(index),
+        // Most symbols are those of sections: their names are of no use.
+        if kind == SymbolType::SECTION {
+            continue;
+        }
+        let Some(symbol) = table.get(index) else { continue };
+        if kind == SymbolType::FUNC {
+            named.push(Named::new(&symbol));
+        } else if takes_part(&symbol) {
+            others.push(Named::new(&symbol));
         }
     }
     out.functions = named.len() - start;
-    let others = others.iter().filter_map(|&index| table.get(index)).filter(takes_part);
-    named.extend(others.map(|symbol| Named::new(&symbol)));
+    named.append(others);
     out
 }
 
