@@ -5,11 +5,12 @@
 
 use crate::arch::{Arch, Variant};
 use crate::compat::{self, Compat};
-use crate::consts::{FileType, SectionType};
+use crate::consts::{EM_CUDA, FileType, SectionType};
 use crate::header::{Class, Header};
 use crate::info::InfoError;
 use crate::note::{self, CudaInfo, NoteType, ToolInfo};
 use crate::read::{Cubin, SectionRef};
+use crate::sections::lone_section;
 
 /// `EI_OSABI` of the old layout.
 pub const OSABI_V7: u8 = 0x33;
@@ -217,7 +218,19 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
         Flags::V7(_) => None,
     };
     let named = |name: &[u8]| cubin.section_by_name(name).and_then(cuda_info_in);
-    pointed.or_else(|| named(b".note.nv.cuinfo")).or_else(|| named(b".note.nv.cuver"))
+    pointed.or_else(|| named(CUINFO_SECTION)).or_else(|| named(b".note.nv.cuver"))
+}
+
+/// The name of the section that [`FlagsV8::cuinfo`] points to.
+pub const CUINFO_SECTION: &[u8] = b".note.nv.cuinfo";
+
+/// The header of a file of the new layout and the CUINFO note that it points to; `None` if
+/// there is no such note. Nothing else of the file is looked at, nor checked.
+pub fn glance(file: &[u8]) -> Option<(Header, CudaInfo)> {
+    let header = Header::parse(file).ok().filter(|header| header.machine == EM_CUDA)?;
+    let Flags::V8(flags) = Flags::decode(&header) else { return None };
+    let section = lone_section(file, &header, flags.cuinfo.into())?;
+    Some((header, cuda_info_in(section).filter(|_| section.name == CUINFO_SECTION)?))
 }
 
 fn cuda_info_in(section: SectionRef<'_>) -> Option<CudaInfo> {

@@ -20,6 +20,36 @@ pub(crate) fn noted_length(name: &[u8]) -> u16 {
     u16::try_from(name.len()).unwrap_or(UNKNOWN_LENGTH)
 }
 
+/// The lengths of names, which are long and asked for again and again, from some place on
+/// in a list. Small files that are read together share that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lengths {
+    list: Arc<[u16]>,
+    first: usize,
+}
+
+impl Lengths {
+    /// Lengths that are about to be noted in a list: to be attached when that is complete.
+    pub(crate) fn after(list: &[u16]) -> Self {
+        Self { list: Arc::default(), first: list.len() }
+    }
+    /// The list is complete.
+    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
+        self.list = list.clone();
+    }
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<u16> {
+        self.list.get(self.first + index as usize).copied()
+    }
+}
+
+/// Room for lengths at the end of a list.
+pub(crate) fn room(list: &mut Vec<u16>, count: usize) -> &mut [u16] {
+    let first = list.len();
+    list.resize(first + count, 0);
+    &mut list[first..]
+}
+
 /// The string at `offset`, whose length was noted.
 #[inline]
 pub(crate) fn noted_string(table: &[u8], offset: u32, length: u16) -> Option<&[u8]> {
@@ -48,8 +78,8 @@ pub struct Sections<'a> {
     headers: Headers<'a>,
     /// The section name table.
     names: &'a [u8],
-    /// Lengths of the names: those of the sections, then those of the symbols.
-    lengths: Arc<[u16]>,
+    /// Lengths of the names.
+    lengths: Lengths,
     /// How each section is seen from the Mercury side, if it is.
     labels: Option<Arc<[half::Label]>>,
     /// Whether there is a `.symtab_shndx`.
@@ -57,39 +87,23 @@ pub struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Reads and checks the section table, and finds the first symbol table; the
-    /// lengths have room for those of the names in that.
+    /// Reads and checks the section table, notes the lengths of the names, and finds the
+    /// first symbol table.
     pub(crate) fn read(
         file: &'a [u8],
         header: &Header,
+        list: &mut Vec<u16>,
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
+        let lengths = Lengths::after(list);
         if header.shoff == 0 {
-            return Ok((Self { file, ..Self::default() }, None));
-        }
-        if header.shentsize != header.class.section_header_size() {
-            return Err(ReadError::BadField {
-                field: "e_shentsize",
-                section: None,
-                value: header.shentsize.into(),
-            });
+            return Ok((Self { file, lengths, ..Self::default() }, None));
         }
         let headers = Headers::read(file, header)?;
         let (name_table, names) = headers.names(file, header)?;
-        let mut all = 0..headers.len() as u32;
-        let table = all.find(|&i| headers.kind(i) == Some(SectionType::SYMTAB));
-        let symbols = match table.and_then(|i| headers.get(i)) {
-            // The size is yet to be checked.
-            Some(table) => table.size.min(file.len() as u64) / header.class.symbol_size(),
-            None => 0,
-        };
-        let mut lengths: Arc<[u16]> =
-            std::iter::repeat_n(0, headers.len() + symbols as usize).collect();
-        let extended = match Arc::get_mut(&mut lengths) {
-            Some(lengths) => headers.check(file, (name_table, names), lengths)?,
-            None => false,
-        };
+        let found = headers.check(file, (name_table, names), room(list, headers.len()))?;
+        let extended = found.extended;
         let sections = Self { file, headers, names, lengths, labels: None, extended };
-        let table = table.and_then(|i| sections.get(i));
+        let table = found.symbols.and_then(|i| sections.get_unnamed(i));
         Ok((sections, table))
     }
 
@@ -98,9 +112,9 @@ impl<'a> Sections<'a> {
         Self { labels: Some(labels), ..self.clone() }
     }
 
-    /// The lengths of all names; they can be changed until the file is read.
-    pub(crate) fn lengths(&mut self) -> &mut Arc<[u16]> {
-        &mut self.lengths
+    /// All lengths have been noted.
+    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
+        self.lengths.attach(list);
     }
 
     /// Whether there is a `.symtab_shndx`, as only files with many sections have.
@@ -134,6 +148,7 @@ impl<'a> Sections<'a> {
     pub fn get_unnamed(&self, index: u32) -> Option<SectionRef<'a>> {
         match (&self.labels, self.headers) {
             (None, Headers::Elf64(headers)) => self.unnamed(headers, index),
+            (None, Headers::Elf32(headers)) => self.unnamed(headers, index),
             _ => self.unusual(index),
         }
     }
@@ -142,7 +157,7 @@ impl<'a> Sections<'a> {
     #[inline]
     fn plain<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
         let section = self.unnamed(headers, index)?;
-        let length = *self.lengths.get(index as usize)?;
+        let length = self.lengths.get(index)?;
         let name = noted_string(self.names, section.name_offset, length);
         Some(SectionRef { name: name.unwrap_or_default(), ..section })
     }
@@ -201,8 +216,17 @@ impl<'a> Sections<'a> {
     }
     /// The sections of a type. The others cost next to nothing.
     pub fn of_kind(&self, kind: SectionType) -> impl Iterator<Item = SectionRef<'a>> {
-        let indices = (0..self.len() as u32).filter(move |&i| self.kind(i) == Some(kind));
-        indices.filter_map(|i| self.get(i))
+        self.indices_of_kind(kind).filter_map(|i| self.get(i))
+    }
+    /// The sections of a type, their names left out.
+    pub(crate) fn unnamed_of_kind(
+        &self,
+        kind: SectionType,
+    ) -> impl Iterator<Item = SectionRef<'a>> {
+        self.indices_of_kind(kind).filter_map(|i| self.get_unnamed(i))
+    }
+    fn indices_of_kind(&self, kind: SectionType) -> impl Iterator<Item = u32> {
+        (0..self.len() as u32).filter(move |&i| self.kind(i) == Some(kind))
     }
     /// The first section of a type.
     pub fn find(&self, kind: SectionType) -> Option<SectionRef<'a>> {
@@ -277,6 +301,23 @@ fn has_bytes(kind: SectionType) -> bool {
     !kind.is_nobits() && kind != SectionType::NULL
 }
 
+/// A section of a file of which nothing else is looked at, if that can be read.
+pub(crate) fn lone_section<'a>(
+    file: &'a [u8],
+    header: &Header,
+    index: u32,
+) -> Option<SectionRef<'a>> {
+    let headers = Headers::read(file, header).ok()?;
+    let (_, names) = headers.names(file, header).ok()?;
+    let section = headers.get(index)?;
+    let name = string_at(names, section.name_offset)?;
+    let data = match has_bytes(section.kind) {
+        true => slice(file, "data", Some(index), section.offset, section.size).ok()?,
+        false => &[],
+    };
+    Some(SectionRef { name, data, ..section })
+}
+
 /// The section headers alone, without names and bytes.
 pub(crate) fn bare_sections(
     file: &[u8],
@@ -291,6 +332,13 @@ pub(crate) fn bare_sections(
 
 impl<'a> Headers<'a> {
     fn read(file: &'a [u8], header: &Header) -> Result<Self, ReadError> {
+        if header.shentsize != header.class.section_header_size() {
+            return Err(ReadError::BadField {
+                field: "e_shentsize",
+                section: None,
+                value: header.shentsize.into(),
+            });
+        }
         Ok(match header.class {
             Class::Elf32 => Self::Elf32(table(file, header)?),
             Class::Elf64 => Self::Elf64(table(file, header)?),
@@ -339,14 +387,13 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Checks names and extents, and notes the lengths of the names; whether there is a
-    /// `.symtab_shndx`.
+    /// Checks names and extents, and notes the lengths of the names.
     fn check(
         &self,
         file: &[u8],
         (name_table, names): (u32, &[u8]),
         lengths: &mut [u16],
-    ) -> Result<bool, ReadError> {
+    ) -> Result<Found, ReadError> {
         match self {
             Self::Elf32(h) => check(h, file, (name_table, names), lengths),
             Self::Elf64(h) => check(h, file, (name_table, names), lengths),
@@ -354,13 +401,22 @@ impl<'a> Headers<'a> {
     }
 }
 
+/// What checking all headers finds.
+#[derive(Default)]
+struct Found {
+    /// The first symbol table.
+    symbols: Option<u32>,
+    /// Whether there is a `.symtab_shndx`.
+    extended: bool,
+}
+
 fn check<H: SectionHeader>(
     headers: &[H],
     file: &[u8],
     (name_table, names): (u32, &[u8]),
     lengths: &mut [u16],
-) -> Result<bool, ReadError> {
-    let mut extended = false;
+) -> Result<Found, ReadError> {
+    let mut found = Found::default();
     let mut budget = NameBudget::new(file.len(), headers.len());
     // The Mercury twins of data sections share their bytes, hence the factor.
     let (mut total, most) = (0_u64, 4 * file.len() as u64);
@@ -375,7 +431,11 @@ fn check<H: SectionHeader>(
         let name = string_at(names, section.name_offset).ok_or_else(bad)?;
         budget.take(name, name_table)?;
         *length = noted_length(name);
-        extended |= section.kind == SectionType::SYMTAB_SHNDX;
+        match section.kind {
+            SectionType::SYMTAB if found.symbols.is_none() => found.symbols = index,
+            SectionType::SYMTAB_SHNDX => found.extended = true,
+            _ => {}
+        }
         if has_bytes(section.kind) {
             slice(file, "data", index, section.offset, section.size)?;
             total = total.saturating_add(section.size);
@@ -384,7 +444,7 @@ fn check<H: SectionHeader>(
             }
         }
     }
-    Ok(extended)
+    Ok(found)
 }
 
 /// A section header of either class.

@@ -6,7 +6,7 @@ use crate::raw;
 use crate::read::{
     ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
-use crate::sections::{Sections, noted_length, noted_string};
+use crate::sections::{Lengths, Sections, noted_length, noted_string, room};
 use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
@@ -119,42 +119,38 @@ pub struct SymbolTable<'a> {
     /// Up to the last terminating zero.
     strings: &'a [u8],
     shndx: &'a [U32],
-    /// Lengths of the names, which are long and asked for again and again, from
-    /// this place on.
-    lengths: Arc<[u16]>,
-    first_length: u32,
+    /// Lengths of the names.
+    lengths: Lengths,
 }
 
 impl<'a> SymbolTable<'a> {
-    /// Reads the symbol table that the lengths kept with the sections have room for.
-    pub(crate) fn read_first(
+    /// Reads the symbol table of a file that is being read, and notes the lengths of names.
+    pub(crate) fn note(
         class: Class,
-        sections: &mut Sections<'a>,
+        sections: &Sections<'a>,
         s: &SectionRef<'a>,
+        list: &mut Vec<u16>,
     ) -> Result<Self, ReadError> {
-        let mut table = Self::unchecked(class, sections, s)?;
-        let (file_size, count) = (sections.file().len(), sections.len());
-        let lengths = sections.lengths();
-        if let Some(lengths) = Arc::get_mut(lengths).and_then(|l| l.get_mut(count..)) {
-            table.check(file_size, count, lengths)?;
-        }
-        table.first_length = count as u32;
-        table.lengths = lengths.clone();
+        let table = Self::unchecked(class, sections, s, list)?;
+        table.check(sections.file().len(), sections.len(), room(list, table.len()))?;
         Ok(table)
     }
 
+    /// Reads another symbol table of a file.
     pub(crate) fn read(
         class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
     ) -> Result<Self, ReadError> {
-        let mut table = Self::unchecked(class, sections, s)?;
-        let mut lengths: Arc<[u16]> = std::iter::repeat_n(0, table.len()).collect();
-        if let Some(lengths) = Arc::get_mut(&mut lengths) {
-            table.check(sections.file().len(), sections.len(), lengths)?;
-        }
-        table.lengths = lengths;
+        let mut list = Vec::new();
+        let mut table = Self::note(class, sections, s, &mut list)?;
+        table.attach(&list.into());
         Ok(table)
+    }
+
+    /// All lengths have been noted.
+    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
+        self.lengths.attach(list);
     }
 
     /// A table whose entries may be anything.
@@ -162,6 +158,7 @@ impl<'a> SymbolTable<'a> {
         class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
+        list: &[u16],
     ) -> Result<Self, ReadError> {
         let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
         if s.entsize != class.symbol_size() {
@@ -175,13 +172,12 @@ impl<'a> SymbolTable<'a> {
                 <[raw::Sym64]>::ref_from_bytes(s.data).map_err(|_| bad("sh_size", s.size))?,
             ),
         };
-        let strings = match sections.get(s.link) {
+        let strings = match sections.get_unnamed(s.link) {
             Some(t) if t.kind == SectionType::STRTAB => terminated(t.data),
             _ => return Err(bad("sh_link", s.link.into())),
         };
         let shndx = extended_indices(sections, s)?;
-        let lengths = Arc::default();
-        Ok(Self { section: s.index, entries, strings, shndx, lengths, first_length: 0 })
+        Ok(Self { section: s.index, entries, strings, shndx, lengths: Lengths::after(list) })
     }
 
     /// Checks names and section indices, and notes the lengths of the names.
@@ -229,8 +225,7 @@ impl<'a> SymbolTable<'a> {
     /// The name of the symbol with this index, which starts at `offset`.
     #[inline]
     fn name(&self, index: u32, offset: u32) -> Option<&'a [u8]> {
-        let length = self.lengths.get(self.first_length as usize + index as usize)?;
-        noted_string(self.strings, offset, *length)
+        noted_string(self.strings, offset, self.lengths.get(index)?)
     }
 
     /// The section it lies in.
@@ -365,7 +360,7 @@ fn extended_indices<'a>(
         return Ok(&[]);
     }
     let mut found: Option<SectionRef<'a>> = None;
-    for table in sections.of_kind(SectionType::SYMTAB_SHNDX) {
+    for table in sections.unnamed_of_kind(SectionType::SYMTAB_SHNDX) {
         let known = found.map(|t| t.link);
         let better = table.link == symtab.index.0 && known != Some(symtab.index.0);
         if better || (table.link == 0 && known.is_none()) {

@@ -31,7 +31,7 @@ fn batch_size(inputs: usize) -> usize {
 
 /// Parts of a batch: enough of them to keep all threads busy.
 fn parts() -> usize {
-    4 * rayon::current_num_threads()
+    2 * rayon::current_num_threads()
 }
 
 /// Empty shelves for what will be read of the inputs.

@@ -91,6 +91,8 @@ pub struct Loaded<'f> {
     pub(crate) host_sides: Vec<HostSide<'f>>,
     /// Modules that an earlier device link has linked and registered.
     pub(crate) linked_elsewhere: HashSet<String>,
+    /// Whether a member of the system library is among the steps.
+    pub(crate) has_system_library: bool,
     working_directory: PathBuf,
 }
 
@@ -115,6 +117,8 @@ impl Files {
         loaded.host_sides.reserve_exact(scanned.len());
         for item in scanned.into_iter().flatten() {
             loaded.linked_elsewhere.extend(item.registered);
+            loaded.has_system_library |=
+                matches!(&item.step, Step::Source(source) if source.system_library);
             loaded.host_sides.push(item.host);
             loaded.steps.push(item.step);
         }

@@ -7,9 +7,10 @@ use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::lists::{CallLists, Prototype};
 use crate::named::Named;
+use crate::select::check::unreadable;
 use crate::unified::is_entries;
 use cubin::half::Halves;
-use cubin::{Cubin, FileType};
+use cubin::{Cubin, FileType, Reader};
 use rayon::prelude::*;
 use std::sync::{LazyLock, OnceLock};
 
@@ -73,12 +74,8 @@ impl<'i> Shelf<'i> {
         inputs: &'i [LinkInput<'_>],
         side: Side,
     ) -> Result<(), Diagnostic> {
-        let mut failure = None;
-        let files = self.files.get_or_init(|| {
-            let mut files = Files::default();
-            failure = inputs.iter().find_map(|input| files.add(input, side).err());
-            files
-        });
+        let (files, failure) = Files::read(inputs, side);
+        let files = self.files.get_or_init(|| files);
         let mut unread = files.cubins.iter();
         for (i, (object, input)) in objects.iter_mut().zip(inputs).enumerate() {
             object.halves = files.halves.get(i);
@@ -102,22 +99,28 @@ impl<'i> Shelf<'i> {
 }
 
 impl<'i> Files<'i> {
-    fn add(&mut self, input: &'i LinkInput<'_>, side: Side) -> Result<(), Diagnostic> {
-        if side == Side::Machine && input.parsed.is_some() {
-            return Ok(());
-        }
-        let file = input.cubin().map_err(|e| damaged(input, &e))?;
-        match side {
-            Side::Machine => self.cubins.push(Cubin::clone(&file)),
-            Side::Mercury if file.sections().kinds().any(is_entries) => {
-                return Err(unified_capsules(&input.name));
+    /// Reads inputs up to the first that cannot be read.
+    fn read(inputs: &'i [LinkInput<'_>], side: Side) -> (Self, Option<Diagnostic>) {
+        let is_unread = |input: &&LinkInput<'_>| side == Side::Machine && input.parsed.is_none();
+        let mut reader = Reader::with_capacity(inputs.iter().filter(is_unread).count());
+        let mut halves = Vec::new();
+        let failure = inputs.iter().find_map(|input| match (side, &input.parsed) {
+            (Side::Machine, Some(_)) => None,
+            (Side::Machine, None) => {
+                reader.read(&input.image).map_err(|e| unreadable(&input.name, &e)).err()
             }
-            Side::Mercury => {
-                self.halves.push(Halves::split(&file).map_err(|e| damaged(input, &e))?);
-            }
-        }
-        Ok(())
+            (Side::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
+        });
+        (Self { cubins: reader.finish(), halves }, failure)
     }
+}
+
+fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
+    let file = input.cubin().map_err(|e| unreadable(&input.name, &e))?;
+    if file.sections().kinds().any(is_entries) {
+        return Err(unified_capsules(&input.name));
+    }
+    Halves::split(&file).map_err(|e| damaged(input, &e))
 }
 
 impl Lists {

@@ -6,7 +6,7 @@ use crate::lists::Prototype;
 use crate::named::Named;
 use cubin::consts::sto;
 use cubin::raw::Pair;
-use cubin::{Binding, Cubin, SectionRef, SymbolRef, SymbolType, info, note};
+use cubin::{Binding, Cubin, SectionRef, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use zerocopy::FromBytes;
@@ -112,12 +112,24 @@ impl<'a> Object<'a> {
             match class {
                 SectionClass::CallGraph => self.read_callgraph(&section)?,
                 SectionClass::Prototype => self.read_prototypes(&section, &mut lists.prototypes)?,
-                SectionClass::Compat => self.compat = self.compat.or(Some(section.data)),
+                SectionClass::Compat => self.read_compat(&section)?,
                 SectionClass::ModuleInfo => read_module_info(&section, &mut figures)?,
                 _ => self.read_version_note(&section),
             }
         }
         add_by_symbol(&mut figures, &mut lists.figures);
+        Ok(())
+    }
+
+    fn read_compat(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+        if self.compat.is_none() {
+            // Up to this record it is read before an input takes part, if anything hangs on it.
+            let mut records = info::records(section.data);
+            let accelerator = compat::Compat::CUDA_ACCELERATOR_TARGET.0;
+            let last = records.find(|r| r.as_ref().map_or(true, |r| r.code == accelerator));
+            last.transpose().map_err(|e| e.to_string())?;
+            self.compat = Some(section.data);
+        }
         Ok(())
     }
 

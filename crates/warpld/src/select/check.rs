@@ -2,8 +2,8 @@
 
 use super::compat::machine_code_fits;
 use crate::diag::Diagnostic;
-use cubin::flags::{Flags, Identity, OSABI_V7, OSABI_V8};
-use cubin::{Arch, Class, Cubin, Header, ReadError, Variant};
+use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
+use cubin::{Arch, Class, Cubin, Header, ReadError, Variant, note};
 
 /// Toolkit this linker speaks for: code of newer ones is refused.
 const TOOLKIT: u32 = 130;
@@ -11,26 +11,51 @@ const TOOLKIT: u32 = 130;
 const OLDEST_TOOLKIT: u32 = 120;
 /// Value of the note's index in `e_flags` for an index that does not fit.
 const INDEX_ELSEWHERE: u8 = 0xFF;
-const CUINFO: &[u8] = b".note.nv.cuinfo";
+
+/// Whether a look at its header and at the note that names its toolkit shows that `image`
+/// may take part, provided that it can be read: so it is with what compilers of the last
+/// years wrote for the target. The header is returned; all others are to be checked.
+pub fn is_plainly_fit(image: &[u8], target: Arch) -> Option<Header> {
+    let (header, info) = flags::glance(image)?;
+    let fits = header.class == Class::Elf64
+        && has_known_abi(&header)
+        && Flags::decode(&header).sm() == target.number
+        && info.version.get() >= note::VERSION
+        && (OLDEST_TOOLKIT..=TOOLKIT).contains(&info.toolkit.get());
+    fits.then_some(header)
+}
+
+/// Says that a file cannot be read. nvlink drops such without a word. Losing code that way
+/// is no service, so warpld stops.
+#[cold]
+pub fn unreadable(name: &str, error: &ReadError) -> Diagnostic {
+    match error {
+        ReadError::NotElf | ReadError::NotDevice { .. } => wrong_size(name),
+        _ => damaged(name),
+    }
+    .note(error)
+}
+
+fn wrong_size(name: &str) -> Diagnostic {
+    let message = format!("Input file '{name}' size does not match target '-m64'");
+    Diagnostic::fatal("not-64-bit", message)
+}
+
+fn damaged(name: &str) -> Diagnostic {
+    Diagnostic::fatal("damaged-image", format!("Input file '{name}' is damaged"))
+}
 
 /// Checks `image` as nvlink does before it merges it; what it is.
 pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>, Diagnostic> {
     let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
-    let wrong_size = || fatal("not-64-bit", "size does not match target '-m64'".into());
-    // nvlink drops unreadable files without a word. Losing code that way is
-    // no service, so warpld stops.
-    let damaged = || fatal("damaged-image", "is damaged".into());
-    let cubin = Cubin::parse(image).map_err(|error| match error {
-        ReadError::NotElf | ReadError::NotDevice { .. } => wrong_size().note(error),
-        _ => damaged().note(error),
-    })?;
+    let cubin = Cubin::parse(image).map_err(|error| unreadable(name, &error))?;
     if cubin.header().class != Class::Elf64 {
-        return Err(wrong_size());
+        return Err(wrong_size(name));
     }
     if !has_known_abi(cubin.header()) {
         return Err(fatal("abi-mismatch", "abi does not match".into()));
     }
-    let identity = Identity::of(&cubin).map_err(|error| damaged().note(error))?;
+    let identity = Identity::of(&cubin).map_err(|error| damaged(name).note(error))?;
     let arch = identity.arch;
     if arch.number == 0 {
         return Err(Diagnostic::fatal("unknown-arch", "Unknown arch name 'sm_0'")
@@ -76,7 +101,7 @@ fn has_first_note(cubin: &Cubin<'_>) -> bool {
 fn points_to_note(cubin: &Cubin<'_>, flags: Flags) -> bool {
     match flags {
         Flags::V8(flags) if flags.cuinfo != INDEX_ELSEWHERE => {
-            cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO)
+            cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO_SECTION)
         }
         _ => true,
     }

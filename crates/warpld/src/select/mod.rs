@@ -13,7 +13,7 @@ use crate::input::{Inputs, LinkInput};
 use crate::load::host_use::{HostSide, HostUse};
 use crate::load::{Loaded, Source, Step};
 use cubin::{Arch, FileType, Header};
-use pick::Picked;
+use pick::{How, Picked};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -105,18 +105,19 @@ impl<'f> Loaded<'f> {
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Stopped> {
+        let how = How { options, read_all: self.is_looked_into(options) };
         // The system library is seldom needed: it is unpacked when it is.
         let mut picked: Vec<Option<Picked<'f>>> = self
             .steps
             .par_iter()
             .map(|step| match step {
                 Step::Source(source) if !source.system_library && !self.is_linked(source) => {
-                    Some(Picked::from(source, options))
+                    Some(Picked::from(source, how))
                 }
                 _ => None,
             })
             .collect();
-        let mut selection = Selection::new(self, options, diagnostics);
+        let mut selection = Selection::new(self, how, diagnostics);
         let images = picked.iter().flatten().map(|p| p.images.len()).sum();
         selection.selected.inputs.images.reserve_exact(images);
         let mut at = 0;
@@ -135,6 +136,14 @@ impl<'f> Loaded<'f> {
         }
         selection.warn_beside_whole_programs()?;
         Ok(selection.finish())
+    }
+
+    /// Whether images are looked into before the link: for what they lack, which decides on
+    /// the system library and on members of archives, or for their Mercury side. Then they
+    /// are read at once. Elsewhere a link does so, which finds them in the cache when it
+    /// goes on with them.
+    fn is_looked_into(&self, options: &SelectOptions) -> bool {
+        options.arch.is_mercury() || options.lazy_archives || self.has_system_library
     }
 
     /// Whether an earlier device link has dealt with a source.
@@ -158,6 +167,7 @@ fn members_from(steps: &[Step<'_>], at: usize) -> usize {
 struct Selection<'s, 'f> {
     loaded: &'s Loaded<'f>,
     options: &'s SelectOptions,
+    how: How<'s>,
     diagnostics: &'s mut Diagnostics,
     selected: Selected<'f>,
     host_use: HostUse,
@@ -172,14 +182,11 @@ struct Selection<'s, 'f> {
 }
 
 impl<'s, 'f> Selection<'s, 'f> {
-    fn new(
-        loaded: &'s Loaded<'f>,
-        options: &'s SelectOptions,
-        diagnostics: &'s mut Diagnostics,
-    ) -> Self {
+    fn new(loaded: &'s Loaded<'f>, how: How<'s>, diagnostics: &'s mut Diagnostics) -> Self {
         Self {
             loaded,
-            options,
+            options: how.options,
+            how,
             diagnostics,
             selected: Selected::default(),
             host_use: HostUse::default(),
@@ -228,7 +235,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         *state = SystemLibrary::Used;
         self.host_use.add_system_library(side);
-        self.take(source, Picked::from(source, self.options))
+        self.take(source, Picked::from(source, self.how))
     }
 
     fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {

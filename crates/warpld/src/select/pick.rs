@@ -6,11 +6,19 @@ use super::{SelectOptions, check, messages};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::load::{Body, Source};
-use cubin::{Arch, Cubin, FileType};
+use cubin::{Cubin, FileType};
 use fatbin::Container;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// How images are picked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How<'o> {
+    pub(super) options: &'o SelectOptions,
+    /// Whether all are to be read, as something here looks into them.
+    pub(super) read_all: bool,
+}
 
 /// What one source yields.
 #[derive(Debug, Default)]
@@ -26,17 +34,18 @@ pub(super) struct Picked<'f> {
 
 impl<'f> Picked<'f> {
     /// Chooses and unpacks.
-    pub(super) fn from(source: &Source<'f>, options: &SelectOptions) -> Self {
+    pub(super) fn from(source: &Source<'f>, how: How<'_>) -> Self {
+        let options = how.options;
         let mut picked = Self::default();
         match &source.body {
-            Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), options.arch),
+            Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), how),
             Body::Ptx(_) => {
                 picked.messages.push(messages::ptx_only(&source.name, "a PTX file", options.arch));
             }
             Body::Fatbins(containers) => {
                 let mut unfit = Vec::new();
                 for container in containers {
-                    picked.pick_from(source, container, options, &mut unfit);
+                    picked.pick_from(source, container, how, &mut unfit);
                 }
                 if !unfit.is_empty() {
                     picked.not_found(source, options, &unfit);
@@ -52,10 +61,10 @@ impl<'f> Picked<'f> {
         &mut self,
         source: &Source<'f>,
         container: &Container<'f>,
-        options: &SelectOptions,
+        how: How<'_>,
         unfit: &mut Vec<String>,
     ) {
-        let name = &source.name;
+        let (name, options) = (&source.name, how.options);
         let entries = match container.flat_entries() {
             Ok(entries) => entries,
             Err(error) => return self.messages.push(messages::damaged_fatbin(name, error)),
@@ -75,37 +84,49 @@ impl<'f> Picked<'f> {
             Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
         };
         match code.payload() {
-            Ok(image) => self.add(source, image, options.arch),
+            Ok(image) => self.add(source, image, how),
             Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
         }
     }
 
-    fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, arch: Arch) {
-        let name = &source.name;
-        let mut whole_program = |cubin: &Cubin<'_>| {
-            self.whole_program |= cubin.header().file_type == FileType::EWP;
-        };
-        let checked = match image {
-            Cow::Borrowed(image) => check::check(name, image, arch).map(|cubin| {
-                whole_program(&cubin);
-                Some(Arc::new(cubin))
-            }),
-            Cow::Owned(ref image) => check::check(name, image, arch).map(|cubin| {
-                whole_program(&cubin);
-                None
-            }),
-        };
-        match checked {
+    fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, how: How<'_>) {
+        match self.check(&source.name, &image, how) {
             Err(message) => self.messages.push(message),
-            Ok(parsed) => {
-                self.images.push(LinkInput {
-                    name: source.name.clone(),
-                    image,
-                    parsed,
-                    system_library: source.system_library,
-                });
-            }
+            Ok(parsed) => self.images.push(LinkInput {
+                name: source.name.clone(),
+                image,
+                parsed,
+                system_library: source.system_library,
+            }),
         }
+    }
+
+    /// Checks an image; the cubin, if it was read and the image will stay where it is.
+    fn check(
+        &mut self,
+        name: &str,
+        image: &Cow<'f, [u8]>,
+        how: How<'_>,
+    ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
+        if !how.read_all
+            && let Some(header) = check::is_plainly_fit(image, how.options.arch)
+        {
+            self.whole_program |= header.file_type == FileType::EWP;
+            return Ok(None);
+        }
+        let whole_program = |cubin: &Cubin<'_>| cubin.header().file_type == FileType::EWP;
+        let (parsed, whole_program) = match *image {
+            Cow::Borrowed(image) => {
+                let cubin = check::check(name, image, how.options.arch)?;
+                let whole_program = whole_program(&cubin);
+                (Some(Arc::new(cubin)), whole_program)
+            }
+            Cow::Owned(ref image) => {
+                (None, whole_program(&check::check(name, image, how.options.arch)?))
+            }
+        };
+        self.whole_program |= whole_program;
+        Ok(parsed)
     }
 
     /// Only inputs named on the command line are worth a warning; archives
