@@ -429,6 +429,15 @@ impl<'a> Relocs<'a> {
         self.len() == 0
     }
 
+    /// Whether one from this number on has an addend, and that is 0.
+    pub fn has_zero_addend(&self, first: usize) -> bool {
+        match self.0 {
+            RawRelocs::Rela32(r) => r.iter().skip(first).any(|r| r.r_addend.get() == 0),
+            RawRelocs::Rela64(r) => r.iter().skip(first).any(|r| r.r_addend.get() == 0),
+            RawRelocs::Rel32(_) | RawRelocs::Rel64(_) => false,
+        }
+    }
+
     /// The relocation with this number.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Reloc> {

@@ -6,11 +6,11 @@
 //! with and without dead code, linked before 14,000 kernels]
 
 use super::lookups::looked_at;
-use super::plan::{Kind, Planner, Step};
+use super::plan::{Fate, Kind, Planner, Step};
 use super::{Context, Merger};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
-use crate::resolve::{Role, SymbolId};
+use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shn;
 
@@ -43,67 +43,107 @@ pub(super) fn ghosts(cx: Context<'_, '_>) -> Vec<u8> {
     if seen { vec![0; cx.graph.len()] } else { Vec::new() }
 }
 
+impl Part {
+    /// How many numbers it takes.
+    fn numbers(self, cx: Context<'_, '_>) -> u32 {
+        match self {
+            Part::Parameters => 2,
+            Part::Rel => cx.numbers_of_rel_name(),
+            _ => 1,
+        }
+    }
+}
+
 impl Merger<'_, '_> {
     pub(super) fn ghost(&mut self, function: FunctionId, part: Part) {
         let Some(made) = self.ghosts.get_mut(function.0 as usize) else { return };
         if *made & part as u8 == 0 || part == Part::Other {
             *made |= part as u8;
-            self.out.creation_index += match part {
-                Part::Parameters => 2,
-                Part::Rel => self.cx.numbers_of_rel_name(),
-                _ => 1,
-            };
+            self.out.creation_index += part.numbers(self.cx);
         }
     }
 }
 
+/// The steps of a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    Symbols,
+    Attributes,
+    Relocs,
+}
+
 impl Planner<'_, '_> {
+    /// A part of the function with this place in the list of the input at hand.
+    pub(super) fn ghost(&mut self, pass: Pass, index: usize, part: Part) {
+        let Some(Some(fate)) = self.fates.get_mut(index) else { return };
+        let step = match fate.sole && !matches!(part, Part::Parameters | Part::Bank2) {
+            // No other input creates it: only its numbers are of interest.
+            true if fate.made & part as u8 != 0 && part != Part::Other => return,
+            true => Step::Numbers(part.numbers(self.cx)),
+            false => Step::Ghost(fate.function, part),
+        };
+        fate.made |= part as u8;
+        let steps = match pass {
+            Pass::Symbols => &mut self.steps,
+            Pass::Attributes => &mut self.attributes,
+            Pass::Relocs => &mut self.relocs,
+        };
+        match (&step, steps.last_mut()) {
+            (Step::Numbers(more), Some(Step::Numbers(known))) => *known += more,
+            _ => steps.push(step),
+        }
+    }
+
     /// Pass 1.
-    pub(super) fn ghost_function(
-        &mut self,
-        id: SymbolId,
-        function: FunctionId,
-        owns: bool,
-        role: Role,
-    ) {
+    pub(super) fn ghost_function(&mut self, index: usize, owns: bool) {
+        let Some(Some(Fate { id, function, role, .. })) = self.fates.get(index).copied() else {
+            return;
+        };
         if !owns || !matches!(role, Role::Selected | Role::Replaced) {
             return;
         }
-        self.steps.push(Step::Ghost(function, Part::Text));
+        self.ghost(Pass::Symbols, index, Part::Text);
         if self.cx.resolution.get(id).entry && !self.cx.reach.is_unnamed(function) {
-            self.steps.push(Step::Ghost(function, Part::Info));
+            self.ghost(Pass::Symbols, index, Part::Info);
         }
     }
 
     /// Passes 2 and 3.
-    pub(super) fn ghost_data(&mut self, function: FunctionId, what: Kind, role: Role) {
+    pub(super) fn ghost_data(&mut self, index: usize, what: Kind, role: Role) {
         let part = match what {
             Kind::Bank0 { .. } => Part::Parameters,
             Kind::Bank2 => Part::Bank2,
             Kind::Other if role == Role::Selected => Part::Other,
             _ => return,
         };
-        self.steps.push(Step::Ghost(function, part));
+        self.ghost(Pass::Symbols, index, part);
     }
 
-    /// Pass 5: relocations of jump tables.
-    pub(super) fn ghost_table_relocs(&mut self, function: FunctionId, table: SectionClass) {
-        if let SectionClass::FunctionConstant { bank: 2, .. } = table {
-            self.relocs.push(Step::Ghost(function, Part::Bank2Relocs));
+    /// Pass 5: relocations of jump tables, and of code, see `add_relocs`.
+    pub(super) fn ghost_relocs(
+        &mut self,
+        index: usize,
+        object: ObjectId,
+        section: u32,
+        target: SectionClass,
+    ) {
+        let input = &self.cx.objects[object.0 as usize].cubin;
+        let Some(relocs) = input.unnamed_section(section).filter(|relocs| relocs.size > 0) else {
+            return;
+        };
+        if !matches!(target, SectionClass::Text(_)) {
+            if let SectionClass::FunctionConstant { bank: 2, .. } = target {
+                self.ghost(Pass::Relocs, index, Part::Bank2Relocs);
+            }
+            return;
         }
-    }
-
-    /// Pass 5: relocations of code, see `add_relocs`.
-    pub(super) fn ghost_relocs(&mut self, function: FunctionId, object: ObjectId, section: u32) {
-        let relocs = self.cx.objects[object.0 as usize].cubin.section(section);
-        let Some(relocs) = relocs.filter(|relocs| relocs.size > 0) else { return };
         let found = looked_at(self.cx, object, &relocs, None);
         let rela = relocs.kind == SectionType::RELA;
         if found.any && (rela || self.cx.config.force_rela) {
-            self.relocs.push(Step::Ghost(function, Part::Rela));
+            self.ghost(Pass::Relocs, index, Part::Rela);
         }
         if found.any && (!rela || found.zero_addend) {
-            self.relocs.push(Step::Ghost(function, Part::Rel));
+            self.ghost(Pass::Relocs, index, Part::Rel);
         }
     }
 }

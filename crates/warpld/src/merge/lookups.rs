@@ -5,13 +5,12 @@ use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use crate::object::ObjectId;
 use crate::relocate::kind;
 use crate::resolve::{Role, Sighting};
-use cubin::{SectionRef, SymbolType};
+use cubin::{Reloc, SectionRef, SymbolType};
 
 /// What relocations of one input section are for.
 struct RelocPlace {
     object: ObjectId,
     lost: Vec<std::ops::Range<u64>>,
-    debug: bool,
     constant: bool,
     weak_sensitive: bool,
 }
@@ -33,25 +32,27 @@ pub(super) fn looked_at<'a>(
     input: &SectionRef<'a>,
     target: Option<&[u8]>,
 ) -> Found {
-    let relocs = cx.objects[object.0 as usize].cubin.reloc_table(input);
-    let relocs = || relocs.iter().flat_map(|relocs| relocs.iter());
+    let Ok(relocs) = cx.objects[object.0 as usize].cubin.reloc_table(input) else {
+        return Found { any: false, zero_addend: false };
+    };
     let Some(name) = target else {
-        let any = relocs().next().is_some();
-        return Found { any, zero_addend: relocs().skip(1).any(|r| r.addend == Some(0)) };
+        return Found { any: !relocs.is_empty(), zero_addend: relocs.has_zero_addend(1) };
     };
     let place = RelocPlace {
         object,
         lost: lost_data(cx, object, name, input.info),
-        debug: name.starts_with(b".debug") || name.starts_with(b".nv_debug"),
         constant: is_user_constant(name),
         weak_sensitive: is_weak_sensitive_debug(name),
     };
-    let all_count = !place.debug && !place.constant && place.lost.is_empty();
-    let mut counted = relocs().filter(|r| all_count || counts(cx, &place, r.offset, r.symbol.0));
+    let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
+    let first = relocs.iter().position(|r| counts(&r));
     // What clears the frame of a loser creates the section and counts for nothing else.
-    let clears = || place.weak_sensitive && relocs().any(|r| kind::clears(r.kind));
-    let any = counted.next().is_some() || clears();
-    Found { any, zero_addend: counted.any(|r| r.addend == Some(0)) }
+    let clears = || place.weak_sensitive && relocs.iter().any(|r| kind::clears(r.kind));
+    let zero_addend = first.is_some_and(|first| {
+        let rest = || relocs.iter().skip(first + 1).filter(|r| r.addend == Some(0));
+        relocs.has_zero_addend(first + 1) && rest().any(|r| counts(&r))
+    });
+    Found { any: first.is_some() || clears(), zero_addend }
 }
 
 /// Whether nvlink looks at a relocation at all: not if it is debug data about
@@ -61,9 +62,13 @@ fn counts(cx: Context<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> 
     if place.lost.iter().any(|range| range.contains(&offset)) {
         return false;
     }
+    if !place.constant && !place.weak_sensitive {
+        return true;
+    }
     let object = place.object;
     let cubin = &cx.objects[object.0 as usize].cubin;
-    let (Some(id), Some(input)) = (cx.resolution.id(object, symbol), cubin.symbol(symbol)) else {
+    let (Some(id), Some(input)) = (cx.resolution.id(object, symbol), cubin.unnamed_symbol(symbol))
+    else {
         return true;
     };
     let at = Sighting { object, symbol };
@@ -73,5 +78,5 @@ fn counts(cx: Context<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> 
     if place.constant {
         return cx.keeps(id) && !lost();
     }
-    input.kind() != SymbolType::FUNC || !place.weak_sensitive || !lost()
+    input.kind() != SymbolType::FUNC || !lost()
 }

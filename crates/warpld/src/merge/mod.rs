@@ -397,6 +397,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 Step::Data(data) => self.data_section(object, data),
                 Step::FunctionData(data) => self.function_data(object, data),
                 Step::Ghost(function, part) => self.ghost(*function, *part),
+                Step::Numbers(count) => self.out.creation_index += count,
                 Step::Attributes(attributes) => self.attributes(object, attributes),
                 Step::Relocs(relocs) => self.relocations(object, relocs),
             }

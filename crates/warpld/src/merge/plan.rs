@@ -2,7 +2,7 @@
 //! symbols and sections count, whose they are, how large. What is left to do one after
 //! the other is to number things.
 
-use super::ghosts::Part;
+use super::ghosts::{Part, Pass};
 use super::lookups::{Found, looked_at};
 use super::names::Names;
 use super::{Context, List};
@@ -38,6 +38,8 @@ pub(super) enum Step<'a> {
     FunctionData(FunctionData),
     /// A section of a function that is not part of the output.
     Ghost(FunctionId, Part),
+    /// Such sections that nobody else creates: so many numbers.
+    Numbers(u32),
     /// Attributes of a function, or of all.
     Attributes(Attributes),
     /// Relocations.
@@ -204,9 +206,9 @@ pub(super) struct Planner<'a, 'o> {
     ghosts: bool,
     pub(super) steps: Vec<Step<'a>>,
     /// What became of the functions of the input at hand, as its list has them.
-    fates: Vec<Option<Fate>>,
+    pub(super) fates: Vec<Option<Fate>>,
     /// Those of the last two passes over an input.
-    attributes: Vec<Step<'a>>,
+    pub(super) attributes: Vec<Step<'a>>,
     pub(super) relocs: Vec<Step<'a>>,
     /// Symbols that have steps already. All inputs refer to the same few, and the first
     /// one of them is enough.
@@ -221,6 +223,10 @@ pub(super) struct Fate {
     pub role: Role,
     /// Whether the function is part of the output.
     pub live: bool,
+    /// Whether this is the only definition that was ever in force.
+    pub sole: bool,
+    /// The parts that were created, if it is not part of the output.
+    pub made: u8,
 }
 
 impl<'a> Planner<'a, '_> {
@@ -228,7 +234,8 @@ impl<'a> Planner<'a, '_> {
         let input = &self.cx.objects[object.0 as usize];
         self.steps.push(Step::Input(object));
         self.fates.clear();
-        self.fates.extend(input.functions.iter().map(|named| self.cx.fate(object, named)));
+        let ids = self.cx.resolution.ids_of(object).unwrap_or_default();
+        self.fates.extend(input.functions.iter().map(|named| self.cx.fate(object, ids, named)));
         for (i, named) in input.functions.iter().enumerate() {
             let section = section_of(input, named);
             if let Some(section) = section {
@@ -274,8 +281,8 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
-    /// What became of a function of the input at hand.
-    fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<Fate> {
+    /// A function of the input at hand, by its place in the list, and what became of it.
+    fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<(usize, Fate)> {
         // They mostly lie next to each other.
         let first = input.functions.first()?.symbol;
         let guess = symbol.wrapping_sub(first) as usize;
@@ -283,11 +290,11 @@ impl<'a> Planner<'a, '_> {
             Some(named) if named.symbol == symbol => guess,
             _ => input.functions.binary_search_by_key(&symbol, |named| named.symbol).ok()?,
         };
-        *self.fates.get(index)?
+        Some((index, (*self.fates.get(index)?)?))
     }
 
     /// What became of the function that a section of the input at hand belongs to.
-    fn owner_fate(&self, object: ObjectId, section: u32) -> Option<Fate> {
+    fn owner_fate(&self, object: ObjectId, section: u32) -> Option<(usize, Fate)> {
         let input = &self.cx.objects[object.0 as usize];
         self.fate(input, input.owner(section)?)
     }
@@ -306,7 +313,7 @@ impl<'a> Planner<'a, '_> {
 
     fn function(&mut self, object: ObjectId, index: usize, section: Option<u32>, if_new: bool) {
         let cx = self.cx;
-        let Some(Fate { id, function, role, live }) = self.fates[index] else { return };
+        let Some(Fate { id, function, role, live, .. }) = self.fates[index] else { return };
         let named = &cx.objects[object.0 as usize].functions[index];
         if !live {
             // A kernel pruned for lack of host references leaves this name.
@@ -316,7 +323,7 @@ impl<'a> Planner<'a, '_> {
             }
             if let (true, Some(section)) = (self.ghosts, section) {
                 let owns = cx.objects[object.0 as usize].owner(section) == Some(named.symbol);
-                self.ghost_function(id, function, owns, role);
+                self.ghost_function(index, owns);
             }
             return;
         }
@@ -471,15 +478,14 @@ impl<'a> Planner<'a, '_> {
     ) {
         let cx = self.cx;
         let section = input.index.0;
-        let Some(Fate { id, function, role, live }) = self.owner_fate(object, section) else {
-            return;
-        };
+        let Some((index, fate)) = self.owner_fate(object, section) else { return };
+        let Fate { id, function, role, live, .. } = fate;
         if !live {
             if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
                 self.steps.push(Step::Mention(input.name));
             }
             if self.ghosts {
-                self.ghost_data(function, what, role);
+                self.ghost_data(index, what, role);
             }
             return;
         }
@@ -507,7 +513,7 @@ impl<'a> Planner<'a, '_> {
             return;
         };
         let fate = self.fate(&self.cx.objects[object.0 as usize], owner);
-        let Some(Fate { id, function, role, live }) = fate else { return };
+        let Some((index, Fate { id, function, role, live, .. })) = fate else { return };
         if role == Role::Discarded {
             return;
         }
@@ -515,28 +521,24 @@ impl<'a> Planner<'a, '_> {
             let (of, selected) = (Some((id, function)), role == Role::Selected);
             self.attributes.push(Step::Attributes(Attributes { section, of, selected }));
         } else if self.ghosts {
-            self.attributes.push(Step::Ghost(function, Part::Info));
+            self.ghost(Pass::Attributes, index, Part::Info);
         }
     }
 
     fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
         let cx = self.cx;
-        let Some(input) = cx.objects[object.0 as usize].cubin.section(section) else { return };
-        if input.size == 0 {
-            return;
-        }
         let class = cx.objects[object.0 as usize].classes[target as usize];
-        let of_code = matches!(class, SectionClass::Text(_));
         let owner = self.owner_fate(object, target);
-        if let Some(Fate { function, role, live: false, .. }) = owner {
-            match self.ghosts && role != Role::Discarded {
-                true if of_code => self.ghost_relocs(function, object, section),
-                true => self.ghost_table_relocs(function, class),
-                false => {}
+        if let Some((index, Fate { role, live: false, .. })) = owner {
+            if self.ghosts && role != Role::Discarded {
+                self.ghost_relocs(index, object, section, class);
             }
             return;
         }
-        let owner = owner.map(|fate| (fate.function, fate.role));
+        let input = cx.objects[object.0 as usize].cubin.unnamed_section(section);
+        let Some(input) = input.filter(|input| input.size > 0) else { return };
+        let of_code = matches!(class, SectionClass::Text(_));
+        let owner = owner.map(|(_, fate)| (fate.function, fate.role));
         let lost = matches!(owner, Some((_, Role::Discarded)));
         let found = match class {
             _ if lost => None,
@@ -562,13 +564,15 @@ fn section_of(input: &Object<'_>, named: &Named) -> Option<u32> {
 }
 
 impl Context<'_, '_> {
-    /// What became of a function of an input.
-    fn fate(&self, object: ObjectId, named: &Named) -> Option<Fate> {
-        let id = self.resolution.id(object, named.symbol)?;
+    /// What became of a function of an input, whose symbols have these ids.
+    fn fate(&self, object: ObjectId, ids: &[SymbolId], named: &Named) -> Option<Fate> {
+        let id = *ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL)?;
         let function = self.graph.function(id)?;
         let at = Sighting { object, symbol: named.symbol };
         let role = self.resolution.role(id, at, named.place != Place::Undefined);
-        Some(Fate { id, function, role, live: self.reach.is_live(function) })
+        let live = self.reach.is_live(function);
+        let sole = role == Role::Selected && !self.resolution.replaced.contains_key(&id);
+        Some(Fate { id, function, role, live, sole, made: 0 })
     }
 
     /// The code of a definition in this section, unless it is an alias of another one.
@@ -578,7 +582,7 @@ impl Context<'_, '_> {
         if object.owner(section) != Some(at.symbol) {
             return None;
         }
-        let input = object.cubin.section(section)?;
+        let input = object.cubin.unnamed_section(section)?;
         Some(Code {
             object: at.object,
             section,
