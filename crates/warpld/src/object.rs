@@ -137,7 +137,7 @@ impl<'a> Object<'a> {
     pub fn reloc_limit(&self, section: u32) -> u64 {
         match (&self.halves, self.classes.get(section as usize)) {
             (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
-            _ => self.cubin.section(section).map_or(0, |s| s.size),
+            _ => self.cubin.unnamed_section(section).map_or(0, |s| s.size),
         }
     }
 

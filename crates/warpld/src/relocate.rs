@@ -16,6 +16,7 @@ use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data, names_lost_copy};
+use crate::maybe::Maybe;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
 use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{NO_SYMBOL, SymbolId, text};
@@ -42,7 +43,7 @@ pub fn relocate(
         layout,
         copied: CopiedTables::collect(cx, merged),
         kinds: Kinds::new(cx.config, cx.flavour.is_mercury()),
-        functions: Functions::new(cx, merged),
+        functions: Functions::new(cx, merged, layout),
     };
     let errors = Mutex::new(Vec::new());
     let block = |(number, sections): (usize, &[Section])| {
@@ -70,7 +71,7 @@ pub fn relocate(
     for reloc in blocks.iter().flat_map(|block| &block.kept) {
         used[reloc.symbol.0 as usize] = true;
     }
-    Relocated { blocks, used }
+    Relocated { blocks, used, functions: relocator.functions }
 }
 
 struct Relocator<'a, 'o> {
@@ -94,7 +95,7 @@ enum Action {
     Apply {
         value: u64,
         bank: u8,
-        symbol: Option<OutSymbolId>,
+        symbol: Maybe<OutSymbolId>,
     },
     Clear,
 }
@@ -125,6 +126,8 @@ struct Target<'o> {
     name: &'o [u8],
     /// Whether relocations against losing weak copies are dropped there.
     weak_sensitive: bool,
+    /// Whether it holds the program's constants.
+    constant: bool,
     /// How it was laid out, if that was symbol by symbol.
     pieces: Option<&'o Pieces>,
 }
@@ -199,8 +202,9 @@ impl<'a, 'o> Relocator<'a, 'o> {
             Some(_) => &[],
             None => self.merged.section_name(id),
         };
-        let weak_sensitive = is_weak_sensitive_debug(name);
-        Target { id, function, name, weak_sensitive, pieces: self.layout.pieces.get(&id) }
+        let (weak_sensitive, constant) = (is_weak_sensitive_debug(name), is_user_constant(name));
+        let pieces = self.layout.pieces.get(&id);
+        Target { id, function, name, weak_sensitive, constant, pieces }
     }
 
     fn sources(
@@ -226,7 +230,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let kind = self.kinds.get(reloc.kind);
             let kind =
                 kind.ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
-            if lost.iter().any(|range| range.contains(&reloc.offset)) {
+            if !lost.is_empty() && lost.iter().any(|range| range.contains(&reloc.offset)) {
                 continue;
             }
             let mut offset = base.saturating_add(reloc.offset);
@@ -240,7 +244,10 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let action = match *slot {
                 Some((symbol, action)) if symbol == reloc.symbol.0 => action,
                 _ => {
-                    let action = self.action(place, &reloc, kind)?;
+                    let Some(of) = input.cubin.symbol_kind(reloc.symbol.0) else {
+                        return Err(self.reloc_error(place, &reloc, "symbol index out of range"));
+                    };
+                    let action = self.action(place, &reloc, kind, of);
                     *slot = Some((reloc.symbol.0, action));
                     action
                 }
@@ -260,6 +267,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 
     /// Does what was decided about a relocation that lies at `offset` in the output.
+    #[inline]
     fn act(
         &self,
         place: &Place<'_, 'a>,
@@ -299,7 +307,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                     out.patched_from.push(source);
                 }
                 out.patches.push(Patch { offset, kind, value, bank, adds });
-                if let Some(symbol) = symbol
+                if let Some(symbol) = symbol.get()
                     && self.is_preserved(place, reloc)
                 {
                     // Relative to a section, the addend is the new offset.
@@ -332,59 +340,41 @@ impl<'a, 'o> Relocator<'a, 'o> {
         reloc::held(known.fields, &held).unwrap_or(0) as i64
     }
 
-    fn action(
-        &self,
-        place: &Place<'_, 'a>,
-        reloc: &Reloc,
-        kind: &Facts,
-    ) -> Result<Action, Diagnostic> {
-        let Some(symbol) = place.input.cubin.unnamed_symbol(reloc.symbol.0) else {
-            return Err(self.reloc_error(place, reloc, "symbol index out of range"));
-        };
+    fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, of: SymbolType) -> Action {
+        let index = reloc.symbol.0;
         if kind.yields {
-            return Ok(Action::Drop);
+            return Action::Drop;
         }
-        if symbol.kind() == SymbolType::SECTION {
-            return Ok(self.section_symbol(place, &symbol, kind));
+        if of == SymbolType::SECTION {
+            return self.section_symbol(place, index, kind).unwrap_or(Action::Drop);
         }
-        let id = place.ids.get(reloc.symbol.0 as usize).filter(|&&id| id != NO_SYMBOL);
-        let Some(&id) = id else { return Ok(Action::Drop) };
-        if is_user_constant(place.target.name)
-            && names_lost_copy(self.cx, place.object, &symbol, id)
-        {
-            return Ok(Action::Drop);
+        let id = place.ids.get(index as usize).filter(|&&id| id != NO_SYMBOL);
+        let Some(&id) = id else { return Action::Drop };
+        let lost = |symbol: SymbolRef<'_>| names_lost_copy(self.cx, place.object, &symbol, id);
+        if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
+            return Action::Drop;
         }
-        if symbol.kind() == SymbolType::FUNC {
-            return Ok(self.function(place, &symbol, id, (reloc, kind)));
+        if of == SymbolType::FUNC {
+            return self.function(place, reloc, id, kind);
         }
-        Ok(self.object(place, &symbol, id, kind))
+        let symbol = place.input.cubin.unnamed_symbol(index);
+        symbol.map_or(Action::Drop, |symbol| self.object(place, &symbol, id, kind))
     }
 
     fn is_section_relative(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
         place.input.cubin.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
-    fn section_symbol(
-        &self,
-        place: &Place<'_, 'a>,
-        symbol: &SymbolRef<'a>,
-        kind: &Facts,
-    ) -> Action {
-        let Some(at) = self.merged.placement(place.object, symbol.shndx) else {
-            return Action::Drop;
-        };
+    fn section_symbol(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
+        let symbol = place.input.cubin.unnamed_symbol(symbol)?;
+        let at = self.merged.placement(place.object, symbol.shndx)?;
         let section = self.merged.section(at.section);
         if kind.ours {
-            return Action::Apply {
-                value: at.offset.wrapping_add(symbol.value),
-                bank: section.bank.unwrap_or(0),
-                symbol: section.symbol.get(),
-            };
+            let value = at.offset.wrapping_add(symbol.value);
+            let bank = section.bank.unwrap_or(0);
+            return Some(Action::Apply { value, bank, symbol: section.symbol });
         }
-        match section.symbol.get() {
-            Some(symbol) => Action::Keep { symbol, relative: true },
-            None => Action::Drop,
-        }
+        Some(Action::Keep { symbol: section.symbol.get()?, relative: true })
     }
 
     fn object(
@@ -408,7 +398,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             {
                 // Constants of device functions have no symbol in the output.
                 let copied = self.layout.address(self.cx, self.merged, id).is_none();
-                let symbol = out.filter(|_| !copied);
+                let symbol = out.filter(|_| !copied).into();
                 return Action::Apply { value, bank, symbol };
             }
             if is_shared(symbol) {
@@ -424,7 +414,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                         && !self.cx.config.relocatable
                         && !self.cx.config.shows_shared()
                         || is_internal(symbol) && !self.layout.shared.grouped;
-                    let symbol = out.filter(|_| !unrecorded);
+                    let symbol = out.filter(|_| !unrecorded).into();
                     return Action::Apply { value, bank: 0, symbol };
                 }
             }
@@ -432,7 +422,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 // Quirk: "never allocated" goes into the code. Mercury's side leaves
                 // the bank alone.
                 let bank = if self.cx.flavour.is_mercury() { USER_BANK } else { NO_BANK };
-                return Action::Apply { value: u64::MAX, bank, symbol: out };
+                return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
             }
             // Mercury's side leaves image references open in a relocatable file.
             let stays = self.cx.config.relocatable && self.cx.flavour.is_mercury();
@@ -442,7 +432,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             if is_internal(symbol) && symbol.is_undefined() && !is_shared(symbol) {
                 // `.nv.ptx.const0.size` of libcudadevrt.
                 let value = self.layout.user_constants(self.merged);
-                return Action::Apply { value, bank: 0, symbol: None };
+                return Action::Apply { value, bank: 0, symbol: Maybe::NONE };
             }
         }
         match out {
@@ -460,11 +450,11 @@ impl<'a, 'o> Relocator<'a, 'o> {
     /// 0 and the bank that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            let symbol = self.merged.symbol_of[id.0 as usize];
+            let symbol = self.merged.symbol_of[id.0 as usize].into();
             return Action::Apply { value: 0, bank: NO_BANK, symbol };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
-        Action::Apply { value, bank: 0, symbol: None }
+        Action::Apply { value, bank: 0, symbol: Maybe::NONE }
     }
 
     /// The offset of a shared object. Quirk: in a relocatable file it is "resolved"

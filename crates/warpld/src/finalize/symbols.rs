@@ -144,6 +144,9 @@ fn section(parts: Parts<'_, '_>, id: OutSymbolId, index_of: &[u32]) -> u32 {
     match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => index_of[section.0 as usize],
         Meaning::Symbol(id) => {
+            if let Some(section) = parts.relocated.functions.section(id) {
+                return index_of[section.0 as usize];
+            }
             let Some((input, address)) = input_and_address(parts, id) else { return 0 };
             symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize])
         }

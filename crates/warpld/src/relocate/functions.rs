@@ -1,15 +1,28 @@
 //! What relocations against functions come to.
 
 use super::{Action, Facts, Place, Relocator};
-use crate::merge::{Context, Merged, OutSymbolId};
-use crate::object::SectionClass;
-use crate::resolve::{Role, Sighting, SymbolId};
-use cubin::{Reloc, SymbolRef};
+use crate::layout::Layout;
+use crate::maybe::Maybe;
+use crate::merge::{Context, Merged, OutSymbolId, SectionId};
+use crate::object::{SectionClass, is_shared};
+use crate::resolve::{Role, Sighting, Symbol, SymbolId};
+use cubin::Reloc;
+use cubin::consts::shn;
 use rayon::prelude::*;
 
-/// The symbols that stand for functions in the output, by symbol of the link. A function
-/// is called from many places, so it is worth looking it up once.
-pub(super) struct Functions(Vec<u32>);
+/// What stands for functions in the output, by symbol of the link. A function is called
+/// from many places, so it is worth looking it up once.
+#[derive(Debug)]
+pub struct Functions(Vec<Function>);
+
+/// What stands for a function.
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    /// The number of its symbol, or one of the values below.
+    symbol: u32,
+    /// Where its definition is, unless that takes a closer look.
+    section: Maybe<SectionId>,
+}
 
 /// Not part of the output.
 const GONE: u32 = u32::MAX;
@@ -22,59 +35,67 @@ const OTHER: u32 = u32::MAX - 2;
 const TASK: usize = 1024;
 
 impl Functions {
-    /// Finds the symbols of all functions.
-    pub fn new(cx: Context<'_, '_>, merged: &Merged) -> Self {
+    /// Finds what stands for all functions.
+    pub(super) fn new(cx: Context<'_, '_>, merged: &Merged, layout: &Layout) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
-        let find = |(i, symbol): (usize, &crate::resolve::Symbol<'_>)| match symbol.function {
-            true => find(cx, merged, SymbolId(i as u32)),
-            false => OTHER,
+        let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
+            true => find(cx, merged, layout, SymbolId(i as u32)),
+            false => Function { symbol: OTHER, section: Maybe::NONE },
         };
         Self(symbols.map(find).collect())
     }
-}
 
-/// The symbol that stands for a function.
-fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
-    if !cx.keeps(id) {
-        return GONE;
+    /// The section of a function's definition, if it was found.
+    pub fn section(&self, id: SymbolId) -> Option<SectionId> {
+        self.0.get(id.0 as usize)?.section.get()
     }
-    merged.symbol_of[behind_alias(cx, id).0 as usize].map_or(NAMELESS, |symbol| symbol.0)
 }
 
-/// An alias is replaced by the function that owns its section.
-fn behind_alias(cx: Context<'_, '_>, id: SymbolId) -> SymbolId {
-    let owner = cx.resolution.get(id).definition.and_then(|at| {
-        let object = &cx.objects[at.object.0 as usize];
-        let owner = object.owner(object.cubin.symbol_section(at.symbol)?)?;
-        if owner == at.symbol { Some(id) } else { cx.resolution.id(at.object, owner) }
+/// What stands for a function.
+fn find(cx: Context<'_, '_>, merged: &Merged, layout: &Layout, id: SymbolId) -> Function {
+    if !cx.keeps(id) {
+        return Function { symbol: GONE, section: Maybe::NONE };
+    }
+    let definition = cx.resolution.get(id).definition;
+    let input = definition.and_then(|at| cx.unnamed_symbol(at));
+    let function = definition.zip(input).and_then(|(at, input)| {
+        // An alias is replaced by the function that owns its section.
+        match cx.objects[at.object.0 as usize].owner(input.shndx)? {
+            owner if owner == at.symbol => Some(id),
+            owner => cx.resolution.id(at.object, owner),
+        }
     });
-    owner.unwrap_or(id)
+    let symbol = merged.symbol_of[function.unwrap_or(id).0 as usize];
+    // Tables of unified functions are laid out symbol by symbol.
+    let plain = definition.zip(input).filter(|(_, input)| {
+        layout.pieces.is_empty()
+            && !input.reserved
+            && !is_shared(input)
+            && cx.resolution.get(id).common.is_none()
+    });
+    let place = plain.and_then(|(at, input)| merged.placement(at.object, input.shndx));
+    Function {
+        symbol: symbol.map_or(NAMELESS, |symbol| symbol.0),
+        section: place.map(|place| place.section).into(),
+    }
 }
 
 impl<'a> Relocator<'a, '_> {
     pub(super) fn function(
         &self,
         place: &Place<'_, 'a>,
-        symbol: &SymbolRef<'a>,
+        reloc: &Reloc,
         id: SymbolId,
-        (reloc, kind): (&Reloc, &Facts),
+        kind: &Facts,
     ) -> Action {
         let found = match self.functions.0.get(id.0 as usize) {
-            Some(&OTHER) | None => find(self.cx, self.merged, id),
-            Some(&found) => found,
-        };
-        let live = found != GONE;
-        if place.target.weak_sensitive {
-            let at = Sighting { object: place.object, symbol: symbol.index.0 };
-            let role = self.cx.resolution.role(id, at, !symbol.is_undefined());
-            let cut = self.merged.debug_cut.get(&id);
-            let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-            // The debug data of a removed function's replaced copy is cleared only
-            // if no copy before the last replacement had relocations in its code.
-            let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
-            if role == Role::Discarded || removed || outlived {
-                return Action::Drop;
+            Some(Function { symbol: OTHER, .. }) | None => {
+                find(self.cx, self.merged, self.layout, id).symbol
             }
+            Some(found) => found.symbol,
+        };
+        if place.target.weak_sensitive && self.is_debug_lost(place, reloc, id, found != GONE) {
+            return Action::Drop;
         }
         match found {
             GONE if kind.clears => Action::Clear,
@@ -82,6 +103,25 @@ impl<'a> Relocator<'a, '_> {
             _ if kind.clears => Action::Drop,
             symbol => Action::Keep { symbol: OutSymbolId(symbol), relative: false },
         }
+    }
+
+    /// Whether debug data loses its relocations against a function.
+    fn is_debug_lost(
+        &self,
+        place: &Place<'_, 'a>,
+        reloc: &Reloc,
+        id: SymbolId,
+        live: bool,
+    ) -> bool {
+        let at = Sighting { object: place.object, symbol: reloc.symbol.0 };
+        let section = place.input.cubin.symbol_section(at.symbol);
+        let role = self.cx.resolution.role(id, at, section != Some(shn::UNDEF));
+        let cut = self.merged.debug_cut.get(&id);
+        let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
+        // The debug data of a removed function's replaced copy is cleared only
+        // if no copy before the last replacement had relocations in its code.
+        let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
+        role == Role::Discarded || removed || outlived
     }
 
     /// Whether a definition that was replaced had relocations in its code.

@@ -1,5 +1,6 @@
 //! What becomes of relocations.
 
+use super::functions::Functions;
 use crate::merge::{InputSection, OutSymbolId, SectionId};
 
 /// A relocation of the output.
@@ -148,6 +149,8 @@ pub struct Relocated {
     pub(super) blocks: Vec<Block>,
     /// Whether a kept relocation refers to the symbol.
     pub used: Vec<bool>,
+    /// What stands for functions.
+    pub functions: Functions,
 }
 
 /// How many sections share a block.
