@@ -188,7 +188,14 @@ impl<'a> Builder<'a> {
 
     fn add_object(&mut self, id: ObjectId, object: &Object<'a>, resolution: &Resolution<'a>) {
         let Self { graph, interned } = self;
+        // Many functions have one prototype.
+        let mut last: Option<(Prototype, PrototypeId)> = None;
         let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
+            if let Some((known, id)) = last
+                && known.is_at(&prototype)
+            {
+                return id;
+            }
             let (hash, name) = (prototype.hash, object.prototype_name(prototype));
             let same = |&(other, id): &(ShortHash, PrototypeId)| {
                 other == hash && strings[id.0 as usize] == name
@@ -199,6 +206,7 @@ impl<'a> Builder<'a> {
             if id.0 as usize == strings.len() {
                 strings.push(name);
             }
+            last = Some((prototype, id));
             id
         };
         let of_symbol = &graph.of_symbol;
@@ -242,8 +250,13 @@ impl<'a> Builder<'a> {
         for (list, edges) in
             [(List::Calls, &mut graph.calls), (List::TakesAddress, &mut graph.takes_address)]
         {
+            // Those of a caller follow each other.
+            let mut last = (u32::MAX, None);
             object.callgraph.of(list).for_each(|(from, to)| {
-                if let (Some(from), Some(to)) = (caller(from), function(to)) {
+                if last.0 != from {
+                    last = (from, caller(from));
+                }
+                if let (Some(from), Some(to)) = (last.1, function(to)) {
                     edges.push((from, to));
                 }
             });

@@ -104,6 +104,11 @@ impl Prototype {
         Self { offset, length, hash: NameHash::of(name).short() }
     }
 
+    /// Whether another one of the same input is at the same place, and so the same.
+    pub fn is_at(&self, other: &Prototype) -> bool {
+        self.offset == other.offset
+    }
+
     /// Its name in the string table.
     pub fn of<'a>(&self, strings: &'a [u8]) -> &'a [u8] {
         let rest = strings.get(self.offset as usize..).unwrap_or_default();

@@ -139,7 +139,10 @@ struct Expected {
 }
 
 /// The first prototype of a function: input and position in its list.
-type FirstPrototype = Option<(ObjectId, u32)>;
+type FirstPrototype = (ObjectId, u32);
+
+/// In place of a prototype: there was none.
+const NO_PROTOTYPE: FirstPrototype = (ObjectId(u32::MAX), u32::MAX);
 
 /// Resolves inputs as they come.
 pub struct Resolver<'a> {

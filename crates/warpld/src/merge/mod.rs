@@ -108,11 +108,11 @@ impl<'a> Context<'a, '_> {
 
 /// Creates everything the output contains.
 pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
-    let mut merger = Merger::new(context);
+    let (mut merger, names) =
+        rayon::join(|| Merger::new(context), || Names::new(context.resolution));
     merger.prototype_strings();
     merger.fixed_sections();
     let shown = Shown::new(context);
-    let names = Names::new(context.resolution);
     let ghosts = !merger.ghosts.is_empty();
     let mut planned = Vec::new();
     for batch in batches(context.objects) {

@@ -48,6 +48,9 @@ pub const fn sparse_slot() -> usize {
 const EXTERNS: usize = CODES.len();
 /// Bit of AT_ENTRY_FRAGMENTS.
 const FRAGMENTS: usize = CODES.len() + 1;
+/// Of CRS_STACK_SIZE and SYNC_STACK, and of MAXREG_COUNT, which are in no set.
+const CRS: usize = CODES.len() + 2;
+const LIMIT: usize = CODES.len() + 3;
 
 /// The bit of every code that counts, [`NO_BIT`] for others.
 const BITS: [u8; 256] = {
@@ -59,6 +62,9 @@ const BITS: [u8; 256] = {
     }
     bits[eiattr::EXTERNS as usize] = EXTERNS as u8;
     bits[eiattr::AT_ENTRY_FRAGMENTS as usize] = FRAGMENTS as u8;
+    bits[eiattr::CRS_STACK_SIZE as usize] = CRS as u8;
+    bits[eiattr::SYNC_STACK as usize] = CRS as u8;
+    bits[eiattr::MAXREG_COUNT as usize] = LIMIT as u8;
     bits
 };
 const NO_BIT: u8 = u8::MAX;
@@ -311,19 +317,16 @@ impl<'o> Reader<'_, 'o> {
         }
         let mut has_limit = None;
         for &from in self.sources(function) {
-            let section = cx.objects[from.object.0 as usize].cubin.section(from.section);
+            let section = cx.objects[from.object.0 as usize].cubin.unnamed_section(from.section);
             let data = section.map_or(&[][..], |s| s.data);
-            for record in info::readable_records(data) {
-                match record.code {
-                    eiattr::CRS_STACK_SIZE | eiattr::SYNC_STACK => {
-                        out.crs = words(record.payload).next().unwrap_or(out.crs);
-                    }
-                    eiattr::MAXREG_COUNT => has_limit = has_limit.or(Some(record.value)),
-                    eiattr::EXTERNS => self.note_externs(&mut out, from.object, &record),
-                    code => match BITS[usize::from(code)] {
-                        NO_BIT => {}
-                        bit => out.note(usize::from(bit), &record),
-                    },
+            // Most records are of no interest.
+            let wanted = |r: &info::Record<'_>| BITS[usize::from(r.code)] != NO_BIT;
+            for record in info::readable_records(data).filter(wanted) {
+                match usize::from(BITS[usize::from(record.code)]) {
+                    CRS => out.crs = words(record.payload).next().unwrap_or(out.crs),
+                    LIMIT => has_limit = has_limit.or(Some(record.value)),
+                    EXTERNS => self.note_externs(&mut out, from.object, &record),
+                    bit => out.note(bit, &record),
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! What a symbol does to what is known of its name.
 
-use super::{Common, Pass, Sighting, SymbolId, checked_size, text};
+use super::{Common, NO_PROTOTYPE, Pass, Sighting, SymbolId, checked_size, text};
 use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use crate::lists::Prototype;
@@ -212,12 +212,13 @@ impl<'a> Pass<'a, '_> {
         }
         let at = id.0 as usize;
         if at >= self.known.prototypes.len() {
-            self.known.prototypes.resize(self.known.out.symbols.len(), None);
+            self.known.prototypes.resize(self.known.out.symbols.len(), NO_PROTOTYPE);
         }
-        let Some((first, place)) = self.known.prototypes[at] else {
-            self.known.prototypes[at] = Some((object, index));
+        let (first, place) = self.known.prototypes[at];
+        if (first, place) == NO_PROTOTYPE {
+            self.known.prototypes[at] = (object, index);
             return;
-        };
+        }
         let input = &self.objects[object.0 as usize];
         let first = &self.objects[first.0 as usize];
         let same = first.prototypes.get(place as usize).is_none_or(|&(_, known)| {
