@@ -94,6 +94,7 @@ pub fn records(data: &[u8]) -> impl Iterator<Item = Result<Record<'_>, InfoError
 
 /// The records of a stream as they lie there (format, code, value, payload), up to the
 /// first that cannot be read.
+#[inline]
 pub fn raw_records(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = data;
     std::iter::from_fn(move || {

@@ -226,7 +226,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let relocs = input.cubin.reloc_table(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
         let mut latest = Latest::default();
-        for (index, reloc) in relocs.iter().enumerate() {
+        for index in 0..relocs.len() {
+            let Some(reloc) = relocs.get(index) else { break };
             let kind = self.kinds.get(reloc.kind);
             let kind =
                 kind.ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;

@@ -108,7 +108,7 @@ fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
         size,
         align: if made == Made::Copied { align } else { section.align },
         creation_index: section.creation_index,
-        bucket: if exists(parts, id) { bucket(section) } else { GONE },
+        bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
         made,
         chunks,
         memory: match section.flags {
@@ -143,15 +143,18 @@ impl Facts {
     }
 }
 
-/// Whether a section that is not made of attribute records remains.
-fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
-    let section = parts.merged.section(id);
+/// Whether a section of this size that is not made of attribute records remains.
+fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match &section.content {
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(target, _) => {
-            !parts.relocated.of(id).kept.is_empty() && exists(parts, *target)
+            let is_target_there = || {
+                let extent = extent(parts, *target);
+                exists(parts, *target, parts.merged.section(*target), extent.0)
+            };
+            size > 0 && is_target_there()
         }
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
@@ -161,12 +164,11 @@ fn exists(parts: Parts<'_, '_>, id: SectionId) -> bool {
                     |f| parts.merged.function_sections[f.0 as usize].shared == id.into(),
                 );
             if parts.cx.config.relocatable {
-                let empty = extent(parts, id).0 == 0;
-                !empty || !is_kernel_shared && section.bank != Some(2)
-            } else if section.bank == Some(2) && extent(parts, id).0 == 0 {
+                size > 0 || !is_kernel_shared && section.bank != Some(2)
+            } else if section.bank == Some(2) && size == 0 {
                 false
             } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
-                extent(parts, id).0 > 0
+                size > 0
             } else if is_kernel_shared {
                 parts.layout.shared.kernels.contains_key(&id)
             } else if parts.merged.common_shared == Some(id) {
@@ -190,6 +192,11 @@ pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
         return extent;
     }
     parts.layout.extent(parts.merged, id)
+}
+
+/// The alignment of a section.
+pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: Made) -> u64 {
+    if made == Made::Copied { extent(parts, id).1 } else { section.align }
 }
 
 /// Where nvlink sorts a section.

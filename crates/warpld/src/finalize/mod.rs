@@ -48,8 +48,6 @@ pub struct FinalSection {
     pub offset: u64,
     /// Its size, in the file or in memory.
     pub size: u64,
-    /// Its alignment.
-    pub align: u64,
 }
 
 impl FinalSection {
@@ -163,7 +161,7 @@ pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
         sh_size: of.size.into(),
         sh_link: link.into(),
         sh_info: info.into(),
-        sh_addralign: of.align.into(),
+        sh_addralign: facts::align(parts, of.id, section, of.made).into(),
         sh_entsize: u64::from(section.entsize).into(),
     }
 }
@@ -186,7 +184,6 @@ fn place(
             has_bytes: facts.has_bytes(),
             offset: align_up(position, facts.align),
             size: facts.final_size(id, &contents, &numbering),
-            align: facts.align,
         };
         position = if section.has_bytes { section.end() } else { section.offset };
         sections.push(section);
@@ -244,7 +241,8 @@ fn segments(facts: &[Facts], sections: &[FinalSection], at: u64) -> Vec<Phdr64> 
         let file = end.saturating_sub(start);
         let mut memory: u64 = 0;
         for section in data.iter().filter(|s| !s.has_bytes) {
-            memory = align_up(memory, section.align).saturating_add(section.size);
+            let align = facts[section.id.0 as usize].align;
+            memory = align_up(memory, align).saturating_add(section.size);
         }
         middle.push(segment(PT_LOAD, 6, start, file, file.saturating_add(memory)));
     }

@@ -144,7 +144,7 @@ fn section(parts: Parts<'_, '_>, id: OutSymbolId, index_of: &[u32]) -> u32 {
     match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => index_of[section.0 as usize],
         Meaning::Symbol(id) => {
-            if let Some(section) = parts.relocated.functions.section(id) {
+            if let Some((section, _)) = parts.relocated.functions.code(id) {
                 return index_of[section.0 as usize];
             }
             let Some((input, address)) = input_and_address(parts, id) else { return 0 };
@@ -214,17 +214,21 @@ pub(crate) fn symbol_fields(
 ) -> (u8, u8, u32, u64, u64) {
     let cx = parts.cx;
     let symbol = cx.resolution.get(id);
+    if let Some((section, code)) = parts.relocated.functions.code(id) {
+        let other =
+            final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
+        let section = index_of[section.0 as usize];
+        let info = symbol.binding.0 << 4 | SymbolType::FUNC.0;
+        return (info, other, section, 0, code.size.into());
+    }
     let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
     let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
     let mut value = address.map_or(0, |a| a.value);
     let relocatable = cx.config.relocatable;
     let mut kind = input.kind();
-    let mut other = input.other;
-    if !relocatable {
-        if kind == SymbolType::CUDA_OBJECT {
-            kind = SymbolType::OBJECT;
-        }
-        other &= !sto::SPACE;
+    let mut other = final_other(parts, input.other);
+    if !relocatable && kind == SymbolType::CUDA_OBJECT {
+        kind = SymbolType::OBJECT;
     }
     if symbol.function && symbol.definition != Some(symbol.first) {
         // Quirk: whether a function is unified is known from where it is first seen.
@@ -281,6 +285,11 @@ pub(crate) fn symbol_fields(
         binding => binding,
     };
     (binding.0 << 4 | kind.0, other, section, value, size)
+}
+
+/// `st_other` in the output: that of an executable names no memory.
+fn final_other(parts: Parts<'_, '_>, other: u8) -> u8 {
+    if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
 }
 
 fn reserved(parts: Parts<'_, '_>) -> u64 {

@@ -4,10 +4,10 @@ use super::{Action, Facts, Place, Relocator};
 use crate::layout::Layout;
 use crate::maybe::Maybe;
 use crate::merge::{Context, Merged, OutSymbolId, SectionId};
-use crate::object::{SectionClass, is_shared};
+use crate::object::{SectionClass, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, Symbol, SymbolId};
-use cubin::Reloc;
 use cubin::consts::shn;
+use cubin::{Reloc, SymbolRef, SymbolType};
 use rayon::prelude::*;
 
 /// What stands for functions in the output, by symbol of the link. A function is called
@@ -20,8 +20,21 @@ pub struct Functions(Vec<Function>);
 struct Function {
     /// The number of its symbol, or one of the values below.
     symbol: u32,
-    /// Where its definition is, unless that takes a closer look.
+    /// Its code.
+    code: Code,
+}
+
+/// A function's code and what the definition says of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Code {
+    /// The output section, which starts with it; none if that takes a closer look.
     section: Maybe<SectionId>,
+    /// Its size.
+    pub size: u32,
+    /// `st_other` of the definition.
+    pub other: u8,
+    /// `st_other` where the function is first seen.
+    pub first_other: u8,
 }
 
 /// Not part of the output.
@@ -40,25 +53,26 @@ impl Functions {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
             true => find(cx, merged, layout, SymbolId(i as u32)),
-            false => Function { symbol: OTHER, section: Maybe::NONE },
+            false => Function { symbol: OTHER, code: Code::default() },
         };
         Self(symbols.map(find).collect())
     }
 
-    /// The section of a function's definition, if it was found.
-    pub fn section(&self, id: SymbolId) -> Option<SectionId> {
-        self.0.get(id.0 as usize)?.section.get()
+    /// The code of a function and its section, if it was found.
+    pub fn code(&self, id: SymbolId) -> Option<(SectionId, Code)> {
+        let code = self.0.get(id.0 as usize)?.code;
+        Some((code.section.get()?, code))
     }
 }
 
 /// What stands for a function.
 fn find(cx: Context<'_, '_>, merged: &Merged, layout: &Layout, id: SymbolId) -> Function {
     if !cx.keeps(id) {
-        return Function { symbol: GONE, section: Maybe::NONE };
+        return Function { symbol: GONE, code: Code::default() };
     }
-    let definition = cx.resolution.get(id).definition;
-    let input = definition.and_then(|at| cx.unnamed_symbol(at));
-    let function = definition.zip(input).and_then(|(at, input)| {
+    let known = cx.resolution.get(id);
+    let definition = known.definition.and_then(|at| Some((at, cx.unnamed_symbol(at)?)));
+    let function = definition.and_then(|(at, input)| {
         // An alias is replaced by the function that owns its section.
         match cx.objects[at.object.0 as usize].owner(input.shndx)? {
             owner if owner == at.symbol => Some(id),
@@ -66,18 +80,38 @@ fn find(cx: Context<'_, '_>, merged: &Merged, layout: &Layout, id: SymbolId) -> 
         }
     });
     let symbol = merged.symbol_of[function.unwrap_or(id).0 as usize];
-    // Tables of unified functions are laid out symbol by symbol.
-    let plain = definition.zip(input).filter(|(_, input)| {
-        layout.pieces.is_empty()
-            && !input.reserved
-            && !is_shared(input)
-            && cx.resolution.get(id).common.is_none()
-    });
-    let place = plain.and_then(|(at, input)| merged.placement(at.object, input.shndx));
     Function {
         symbol: symbol.map_or(NAMELESS, |symbol| symbol.0),
-        section: place.map(|place| place.section).into(),
+        // Tables of unified functions are laid out symbol by symbol.
+        code: definition
+            .filter(|_| layout.pieces.is_empty())
+            .and_then(|(at, input)| code(cx, merged, known, at, &input))
+            .unwrap_or_default(),
     }
+}
+
+/// The code of an ordinary function, which is all there is in its section.
+fn code(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    known: &Symbol<'_>,
+    at: Sighting,
+    input: &SymbolRef<'_>,
+) -> Option<Code> {
+    let first_other = match known.first == at {
+        true => input.other,
+        false => cx.unnamed_symbol(known.first)?.other,
+    };
+    let place = merged.placement(at.object, input.shndx)?;
+    let ordinary = input.kind() == SymbolType::FUNC
+        && !input.is_undefined()
+        && !input.reserved
+        && !is_shared(input)
+        && !is_internal(input)
+        && (place.offset, input.value) == (0, 0)
+        && known.common.is_none();
+    let size = u32::try_from(input.size).ok().filter(|_| ordinary)?;
+    Some(Code { section: place.section.into(), size, other: input.other, first_other })
 }
 
 impl<'a> Relocator<'a, '_> {
