@@ -24,7 +24,6 @@ pub fn remark(
     let had_errors = diagnostics.as_slice().iter().any(is_error);
     let with_lto_ir: HashSet<&str> = loaded
         .steps()
-        .iter()
         .filter_map(|step| match step {
             Step::Source(source) if has_lto_ir(source) => Some(&*source.name),
             _ => None,

@@ -14,8 +14,8 @@ mod scan;
 mod search;
 mod shelf;
 
-pub(crate) use scan::READER_FAILED;
 pub use scan::{Body, Ignored, Loaded, Source, Step};
+pub(crate) use scan::{READER_FAILED, Scanned};
 pub use search::CpuArch;
 
 use map::{FileKey, Mapped};

@@ -15,8 +15,8 @@ pub(super) fn is_archive(data: &[u8]) -> bool {
 }
 
 /// Whether a file is too short to be any input.
-pub(super) fn is_too_short(data: &[u8]) -> bool {
-    !data.is_empty() && data.len() < SMALLEST_FILE && !is_archive(data)
+pub(super) fn is_too_short(data: &[u8], content: Content) -> bool {
+    !data.is_empty() && data.len() < SMALLEST_FILE && content != Content::Archive
 }
 
 /// How nvlink refuses a file whose content is not what its suffix promises.

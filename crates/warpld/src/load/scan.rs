@@ -12,7 +12,6 @@ use fatbin::{
     Member, MemberData,
 };
 use rayon::prelude::*;
-use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,6 +30,8 @@ pub struct Ignored {
     pub name: Arc<str>,
     /// Why.
     pub reason: String,
+    /// Modules that it, the result of a device link, has registered.
+    pub(crate) registered: Vec<String>,
 }
 
 /// Where device code is.
@@ -75,20 +76,18 @@ pub enum Step<'f> {
     Messages(Vec<Diagnostic>),
 }
 
+/// An input that was looked into.
 #[derive(Clone, Debug)]
-struct Scanned<'f> {
-    step: Step<'f>,
-    host: HostSide<'f>,
-    /// Modules that this input, the result of a device link, has registered.
-    registered: Vec<String>,
+pub(crate) struct Scanned<'f> {
+    pub(crate) step: Step<'f>,
+    /// What it says about the use of kernels.
+    pub(crate) host: HostSide<'f>,
 }
 
 /// All inputs, looked into.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded<'f> {
-    pub(crate) steps: Vec<Step<'f>>,
-    /// What each step says about the use of kernels.
-    pub(crate) host_sides: Vec<HostSide<'f>>,
+    pub(crate) scanned: Vec<Scanned<'f>>,
     /// Modules that an earlier device link has linked and registered.
     pub(crate) linked_elsewhere: HashSet<String>,
     /// Whether a member of the system library is among the steps.
@@ -96,40 +95,66 @@ pub struct Loaded<'f> {
     working_directory: PathBuf,
 }
 
-/// What a file came to: one step, or one for each member of an archive.
-type Steps<'f> = SmallVec<[Scanned<'f>; 1]>;
+/// What a file came to.
+#[derive(Debug)]
+enum Steps<'f> {
+    One(Scanned<'f>),
+    /// One for each member of an archive.
+    Several(Vec<Scanned<'f>>),
+}
+
+impl<'f> Steps<'f> {
+    fn one(self) -> Option<Scanned<'f>> {
+        match self {
+            Self::One(scanned) => Some(scanned),
+            Self::Several(_) => None,
+        }
+    }
+    fn several(self) -> Vec<Scanned<'f>> {
+        match self {
+            Self::One(scanned) => vec![scanned],
+            Self::Several(list) => list,
+        }
+    }
+}
 
 impl Files {
     /// Looks into the files.
     pub fn scan(&self) -> Loaded<'_> {
-        let scanned: Vec<Steps<'_>> = self
-            .opened
-            .par_iter()
-            .enumerate()
-            .map(|(index, found)| match found {
-                Found::Message(message) => smallvec![Scanned::message((**message).clone())],
-                Found::File(opened) => Scanner::new(index, opened).run(),
-            })
-            .collect();
+        let found = self.opened.par_iter().enumerate().map(|(index, found)| match found {
+            Found::Message(message) => Steps::One(Scanned::message((**message).clone())),
+            Found::File(opened) => Scanner::new(index, opened).run(),
+        });
+        let found: Vec<Steps<'_>> = found.collect();
+        let scanned = match found.iter().all(|steps| matches!(steps, Steps::One(_))) {
+            // These stay where they are in memory: links of many files have no archives.
+            true => found.into_iter().filter_map(Steps::one).collect(),
+            false => found.into_iter().flat_map(Steps::several).collect(),
+        };
         let working_directory = self.working_directory.clone();
         let mut loaded = Loaded { working_directory, ..Loaded::default() };
-        loaded.steps.reserve_exact(scanned.len());
-        loaded.host_sides.reserve_exact(scanned.len());
-        for item in scanned.into_iter().flatten() {
-            loaded.linked_elsewhere.extend(item.registered);
-            loaded.has_system_library |=
-                matches!(&item.step, Step::Source(source) if source.system_library);
-            loaded.host_sides.push(item.host);
-            loaded.steps.push(item.step);
-        }
+        loaded.take(scanned);
         loaded
     }
 }
 
 impl<'f> Loaded<'f> {
+    fn take(&mut self, scanned: Vec<Scanned<'f>>) {
+        for item in &scanned {
+            match &item.step {
+                Step::Source(source) => self.has_system_library |= source.system_library,
+                Step::Ignored(ignored) => {
+                    self.linked_elsewhere.extend(ignored.registered.iter().cloned());
+                }
+                Step::Messages(_) => {}
+            }
+        }
+        self.scanned = scanned;
+    }
+
     /// What the inputs came to, in link order.
-    pub fn steps(&self) -> &[Step<'f>] {
-        &self.steps
+    pub fn steps(&self) -> impl Iterator<Item = &Step<'f>> {
+        self.scanned.iter().map(|item| &item.step)
     }
 
     /// The id under which a source is registered.
@@ -156,11 +181,11 @@ impl<'f> Scanned<'f> {
         Self::messages(vec![error, Diagnostic::fatal(code, READER_FAILED)])
     }
     fn messages(list: Vec<Diagnostic>) -> Self {
-        Self { step: Step::Messages(list), host: HostSide::Neutral, registered: Vec::new() }
+        Self { step: Step::Messages(list), host: HostSide::Neutral }
     }
     fn ignored(name: Arc<str>, reason: impl Into<String>, host: HostSide<'f>) -> Self {
-        let ignored = Ignored { name, reason: reason.into() };
-        Self { step: Step::Ignored(ignored), host, registered: Vec::new() }
+        let ignored = Ignored { name, reason: reason.into(), registered: Vec::new() };
+        Self { step: Step::Ignored(ignored), host }
     }
 }
 
@@ -173,49 +198,63 @@ struct Scanner<'f> {
 
 impl<'f> Scanner<'f> {
     fn new(index: usize, opened: &'f Opened) -> Self {
-        let base = Path::new(&*opened.name).file_name();
-        let system_library = base.is_some_and(|base| base == SYSTEM_LIBRARY);
+        // Taking a path apart is dear.
+        let system_library = opened.name.ends_with(SYSTEM_LIBRARY)
+            && Path::new(&*opened.name).file_name().is_some_and(|base| base == SYSTEM_LIBRARY);
         Self { index, opened, system_library }
     }
 
     fn run(&self) -> Steps<'f> {
-        let name = &self.opened.name;
         let data: &[u8] = match &self.opened.data {
             Ok(mapped) => mapped,
-            Err(error) => return smallvec![Scanned::message(could_not_open(name, error))],
+            Err(error) => {
+                return Steps::One(Scanned::message(could_not_open(&self.opened.name, error)));
+            }
         };
-        if recognise::is_too_short(data) {
-            return smallvec![Scanned::message(could_not_open(name, "too short to be an input"))];
-        }
         let content = Content::of(data);
-        if self.opened.library && content != Content::Archive {
-            return smallvec![Scanned::message(bad_archive(name, describe(content)))];
-        }
-        match by_name_and_content(self.opened.suffix(), content) {
-            Err(Refusal::Fatal(message)) => {
-                let message = Diagnostic::fatal("input-kind", message);
-                smallvec![Scanned::message(
-                    message.note(format_args!("'{name}' is {}", describe(content))),
-                )]
-            }
-            Err(Refusal::Unrecognised) => {
-                let is = describe(content);
-                smallvec![Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)]
-            }
+        match self.refusal(data, content) {
             Ok(Content::Archive) => self.archive(data),
-            Ok(content) => smallvec![self.file(name.clone(), data, content, None)],
+            Ok(content) => Steps::One(self.file(self.opened.name.clone(), data, content, None)),
+            Err(scanned) => Steps::One(*scanned),
         }
+    }
+
+    /// The content to treat a file as, or what is said instead.
+    fn refusal(&self, data: &[u8], content: Content) -> Result<Content, Box<Scanned<'f>>> {
+        let name = &self.opened.name;
+        let scanned = if recognise::is_too_short(data, content) {
+            Scanned::message(could_not_open(name, "too short to be an input"))
+        } else if self.opened.library && content != Content::Archive {
+            Scanned::message(bad_archive(name, describe(content)))
+        } else {
+            match by_name_and_content(self.opened.suffix(), content) {
+                Ok(content) => return Ok(content),
+                Err(Refusal::Fatal(message)) => {
+                    let message = Diagnostic::fatal("input-kind", message);
+                    Scanned::message(
+                        message.note(format_args!("'{name}' is {}", describe(content))),
+                    )
+                }
+                Err(Refusal::Unrecognised) => {
+                    let is = describe(content);
+                    Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)
+                }
+            }
+        };
+        Err(Box::new(scanned))
     }
 
     fn archive(&self, data: &'f [u8]) -> Steps<'f> {
         let archive = match Archive::parse(data) {
             Ok(archive) => archive,
-            Err(e) => return smallvec![Scanned::message(bad_archive(&self.opened.name, e.reason))],
+            Err(e) => {
+                return Steps::One(Scanned::message(bad_archive(&self.opened.name, e.reason)));
+            }
         };
         let mut files = self.opened.members.iter();
         let members: Vec<_> = archive.members().map(|m| (m, files.next())).collect();
         let scanned = members.into_par_iter().map(|(member, file)| self.any_member(member, file));
-        scanned.collect::<Vec<_>>().into()
+        Steps::Several(scanned.collect())
     }
 
     /// A member, with the file it stands for in a thin archive.
@@ -281,7 +320,7 @@ impl<'f> Scanner<'f> {
             system_library: self.system_library,
             module_ids: Vec::new(),
         };
-        Scanned { step: Step::Source(source), host: HostSide::Silent, registered: Vec::new() }
+        Scanned { step: Step::Source(source), host: HostSide::Silent }
     }
 
     fn fatbin(&self, name: Arc<str>, data: &'f [u8], archive: Option<usize>) -> Scanned<'f> {
@@ -320,8 +359,9 @@ impl<'f> Scanner<'f> {
             Err(message) => return Scanned::message(message),
         };
         if !elsewhere.is_empty() {
-            let ignored = Scanned::ignored(name, "a device link has made it", side);
-            return Scanned { registered: elsewhere, ..ignored };
+            let reason = "a device link has made it".into();
+            let ignored = Ignored { name, reason, registered: elsewhere };
+            return Scanned { step: Step::Ignored(ignored), host: side };
         }
         if host.relocatable.is_empty() && !host.linked.is_empty() {
             let reason = "its device code is a whole program, not relocatable";
@@ -355,7 +395,7 @@ impl<'f> Scanner<'f> {
             module_ids,
             fatbin_file: false,
         };
-        Scanned { step: Step::Source(source), host: side, registered: Vec::new() }
+        Scanned { step: Step::Source(source), host: side }
     }
 }
 

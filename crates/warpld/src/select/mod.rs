@@ -11,9 +11,9 @@ mod pick;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::input::{Inputs, LinkInput};
 use crate::load::host_use::{HostSide, HostUse};
-use crate::load::{Loaded, Source, Step};
+use crate::load::{Loaded, Scanned, Source, Step};
 use cubin::{Arch, FileType, Header};
-use pick::{How, Picked};
+use pick::{How, Pick, Picked};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -107,35 +107,30 @@ impl<'f> Loaded<'f> {
     ) -> Result<Selected<'f>, Stopped> {
         let how = How { options, read_all: self.is_looked_into(options) };
         // The system library is seldom needed: it is unpacked when it is.
-        let mut picked: Vec<Option<Picked<'f>>> = self
-            .steps
-            .par_iter()
-            .map(|step| match step {
-                Step::Source(source) if !source.system_library && !self.is_linked(source) => {
-                    Some(Picked::from(source, how))
-                }
-                _ => None,
-            })
-            .collect();
-        let mut selection = Selection::new(self, how, diagnostics);
-        let images = picked.iter().flatten().map(|p| p.images.len()).sum();
-        selection.selected.inputs.images.reserve_exact(images);
-        let mut at = 0;
-        while at < self.steps.len() {
-            let count = if options.lazy_archives { members_from(&self.steps, at) } else { 1 };
-            let members = self.steps.get(at..at + count).unwrap_or_default();
-            let sides = self.host_sides.get(at..at + count).unwrap_or_default();
-            let picked = picked.get_mut(at..at + count).unwrap_or_default();
-            if options.lazy_archives {
-                selection.drop_unneeded(members, picked);
+        let picks = self.scanned.par_iter().map(|item| match &item.step {
+            Step::Source(source) if !source.system_library && !self.is_linked(source) => {
+                Some(Pick::from(source, how))
             }
-            for ((step, side), picked) in members.iter().zip(sides).zip(picked) {
-                selection.step(step, side, picked.take().unwrap_or_default())?;
-            }
-            at += count;
+            _ => None,
+        });
+        let picks: Vec<Option<Pick<'f>>> = picks.collect();
+        let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
+        if !options.trace && !options.register && !options.lazy_archives && are_images() {
+            return Ok(self.take_all(picks));
         }
-        selection.warn_beside_whole_programs()?;
+        let mut selection = Selection::new(self, how, diagnostics);
+        selection.run(picks.into_iter().map(|pick| pick.map(Pick::all)).collect())?;
         Ok(selection.finish())
+    }
+
+    /// Takes images that nothing is to be said of.
+    fn take_all(&self, picks: Vec<Option<Pick<'f>>>) -> Selected<'f> {
+        let mut host_use = HostUse::default();
+        self.scanned.iter().for_each(|item| host_use.add(&item.host));
+        // They stay where they are in memory.
+        let images = picks.into_iter().filter_map(|pick| pick?.image()).collect();
+        let inputs = Inputs { images, host_references: host_use.finish() };
+        Selected { inputs, ..Selected::default() }
     }
 
     /// Whether images are looked into before the link: for what they lack, which decides on
@@ -154,13 +149,13 @@ impl<'f> Loaded<'f> {
 
 /// How many steps from `at` on are members of one archive; 1 for anything
 /// else.
-fn members_from(steps: &[Step<'_>], at: usize) -> usize {
-    let archive_of = |step: &Step<'_>| match step {
+fn members_from(steps: &[Scanned<'_>], at: usize) -> usize {
+    let archive_of = |item: &Scanned<'_>| match &item.step {
         Step::Source(source) if !source.system_library => source.archive,
         _ => None,
     };
     let Some(archive) = steps.get(at).and_then(archive_of) else { return 1 };
-    steps.iter().skip(at).take_while(|step| archive_of(step) == Some(archive)).count()
+    steps.iter().skip(at).take_while(|item| archive_of(item) == Some(archive)).count()
 }
 
 /// The serial part of a selection, in link order.
@@ -197,13 +192,30 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
     }
 
-    fn step(
-        &mut self,
-        step: &Step<'f>,
-        side: &HostSide<'f>,
-        picked: Picked<'f>,
-    ) -> Result<(), Stopped> {
-        match step {
+    /// Takes what was picked from each step.
+    fn run(&mut self, mut picked: Vec<Option<Picked<'f>>>) -> Result<(), Stopped> {
+        let images = picked.iter().flatten().map(|p| p.images.len()).sum();
+        self.selected.inputs.images.reserve_exact(images);
+        let (scanned, lazy) = (&self.loaded.scanned, self.options.lazy_archives);
+        let mut at = 0;
+        while at < scanned.len() {
+            let count = if lazy { members_from(scanned, at) } else { 1 };
+            let members = scanned.get(at..at + count).unwrap_or_default();
+            let picked = picked.get_mut(at..at + count).unwrap_or_default();
+            if lazy {
+                self.drop_unneeded(members, picked);
+            }
+            for (item, picked) in members.iter().zip(picked) {
+                self.step(item, picked.take().unwrap_or_default())?;
+            }
+            at += count;
+        }
+        self.warn_beside_whole_programs()
+    }
+
+    fn step(&mut self, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+        let side = &item.host;
+        match &item.step {
             Step::Messages(list) => {
                 list.iter().try_for_each(|message| self.say(message.clone()))?
             }
@@ -263,8 +275,9 @@ impl<'s, 'f> Selection<'s, 'f> {
 
     /// Empties the picks of archive members that nothing needs. They stay
     /// registered: the host linker may take their host code all the same.
-    fn drop_unneeded(&self, members: &[Step<'f>], picked: &mut [Option<Picked<'f>>]) {
-        let is_member = |step: &Step<'f>| matches!(step, Step::Source(s) if s.archive.is_some());
+    fn drop_unneeded(&self, members: &[Scanned<'f>], picked: &mut [Option<Picked<'f>>]) {
+        let is_member =
+            |item: &Scanned<'f>| matches!(&item.step, Step::Source(s) if s.archive.is_some());
         if !members.first().is_some_and(is_member) {
             return;
         }

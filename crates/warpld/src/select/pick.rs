@@ -8,7 +8,7 @@ use crate::input::LinkInput;
 use crate::load::{Body, Source};
 use cubin::{Cubin, FileType};
 use fatbin::Container;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -30,6 +30,42 @@ pub(super) struct Picked<'f> {
     pub(super) whole_program: bool,
     /// Why there is no image.
     pub(super) ignored: Option<String>,
+}
+
+/// What one source yields, as a rule an image and nothing else.
+#[derive(Debug)]
+pub(super) enum Pick<'f> {
+    Image(LinkInput<'f>),
+    Other(Box<Picked<'f>>),
+}
+
+impl<'f> Pick<'f> {
+    /// Chooses and unpacks.
+    pub(super) fn from(source: &Source<'f>, how: How<'_>) -> Self {
+        let mut picked = Picked::from(source, how);
+        let is_plain = picked.images.len() == 1
+            && picked.messages.is_empty()
+            && !picked.whole_program
+            && picked.ignored.is_none();
+        let image = if is_plain { picked.images.pop() } else { None };
+        image.map_or_else(|| Self::Other(Box::new(picked)), Self::Image)
+    }
+
+    /// The image, if there is nothing else.
+    pub(super) fn image(self) -> Option<LinkInput<'f>> {
+        match self {
+            Self::Image(image) => Some(image),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// All of it.
+    pub(super) fn all(self) -> Picked<'f> {
+        match self {
+            Self::Image(image) => Picked { images: smallvec![image], ..Picked::default() },
+            Self::Other(picked) => *picked,
+        }
+    }
 }
 
 impl<'f> Picked<'f> {
