@@ -40,22 +40,24 @@ impl Contents {
     }
 }
 
-/// Makes what is made early.
-pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &[Facts]) -> Contents {
-    let block = |(number, facts): (usize, &[Facts])| {
+/// Makes what is made early, and notes its size.
+pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &mut [Facts]) -> Contents {
+    let block = |(number, facts): (usize, &mut [Facts])| {
         let mut bytes = Vec::new();
         let mut ends = Vec::with_capacity(facts.len());
         let mut writer = records::Writer::new(parts, numbering);
-        for (i, facts) in facts.iter().enumerate() {
-            if facts.exists() && matches!(facts.made, Made::Attributes | Made::Early) {
+        for (i, facts) in facts.iter_mut().enumerate() {
+            let start = bytes.len();
+            if facts.exists() && facts.is_early() {
                 content(&mut writer, SectionId((number * BLOCK + i) as u32), &mut bytes);
             }
+            facts.settle(bytes.len() - start, numbering);
             ends.push(bytes.len());
         }
         bytes.shrink_to_fit();
         Block { bytes, ends }
     };
-    Contents { blocks: facts.par_chunks(BLOCK).enumerate().map(block).collect() }
+    Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect() }
 }
 
 /// Appends the bytes of a section that is made early.

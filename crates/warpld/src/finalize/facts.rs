@@ -2,7 +2,7 @@
 //! and they are far apart in memory.
 
 use super::tables::relocation_size;
-use super::{Contents, Numbering, Parts, tables};
+use super::{Numbering, Parts, tables};
 use crate::merge::{Content, Section, SectionId, Synthetic};
 use crate::unified::is_entries;
 use cubin::SectionType;
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// What is known of a section before the file is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// Its size, unless that is known only when it is made.
+    /// Its size; of what is made early only when that is done.
     pub size: u64,
     /// Its alignment.
     pub align: u64,
@@ -35,9 +35,10 @@ const NO_BITS: u8 = 7;
 pub const GONE: u8 = 8;
 
 /// What a program can do with a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// It does not have it.
+    #[default]
     Absent,
     /// It can read it.
     Readable,
@@ -46,9 +47,10 @@ pub enum Memory {
 }
 
 /// How the bytes of a section come to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Made {
     /// Inputs' bytes are copied.
+    #[default]
     Copied,
     /// Of inputs' attributes, early; nothing is left if there are none.
     Attributes,
@@ -130,16 +132,23 @@ impl Facts {
         self.bucket != NO_BITS
     }
 
-    /// Its size once all is made.
-    pub fn final_size(&self, id: SectionId, contents: &Contents, numbering: &Numbering) -> u64 {
+    /// Whether its bytes are made before the file is written.
+    pub fn is_early(&self) -> bool {
+        matches!(self.made, Made::Attributes | Made::Early)
+    }
+
+    /// Notes the size of what was made, or the number of symbols.
+    pub fn settle(&mut self, bytes: usize, numbering: &Numbering) {
         let symbols = numbering.order.len() + 1;
-        let size = match self.made {
-            Made::Attributes | Made::Early => contents.get(id).len(),
-            Made::Symbols => symbols * size_of::<Sym64>(),
-            Made::SymbolSections => symbols * size_of::<u32>(),
-            _ => return self.size,
+        self.size = match self.made {
+            Made::Attributes | Made::Early => bytes as u64,
+            Made::Symbols => (symbols * size_of::<Sym64>()) as u64,
+            Made::SymbolSections => (symbols * size_of::<u32>()) as u64,
+            _ => return,
         };
-        size as u64
+        if self.made == Made::Attributes && bytes == 0 {
+            self.bucket = GONE;
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Parts<'a, 'o> {
 
 /// A section of the file. There may be many: the rest of their headers is made
 /// as they are written.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct FinalSection {
     /// The section it came from.
     pub id: SectionId,
@@ -44,6 +44,8 @@ pub struct FinalSection {
     pub made: Made,
     /// Whether it has bytes in the file.
     pub has_bytes: bool,
+    /// What the program can do with it.
+    pub memory: Memory,
     /// Where it starts.
     pub offset: u64,
     /// Its size, in the file or in memory.
@@ -83,16 +85,12 @@ pub struct Plan {
 
 /// Plans the file.
 pub fn finalize(parts: Parts<'_, '_>) -> Plan {
-    let facts = facts::collect(parts);
+    let mut facts = facts::collect(parts);
     let numbering = symbols::number(parts, &facts);
-    let contents = contents::contents(parts, &numbering, &facts);
-    let order = order(&facts, &contents);
-    let mut index_of = vec![0u32; facts.len()];
-    for (i, id) in order.iter().enumerate() {
-        index_of[id.0 as usize] = i as u32 + 1;
-    }
+    let contents = contents::contents(parts, &numbering, &mut facts);
+    let (sections, mut index_of) = order(&facts);
     keep_common_number(parts.merged, &facts, &mut index_of);
-    place(parts, (&facts, &order), index_of, numbering, contents)
+    place(parts, &facts, sections, index_of, numbering, contents)
 }
 
 /// Quirk: the section that was created with the number that stands for common symbols
@@ -110,29 +108,33 @@ fn keep_common_number(merged: &Merged, facts: &[Facts], index_of: &mut [u32]) {
     }
 }
 
+/// The sections of the file, which have no offsets yet, and the number of each section.
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(facts: &[Facts], contents: &Contents) -> Vec<SectionId> {
-    let bucket = |i: usize, facts: &Facts| {
-        let gone = facts.made == Made::Attributes && contents.get(SectionId(i as u32)).is_empty();
-        if gone { facts::GONE } else { facts.bucket }
-    };
-    // Where the sections of each bucket go; what is gone comes last.
+pub(crate) fn order(facts: &[Facts]) -> (Vec<FinalSection>, Vec<u32>) {
+    // Where the sections of each bucket go.
     let mut next = [0; facts::GONE as usize + 2];
-    for (i, facts) in facts.iter().enumerate() {
-        next[bucket(i, facts) as usize + 1] += 1;
+    for facts in facts {
+        next[facts.bucket as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let remaining = next[facts::GONE as usize];
-    let mut order = vec![SectionId(0); facts.len()];
-    for (i, facts) in facts.iter().enumerate() {
-        let at = &mut next[bucket(i, facts) as usize];
-        order[*at] = SectionId(i as u32);
+    let mut sections = vec![FinalSection::default(); next[facts::GONE as usize]];
+    let mut index_of = vec![0; facts.len()];
+    for (i, facts) in facts.iter().enumerate().filter(|(_, facts)| facts.exists()) {
+        let at = &mut next[facts.bucket as usize];
+        sections[*at] = FinalSection {
+            id: SectionId(i as u32),
+            made: facts.made,
+            has_bytes: facts.has_bytes(),
+            memory: facts.memory,
+            offset: 0,
+            size: facts.size,
+        };
         *at += 1;
+        index_of[i] = *at as u32;
     }
-    order.truncate(remaining);
-    order
+    (sections, index_of)
 }
 
 /// Flags in the file: barriers that became an attribute are gone.
@@ -169,24 +171,16 @@ pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
 /// Assigns file offsets and makes the program headers.
 fn place(
     parts: Parts<'_, '_>,
-    (facts, order): (&[Facts], &[SectionId]),
+    facts: &[Facts],
+    mut sections: Vec<FinalSection>,
     index_of: Vec<u32>,
     numbering: Numbering,
     contents: Contents,
 ) -> Plan {
     let mut position = size_of::<cubin::raw::Ehdr64>() as u64;
-    let mut sections = Vec::with_capacity(order.len());
-    for &id in order {
-        let facts = &facts[id.0 as usize];
-        let section = FinalSection {
-            id,
-            made: facts.made,
-            has_bytes: facts.has_bytes(),
-            offset: align_up(position, facts.align),
-            size: facts.final_size(id, &contents, &numbering),
-        };
+    for section in &mut sections {
+        section.offset = align_up(position, facts[section.id.0 as usize].align);
         position = if section.has_bytes { section.end() } else { section.offset };
-        sections.push(section);
     }
     let section_headers = align_up(position, 8);
     let count = sections.len() as u64 + 1;
@@ -227,7 +221,7 @@ fn segments(facts: &[Facts], sections: &[FinalSection], at: u64) -> Vec<Phdr64> 
         p_align: 8.into(),
     };
     let mut middle = Vec::new();
-    let is = |memory: Memory| move |s: &&FinalSection| facts[s.id.0 as usize].memory == memory;
+    let is = |memory: Memory| move |s: &&FinalSection| s.memory == memory;
     let mut readable = sections.iter().filter(is(Memory::Readable));
     if let Some(first) = readable.next() {
         let last = readable.next_back().unwrap_or(first);

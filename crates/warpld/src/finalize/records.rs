@@ -84,7 +84,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn input_record(&self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
-        let &[format, code, _, _, ref payload @ ..] = record else { return };
+        let &[format, code, low, high, ref payload @ ..] = record else { return };
         if let Some(changes) = self.changes {
             if let Some(replacement) = changes.replacement(code) {
                 return self.record(replacement, out);
@@ -94,7 +94,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             }
         }
         match code {
-            _ if format != SVAL => out.extend_from_slice(record),
+            _ if format != SVAL => out.extend_from_slice(&[format, code, low, high]),
             eiattr::EXTERNS => {
                 let ids = words(payload);
                 let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));

@@ -48,15 +48,11 @@ pub struct Shape {
 
 /// Decides about sections and numbers.
 pub fn shape(parts: Parts<'_, '_>) -> Shape {
-    let count = parts.merged.sections.len();
-    let facts = finalize::facts::collect(parts);
+    let mut facts = finalize::facts::collect(parts);
     let numbering = symbols::number(parts, &facts);
-    let contents = finalize::contents::contents(parts, &numbering, &facts);
-    let machine = finalize::order(&facts, &contents);
-    let mut machine_index = vec![0; count];
-    for (i, id) in machine.iter().enumerate() {
-        machine_index[id.0 as usize] = i as u32 + 1;
-    }
+    let contents = finalize::contents::contents(parts, &numbering, &mut facts);
+    let (machine, machine_index) = finalize::order(&facts);
+    let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
     let mut banks = parameter_banks(parts, &machine, &numbering);
     let mercury = mercury_order(parts, &machine);
     let mut mercury_index = machine_index.clone();
