@@ -26,6 +26,10 @@ pub struct CallGraph<'a> {
     /// Symbol of each function.
     pub functions: Vec<SymbolId>,
     of_symbol: Vec<u32>,
+    /// By function: whether it is a kernel, and whether it is defined. Whoever walks over all
+    /// functions need not look at their symbols.
+    entry: Vec<bool>,
+    defined: Vec<bool>,
     /// Prototype strings in the order in which the string table holds them.
     pub prototypes: Vec<&'a [u8]>,
     /// Direct calls in input order.
@@ -69,6 +73,7 @@ impl Adjacency {
     }
 
     /// Targets of one node.
+    #[inline]
     pub fn of(&self, node: u32) -> &[u32] {
         let node = node as usize;
         &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
@@ -94,6 +99,7 @@ impl Adjacency {
 
 impl<'a> CallGraph<'a> {
     /// The function of a symbol.
+    #[inline]
     pub fn function(&self, symbol: SymbolId) -> Option<FunctionId> {
         match self.of_symbol[symbol.0 as usize] {
             u32::MAX => None,
@@ -102,8 +108,21 @@ impl<'a> CallGraph<'a> {
     }
 
     /// The symbol of a function.
+    #[inline]
     pub fn symbol(&self, function: FunctionId) -> SymbolId {
         self.functions[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel.
+    #[inline]
+    pub fn is_entry(&self, function: FunctionId) -> bool {
+        self.entry[function.0 as usize]
+    }
+
+    /// Whether the function is defined.
+    #[inline]
+    pub fn is_defined(&self, function: FunctionId) -> bool {
+        self.defined[function.0 as usize]
     }
 
     /// Edges between nodes: functions are nodes 0…, prototypes follow.
@@ -134,13 +153,12 @@ impl<'a> CallGraph<'a> {
         self.prototype_of.resize(self.functions.len(), Maybe::NONE);
     }
 
-    fn connect(&mut self, resolution: &Resolution<'_>) {
+    fn connect(&mut self) {
         let base = self.functions.len() as u32;
         let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
         let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
         let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
-            let entry = resolution.get(self.functions[f]).entry;
-            proto.get().filter(|_| !entry).map(|p| (base + p.0, f as u32))
+            proto.get().filter(|_| !self.entry[f]).map(|p| (base + p.0, f as u32))
         });
         let nodes = self.functions.len() + self.prototypes.len();
         self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
@@ -159,6 +177,8 @@ impl<'a> Default for Builder<'a> {
         let graph = CallGraph {
             functions: Vec::new(),
             of_symbol: Vec::new(),
+            entry: Vec::new(),
+            defined: Vec::new(),
             prototypes: Vec::new(),
             calls: Vec::new(),
             indirect: Vec::new(),
@@ -182,7 +202,11 @@ impl<'a> Builder<'a> {
 
     /// The graph of all inputs.
     pub fn finish(mut self, resolution: &Resolution<'a>) -> CallGraph<'a> {
-        self.graph.connect(resolution);
+        let graph = &mut self.graph;
+        let symbols = || graph.functions.iter().map(|&symbol| resolution.get(symbol));
+        (graph.entry, graph.defined) =
+            symbols().map(|symbol| (symbol.entry, symbol.definition.is_some())).unzip();
+        graph.connect();
         self.graph
     }
 

@@ -86,18 +86,24 @@ pub fn reach(
     // A debug link keeps everything and heeds no host references, unless its
     // debug information is suppressed.
     let by_name = pruning == Pruning::ByName && !config.shows_shared();
-    let is_unwanted = |&symbol: &SymbolId| {
-        let symbol = resolution.get(symbol);
-        symbol.entry && !wanted.matches(symbol.name, symbol.binding == Binding::LOCAL)
+    let functions = || (0..count as u32).map(FunctionId);
+    let is_unwanted = |function| {
+        graph.is_entry(function) && {
+            let symbol = resolution.get(graph.symbol(function));
+            !wanted.matches(symbol.name, symbol.binding == Binding::LOCAL)
+        }
     };
-    let mut pruned: Vec<bool> = graph.functions.iter().map(is_unwanted).collect();
+    let mut pruned: Vec<bool> = match wanted {
+        Wanted::All => vec![false; count],
+        _ => functions().map(is_unwanted).collect(),
+    };
     let unnamed = if by_name { pruned.clone() } else { vec![false; count] };
     if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
-        let kernels = |f: &&SymbolId| resolution.get(**f).entry;
+        let kernels = || functions().filter(|&f| graph.is_entry(f)).count();
         let stub_roots = match config.relocatable {
             true => Vec::new(),
-            false => stub_roots(graph, unified, graph.functions.iter().filter(kernels).count()),
+            false => stub_roots(graph, unified, kernels()),
         };
         let (constants, pruning) = (Patterns::default(), Pruning::None);
         return Reach { live, pruned, unnamed, stub_roots, constants, pruning };
@@ -105,10 +111,11 @@ pub fn reach(
     let constants = wanted_constants(host, config);
     let mut live = vec![false; graph.len() + graph.prototypes.len()];
     let mut work = Vec::new();
-    for (f, &symbol) in graph.functions.iter().enumerate() {
-        if resolution.get(symbol).entry && !pruned[f] {
+    for function in functions().filter(|&f| graph.is_entry(f)) {
+        let f = function.0 as usize;
+        if !pruned[f] {
             live[f] = true;
-            work.push(f as u32);
+            work.push(function.0);
         }
     }
     // A kernel nobody asked for whose address is taken is a root like others,
@@ -141,7 +148,7 @@ pub fn reach(
     for (f, proto) in graph.address_taken.iter().enumerate() {
         live[f] |= proto.is_some();
     }
-    keep_undefined_callees(graph, resolution, &mut live);
+    keep_undefined_callees(graph, &mut live);
     Reach { live, pruned, unnamed, stub_roots, constants, pruning }
 }
 
@@ -157,9 +164,9 @@ fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> Vec<b
     out
 }
 
-fn keep_undefined_callees(graph: &CallGraph<'_>, resolution: &Resolution<'_>, live: &mut [bool]) {
+fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
     for &(caller, callee) in &graph.calls {
-        if live[caller.0 as usize] && resolution.get(graph.symbol(callee)).definition.is_none() {
+        if live[caller.0 as usize] && !graph.is_defined(callee) {
             live[callee.0 as usize] = true;
         }
     }

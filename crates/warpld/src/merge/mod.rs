@@ -135,7 +135,7 @@ const BATCH: usize = 1 << 13;
 const NAME_LENGTH: usize = 32;
 
 /// Parts in which a batch is planned.
-const PARTS: usize = 8;
+const PARTS: usize = 16;
 
 /// Runs of inputs that are planned together.
 fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {

@@ -68,10 +68,7 @@ impl Properties {
 /// Computes everything in one pass over the strongly connected components.
 pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Properties {
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
-        .filter(|&f| {
-            let symbol = cx.resolution.get(cx.graph.symbol(f));
-            symbol.entry && symbol.definition.is_some() && !cx.reach.is_pruned(f)
-        })
+        .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_pruned(f))
         .collect();
     // Functions that are gone count only as far as those of the output call them.
     let roots = (0..cx.graph.len() as u32)

@@ -93,6 +93,7 @@ impl Components {
     }
 
     /// Where a node is in that list.
+    #[inline]
     pub fn position(&self, node: u32) -> Option<usize> {
         self.at.get(node as usize).filter(|&&at| at != UNSEEN).map(|&at| at as usize)
     }
@@ -108,11 +109,13 @@ impl Components {
     }
 
     /// Nodes of a component.
+    #[inline]
     pub fn members(&self, component: usize) -> &[u32] {
         &self.nodes[self.range(component)]
     }
 
     /// Where these are in the list of all nodes.
+    #[inline]
     pub fn range(&self, component: usize) -> std::ops::Range<usize> {
         self.starts[component] as usize..self.starts[component + 1] as usize
     }
