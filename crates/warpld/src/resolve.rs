@@ -10,6 +10,7 @@ use crate::named::{Named, Place};
 use crate::object::{Object, ObjectId, is_dynamic_array, is_entry};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
+use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 
 mod merge;
@@ -235,33 +236,28 @@ impl<'a> Pass<'a, '_> {
         if unique && named.place != Place::Undefined {
             return Some(self.create(at, &object.cubin.symbol(named.symbol)?, named));
         }
-        match self.find(object, named) {
-            Some(id) => {
+        let Resolver { names, out: Resolution { symbols, .. }, .. } = &mut *self.known;
+        let short = named.hash.short();
+        let same = |&(other, id): &(ShortHash, SymbolId)| {
+            other == short && {
+                let known = &symbols[id.0 as usize];
+                known.hash == named.hash && object.cubin.symbol_is_named(named.symbol, known.name)
+            }
+        };
+        match names.entry(short.spread(), same, |(hash, _)| hash.spread()) {
+            Entry::Occupied(known) => {
+                let &(_, id) = known.get();
                 if !self.is_plain_mention(id, named) {
                     self.merge(id, at, &object.cubin.symbol(named.symbol)?);
                 }
                 Some(id)
             }
-            None => {
-                let id = self.create(at, &object.cubin.symbol(named.symbol)?, named);
-                let short = named.hash.short();
-                self.known
-                    .names
-                    .insert_unique(short.spread(), (short, id), |(hash, _)| hash.spread());
-                Some(id)
+            Entry::Vacant(place) => {
+                let symbol = object.cubin.symbol(named.symbol)?;
+                place.insert((short, SymbolId(symbols.len() as u32)));
+                Some(self.create(at, &symbol, named))
             }
         }
-    }
-
-    fn find(&self, object: &Object<'a>, named: &Named) -> Option<SymbolId> {
-        let short = named.hash.short();
-        let same = |&(other, id): &(ShortHash, SymbolId)| {
-            other == short && {
-                let known = &self.known.out.symbols[id.0 as usize];
-                known.hash == named.hash && object.cubin.symbol_is_named(named.symbol, known.name)
-            }
-        };
-        self.known.names.find(short.spread(), same).map(|&(_, id)| id)
     }
 
     /// Whether a symbol refers to what is known and agrees with it, as nearly all
