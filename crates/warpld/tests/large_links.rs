@@ -9,20 +9,26 @@ use std::process::Command;
 const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
 
 /// Each object creates 15 sections or more.
-const OBJECTS: usize = 4600;
+const OBJECTS: usize = 4680;
 
-/// A folder with many copies of a fixture, each under names of its own.
-fn objects(fixture: &str, folder: &str) -> PathBuf {
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
+
+/// A folder with many copies of a fixture, each under names of its own, and a list of
+/// them behind the fixture `first`.
+fn objects(fixture: &str, folder: &str, first: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).expect("a folder for the test");
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
-    let mut image = fs::read(format!("{fixtures}/{fixture}")).expect("a fixture");
+    let mut image = fs::read(format!("{FIXTURES}/{fixture}")).expect("a fixture");
     let is_number = |window: &[u8]| window == b"x00000x";
     let places: Vec<usize> =
         image.windows(7).enumerate().filter(|(_, w)| is_number(w)).map(|(at, _)| at).collect();
     assert!(!places.is_empty(), "{fixture} has no numbered names");
     let mut names = String::new();
+    if !first.is_empty() {
+        fs::copy(format!("{FIXTURES}/{first}"), dir.join("first.cubin")).expect("a fixture");
+        names += "first.cubin\n";
+    }
     for number in 0..OBJECTS {
         for &at in &places {
             image[at..at + 7].copy_from_slice(format!("x{number:05}x").as_bytes());
@@ -60,8 +66,8 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// Compares with the hash of what nvlink wrote, and with nvlink if `WARPLD_TOOLKIT` has it.
-fn compare(fixture: &str, folder: &str, words: &[&str], answer: u64) {
-    let dir = objects(fixture, folder);
+fn compare(fixture: &str, folder: &str, first: &str, words: &[&str], answer: u64) {
+    let dir = objects(fixture, folder, first);
     let ours = [words, &["--identity=nvlink"]].concat();
     let output = linked(Path::new(WARPLD), &dir, &ours, "out");
     if let Some(toolkit) = std::env::var_os("WARPLD_TOOLKIT") {
@@ -76,15 +82,46 @@ fn compare(fixture: &str, folder: &str, words: &[&str], answer: u64) {
 
 #[test]
 fn an_executable() {
-    compare("dead.sm_90.cubin", "large-executable", &["-arch=sm_90"], 0x875a_35d4_a754_cf12);
+    compare("dead.sm_90.cubin", "large-executable", "", &["-arch=sm_90"], 0x8659_c5db_721b_9364);
+}
+
+#[test]
+fn an_executable_with_textures() {
+    let words = ["-arch=sm_90"];
+    compare(
+        "dead.sm_90.cubin",
+        "large-textures",
+        "texref.sm_90.cubin",
+        &words,
+        0xb00f_6d29_46d2_6a54,
+    );
+}
+
+#[test]
+fn an_executable_that_keeps_relocations() {
+    let words = ["-arch=sm_90", "--preserve-relocs"];
+    compare("dead.sm_90.cubin", "large-preserved", "", &words, 0xe0c6_8c7a_f4a6_7b47);
 }
 
 #[test]
 fn a_relocatable_file() {
-    compare("dead.sm_90.cubin", "large-relocatable", &["-arch=sm_90", "-r"], 0x600d_48b0_105e_427b);
+    compare(
+        "dead.sm_90.cubin",
+        "large-relocatable",
+        "",
+        &["-arch=sm_90", "-r"],
+        0xab5f_fa1f_024b_94b5,
+    );
+}
+
+/// The section that is created as number 0xfff2 has symbols here.
+#[test]
+fn a_relocatable_file_and_the_number_of_common_symbols() {
+    let words = ["-arch=sm_90", "-r"];
+    compare("dead.sm_90.cubin", "large-common", "sync.sm_90.cubin", &words, 0xd1be_bc1b_bc16_eadf);
 }
 
 #[test]
 fn an_executable_with_capsules() {
-    compare("dead.sm_100.cubin", "large-capsules", &["-arch=sm_100"], 0x28b3_97aa_c034_6e5e);
+    compare("dead.sm_100.cubin", "large-capsules", "", &["-arch=sm_100"], 0xe280_01ad_0694_84b2);
 }

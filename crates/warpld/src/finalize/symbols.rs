@@ -129,28 +129,28 @@ pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
         let word = id.map_or(0, |id| {
-            let section = section(parts, id, &plan.index_of);
-            match plan.creation_numbers.get(section as usize) {
-                Some(&number) if has_room(section) => number,
-                _ => section,
+            let Some(section) = section(parts, id) else { return 0 };
+            match plan.index_of[section.0 as usize] {
+                number if has_room(number) => parts.merged.section(section).creation_index,
+                number => number,
             }
         });
         out.copy_from_slice(&word.to_le_bytes());
     }
 }
 
-/// The number of an output symbol's section.
-fn section(parts: Parts<'_, '_>, id: OutSymbolId, index_of: &[u32]) -> u32 {
+/// An output symbol's section.
+fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
     match parts.merged.symbols[id.0 as usize].meaning {
-        Meaning::Section(section) => index_of[section.0 as usize],
+        Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
             if let Some((section, _)) = parts.relocated.functions.code(id) {
-                return index_of[section.0 as usize];
+                return Some(section);
             }
-            let Some((input, address)) = input_and_address(parts, id) else { return 0 };
-            symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize])
+            let (input, address) = input_and_address(parts, id)?;
+            symbol_section(parts, &input, address)
         }
-        Meaning::DynamicInstance(_) => 0,
+        Meaning::DynamicInstance(_) => None,
     }
 }
 

@@ -5,11 +5,10 @@ use super::{Numbering, Parts, unified};
 use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
-use crate::merge::{Content, Merged, Section, SectionId, Synthetic};
+use crate::merge::{Content, Section, SectionId, Synthetic};
 use crate::object::{Object, SectionClass};
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
-use cubin::consts::shn;
 use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
@@ -115,26 +114,6 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
             Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
-}
-
-/// Creation numbers by final number; empty where no file needs them.
-pub fn creation_numbers(
-    merged: &Merged,
-    created: impl Iterator<Item = u32>,
-    index_of: &[u32],
-) -> Vec<u32> {
-    if !merged.needs_symbol_sections() {
-        return Vec::new();
-    }
-    let most = index_of.iter().copied().max().unwrap_or(0);
-    let mut out = vec![0; most as usize + 1];
-    for (created, &index) in created.zip(index_of) {
-        // The section that keeps the number it was created with is the one that shows.
-        if index != 0 && out[index as usize] != shn::COMMON {
-            out[index as usize] = created;
-        }
-    }
-    out
 }
 
 /// The linker's note, then the inputs' in order (not in a relocatable file).

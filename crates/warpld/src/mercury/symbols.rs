@@ -5,8 +5,7 @@ use super::Both;
 use super::data::{RESERVED_SHARED, RESERVED_SHARED_START, reserved_shared};
 use super::names::Names;
 use crate::finalize::symbols::{entry, has_room, symbol_fields};
-use crate::finalize::tables::creation_numbers;
-use crate::merge::{Meaning, OutSymbolId};
+use crate::merge::{Meaning, Merged, OutSymbolId};
 use crate::object::{ObjectId, is_shared};
 use crate::resolve::SymbolId;
 use cubin::SymbolType;
@@ -100,6 +99,26 @@ fn table(
         sections.push(number);
     }
     Table { bytes, info: both.shape.numbering.local_count, sections }
+}
+
+/// Creation numbers by final number; empty where no file needs them.
+fn creation_numbers(
+    merged: &Merged,
+    created: impl Iterator<Item = u32>,
+    index_of: &[u32],
+) -> Vec<u32> {
+    if !merged.needs_symbol_sections() {
+        return Vec::new();
+    }
+    let most = index_of.iter().copied().max().unwrap_or(0);
+    let mut out = vec![0; most as usize + 1];
+    for (created, &index) in created.zip(index_of) {
+        // The section that keeps the number it was created with is the one that shows.
+        if index != 0 && out[index as usize] != shn::COMMON {
+            out[index as usize] = created;
+        }
+    }
+    out
 }
 
 /// A section number that a symbol's entry has no room for.

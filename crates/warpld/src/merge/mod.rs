@@ -437,15 +437,22 @@ impl Context<'_, '_> {
     }
 
     /// How many creation numbers a name `.rel.X` takes that is only looked up.
-    /// [Kernels that call one or two functions, before 620 objects]
+    /// [Kernels that call one or two functions, before 620 objects; with
+    /// `--preserve-relocs` 13 kinds of relocations before 14,000 kernels]
     fn numbers_of_rel_name(&self) -> u32 {
-        if self.flavour.is_mercury() { 2 } else { 1 }
+        1 + u32::from(self.flavour.is_mercury() || self.config.preserve_relocs)
     }
 
     /// Whether any code mentions textures, samplers or surfaces.
     fn mentions_images(&self) -> bool {
         let first = |id: &SymbolId| self.input_symbol(self.resolution.get(*id).first);
         self.mentions.mentioned.iter().filter_map(first).any(|symbol| is_image(&symbol))
+    }
+
+    /// Whether there are textures, samplers or surfaces at all.
+    fn has_images(&self) -> bool {
+        let first = |symbol: &crate::resolve::Symbol<'_>| self.input_symbol(symbol.first);
+        self.resolution.symbols.iter().filter_map(first).any(|symbol| is_image(&symbol))
     }
 
     /// Whether relocations of texture handles have addends.
