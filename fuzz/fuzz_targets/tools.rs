@@ -58,7 +58,7 @@ fn command_line(data: &[u8]) {
     let file = words.pop().unwrap_or_default();
     let args = words.into_iter().map(OsString::from_vec);
     match CommandLine::parse(args, &|_| Ok(file.clone())) {
-        Ok(line) => drop(Request::new(&line)),
+        Ok(mut line) => drop(Request::new(&mut line)),
         Err(rejected) => assert!(!rejected.error.to_string().is_empty()),
     }
 }

@@ -28,8 +28,8 @@ struct Outcome {
     registration: Registration,
 }
 
-/// Carries out a link; returns the exit status.
-pub fn link(settings: &LinkSettings, console: &mut Console) -> i32 {
+/// Carries out a link; returns the exit status. The names of the inputs are taken.
+pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     let progress =
         Progress::start(&console.renderer.tool, settings.inputs.len(), console.for_people());
     let mut diagnostics = Diagnostics::default();
@@ -62,7 +62,7 @@ impl From<Diagnostic> for Stop {
 }
 
 fn carry_out(
-    settings: &LinkSettings,
+    settings: &mut LinkSettings,
     console: &Console,
     diagnostics: &mut Diagnostics,
 ) -> Result<Outcome, Stop> {
@@ -70,7 +70,10 @@ fn carry_out(
     remark_on_options(settings, diagnostics);
     let libraries = !settings.libraries.is_empty();
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
-    let files = Files::open(&load_request(settings));
+    let request = load_request(settings);
+    let files = Files::open(&request);
+    // The process ends soon, and gives back all memory at once.
+    std::mem::forget(request);
     files.guard(|name| console.renderer.render(&changed(name), true).unwrap_or_default());
     let outcome = link_files(settings, &files, &console.renderer, diagnostics);
     // Whatever went wrong, this may be why.
@@ -78,7 +81,6 @@ fn carry_out(
         Some(name) => Err(changed(name).into()),
         None => outcome,
     };
-    // The process ends soon, and unmaps them all at once.
     std::mem::forget(files);
     outcome
 }
@@ -199,9 +201,9 @@ fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn load_request(settings: &LinkSettings) -> LoadRequest {
+fn load_request(settings: &mut LinkSettings) -> LoadRequest {
     LoadRequest {
-        files: settings.inputs.clone(),
+        files: std::mem::take(&mut settings.inputs),
         libraries: settings
             .libraries
             .iter()

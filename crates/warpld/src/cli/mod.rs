@@ -121,7 +121,7 @@ impl Console {
 pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     let name = tool_name(program);
     match CommandLine::parse(args, &|path| std::fs::read(path)) {
-        Ok(line) => obey(&name, &line),
+        Ok(mut line) => obey(&name, &mut line),
         Err(rejected) => reject(&name, &rejected),
     }
 }
@@ -145,7 +145,7 @@ fn reject(name: &str, rejected: &Rejected) -> i32 {
     console.status()
 }
 
-fn obey(name: &str, line: &CommandLine) -> i32 {
+fn obey(name: &str, line: &mut CommandLine) -> i32 {
     print_redefined(&mut early_console(name, line), line);
     let mut console = Console { limit: limit(line), ..Console::new(renderer(name, line)) };
     match Request::new(line) {
@@ -161,7 +161,7 @@ fn obey(name: &str, line: &CommandLine) -> i32 {
         Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
         Ok(Request::Version) => print_out(&mut console, version::TEXT.as_bytes()),
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
-        Ok(Request::Link(settings)) => link::link(&settings, &mut console),
+        Ok(Request::Link(mut settings)) => link::link(&mut settings, &mut console),
     }
 }
 

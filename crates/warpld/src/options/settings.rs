@@ -6,6 +6,7 @@ use super::table::Opt;
 use crate::config::{Config, HostInfo, Identity};
 use crate::diag::Diagnostic;
 use crate::finalizer::{BinaryKind, Fastpath, FinalizerConfig};
+use bstr::ByteVec;
 use cubin::Arch;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -218,7 +219,7 @@ pub enum Request {
 
 impl Request {
     /// Checks and types a command line.
-    pub fn new(line: &CommandLine) -> Result<Self, SettingsError> {
+    pub fn new(line: &mut CommandLine) -> Result<Self, SettingsError> {
         if line.has(Opt::Help) {
             return Ok(Self::Help);
         }
@@ -286,7 +287,7 @@ fn check_conflicts(line: &CommandLine) -> Result<(), SettingsError> {
 }
 
 impl LinkSettings {
-    fn new(line: &CommandLine) -> Result<Self, SettingsError> {
+    fn new(line: &mut CommandLine) -> Result<Self, SettingsError> {
         let name = line.text(Opt::Arch).ok_or(SettingsError::NoArch)?;
         if name.starts_with("sm_") && line.value(Opt::Output).is_none() {
             return Err(SettingsError::NoOutput);
@@ -298,9 +299,11 @@ impl LinkSettings {
         check_conflicts(line)?;
         let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
         let side = side_outputs(line);
+        let config = Config { report: side.need_report(), ..config(line, target.arch()) };
+        let inputs = std::mem::take(&mut line.inputs).into_iter();
         Ok(Self {
             target,
-            inputs: line.inputs.iter().map(|name| to_path(name)).collect(),
+            inputs: inputs.map(|name| name.into_path_buf_lossy()).collect(),
             libraries: paths(line, Opt::Library),
             library_paths: paths(line, Opt::LibraryPath),
             cpu_arch: line.text(Opt::CpuArch).filter(|cpu| cpu != "unknown"),
@@ -315,7 +318,7 @@ impl LinkSettings {
             threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
             verify: line.has(Opt::Verify),
             finalizer: line.path(Opt::Finalizer),
-            config: Config { report: side.need_report(), ..config(line, target.arch()) },
+            config,
             side,
         })
     }

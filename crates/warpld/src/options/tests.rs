@@ -169,13 +169,13 @@ fn settings_that_do_not_go_together() {
         } else {
             format!("{line} {A}")
         };
-        let error = Request::new(&parse(&whole).unwrap()).unwrap_err();
+        let error = Request::new(&mut parse(&whole).unwrap()).unwrap_err();
         assert_eq!(error.to_string(), message, "{line}");
     }
 }
 
 fn settings(line: &str) -> LinkSettings {
-    match Request::new(&parse(line).unwrap()) {
+    match Request::new(&mut parse(line).unwrap()) {
         Ok(Request::Link(settings)) => *settings,
         other => panic!("{line}: {other:?}"),
     }

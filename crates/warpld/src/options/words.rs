@@ -46,21 +46,34 @@ pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
     let mut quoted = false;
-    let mut bytes = text.iter().copied();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => {
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        let special = |b: u8| matches!(b, b'"' | b'\\') || is_blank(b) && !quoted;
+        rest = after;
+        match (byte, after) {
+            (b'"', _) => {
                 quoted = !quoted;
                 word.get_or_insert_default();
             }
-            b'\\' => match bytes.next() {
-                Some(b'"') => _ = word.get_or_insert_default(),
-                None => {}
-                Some(next) if quoted => word.get_or_insert_default().extend([b'\\', next]),
-                Some(next) => word.get_or_insert_default().push(next),
-            },
-            _ if is_blank(byte) && !quoted => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(byte),
+            (b'\\', [b'"', after @ ..]) => {
+                word.get_or_insert_default();
+                rest = after;
+            }
+            (b'\\', [next, after @ ..]) => {
+                let word = word.get_or_insert_default();
+                word.extend(quoted.then_some(b'\\').into_iter().chain([*next]));
+                rest = after;
+            }
+            (b'\\', []) => {}
+            _ if special(byte) => words.extend(word.take()),
+            // Such files name many thousands of inputs: what is plain is taken at once.
+            _ => {
+                let plain = after.iter().take_while(|&&b| !special(b)).count();
+                let word = word.get_or_insert_with(|| Vec::with_capacity(1 + plain));
+                word.push(byte);
+                word.extend_from_slice(&after[..plain]);
+                rest = &after[plain..];
+            }
         }
     }
     if quoted {
