@@ -26,7 +26,7 @@ use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
 use functions::Functions;
 use kind::{Facts, Kinds};
 use mercury::CopiedTables;
-use outcome::{BLOCK, Block};
+use outcome::{BLOCK, Block, Used};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
@@ -67,10 +67,8 @@ pub fn relocate(
     let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     errors.sort_by_key(|(i, _)| *i);
     errors.into_iter().for_each(|(_, error)| diags.push(error));
-    let mut used = vec![false; merged.symbols.len()];
-    for reloc in blocks.iter().flat_map(|block| &block.kept) {
-        used[reloc.symbol.0 as usize] = true;
-    }
+    let used = Used::new(merged.symbols.len());
+    blocks.par_iter().for_each(|block| block.kept.iter().for_each(|kept| used.add(kept.symbol)));
     Relocated { blocks, used, functions: relocator.functions }
 }
 

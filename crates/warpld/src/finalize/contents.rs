@@ -95,6 +95,7 @@ pub enum Table<'p> {
 }
 
 /// What the linker writes in a section; nothing where inputs' bytes are copied.
+#[inline]
 pub fn table<'p>(
     parts: Parts<'_, 'p>,
     contents: &'p Contents,

@@ -72,6 +72,7 @@ pub enum Made {
 
 impl Made {
     /// How a section's bytes come to be.
+    #[inline]
     pub fn of(section: &Section) -> Self {
         match &section.content {
             Content::Chunks(_) if !is_entries(section.kind) => Self::Copied,
@@ -93,6 +94,7 @@ pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
     sections.map(|(i, section)| facts(parts, SectionId(i as u32), section)).collect()
 }
 
+#[inline]
 fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
     let made = Made::of(section);
     let chunks = matches!(section.content, Content::Chunks(_));
@@ -153,43 +155,50 @@ impl Facts {
 }
 
 /// Whether a section of this size that is not made of attribute records remains.
+#[inline]
 fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match &section.content {
+        Content::Chunks(_) => are_chunks_there(parts, id, section, size),
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(target, _) => {
-            let is_target_there = || {
-                let extent = extent(parts, *target);
-                exists(parts, *target, parts.merged.section(*target), extent.0)
-            };
-            size > 0 && is_target_there()
+            let section = parts.merged.section(*target);
+            let chunks = matches!(section.content, Content::Chunks(_));
+            let there = || are_chunks_there(parts, *target, section, extent(parts, *target).0);
+            size > 0 && (!chunks || there())
         }
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
-        Content::Chunks(_) => {
-            let is_kernel_shared = section.is_nobits()
-                && section.function.get().and_then(|f| parts.cx.graph.function(f)).is_some_and(
-                    |f| parts.merged.function_sections[f.0 as usize].shared == id.into(),
-                );
-            if parts.cx.config.relocatable {
-                size > 0 || !is_kernel_shared && section.bank != Some(2)
-            } else if section.bank == Some(2) && size == 0 {
-                false
-            } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
-                size > 0
-            } else if is_kernel_shared {
-                parts.layout.shared.kernels.contains_key(&id)
-            } else if parts.merged.common_shared == Some(id) {
-                parts.layout.shared.common.is_some()
-            } else {
-                true
-            }
-        }
+    }
+}
+
+/// Whether a section of this size that is made of inputs' sections remains.
+#[inline]
+fn are_chunks_there(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
+    let is_kernel_shared = section.is_nobits()
+        && section
+            .function
+            .get()
+            .and_then(|f| parts.cx.graph.function(f))
+            .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == id.into());
+    if parts.cx.config.relocatable {
+        size > 0 || !is_kernel_shared && section.bank != Some(2)
+    } else if section.bank == Some(2) && size == 0 {
+        false
+    } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
+        size > 0
+    } else if is_kernel_shared {
+        parts.layout.shared.kernels.contains_key(&id)
+    } else if parts.merged.common_shared == Some(id) {
+        parts.layout.shared.common.is_some()
+    } else {
+        true
     }
 }
 
 /// Size and alignment in the file.
+#[inline]
 pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
     let shared = &parts.layout.shared;
     if let Some(&extent) = shared.kernels.get(&id) {
@@ -204,6 +213,7 @@ pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// The alignment of a section.
+#[inline]
 pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: Made) -> u64 {
     if made == Made::Copied { extent(parts, id).1 } else { section.align }
 }

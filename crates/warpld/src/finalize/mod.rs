@@ -135,6 +135,7 @@ pub(crate) fn order(facts: &[Facts]) -> (Vec<FinalSection>, Vec<u32>) {
 }
 
 /// Flags in the file: barriers that became an attribute are gone.
+#[inline]
 pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
     if section.flags & shf::EXECINSTR == 0 || section.flags & shf::BARRIERS_MASK == 0 {
         return section.flags;
@@ -148,6 +149,7 @@ pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
 }
 
 /// The header of a section.
+#[inline]
 pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
     let section = parts.merged.section(of.id);
     let (link, info) = tables::link_and_info(parts, of.id, &plan.numbering, &plan.index_of);

@@ -45,6 +45,7 @@ pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     Numbering { index, order, local_count }
 }
 
+#[inline]
 fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
     match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => {
@@ -76,6 +77,7 @@ fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
     }
 }
 
+#[inline]
 fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
     let symbol = parts.cx.resolution.get(id);
     if parts.merged.symbol_of[id.0 as usize].is_none() {
@@ -98,10 +100,7 @@ fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool 
     let allowed = parts.cx.config.allow_undefined_globals
         && global
         && !crate::relocate::is_unified_table(symbol.name);
-    image
-        || allowed
-        || crate::object::is_system_name(symbol.name)
-        || parts.relocated.used[out.0 as usize]
+    image || allowed || crate::object::is_system_name(symbol.name) || parts.relocated.used.has(out)
 }
 
 /// Whether a symbol's entry has room for the number of its section. Quirk: nvlink takes
@@ -185,6 +184,7 @@ fn symbol_section(
 
 /// The table entry of an output symbol.
 /// Also its section's number, for which the entry may have no room.
+#[inline]
 pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
     let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
@@ -207,6 +207,7 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
     (entry, section)
 }
 
+#[inline]
 pub(crate) fn symbol_fields(
     parts: Parts<'_, '_>,
     id: SymbolId,

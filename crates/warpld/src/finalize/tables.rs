@@ -281,6 +281,7 @@ fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
 }
 
 /// `sh_link` and `sh_info` of a section.
+#[inline]
 pub fn link_and_info(
     parts: Parts<'_, '_>,
     id: SectionId,
@@ -322,6 +323,7 @@ pub fn link_and_info(
 }
 
 /// Index of the text section of the function a section belongs to.
+#[inline]
 fn text_index(parts: Parts<'_, '_>, section: &Section, index_of: &[u32]) -> u32 {
     section
         .function

@@ -112,12 +112,14 @@ impl Layout {
     }
 
     /// Size and alignment of a section made of chunks.
+    #[inline]
     pub fn extent(&self, merged: &Merged, id: SectionId) -> (u64, u64) {
         let section = merged.section(id);
         self.extents.get(&id).copied().unwrap_or((section.size, section.align))
     }
 
     /// The chunks of a section as they are written.
+    #[inline]
     pub fn chunks<'m>(&'m self, merged: &'m Merged, id: SectionId) -> &'m [Chunk] {
         match (self.chunks.get(&id), &merged.section(id).content) {
             (Some(chunks), _) => chunks,

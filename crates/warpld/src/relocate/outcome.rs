@@ -2,6 +2,7 @@
 
 use super::functions::Functions;
 use crate::merge::{InputSection, OutSymbolId, SectionId};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A relocation of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,6 +126,7 @@ impl Block {
         self.patched_from.shrink_to_fit();
     }
 
+    #[inline]
     fn section(&self, i: usize) -> SectionRelocs<'_> {
         let Some(&end) = self.ends.get(i) else { return SectionRelocs::default() };
         let start = i.checked_sub(1).map_or(Mark::default(), |before| self.ends[before]);
@@ -147,10 +149,34 @@ impl Block {
 pub struct Relocated {
     /// In creation order of the sections, [`BLOCK`] in each.
     pub(super) blocks: Vec<Block>,
-    /// Whether a kept relocation refers to the symbol.
-    pub used: Vec<bool>,
+    /// The symbols that kept relocations refer to.
+    pub used: Used,
     /// What stands for functions.
     pub functions: Functions,
+}
+
+/// Symbols that something refers to.
+#[derive(Debug)]
+pub struct Used(Vec<AtomicBool>);
+
+impl Used {
+    /// None of so many symbols.
+    pub(super) fn new(symbols: usize) -> Self {
+        Self(std::iter::repeat_with(AtomicBool::default).take(symbols).collect())
+    }
+
+    /// Adds a symbol. Most are there already, and are not written again: other threads
+    /// look at them, too.
+    pub(super) fn add(&self, symbol: OutSymbolId) {
+        if !self.has(symbol) {
+            self.0[symbol.0 as usize].store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether something refers to the symbol.
+    pub fn has(&self, symbol: OutSymbolId) -> bool {
+        self.0[symbol.0 as usize].load(Ordering::Relaxed)
+    }
 }
 
 /// How many sections share a block.
@@ -159,6 +185,7 @@ pub(super) const BLOCK: usize = 256;
 impl Relocated {
     /// What became of the relocations of an output relocation section; nothing
     /// for others.
+    #[inline]
     pub fn of(&self, section: SectionId) -> SectionRelocs<'_> {
         let section = section.0 as usize;
         let block = self.blocks.get(section / BLOCK);
