@@ -3,14 +3,13 @@
 use super::plan::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
 use super::{Content, InputSection, Merger, NewSection, Placement, SectionId, Text};
-use crate::callgraph::FunctionId;
 use crate::few::Few;
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, constant_bank};
 use crate::resolve::{Role, SymbolId};
 use crate::unified::is_entries;
 use cubin::consts::shf;
-use cubin::{Binding, SectionRef, SectionType};
+use cubin::{Binding, SectionType};
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn variable(&mut self, object: ObjectId, variable: &Variable) {
@@ -99,8 +98,7 @@ impl<'a> Merger<'a, '_> {
             }
             Kind::Bank0 { usual } => {
                 let known = sections.constant0.get();
-                let Some(bank) =
-                    known.or_else(|| self.new_parameter_bank(id, function, from, usual))
+                let Some(bank) = known.or_else(|| self.new_parameter_bank(from, data, usual))
                 else {
                     return;
                 };
@@ -152,16 +150,21 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
-        let section = self.create(self.like(&input, Text::new(input.name), id));
+        let section = self.create(self.like((input.kind, input.flags), Text::new(input.name), id));
         self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
         Some(section)
     }
 
-    fn like<'n>(&self, input: &SectionRef<'_>, name: Text<'n>, id: SymbolId) -> NewSection<'n> {
+    fn like<'n>(
+        &self,
+        (kind, flags): (SectionType, u64),
+        name: Text<'n>,
+        id: SymbolId,
+    ) -> NewSection<'n> {
         NewSection {
             name,
-            kind: self.cx.output_kind(input.kind),
-            flags: input.flags,
+            kind: self.cx.output_kind(kind),
+            flags,
             align: 0,
             entsize: 0,
             content: Content::Chunks(Few::None),
@@ -173,12 +176,11 @@ impl<'a> Merger<'a, '_> {
     /// The section of a kernel's parameters, which is usually called after it.
     fn new_parameter_bank(
         &mut self,
-        id: SymbolId,
-        function: FunctionId,
         from: InputSection,
+        data: &FunctionData,
         usual: bool,
     ) -> Option<SectionId> {
-        let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+        let FunctionData { id, function, kind, flags, .. } = *data;
         let (name, relocs) = match usual {
             true => {
                 let relocs: &[u8] = match self.cx.handles_with_addends() {
@@ -189,12 +191,13 @@ impl<'a> Merger<'a, '_> {
                 (name, self.new_name(relocs, id, function))
             }
             false => {
+                let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
                 let hash = NameHash::of(input.name);
                 let relocs = Text::prefixed(self.cx.handles_prefix(), input.name, hash);
                 (Text::hashed(input.name, hash), relocs)
             }
         };
-        let new = self.like(&input, name, id);
+        let new = self.like((kind, flags), name, id);
         let bank = match self.cx.config.relocatable {
             true => self.create(new),
             false => self.bank_of_handles(new, relocs, id),

@@ -112,6 +112,8 @@ pub(super) struct FunctionData {
     pub role: Role,
     pub what: Kind,
     pub by_symbol: bool,
+    pub kind: SectionType,
+    pub flags: u64,
     pub align: u64,
     pub size: u64,
 }
@@ -501,6 +503,8 @@ impl<'a> Planner<'a, '_> {
             role,
             what,
             by_symbol,
+            kind: input.kind,
+            flags: input.flags,
             align,
             size,
         }));

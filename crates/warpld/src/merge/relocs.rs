@@ -45,17 +45,18 @@ impl<'a> Merger<'a, '_> {
     fn add_relocs(&mut self, target: SectionId, object: ObjectId, relocs: &Relocs, selected: bool) {
         let from = InputSection { object, section: relocs.section };
         let rela = relocs.rela;
-        let found = self.looked_at(target, from, relocs);
+        let text = self.function_of_text(target);
+        let found = self.looked_at(target, from, relocs, text.is_some());
         if !found.any {
             return;
         }
         let looked_up = if rela { found.zero_addend } else { self.cx.config.force_rela };
         if looked_up && !rela {
-            self.mention_rel(target);
+            self.mention_rel(target, text);
         }
-        let section = self.reloc_section(target, rela || self.cx.config.force_rela);
+        let section = self.reloc_section(target, text, rela || self.cx.config.force_rela);
         if looked_up && rela {
-            self.mention_rel(target);
+            self.mention_rel(target, text);
         }
         if !selected {
             return;
@@ -66,8 +67,13 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// What the relocations were found to have, if they are for what they looked to be for.
-    fn looked_at(&self, target: SectionId, from: InputSection, relocs: &Relocs) -> Found {
-        let of_text = self.function_of_text(target).is_some();
+    fn looked_at(
+        &self,
+        target: SectionId,
+        from: InputSection,
+        relocs: &Relocs,
+        of_text: bool,
+    ) -> Found {
         match relocs.found {
             Some(found) if of_text == relocs.of_code => found,
             _ => {
@@ -80,12 +86,12 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// The name of a REL section, which is looked up again and again.
-    fn mention_rel(&mut self, target: SectionId) {
+    fn mention_rel(&mut self, target: SectionId, text: Option<(SymbolId, FunctionId)>) {
         if std::mem::replace(self.rel_named(target), true) {
             return;
         }
         let before = self.out.creation_index;
-        if let Some((id, function)) = self.function_of_text(target) {
+        if let Some((id, function)) = text {
             self.mention(self.new_name(b".rel.text.", id, function));
         } else {
             let name = self.out.section_name(target).to_vec();
@@ -114,7 +120,14 @@ impl<'a> Merger<'a, '_> {
         is_text.then_some((id, function))
     }
 
-    fn reloc_section(&mut self, target: SectionId, rela: bool) -> SectionId {
+    /// Gets or creates the section of relocations for another one, the code of a function
+    /// as a rule.
+    fn reloc_section(
+        &mut self,
+        target: SectionId,
+        text: Option<(SymbolId, FunctionId)>,
+        rela: bool,
+    ) -> SectionId {
         let out = &self.out.sections[target.0 as usize];
         let known = if rela { out.rela } else { out.rel };
         if let Some(known) = known.get() {
@@ -126,7 +139,7 @@ impl<'a> Merger<'a, '_> {
         let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
         // Most are for code, whose name need not be looked up.
         let other: Vec<u8>;
-        let name = match (self.function_of_text(target), rela) {
+        let name = match (text, rela) {
             (Some((id, function)), true) => self.new_name(b".rela.text.", id, function),
             (Some((id, _)), false) if named => self.known_name(b".rel.text.", id),
             (Some((id, function)), false) => self.new_name(b".rel.text.", id, function),
@@ -209,7 +222,7 @@ impl<'a> Merger<'a, '_> {
     pub(super) fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
         let given = self.out.bank2.get(&function);
         if given.is_some_and(|given| !given.relocs.is_empty() && !given.parts.is_empty()) {
-            self.reloc_section(bank, true);
+            self.reloc_section(bank, None, true);
         }
     }
 }
