@@ -171,7 +171,7 @@ fn open_onto(shelf: &mut Shelf, path: &Path, left: usize) -> io::Result<Place> {
     let size = metadata.len();
     if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {
         let (path, stamp) = (path.to_owned(), Stamp::of(&metadata));
-        return Ok(Place::Map(Box::new(Map { map: map(&file)?, path, stamp })));
+        return Ok(Place::Map(Box::new(Map { map: map(&file, size)?, path, stamp })));
     }
     let size = usize::try_from(size).map_err(io::Error::other)?;
     Ok(Place::Shelf(shelf.read(&file, size)?))
@@ -188,14 +188,15 @@ fn read_at_start(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Ok(0)
 }
 
-/// Maps `file` privately, with all pages that are in memory already.
+/// Maps `file`, which has `size` bytes, privately, with all pages that are in memory already.
 #[allow(unsafe_code)]
-fn map(file: &File) -> io::Result<memmap2::Mmap> {
+fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
+    let size = usize::try_from(size).map_err(io::Error::other)?;
     // SAFETY: the map is read-only and private. Whoever rewrites an input while
     // it is being linked is found out by its time of change, whoever truncates it by
     // [`super::guard`]; all readers above check each offset against the slice
     // they are given and never trust a value read twice.
-    unsafe { memmap2::MmapOptions::new().populate().map(file) }
+    unsafe { memmap2::MmapOptions::new().len(size).populate().map(file) }
 }
 
 impl Deref for Mapped {

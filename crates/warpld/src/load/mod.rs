@@ -19,6 +19,7 @@ pub(crate) use scan::{READER_FAILED, Scanned};
 pub use search::CpuArch;
 
 use map::{FileKey, Mapped};
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -83,14 +84,16 @@ impl Files {
 
     /// The name of a file that has changed since it was opened.
     pub fn changed(&self) -> Option<&str> {
-        let changed = self.all().find(|(_, data)| !data.is_unchanged());
-        changed.map(|(name, _)| name)
+        let all: Vec<_> = self.all().collect();
+        let changed = all.par_iter().find_first(|(_, data)| !data.is_unchanged());
+        changed.map(|&(name, _)| name)
     }
 
     /// From now on, a file that is cut short while it is mapped ends the
     /// process with `message` of its name on standard error.
-    pub fn guard(&self, message: impl Fn(&str) -> String) {
-        let maps = self.all().filter_map(|(name, data)| {
+    pub fn guard(&self, message: impl Fn(&str) -> String + Sync) {
+        let all: Vec<_> = self.all().collect();
+        let maps = all.par_iter().filter_map(|(name, data)| {
             let addresses = data.mapped_at()?;
             Some(guard::Watched { addresses, message: message(name) })
         });
