@@ -35,10 +35,9 @@ const NO_BITS: u8 = 7;
 pub const GONE: u8 = 8;
 
 /// What a program can do with a section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// It does not have it.
-    #[default]
     Absent,
     /// It can read it.
     Readable,
@@ -47,10 +46,9 @@ pub enum Memory {
 }
 
 /// How the bytes of a section come to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
     /// Inputs' bytes are copied.
-    #[default]
     Copied,
     /// Of inputs' attributes, early; nothing is left if there are none.
     Attributes,

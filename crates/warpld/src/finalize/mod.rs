@@ -17,6 +17,7 @@ use cubin::consts::{shf, shn};
 use cubin::raw::{Phdr64, Shdr64};
 use facts::Memory;
 pub use facts::{Facts, Made, bucket, extent};
+use rayon::prelude::*;
 pub use symbols::Numbering;
 
 /// Everything `finalize` consults.
@@ -36,7 +37,7 @@ pub struct Parts<'a, 'o> {
 
 /// A section of the file. There may be many: the rest of their headers is made
 /// as they are written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct FinalSection {
     /// The section it came from.
     pub id: SectionId,
@@ -85,9 +86,9 @@ pub fn finalize(parts: Parts<'_, '_>) -> Plan {
     let mut facts = facts::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = contents::contents(parts, &numbering, &mut facts);
-    let (sections, mut index_of) = order(&facts);
+    let (order, mut index_of) = order(&facts);
     keep_common_number(parts, &facts, &mut index_of);
-    place(parts, &facts, sections, index_of, numbering, contents)
+    place(parts, (&facts, &order), index_of, numbering, contents)
 }
 
 /// Quirk: in a relocatable file the section that was created with the number that stands
@@ -105,9 +106,9 @@ fn keep_common_number(parts: Parts<'_, '_>, facts: &[Facts], index_of: &mut [u32
     }
 }
 
-/// The sections of the file, which have no offsets yet, and the number of each section.
+/// The sections of the file in order, and the number of each section.
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(facts: &[Facts]) -> (Vec<FinalSection>, Vec<u32>) {
+pub(crate) fn order(facts: &[Facts]) -> (Vec<SectionId>, Vec<u32>) {
     // Where the sections of each bucket go.
     let mut next = [0; facts::GONE as usize + 2];
     for facts in facts {
@@ -116,22 +117,15 @@ pub(crate) fn order(facts: &[Facts]) -> (Vec<FinalSection>, Vec<u32>) {
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let mut sections = vec![FinalSection::default(); next[facts::GONE as usize]];
+    let mut order = vec![SectionId(0); next[facts::GONE as usize]];
     let mut index_of = vec![0; facts.len()];
     for (i, facts) in facts.iter().enumerate().filter(|(_, facts)| facts.exists()) {
         let at = &mut next[facts.bucket as usize];
-        sections[*at] = FinalSection {
-            id: SectionId(i as u32),
-            made: facts.made,
-            has_bytes: facts.has_bytes(),
-            memory: facts.memory,
-            offset: 0,
-            size: facts.size,
-        };
+        order[*at] = SectionId(i as u32);
         *at += 1;
         index_of[i] = *at as u32;
     }
-    (sections, index_of)
+    (order, index_of)
 }
 
 /// Flags in the file: barriers that became an attribute are gone.
@@ -170,15 +164,21 @@ pub fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection) -> Shdr64 {
 /// Assigns file offsets and makes the program headers.
 fn place(
     parts: Parts<'_, '_>,
-    facts: &[Facts],
-    mut sections: Vec<FinalSection>,
+    (facts, order): (&[Facts], &[SectionId]),
     index_of: Vec<u32>,
     numbering: Numbering,
     contents: Contents,
 ) -> Plan {
+    let unplaced = |&id: &SectionId| {
+        let facts = &facts[id.0 as usize];
+        let (made, has_bytes, memory) = (facts.made, facts.has_bytes(), facts.memory);
+        FinalSection { id, made, has_bytes, memory, offset: facts.align, size: facts.size }
+    };
+    let mut sections: Vec<FinalSection> = order.par_iter().map(unplaced).collect();
     let mut position = size_of::<cubin::raw::Ehdr64>() as u64;
     for section in &mut sections {
-        section.offset = align_up(position, facts[section.id.0 as usize].align);
+        // Until now it is the alignment, to have all in one place: this loop is serial.
+        section.offset = align_up(position, section.offset);
         position = if section.has_bytes { section.end() } else { section.offset };
     }
     let section_headers = align_up(position, 8);

@@ -187,8 +187,10 @@ fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolType
         .rev()
         .filter_map(|symbol| {
             let Meaning::Symbol(id) = symbol.meaning else { return None };
-            let first = Some(cx.resolution.get(id)).filter(|s| !s.function)?.first;
-            let kind = cx.input_symbol(first)?.kind();
+            if cx.graph.function(id).is_some() {
+                return None;
+            }
+            let kind = cx.unnamed_symbol(cx.resolution.get(id).first)?.kind();
             let is_image = matches!(kind, S::CUDA_TEXTURE | S::CUDA_SAMPLER | S::CUDA_SURFACE);
             is_image.then_some((kind, id))
         })

@@ -11,7 +11,7 @@ use cubin::SectionType;
 use cubin::consts::shn;
 
 /// An output section, numbered in creation order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionId(pub u32);
 
 /// An output symbol, numbered in creation order.
