@@ -27,7 +27,7 @@ pub(crate) fn header(cubin: &Cubin<'_>, file: &File<'_, '_>) -> Entry {
         .with("machine", h.machine.to_string())
         .with("version", format!("{:#x}", h.version))
         .with("entry", format!("{:#x}", h.entry))
-        .with("flags", flags(h, file))
+        .with("flags", flags(&h, file))
         .with("header size", h.ehsize.to_string())
         .with("size of a program header", h.phentsize.to_string())
         .with("number of program headers", h.phnum.to_string())

@@ -172,7 +172,7 @@ impl Identity {
     /// Reads it from header, `.nv.compat` and `.note.nv.cuinfo`.
     pub fn of(cubin: &Cubin<'_>) -> Result<Self, InfoError> {
         let header = cubin.header();
-        let flags = Flags::decode(header);
+        let flags = Flags::decode(&header);
         let marked = compat::value(cubin, Compat::CUDA_ACCELERATOR_TARGET)?;
         let accelerated = flags.accelerated() || marked.is_some_and(|v| v != 0);
         let variant = if accelerated { Variant::Accelerated } else { Variant::Plain };
@@ -213,7 +213,7 @@ fn tool_version(cubin: &Cubin<'_>) -> Option<u32> {
 /// The CUINFO note that the header's flags point to, or the one of that name
 /// where they do not.
 pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
-    let pointed = match Flags::decode(cubin.header()) {
+    let pointed = match Flags::decode(&cubin.header()) {
         Flags::V8(f) => cubin.section(f.cuinfo.into()).and_then(cuda_info_in),
         Flags::V7(_) => None,
     };

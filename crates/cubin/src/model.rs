@@ -147,7 +147,7 @@ pub enum ModelError {
 impl<'a> Image<'a> {
     /// The model of a file.
     pub fn from_cubin(cubin: &Cubin<'a>) -> Result<Self, ModelError> {
-        let header = *cubin.header();
+        let header = cubin.header();
         let placements = layout::placements(cubin);
         let sections =
             cubin.sections().iter().zip(placements.sections).map(|(s, placement)| Section {

@@ -179,7 +179,6 @@ pub struct Segment {
 /// section extents have been checked.
 #[derive(Clone, Debug, Default)]
 pub struct Cubin<'a> {
-    header: Header,
     sections: Sections<'a>,
     symtab: Option<SymbolTable<'a>>,
 }
@@ -204,7 +203,7 @@ impl<'a> Cubin<'a> {
             Some(s) => Some(SymbolTable::note(header.class, &sections, &s, lengths)?),
             None => None,
         };
-        Ok(Self { header, sections, symtab })
+        Ok(Self { sections, symtab })
     }
 
     fn attach(&mut self, lengths: &Arc<[u16]>) {
@@ -218,17 +217,16 @@ impl<'a> Cubin<'a> {
     /// table in force.
     pub(crate) fn relabelled(&self, labels: Arc<[Label]>, symtab: SymbolTable<'a>) -> Self {
         let sections = self.sections.relabelled(labels);
-        Self { header: self.header, sections, symtab: Some(symtab) }
+        Self { sections, symtab: Some(symtab) }
     }
 
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
         self.sections.file()
     }
-    /// The file header.
-    #[inline]
-    pub fn header(&self) -> &Header {
-        &self.header
+    /// The file header, read anew: links have many files, and seldom ask for it.
+    pub fn header(&self) -> Header {
+        Header::parse(self.bytes()).unwrap_or_default()
     }
     /// All sections, the null section included.
     #[inline]
@@ -308,15 +306,15 @@ impl<'a> Cubin<'a> {
     /// The relocations of a REL or RELA section, read as they are asked for.
     #[inline]
     pub fn reloc_table(&self, section: &SectionRef<'a>) -> Result<Relocs<'a>, ReadError> {
-        Relocs::read(self.header.class, section)
+        Relocs::read(self.sections.class(), section)
     }
     /// Reads another symbol table than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {
-        SymbolTable::read(self.header.class, &self.sections, section)
+        SymbolTable::read(self.sections.class(), &self.sections, section)
     }
     /// The program headers.
     pub fn segments(&self) -> Result<Vec<Segment>, ReadError> {
-        read_segments(self.bytes(), &self.header)
+        read_segments(self.bytes(), &self.header())
     }
 }
 

@@ -121,6 +121,14 @@ impl<'a> Sections<'a> {
     pub(crate) fn are_extended(&self) -> bool {
         self.extended
     }
+    /// The class of the file, if it has sections.
+    #[inline]
+    pub(crate) fn class(&self) -> Class {
+        match self.headers {
+            Headers::Elf32(_) => Class::Elf32,
+            Headers::Elf64(_) => Class::Elf64,
+        }
+    }
     /// The whole file.
     pub(crate) fn file(&self) -> &'a [u8] {
         self.file

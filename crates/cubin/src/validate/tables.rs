@@ -83,7 +83,7 @@ impl<'a> Check<'_, 'a> {
     }
 
     fn field(&self, field: &'static str, value: u64, problem: Problem) -> Violation {
-        in_section(LAYER, self.cubin.header(), field, self.section.index.0, value, problem)
+        in_section(LAYER, &self.cubin.header(), field, self.section.index.0, value, problem)
     }
 
     /// A violation of something in the section's bytes.

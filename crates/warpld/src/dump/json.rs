@@ -45,7 +45,7 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
 
 fn identity(cubin: &Cubin<'_>) -> Value {
     let header = cubin.header();
-    let state = Flags::decode(header).state();
+    let state = Flags::decode(&header).state();
     let mut out = json!({
         "class": match header.class { cubin::Class::Elf32 => 32, cubin::Class::Elf64 => 64 },
         "type": names::file_type(header.file_type),

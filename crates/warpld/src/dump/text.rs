@@ -107,7 +107,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             FileType::EWP => "extensible whole program".to_owned(),
             other => format!("type {}", names::file_type(other)),
         };
-        let flags = Flags::decode(header);
+        let flags = Flags::decode(&header);
         let mut line = match Identity::of(self.cubin) {
             Ok(identity) => {
                 let toolkit = identity.toolkit.map_or("?".into(), names::toolkit);

@@ -25,7 +25,7 @@ pub fn try_copy(
     }
     trace.line(format_args!("fastpath applied for {} -> {}", input.arch, target.number));
     let mut copy = input.cubin.bytes().to_vec();
-    let flags = match Flags::decode(input.cubin.header()) {
+    let flags = match Flags::decode(&input.cubin.header()) {
         Flags::V8(mut flags) => {
             flags.sm = target.number;
             Flags::V8(flags)

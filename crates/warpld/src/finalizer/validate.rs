@@ -26,7 +26,7 @@ pub fn validate<'a>(
 ) -> Result<Input<'a>, FinalizerError> {
     let damaged = |what: &dyn std::fmt::Display| FinalizerError::Damaged(what.to_string());
     let cubin = Cubin::parse(image).map_err(|e| damaged(&e))?;
-    let flags = Flags::decode(cubin.header());
+    let flags = Flags::decode(&cubin.header());
     if !matches!(flags, Flags::V8(_)) {
         return Err(FinalizerError::UnknownElf);
     }

@@ -182,10 +182,11 @@ impl<'a> Object<'a> {
         let (named, classes) = (lists.named.len(), lists.classes.len());
         let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
         let found = classify(self.cubin, &mut lists.classes)?;
-        self.whole_program = self.cubin.header().file_type == FileType::EWP;
+        let header = self.cubin.header();
+        self.whole_program = header.file_type == FileType::EWP;
         self.unified = found.unified;
         self.barriers_in_flags = found.barriers_in_flags;
-        self.virtual_sm = tables::old_virtual_sm(self.cubin);
+        self.virtual_sm = tables::old_virtual_sm(&header);
         let symbols = tables::add_symbols(self.cubin, lists);
         self.has_shared_or_images = symbols.shared_or_images;
         if found.bank2 && self.halves.is_none() {

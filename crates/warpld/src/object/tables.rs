@@ -6,7 +6,7 @@ use crate::lists::Prototype;
 use crate::named::Named;
 use cubin::consts::sto;
 use cubin::raw::Pair;
-use cubin::{Binding, Cubin, SectionRef, SymbolRef, SymbolType, compat, info, note};
+use cubin::{Binding, Cubin, Header, SectionRef, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 use zerocopy::FromBytes;
@@ -52,9 +52,8 @@ fn takes_part(symbol: &SymbolRef<'_>) -> bool {
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
 /// `e_flags` say the same.
-pub(super) fn old_virtual_sm(cubin: &Cubin<'_>) -> u16 {
+pub(super) fn old_virtual_sm(header: &Header) -> u16 {
     const OLD_OSABI: u8 = 0x33;
-    let header = cubin.header();
     match header.ident[7] {
         OLD_OSABI => (header.flags >> 16 & 0xff) as u16,
         _ => 0,

@@ -52,7 +52,7 @@ pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>,
     if cubin.header().class != Class::Elf64 {
         return Err(wrong_size(name));
     }
-    if !has_known_abi(cubin.header()) {
+    if !has_known_abi(&cubin.header()) {
         return Err(fatal("abi-mismatch", "abi does not match".into()));
     }
     let identity = Identity::of(&cubin).map_err(|error| damaged(name).note(error))?;
