@@ -19,7 +19,7 @@ pub fn explain(objects: &[Object<'_>], diagnostics: &mut Diagnostics) {
         let defining = objects.iter().enumerate().filter_map(|(at, object)| {
             let table = tables.entry(at);
             definition(object, symbol.as_bytes()).map(|(section, offset)| {
-                let table = table.or_insert_with(|| LineTable::read(&object.cubin));
+                let table = table.or_insert_with(|| LineTable::read(object.cubin));
                 (object.name, table.find(section, offset))
             })
         });

@@ -66,7 +66,7 @@ impl References {
                 if !wanted.contains(&symbol) {
                     continue;
                 }
-                let lines = lines.get_or_insert_with(|| LineTable::read(&object.cubin));
+                let lines = lines.get_or_insert_with(|| LineTable::read(object.cubin));
                 let reference = Reference {
                     file: object.name.to_owned(),
                     within: within.clone(),

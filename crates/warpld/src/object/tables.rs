@@ -46,8 +46,8 @@ pub(super) fn add_symbols(cubin: &Cubin<'_>, lists: &mut Lists) -> Symbols {
 
 /// Nameless symbols and undefined locals (labels of debug files) are not resolved.
 fn takes_part(symbol: &SymbolRef<'_>) -> bool {
-    !symbol.name.is_empty()
-        && !(symbol.is_undefined() && symbol.binding() == Binding::LOCAL && !is_internal(symbol))
+    let is_label = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
+    !symbol.name.is_empty() && (!is_label || is_internal(symbol))
 }
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
@@ -107,7 +107,7 @@ impl<'a> Object<'a> {
     ) -> Result<(), String> {
         let mut figures = FigureList::new();
         for &(section, class) in tables {
-            let Some(section) = self.cubin.section(section) else { continue };
+            let Some(section) = self.cubin.unnamed_section(section) else { continue };
             match class {
                 SectionClass::CallGraph => self.read_callgraph(&section)?,
                 SectionClass::Prototype => self.read_prototypes(&section, &mut lists.prototypes)?,
