@@ -53,7 +53,7 @@ pub struct Object<'a> {
     pub prototypes: &'a [(u32, Prototype)],
     /// `.nv.compat`.
     pub compat: Option<&'a [u8]>,
-    /// What `.nv.info` says of functions, by symbol.
+    /// What `.nv.info` says of the functions, in their order.
     figures: &'a [Figures],
     /// What the symbols of each bank 2 lead to, by section.
     bank2: Box<[(u32, &'a [u8])]>,
@@ -169,8 +169,7 @@ impl<'a> Object<'a> {
 
     /// What `.nv.info` says of a function; nothing is 0.
     pub fn figures(&self, function: u32) -> Figures {
-        let at = self.figures.binary_search_by_key(&function, |figures| figures.symbol);
-        let known = at.ok().and_then(|at| self.figures.get(at));
+        let known = position(self.functions, function).and_then(|at| self.figures.get(at));
         known.copied().unwrap_or_default()
     }
 
@@ -187,6 +186,16 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Which of the functions has this symbol. As a rule the symbols of functions follow one
+/// another.
+fn position(functions: &[Named], symbol: u32) -> Option<usize> {
+    let guess = symbol.checked_sub(functions.first()?.symbol)? as usize;
+    match functions.get(guess) {
+        Some(function) if function.symbol == symbol => Some(guess),
+        _ => functions.binary_search_by_key(&symbol, |function| function.symbol).ok(),
+    }
+}
+
 #[cold]
 fn no_prototype(offset: u32) -> String {
     format!("prototype at string offset {offset:#x}")
@@ -195,8 +204,6 @@ fn no_prototype(offset: u32) -> String {
 /// What `.nv.info` says of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
-    /// The function's symbol.
-    symbol: u32,
     /// REGCOUNT.
     pub registers: u32,
     /// FRAME_SIZE.

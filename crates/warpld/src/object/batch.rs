@@ -193,7 +193,7 @@ impl<'a> Object<'a> {
             let classes = lists.classes.get(classes..).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);
         }
-        self.read_tables(&found.tables, lists)?;
+        self.read_tables(&found.tables, named..named + symbols.functions, lists)?;
         Ok(Counts {
             functions: symbols.functions,
             data: lists.named.len() - named - symbols.functions,

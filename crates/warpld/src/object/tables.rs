@@ -8,7 +8,7 @@ use cubin::consts::sto;
 use cubin::raw::Pair;
 use cubin::{Binding, Cubin, Header, SectionRef, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
-use smallvec::SmallVec;
+use std::ops::Range;
 use zerocopy::FromBytes;
 
 /// What a look at all symbols tells.
@@ -99,24 +99,28 @@ pub(super) fn bank2<'a>(
 }
 
 impl<'a> Object<'a> {
-    /// Reads sections that tell of the whole input.
+    /// Reads sections that tell of the whole input, whose functions lie there in the
+    /// list.
     pub(super) fn read_tables(
         &mut self,
         tables: &[(u32, SectionClass)],
+        functions: Range<usize>,
         lists: &mut Lists,
     ) -> Result<(), String> {
-        let mut figures = FigureList::new();
+        let first = lists.figures.len();
+        lists.figures.resize(first + functions.len(), Figures::default());
+        let functions = lists.named.get(functions).unwrap_or_default();
+        let figures = lists.figures.get_mut(first..).unwrap_or_default();
         for &(section, class) in tables {
             let Some(section) = self.cubin.unnamed_section(section) else { continue };
             match class {
                 SectionClass::CallGraph => self.read_callgraph(&section)?,
                 SectionClass::Prototype => self.read_prototypes(&section, &mut lists.prototypes)?,
                 SectionClass::Compat => self.read_compat(&section)?,
-                SectionClass::ModuleInfo => read_module_info(&section, &mut figures)?,
+                SectionClass::ModuleInfo => read_module_info(&section, functions, figures)?,
                 _ => self.read_version_note(&section),
             }
         }
-        add_by_symbol(&mut figures, &mut lists.figures);
         Ok(())
     }
 
@@ -185,34 +189,33 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Symbol, attribute and value.
-type FigureList = SmallVec<[(u32, u8, u32); 32]>;
-
-fn read_module_info(section: &SectionRef<'_>, found: &mut FigureList) -> Result<(), String> {
-    for record in info::records(section.data) {
-        let record = record.map_err(|e| e.to_string())?;
-        if let eiattr::REGCOUNT | eiattr::FRAME_SIZE = record.code
-            && let Some((symbol, value)) = symbol_and_value(record.payload)
-        {
-            found.push((symbol, record.code, value));
+/// Notes what `.nv.info` says of functions; the last record of a kind counts.
+fn read_module_info(
+    section: &SectionRef<'_>,
+    functions: &[Named],
+    figures: &mut [Figures],
+) -> Result<(), String> {
+    let mut read = 0;
+    for record in info::raw_records(section.data) {
+        read += record.len();
+        let &[_, code @ (eiattr::REGCOUNT | eiattr::FRAME_SIZE), _, _, ref payload @ ..] = record
+        else {
+            continue;
+        };
+        let Some((symbol, value)) = symbol_and_value(payload) else { continue };
+        let at = super::position(functions, symbol);
+        let Some(figures) = at.and_then(|at| figures.get_mut(at)) else { continue };
+        match code {
+            eiattr::REGCOUNT => figures.registers = value,
+            _ => figures.frame = value,
         }
     }
-    Ok(())
-}
-
-/// Adds figures by symbol; the last record of a kind counts.
-fn add_by_symbol(found: &mut FigureList, out: &mut Vec<Figures>) {
-    found.sort_by_key(|&(symbol, ..)| symbol);
-    for records in found.chunk_by(|a, b| a.0 == b.0) {
-        let mut figures = Figures::default();
-        for &(symbol, code, value) in records {
-            figures.symbol = symbol;
-            match code {
-                eiattr::REGCOUNT => figures.registers = value,
-                _ => figures.frame = value,
-            }
-        }
-        out.push(figures);
+    if read == section.data.len() {
+        return Ok(());
+    }
+    match info::records(section.data).find_map(Result::err) {
+        Some(error) => Err(error.to_string()),
+        None => Ok(()),
     }
 }
 
