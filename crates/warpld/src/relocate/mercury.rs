@@ -48,6 +48,8 @@ impl CopiedTables {
                 }
             }
         }
+        // By offset, whatever the order of their symbols. [all orders of three]
+        out.tables.values_mut().for_each(|tables| tables.sort_by_key(|&(offset, _)| offset));
         out
     }
 
