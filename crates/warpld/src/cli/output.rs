@@ -4,6 +4,7 @@ use crate::diag::Diagnostic;
 use crate::load::guard;
 use crate::load::map::Mapped;
 use crate::serialize::{Destination, Pieces};
+use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -200,14 +201,14 @@ impl Destination for Draft {
         (0..pieces.len()).into_par_iter().try_for_each(|piece| {
             let range = pieces.range(piece);
             let size = (range.end - range.start) as usize;
-            let mut buffer: Vec<u8> = buffers().pop().unwrap_or_default();
-            if buffer.len() < size {
-                buffer.resize(size, 0);
-            }
+            let write_error = |source| Diagnostic::from(self.write_error(source));
+            let mut buffer = match buffers().pop().filter(|buffer: &MmapMut| buffer.len() >= size) {
+                Some(buffer) => buffer,
+                None => room_for(size).map_err(write_error)?,
+            };
             let bytes = &mut buffer[..size];
             pieces.fill(piece, bytes)?;
-            write_at(file, range.start, bytes)
-                .map_err(|source| Diagnostic::from(self.write_error(source)))?;
+            write_at(file, range.start, bytes).map_err(write_error)?;
             buffers().push(buffer);
             Ok(())
         })
@@ -218,6 +219,20 @@ impl From<WriteError> for Diagnostic {
     fn from(error: WriteError) -> Self {
         Diagnostic::fatal(error.code(), &error).note(error.reason())
     }
+}
+
+/// Memory for a piece of the file, in huge pages if it fills some.
+fn room_for(size: usize) -> io::Result<MmapMut> {
+    const HUGE_PAGE: usize = 2 << 20;
+    let huge = size >= HUGE_PAGE;
+    let room =
+        MmapMut::map_anon(if huge { size.next_multiple_of(HUGE_PAGE) } else { size.max(1) })?;
+    #[cfg(target_os = "linux")]
+    if huge {
+        // Without them everything works as well.
+        let _ = room.advise(memmap2::Advice::HugePage);
+    }
+    Ok(room)
 }
 
 /// Gives the file its place on the disk, where the file system can do that: a full

@@ -22,6 +22,7 @@ use map::{FileKey, Mapped};
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub(crate) struct Opened {
     pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
     library: bool,
+    /// It begins as an archive does (members are not asked).
+    archive: bool,
 }
 
 impl Opened {
@@ -84,30 +87,33 @@ impl Files {
 
     /// The name of a file that has changed since it was opened.
     pub fn changed(&self) -> Option<&str> {
-        let all: Vec<_> = self.all().collect();
-        let changed = all.par_iter().find_first(|(_, data)| !data.is_unchanged());
-        changed.map(|&(name, _)| name)
+        let maps: Vec<_> = self.maps().collect();
+        let changed = maps.par_iter().find_first(|(_, data, _)| !data.is_unchanged());
+        changed.map(|&(name, ..)| name)
     }
 
     /// From now on, a file that is cut short while it is mapped ends the
     /// process with `message` of its name on standard error.
     pub fn guard(&self, message: impl Fn(&str) -> String + Sync) {
-        let all: Vec<_> = self.all().collect();
-        let maps = all.par_iter().filter_map(|(name, data)| {
-            let addresses = data.mapped_at()?;
-            Some(guard::Watched { addresses, message: message(name) })
+        let maps: Vec<_> = self.maps().collect();
+        let maps = maps.par_iter().map(|(name, _, addresses)| guard::Watched {
+            addresses: addresses.clone(),
+            message: message(name),
         });
         guard::watch(maps.collect());
     }
 
-    /// All files that were opened, with their names.
-    fn all(&self) -> impl Iterator<Item = (&str, &Mapped)> {
+    /// All files that are mapped, with their names and where they lie in memory.
+    fn maps(&self) -> impl Iterator<Item = (&str, &Mapped, Range<usize>)> {
         let files = self.opened.iter().filter_map(|found| match found {
             search::Found::File(file) => Some(file),
             search::Found::Message(_) => None,
         });
         let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
-        all.filter_map(|file| Some((&*file.name, file.data.as_ref().ok()?)))
+        all.filter_map(|file| {
+            let data = file.data.as_ref().ok()?;
+            Some((&*file.name, data, data.mapped_at()?))
+        })
     }
 }
 
@@ -116,9 +122,7 @@ impl Files {
 fn take_archives_once(opened: &mut Vec<search::Found>) {
     let mut seen: HashSet<FileKey> = HashSet::new();
     opened.retain(|found| match found {
-        search::Found::File(Opened { name, data: Ok(mapped), .. })
-            if recognise::is_archive(mapped) =>
-        {
+        search::Found::File(Opened { name, data: Ok(mapped), archive: true, .. }) => {
             mapped.key(name).is_none_or(|key| seen.insert(key))
         }
         _ => true,

@@ -58,7 +58,8 @@ impl Opened {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),
         };
-        Self { name: path.to_string_lossy().into(), data, members, library }
+        let archive = data.as_ref().is_ok_and(|data| recognise::is_archive(data));
+        Self { name: path.to_string_lossy().into(), data, members, library, archive }
     }
 }
 
@@ -77,7 +78,7 @@ fn open_thin_members(archive: &Path, data: &[u8]) -> Vec<Opened> {
         let relative = Path::new(&*name);
         let data = Mapped::open(&folder.join(relative))
             .or_else(|error| Mapped::open(relative).map_err(|_| error));
-        opened.push(Opened { name, data, members: Vec::new(), library: false });
+        opened.push(Opened { name, data, members: Vec::new(), library: false, archive: false });
     }
     opened
 }
@@ -128,7 +129,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             return;
         };
         // A file that is no archive goes on too, to be refused by name.
-        if !recognise::is_archive(data) || fits_host(data, &opened.members, machine) {
+        if !opened.archive || fits_host(data, &opened.members, machine) {
             found.push(Found::File(opened));
             return;
         }
