@@ -9,6 +9,7 @@ use crate::raw;
 use crate::read::{Reloc, Segment};
 use crate::sink::Sink;
 use std::borrow::Cow;
+use std::io;
 use zerocopy::IntoBytes;
 
 /// Why a model was not written. A sink may have received the start of the
@@ -64,7 +65,10 @@ impl Image<'_> {
 
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, WriteError> {
+        let size = usize::try_from(self.serialized_size()?).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
+        let room = bytes.try_reserve_exact(size);
+        room.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         self.write(&mut bytes)?;
         Ok(bytes)
     }

@@ -20,7 +20,10 @@ fn every_fixture_comes_back() {
         let cubin = validate(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let image = Image::from_cubin(&cubin).unwrap();
         assert_eq!(image.serialized_size().unwrap(), bytes.len() as u64, "{}", path.display());
-        assert!(image.to_bytes().unwrap() == bytes, "{}", path.display());
+        let written = image.to_bytes().unwrap();
+        assert!(written == bytes, "{}", path.display());
+        // A file that grew by doubling would take twice its memory.
+        assert_eq!(written.capacity(), bytes.len(), "{}", path.display());
     }
 }
 

@@ -76,8 +76,9 @@ fn check_size(parts: Parts<'_, '_>, size: u64) -> Result<(), Diagnostic> {
     if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
 }
 
-/// Outputs up to this size are in proportion to any inputs.
-const ALWAYS: u64 = 64 << 20;
+/// Outputs up to this size are in proportion to any inputs. (A self-check takes as much
+/// once more.)
+const ALWAYS: u64 = 32 << 20;
 
 /// The largest output that is in proportion to the inputs.
 pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
