@@ -3,6 +3,7 @@
 use crate::diag::Diagnostic;
 use crate::load::guard;
 use crate::load::map::Mapped;
+use crate::load::shelf::{HUGE_PAGE, ask_for_huge_pages};
 use crate::serialize::{Destination, Pieces};
 use memmap2::MmapMut;
 use rayon::prelude::*;
@@ -223,15 +224,11 @@ impl From<WriteError> for Diagnostic {
 
 /// Memory for a piece of the file, in huge pages if it fills some.
 fn room_for(size: usize) -> io::Result<MmapMut> {
-    const HUGE_PAGE: usize = 2 << 20;
-    let huge = size >= HUGE_PAGE;
-    let room =
-        MmapMut::map_anon(if huge { size.next_multiple_of(HUGE_PAGE) } else { size.max(1) })?;
-    #[cfg(target_os = "linux")]
-    if huge {
-        // Without them everything works as well.
-        let _ = room.advise(memmap2::Advice::HugePage);
+    if size < HUGE_PAGE {
+        return MmapMut::map_anon(size.max(1));
     }
+    let room = MmapMut::map_anon(size.next_multiple_of(HUGE_PAGE))?;
+    ask_for_huge_pages(&room, 0, room.len());
     Ok(room)
 }
 

@@ -10,7 +10,15 @@ use std::sync::Arc;
 const LIKELY_SIZE: usize = 4 << 10;
 
 /// The size of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
+
+/// Asks for huge pages in a part of `memory`. Without them everything works as well.
+pub(crate) fn ask_for_huge_pages(memory: &MmapMut, start: usize, size: usize) {
+    #[cfg(target_os = "linux")]
+    let _ = memory.advise_range(memmap2::Advice::HugePage, start, size);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (memory, start, size);
+}
 
 /// Boards for several files are no longer than this.
 const BOARD_AT_MOST: usize = 64 << 20;
@@ -56,7 +64,7 @@ impl Shelf {
         let mean = self.bytes.checked_div(self.files).unwrap_or(LIKELY_SIZE);
         let to_come = left.saturating_mul(mean);
         if self.free.len() < self.place {
-            self.put_up((to_come + self.place).min(BOARD_AT_MOST))?;
+            self.put_up(to_come.saturating_add(self.place).min(BOARD_AT_MOST))?;
         }
         let end = self.free.start + self.place;
         if end > self.decided {
@@ -108,11 +116,8 @@ impl Shelf {
     fn decide(&mut self, to_come: usize) {
         let start = self.decided;
         self.decided += HUGE_PAGE;
-        #[cfg(target_os = "linux")]
         if to_come >= HUGE_PAGE && self.decided <= self.free.end {
-            // Without them everything works as well.
-            let board = &self.boards[self.board];
-            let _ = board.advise_range(memmap2::Advice::HugePage, start, HUGE_PAGE);
+            ask_for_huge_pages(&self.boards[self.board], start, HUGE_PAGE);
         }
     }
 }
