@@ -3,7 +3,7 @@
 use crate::diag::Diagnostic;
 use crate::load::guard;
 use crate::load::map::Mapped;
-use crate::load::shelf::{HUGE_PAGE, ask_for_huge_pages};
+use crate::load::small_files::{HUGE_PAGE, ask_for_huge_pages};
 use crate::serialize::{Destination, Pieces};
 use memmap2::MmapMut;
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! Reading files, mapping large ones. With the guard of the maps, the one place
 //! of the linker that needs `unsafe`.
 
-use super::shelf::{Shelf, Spot};
+use super::small_files::{SmallFiles, Spot};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{File, Metadata};
@@ -67,15 +67,15 @@ pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let mut shelf = Shelf::new(PLACE);
-        let place = open_onto(&mut shelf, path, 1)?;
-        Ok(Self::at(place, &shelf.close()))
+        let mut small_files = SmallFiles::new(PLACE);
+        let place = open_onto(&mut small_files, path, 1)?;
+        Ok(Self::at(place, &small_files.close()))
     }
 
     fn at(place: Place, boards: &[Arc<MmapMut>]) -> Self {
         Self(match place {
             Place::Map(map) => Bytes::Map(map),
-            Place::Shelf((board, range)) => Bytes::Read(boards[board].clone(), range),
+            Place::Read((board, range)) => Bytes::Read(boards[board].clone(), range),
         })
     }
 
@@ -91,16 +91,16 @@ impl Mapped {
         let readers = threads.min(batches.len());
         let next = AtomicUsize::new(0);
         let read = |_| {
-            let (mut shelf, mut places) = (Shelf::new(PLACE), Vec::new());
+            let (mut small_files, mut places) = (SmallFiles::new(PLACE), Vec::new());
             let number = || next.fetch_add(1, Ordering::Relaxed);
             while let number = number()
                 && let Some(batch) = batches.get(number)
             {
                 let left = (batches.len() - number) * together / readers;
-                let open = |path: &P| open_onto(&mut shelf, path.as_ref(), left);
+                let open = |path: &P| open_onto(&mut small_files, path.as_ref(), left);
                 places.push((number, batch.iter().map(open).collect::<Vec<_>>()));
             }
-            let boards = shelf.close();
+            let boards = small_files.close();
             let made = |(number, places): (usize, Vec<_>)| {
                 let opened = places.into_iter().map(|place: io::Result<_>| {
                     place.map(|place| Self::at(place, &boards)).map_err(OpenError)
@@ -144,24 +144,24 @@ impl Mapped {
 enum Place {
     Map(Box<Map>),
     /// Read, beside others.
-    Shelf(Spot),
+    Read(Spot),
 }
 
-/// Maps a file, or puts it on the shelf, where about `left` files may go.
-fn open_onto(shelf: &mut Shelf, path: &Path, left: usize) -> io::Result<Place> {
+/// Maps a file, or reads it beside the other small files, where about `left` files may go.
+fn open_onto(small_files: &mut SmallFiles, path: &Path, left: usize) -> io::Result<Place> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
     let file = File::open(path)?;
     // Small files mostly follow small ones. Of what fits into the place nothing need be
     // known; reading from an offset fails for folders and for pipes.
-    if shelf.expects_small {
-        let place = shelf.place(left)?;
+    if small_files.expects_small {
+        let place = small_files.place(left)?;
         let count = read_at_start(&file, place).unwrap_or(0);
         if (1..place.len()).contains(&count) {
-            return Ok(Place::Shelf(shelf.keep(count)));
+            return Ok(Place::Read(small_files.keep(count)));
         }
     }
     let metadata = file.metadata()?;
-    shelf.expects_small = metadata.len() <= READ_AT_MOST;
+    small_files.expects_small = metadata.len() <= READ_AT_MOST;
     if metadata.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
@@ -174,7 +174,7 @@ fn open_onto(shelf: &mut Shelf, path: &Path, left: usize) -> io::Result<Place> {
         return Ok(Place::Map(Box::new(Map { map: map(&file, size)?, path, stamp })));
     }
     let size = usize::try_from(size).map_err(io::Error::other)?;
-    Ok(Place::Shelf(shelf.read(&file, size)?))
+    Ok(Place::Read(small_files.read(&file, size)?))
 }
 
 #[cfg(unix)]

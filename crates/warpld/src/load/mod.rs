@@ -12,7 +12,7 @@ pub(crate) mod map;
 mod recognise;
 mod scan;
 mod search;
-pub(crate) mod shelf;
+pub(crate) mod small_files;
 
 pub use scan::{Body, Ignored, Loaded, Source, Step};
 pub(crate) use scan::{READER_FAILED, Scanned};

@@ -26,7 +26,7 @@ const BOARD_AT_MOST: usize = 64 << 20;
 /// Small files of one thread. Memory comes from the system in long boards, and in huge
 /// pages while more files are to come than fill one: pages of the usual size cost as
 /// much as reading what goes there.
-pub(super) struct Shelf {
+pub(super) struct SmallFiles {
     boards: Vec<MmapMut>,
     /// Files of fewer bytes than this find a place.
     place: usize,
@@ -41,11 +41,11 @@ pub(super) struct Shelf {
     pub(super) expects_small: bool,
 }
 
-/// Where on a shelf a file is: which board, and where on it.
+/// Where a file is: which board, and where on it.
 pub(super) type Spot = (usize, Range<usize>);
 
-impl Shelf {
-    /// An empty shelf for files of fewer than `place` bytes.
+impl SmallFiles {
+    /// Room for files of fewer than `place` bytes.
     pub(super) fn new(place: usize) -> Self {
         Self {
             boards: Vec::new(),
