@@ -167,7 +167,7 @@ impl<'a> MachineSide<'a> {
         let count = file.sections().len();
         let (infos, relocs) = (vec![0; count], vec![0; count]);
         let mut out = Self { infos, relocs, names: OnceCell::new(), module_info: None };
-        for section in file.sections().heads().filter(|s| s.flags & shf::MERCURY == 0) {
+        for section in file.sections().iter_unnamed().filter(|s| s.flags & shf::MERCURY == 0) {
             let index = section.index.0;
             let tables = match section.kind {
                 SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => {

@@ -306,7 +306,17 @@ impl<'a> Cubin<'a> {
     /// The relocations of a REL or RELA section, read as they are asked for.
     #[inline]
     pub fn reloc_table(&self, section: &SectionRef<'a>) -> Result<Relocs<'a>, ReadError> {
-        Relocs::read(self.sections.class(), section)
+        self.relocs_in(section.index.0, section.entsize, section.data)
+    }
+    /// The same of a section of which the number, `sh_entsize` and bytes are known.
+    #[inline]
+    pub fn relocs_in(
+        &self,
+        section: u32,
+        entsize: u64,
+        data: &'a [u8],
+    ) -> Result<Relocs<'a>, ReadError> {
+        Relocs::read(self.sections.class(), section, entsize, data)
     }
     /// Reads another symbol table than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {

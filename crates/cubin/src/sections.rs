@@ -201,21 +201,10 @@ impl<'a> Sections<'a> {
             Some(_) => Some(self.get(index)?.kind),
         }
     }
-    /// What tells the sections apart, without names and bytes, which cost most of
-    /// what a section costs.
+    /// All sections in order, their names left out, which cost most of what a section costs.
     #[inline]
-    pub fn heads(&self) -> impl Iterator<Item = Head> {
-        (0..self.len() as u32).filter_map(|i| self.head(i))
-    }
-    /// What tells the section with this index from others.
-    #[inline]
-    pub fn head(&self, index: u32) -> Option<Head> {
-        match (&self.labels, self.headers) {
-            (None, Headers::Elf64(headers)) => {
-                Some(Head::of(&headers.get(index as usize)?.widen(index)))
-            }
-            _ => Some(Head::of(&self.unusual(index)?)),
-        }
+    pub fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
+        (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
     }
     /// The types of all sections.
     #[inline]
@@ -244,25 +233,6 @@ impl<'a> Sections<'a> {
     #[inline]
     pub fn iter(&self) -> Iter<'_, 'a> {
         Iter { sections: self, left: 0..self.len() as u32 }
-    }
-}
-
-/// What tells a section from others.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub struct Head {
-    pub index: SectionIndex,
-    pub kind: SectionType,
-    pub flags: u64,
-    pub info: u32,
-    pub align: u64,
-}
-
-impl Head {
-    #[inline]
-    fn of(section: &SectionRef<'_>) -> Self {
-        let &SectionRef { index, kind, flags, info, align, .. } = section;
-        Self { index, kind, flags, info, align }
     }
 }
 

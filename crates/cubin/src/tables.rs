@@ -392,12 +392,15 @@ pub struct Relocs<'a>(RawRelocs<'a>);
 
 impl<'a> Relocs<'a> {
     #[inline]
-    pub(crate) fn read(class: Class, section: &SectionRef<'a>) -> Result<Self, ReadError> {
-        let bad =
-            |field, value| ReadError::BadField { field, section: Some(section.index.0), value };
-        let size = |_| bad("sh_size", section.size);
-        let data = section.data;
-        Ok(Self(match (class, section.entsize) {
+    pub(crate) fn read(
+        class: Class,
+        section: u32,
+        entsize: u64,
+        data: &'a [u8],
+    ) -> Result<Self, ReadError> {
+        let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
+        let size = |()| bad("sh_size", data.len() as u64);
+        Ok(Self(match (class, entsize) {
             (Class::Elf64, 24) => {
                 RawRelocs::Rela64(FromBytes::ref_from_bytes(data).map_err(|_| size(()))?)
             }

@@ -12,10 +12,13 @@ use zerocopy::FromBytes;
 
 mod batch;
 mod classify;
+mod sections;
 mod tables;
 
 pub use batch::{Shelf, parse};
 pub use classify::{SectionClass, constant_bank};
+use sections::Brief;
+pub use sections::Section;
 
 /// Index of an input in link order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +50,10 @@ pub struct Object<'a> {
     pub data: &'a [Named],
     /// Class of every section.
     pub classes: &'a [SectionClass],
+    /// What is asked for most of every section.
+    briefs: &'a [Brief],
+    /// The whole file.
+    file: &'a [u8],
     /// `.nv.callgraph`.
     pub callgraph: CallLists<'a>,
     /// `.nv.prototype`: functions and their prototypes.
@@ -137,7 +144,7 @@ impl<'a> Object<'a> {
     pub fn reloc_limit(&self, section: u32) -> u64 {
         match (&self.halves, self.classes.get(section as usize)) {
             (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
-            _ => self.cubin.unnamed_section(section).map_or(0, |s| s.size),
+            _ => self.section(section).map_or(0, |s| s.size),
         }
     }
 

@@ -2,6 +2,7 @@
 //! short lists: those of neighbours lie one after the other, and objects refer to them.
 
 use super::classify::classify;
+use super::sections::Brief;
 use super::{Figures, Object, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
@@ -38,6 +39,7 @@ pub(super) struct Lists {
     /// Others of the object that is being read.
     pub(super) others: Vec<Named>,
     pub(super) classes: Vec<SectionClass>,
+    pub(super) briefs: Vec<Brief>,
     pub(super) prototypes: Vec<(u32, Prototype)>,
     pub(super) figures: Vec<Figures>,
 }
@@ -131,6 +133,7 @@ impl Lists {
         Self {
             named: Vec::with_capacity(symbols),
             classes: Vec::with_capacity(sections),
+            briefs: Vec::with_capacity(sections),
             ..Self::default()
         }
     }
@@ -139,11 +142,13 @@ impl Lists {
 /// Gives each object its part of the lists.
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
+    let mut briefs = &lists.briefs[..];
     let (mut prototypes, mut figures) = (&lists.prototypes[..], &lists.figures[..]);
     for (object, counts) in objects.iter_mut().zip(counts) {
         object.functions = take(&mut named, counts.functions);
         object.data = take(&mut named, counts.data);
         object.classes = take(&mut classes, counts.classes);
+        object.briefs = take(&mut briefs, counts.classes);
         object.prototypes = take(&mut prototypes, counts.prototypes);
         object.figures = take(&mut figures, counts.figures);
     }
@@ -165,6 +170,8 @@ impl<'a> Object<'a> {
             functions: &[],
             data: &[],
             classes: &[],
+            briefs: &[],
+            file: &[],
             callgraph: CallLists::default(),
             prototypes: &[],
             compat: None,
@@ -181,7 +188,8 @@ impl<'a> Object<'a> {
     fn read(&mut self, file: &'a [u8], lists: &mut Lists) -> Result<Counts, String> {
         let (named, classes) = (lists.named.len(), lists.classes.len());
         let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
-        let found = classify(self.cubin, &mut lists.classes)?;
+        let found = classify(self.cubin, &mut lists.classes, &mut lists.briefs)?;
+        self.file = self.cubin.bytes();
         let header = self.cubin.header();
         self.whole_program = header.file_type == FileType::EWP;
         self.unified = found.unified;

@@ -1,9 +1,9 @@
 //! What the sections of an input are to the link.
 
+use super::sections::Brief;
 use crate::unified::is_entries;
 use cubin::consts::shf;
-use cubin::sections::Head;
-use cubin::{Cubin, SectionType, SymbolType, half};
+use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
 use smallvec::SmallVec;
 
 /// What a section of an input is to the link.
@@ -63,6 +63,7 @@ pub(super) struct Found {
 pub(super) fn classify(
     cubin: &Cubin<'_>,
     classes: &mut Vec<SectionClass>,
+    briefs: &mut Vec<Brief>,
 ) -> Result<Found, String> {
     use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
     // Compilers start sections at multiples of their alignment, so none is larger
@@ -71,7 +72,7 @@ pub(super) fn classify(
     const PAGE: u64 = 4096;
     let most = (cubin.bytes().len() as u64).max(PAGE);
     let mut found = Found::default();
-    for section in cubin.sections().heads() {
+    for section in cubin.sections().iter_unnamed() {
         if section.align > most {
             return Err(format!("alignment {:#x} of section {}", section.align, section.index.0));
         }
@@ -87,13 +88,14 @@ pub(super) fn classify(
             _ => {}
         }
         classes.push(class);
+        briefs.push(Brief::new(&section));
     }
     Ok(found)
 }
 
 /// The class of a section.
 #[inline]
-fn classify_one(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, String> {
+fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
     if section.flags & shf::MERCURY != 0 {
         return Ok(SectionClass::Skip);
     }
@@ -123,20 +125,20 @@ fn classify_one(cubin: &Cubin<'_>, section: &Head) -> Result<SectionClass, Strin
     })
 }
 
-fn is_text(section: &Head) -> bool {
+fn is_text(section: &SectionRef<'_>) -> bool {
     matches!(section.kind, SectionType::PROGBITS | SectionType::CUDA_UFT)
         && section.flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
 }
 
 /// Whether the section belongs to another, as a rule to code.
-fn is_owned(section: &Head) -> bool {
+fn is_owned(section: &SectionRef<'_>) -> bool {
     section.flags & shf::INFO_LINK != 0
 }
 
 /// The class of a section that belongs to another: that of a text section's function, whose
 /// symbol is checked with that section.
-fn classify_owned(cubin: &Cubin<'_>, section: &Head) -> SectionClass {
-    let Some(text) = cubin.sections().head(section.info).filter(is_text) else {
+fn classify_owned(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> SectionClass {
+    let Some(text) = cubin.unnamed_section(section.info).filter(is_text) else {
         return SectionClass::Data;
     };
     let function = text.info & FUNCTION_MASK;
@@ -158,14 +160,14 @@ fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
     }
 }
 
-fn is_tool_note(cubin: &Cubin<'_>, head: &Head) -> bool {
-    cubin.section(head.index.0).is_some_and(|section| section.name == b".note.nv.tkinfo")
+fn is_tool_note(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> bool {
+    cubin.section(section.index.0).is_some_and(|section| section.name == b".note.nv.tkinfo")
 }
 
 /// Bits of a text section's `sh_info` that name its function's symbol.
 const FUNCTION_MASK: u32 = 0x00ff_ffff;
 
-fn text_owner(cubin: &Cubin<'_>, section: &Head) -> Result<u32, String> {
+fn text_owner(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, String> {
     let symbol = section.info & FUNCTION_MASK;
     let is_function = cubin.symbol_kind(symbol) == Some(SymbolType::FUNC);
     match cubin.symbol_section(symbol) {
