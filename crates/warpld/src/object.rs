@@ -108,6 +108,12 @@ impl<'a> Object<'a> {
         list.iter().filter_map(|named| self.cubin.symbol(named.symbol))
     }
 
+    /// Whether the symbols of some bank 2 lead to something.
+    #[inline]
+    pub fn has_bank2(&self) -> bool {
+        !self.bank2.is_empty()
+    }
+
     /// What the symbols of a bank 2 lead to, if it has any.
     pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
         let at = self.bank2.binary_search_by_key(&section, |&(section, _)| section).ok()?;
@@ -126,6 +132,15 @@ impl<'a> Object<'a> {
                 SectionClass::Reloc(_) => None,
                 _ => self.owner(target),
             },
+            _ => None,
+        }
+    }
+
+    /// The section that a section of relocations is for.
+    #[inline]
+    pub fn relocated(&self, relocs: u32) -> Option<u32> {
+        match *self.classes.get(relocs as usize)? {
+            SectionClass::Reloc(target) => Some(target),
             _ => None,
         }
     }

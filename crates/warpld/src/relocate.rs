@@ -46,6 +46,7 @@ pub fn relocate(
         functions: Functions::new(cx, merged, layout),
     };
     let errors = Mutex::new(Vec::new());
+    let used = Used::new(merged.symbols.len());
     let block = |(number, sections): (usize, &[Section])| {
         let mut block = Block::new(sections.len());
         relocator.reserve(sections, &mut block);
@@ -61,14 +62,13 @@ pub fn relocate(
             block.end_section();
         }
         block.shrink();
+        block.kept.iter().for_each(|kept| used.add(kept.symbol));
         block
     };
     let blocks: Vec<Block> = merged.sections.par_chunks(BLOCK).enumerate().map(block).collect();
     let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
     errors.sort_by_key(|(i, _)| *i);
     errors.into_iter().for_each(|(_, error)| diags.push(error));
-    let used = Used::new(merged.symbols.len());
-    blocks.par_iter().for_each(|block| block.kept.iter().for_each(|kept| used.add(kept.symbol)));
     Relocated { blocks, used, functions: relocator.functions }
 }
 
@@ -158,9 +158,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
     /// Makes room for what most sections keep, all their relocations.
     fn reserve(&self, sections: &[Section], out: &mut Block) {
         let count = |from: &InputSection| {
-            let input = &self.cx.objects[from.object.0 as usize].cubin;
-            let section = input.unnamed_section(from.section);
-            section.map_or(0, |section| section.data.len() / size_of::<Rela64>())
+            let input = &self.cx.objects[from.object.0 as usize];
+            input.section_data(from.section).len() / size_of::<Rela64>()
         };
         let sources = sections.iter().filter_map(|section| match &section.content {
             Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
@@ -216,12 +215,12 @@ impl<'a, 'o> Relocator<'a, 'o> {
 
     fn source(&self, place: &Place<'_, 'a>, out: &mut Block) -> Result<(), Diagnostic> {
         let (input, target) = (place.input, place.target);
-        let section = input.cubin.unnamed_section(place.from.section);
-        let Some(section) = section else { return Ok(()) };
-        let Some(base) = self.base(place, section.info) else { return Ok(()) };
-        let size = input.reloc_limit(section.info);
-        let lost = lost_data(self.cx, place.object, target.name, section.info);
-        let relocs = input.cubin.reloc_table(&section);
+        let Some(section) = input.section(place.from.section) else { return Ok(()) };
+        let Some(relocated) = input.relocated(section.index) else { return Ok(()) };
+        let Some(base) = self.base(place, relocated) else { return Ok(()) };
+        let size = input.reloc_limit(relocated);
+        let lost = lost_data(self.cx, place.object, target.name, relocated);
+        let relocs = input.relocs(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
         let mut latest = Latest::default();
         for index in 0..relocs.len() {
@@ -235,7 +234,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let mut offset = base.saturating_add(reloc.offset);
             if let Some(pieces) = target.pieces {
                 // There is none in a constant that is gone.
-                let from = InputSection { object: place.object, section: section.info };
+                let from = InputSection { object: place.object, section: relocated };
                 let Some(moved) = pieces.moved(from, reloc.offset, offset) else { continue };
                 offset = moved;
             }
@@ -243,10 +242,10 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let action = match *slot {
                 Some((symbol, action)) if symbol == reloc.symbol.0 => action,
                 _ => {
-                    let Some(of) = input.cubin.symbol_kind(reloc.symbol.0) else {
+                    let Some(&id) = place.ids.get(reloc.symbol.0 as usize) else {
                         return Err(self.reloc_error(place, &reloc, "symbol index out of range"));
                     };
-                    let action = self.action(place, &reloc, kind, of);
+                    let action = self.action(place, &reloc, kind, id);
                     *slot = Some((reloc.symbol.0, action));
                     action
                 }
@@ -339,22 +338,22 @@ impl<'a, 'o> Relocator<'a, 'o> {
         reloc::held(known.fields, &held).unwrap_or(0) as i64
     }
 
-    fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, of: SymbolType) -> Action {
+    /// What is to be done about a symbol. What it is the link knows by its id, without a look
+    /// at the input's table: functions are nowhere declared to be data, or the link had stopped.
+    fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, id: SymbolId) -> Action {
         let index = reloc.symbol.0;
         if kind.yields {
             return Action::Drop;
         }
-        if of == SymbolType::SECTION {
+        if id == NO_SYMBOL {
             return self.section_symbol(place, index, kind).unwrap_or(Action::Drop);
         }
-        let id = place.ids.get(index as usize).filter(|&&id| id != NO_SYMBOL);
-        let Some(&id) = id else { return Action::Drop };
         let lost = |symbol: SymbolRef<'_>| names_lost_copy(self.cx, place.object, &symbol, id);
         if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
             return Action::Drop;
         }
-        if of == SymbolType::FUNC {
-            return self.function(place, reloc, id, kind);
+        if let Some(found) = self.functions.get(id) {
+            return self.function(place, reloc, (id, found), kind);
         }
         let symbol = place.input.cubin.unnamed_symbol(index);
         symbol.map_or(Action::Drop, |symbol| self.object(place, &symbol, id, kind))
@@ -366,6 +365,9 @@ impl<'a, 'o> Relocator<'a, 'o> {
 
     fn section_symbol(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
         let symbol = place.input.cubin.unnamed_symbol(symbol)?;
+        if symbol.kind() != SymbolType::SECTION {
+            return None;
+        }
         let at = self.merged.placement(place.object, symbol.shndx)?;
         let section = self.merged.section(at.section);
         if kind.ours {

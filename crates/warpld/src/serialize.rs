@@ -144,10 +144,8 @@ fn write_section(
     // Up to here all bytes are written.
     let mut written = 0;
     for chunk in parts.layout.chunks(parts.merged, section.id) {
-        let object = &parts.cx.objects[chunk.from.object.0 as usize];
-        let Some(input) = object.cubin.unnamed_section(chunk.from.section) else { continue };
         let start = chunk.offset as usize;
-        let data = parts.cx.linked_data(chunk.from.object, &input);
+        let data = parts.cx.linked_bytes(chunk.from);
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
             if let Some(gap) = out.get_mut(written..start)

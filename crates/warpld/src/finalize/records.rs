@@ -65,9 +65,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         let parts = self.parts;
         let mut records = std::mem::take(&mut self.records);
         for &from in sources.iter().rev() {
-            let input = &parts.cx.objects[from.object.0 as usize].cubin;
-            let section = input.unnamed_section(from.section);
-            let data = section.map_or(&[][..], |s| s.data);
+            let data = parts.cx.objects[from.object.0 as usize].section_data(from.section);
             records.clear();
             records.extend(info::raw_records(data));
             out.reserve(data.len());

@@ -139,7 +139,7 @@ fn tool_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
 fn tool_notes<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
     let classes = object.classes.iter().enumerate();
     let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
-    notes.filter_map(|(i, _)| Some(object.cubin.unnamed_section(i as u32)?.data))
+    notes.map(|(i, _)| object.section_data(i as u32))
 }
 
 /// The lowest virtual architecture of the inputs.

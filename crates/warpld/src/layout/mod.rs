@@ -156,9 +156,7 @@ impl Layout {
         }
         let chunks = self.chunks(merged, id);
         let chunk = chunks.get(chunks.partition_point(|c| c.offset <= at).checked_sub(1)?)?;
-        let from = chunk.from;
-        let object = &cx.objects[from.object.0 as usize];
-        let data = cx.linked_data(from.object, &object.cubin.section(from.section)?);
+        let data = cx.linked_bytes(chunk.from);
         data.get(usize::try_from(at - chunk.offset).ok()?).copied()
     }
 

@@ -82,19 +82,25 @@ impl<'a> Context<'a, '_> {
 
     /// Size of what is linked of a section.
     pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
-        self.cut_bank2(object, section).map_or(section.size, |data| data.len() as u64)
+        self.cut_bank2(object, section.index.0).map_or(section.size, |data| data.len() as u64)
     }
 
     /// The bytes of a section that are linked: of bank 2 only what has symbols, if
     /// any of it has. (A relinked file may have tables of copies that lost there.)
-    pub fn linked_data(&self, object: ObjectId, section: &SectionRef<'a>) -> &'a [u8] {
-        self.cut_bank2(object, section).unwrap_or(section.data)
+    #[inline]
+    pub fn linked_bytes(&self, from: InputSection) -> &'a [u8] {
+        let object = &self.objects[from.object.0 as usize];
+        let cut = match object.has_bank2() {
+            true => self.cut_bank2(from.object, from.section),
+            false => None,
+        };
+        cut.unwrap_or_else(|| object.section_data(from.section))
     }
 
     /// The bank of a copy that lost is taken by its name, as a whole.
-    fn cut_bank2(&self, object: ObjectId, section: &SectionRef<'a>) -> Option<&'a [u8]> {
-        let data = self.objects[object.0 as usize].bank2_by_symbol(section.index.0)?;
-        let (id, at) = self.owner(object, section.index.0)?;
+    fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
+        let (id, at) = self.owner(object, section)?;
         self.resolution.ever_selected(id, at).then_some(data)
     }
 

@@ -37,6 +37,10 @@ pub struct Code {
     pub first_other: u8,
 }
 
+/// The number of a function's symbol, or one of the values below.
+#[derive(Clone, Copy)]
+pub(super) struct Found(u32);
+
 /// Not part of the output.
 const GONE: u32 = u32::MAX;
 /// Part of the output, but without symbol.
@@ -56,6 +60,13 @@ impl Functions {
             false => Function { symbol: OTHER, code: Code::default() },
         };
         Self(symbols.map(find).collect())
+    }
+
+    /// What stands for a function; `None` if the symbol is none.
+    #[inline]
+    pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
+        let symbol = self.0.get(id.0 as usize)?.symbol;
+        (symbol != OTHER).then_some(Found(symbol))
     }
 
     /// The code of a function and its section, if it was found.
@@ -119,15 +130,9 @@ impl<'a> Relocator<'a, '_> {
         &self,
         place: &Place<'_, 'a>,
         reloc: &Reloc,
-        id: SymbolId,
+        (id, Found(found)): (SymbolId, Found),
         kind: &Facts,
     ) -> Action {
-        let found = match self.functions.0.get(id.0 as usize) {
-            Some(Function { symbol: OTHER, .. }) | None => {
-                find(self.cx, self.merged, self.layout, id).symbol
-            }
-            Some(found) => found.symbol,
-        };
         if place.target.weak_sensitive && self.is_debug_lost(place, reloc, id, found != GONE) {
             return Action::Drop;
         }
