@@ -2,7 +2,7 @@
 //! it may produce: more is an error, less too.
 
 use crate::raw::Flags;
-use ruzstd::decoding::errors::FrameDecoderError;
+use crate::zstd;
 
 /// Largest image that is decompressed unless the caller says otherwise.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
@@ -153,15 +153,11 @@ fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeEr
     }
 }
 
-/// The same. A frame that needs a window larger than the room has more to say, too.
+/// The same.
 fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
-    let mut decoder = ruzstd::decoding::FrameDecoder::new();
-    decoder.set_max_window_size((image.len() as u64).max(8 << 20));
-    match decoder.decode_all(stored, image) {
+    match zstd::unpack(stored, image) {
         Ok(size) => Ok(Some(size)),
-        Err(FrameDecoderError::TargetTooSmall | FrameDecoderError::WindowSizeTooBig { .. }) => {
-            Ok(None)
-        }
-        Err(error) => Err(DecodeError::Damaged { kind: "zstd", reason: error.to_string() }),
+        Err(zstd::Damage::TooMuch) => Ok(None),
+        Err(damage) => Err(DecodeError::Damaged { kind: "zstd", reason: damage.to_string() }),
     }
 }

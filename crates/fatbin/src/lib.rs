@@ -10,6 +10,7 @@ pub mod content;
 pub mod host;
 pub mod raw;
 pub mod write;
+mod zstd;
 
 pub use archive::{Archive, ArchiveError, Member, MemberData};
 pub use compress::{Compression, DecodeError};

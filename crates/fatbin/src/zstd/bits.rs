@@ -1,0 +1,118 @@
+//! Bits of a stream: backwards, as codes are stored, and forwards, as tables are.
+
+use super::Damage;
+
+/// Reads a stream from its end. The highest bit that is set in the last byte says where
+/// that is.
+pub(super) struct Backward<'a> {
+    data: &'a [u8],
+    /// Eight bytes of the stream from `at` on; a shorter stream is at the top.
+    word: u64,
+    at: usize,
+    /// How many of the bits of `word` were taken, from the top.
+    used: u32,
+}
+
+impl<'a> Backward<'a> {
+    /// After [`Self::refill`] so many bits can be taken.
+    pub(super) const READY: u32 = 57;
+
+    pub(super) fn new(data: &'a [u8]) -> Result<Self, Damage> {
+        let last = data.last().copied().unwrap_or(0);
+        if last == 0 {
+            return Err(Damage::NoEndMark);
+        }
+        let used = last.leading_zeros() + 1;
+        let at = data.len().saturating_sub(8);
+        let short = data.iter().rev().take(8).fold((0, u64::BITS), |(word, shift), &byte| {
+            let shift = shift.saturating_sub(8);
+            (word | u64::from(byte) << shift, shift)
+        });
+        let mut reader = Self { data, word: short.0, at, used };
+        reader.load();
+        Ok(reader)
+    }
+
+    fn load(&mut self) {
+        if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
+            self.word = u64::from_le_bytes(*bytes);
+        }
+    }
+
+    /// Makes [`Self::READY`] bits ready, or all that are left. What lies before the
+    /// stream reads as anything; [`Self::finish`] tells.
+    #[inline(always)]
+    pub(super) fn refill(&mut self) {
+        let bytes = ((self.used >> 3) as usize).min(self.at);
+        self.at -= bytes;
+        self.used -= 8 * bytes as u32;
+        self.load();
+    }
+
+    /// The next `count` bits, which is at most 56.
+    #[inline(always)]
+    pub(super) fn peek(&self, count: u32) -> u64 {
+        // Two shifts, as one by 64 is none.
+        self.word.wrapping_shl(self.used) >> 1 >> (63 - count)
+    }
+
+    #[inline(always)]
+    pub(super) fn skip(&mut self, count: u32) {
+        self.used = self.used.wrapping_add(count);
+    }
+
+    #[inline(always)]
+    pub(super) fn take(&mut self, count: u32) -> u64 {
+        let bits = self.peek(count);
+        self.skip(count);
+        bits
+    }
+
+    /// How many bits of the word there are, counted from the top.
+    fn end(&self) -> u32 {
+        8 * self.data.len().min(8) as u32
+    }
+
+    /// More was taken than there is.
+    #[inline(always)]
+    pub(super) fn overrun(&self) -> bool {
+        self.at == 0 && self.used > self.end()
+    }
+
+    /// Everything must have been taken, and no more.
+    pub(super) fn finish(&self) -> Result<(), Damage> {
+        let all = self.at == 0 && self.used == self.end();
+        if all { Ok(()) } else { Err(Damage::BitsLeft) }
+    }
+}
+
+/// Reads a stream from its beginning.
+pub(super) struct Forward<'a> {
+    data: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Forward<'a> {
+    pub(super) fn new(data: &'a [u8]) -> Self {
+        Self { data, position: 0 }
+    }
+
+    /// The next `count` bits, at most 16. Behind the end there are zeros.
+    pub(super) fn peek(&self, count: u32) -> u32 {
+        let start = self.position / 8;
+        let byte = |n: usize| u32::from(self.data.get(start + n).copied().unwrap_or(0));
+        let word = byte(0) | byte(1) << 8 | byte(2) << 16;
+        word >> (self.position % 8) & ((1 << count) - 1)
+    }
+
+    pub(super) fn take(&mut self, count: u32) -> u32 {
+        let bits = self.peek(count);
+        self.position += count as usize;
+        bits
+    }
+
+    /// What follows, from the next whole byte on.
+    pub(super) fn rest(self) -> Result<&'a [u8], Damage> {
+        self.data.get(self.position.div_ceil(8)..).ok_or(Damage::CutShort)
+    }
+}

@@ -1,0 +1,149 @@
+//! Tables of finite-state entropy codes.
+
+use super::Damage;
+use super::bits::{Backward, Forward};
+
+/// No table has more states.
+const MOST_STATES: usize = 512;
+
+/// A state of a code: what it stands for, and what comes next.
+#[derive(Clone, Copy, Default)]
+pub(super) struct State {
+    /// The value, if the extra bits are zero.
+    pub(super) base: u32,
+    /// How many bits are added to the value.
+    pub(super) extra: u8,
+    /// How many bits, added to `next`, make the next state.
+    bits: u8,
+    next: u16,
+}
+
+/// A table with its states.
+pub(super) struct Table {
+    states: [State; MOST_STATES],
+    log: u32,
+}
+
+/// What symbols of a code stand for: a value and how many bits are added to it.
+pub(super) type Meaning = fn(symbol: u8) -> (u32, u8);
+
+/// How often each symbol occurs, −1 for less than once, and the logarithm of the sum.
+pub(super) struct Frequencies {
+    pub(super) log: u32,
+    pub(super) counts: Vec<i16>,
+}
+
+impl Frequencies {
+    /// Reads the frequencies of at most `symbols` symbols, and what follows them.
+    pub(super) fn read(
+        data: &[u8],
+        symbols: usize,
+        most_log: u32,
+    ) -> Result<(Self, &[u8]), Damage> {
+        let mut bits = Forward::new(data);
+        let log = bits.take(4) + 5;
+        if log > most_log {
+            return Err(Damage::BadTable);
+        }
+        let mut counts: Vec<i16> = Vec::with_capacity(symbols);
+        let mut left = 1 << log;
+        while left > 0 {
+            if counts.len() >= symbols {
+                return Err(Damage::BadTable);
+            }
+            let count = Self::count(&mut bits, left);
+            left -= i32::from(count.abs());
+            counts.push(count);
+            let mut more = count == 0;
+            while more {
+                let zeros = bits.take(2) as usize;
+                counts.resize((counts.len() + zeros).min(symbols + 1), 0);
+                more = zeros == 3 && counts.len() <= symbols;
+            }
+        }
+        if left < 0 || counts.len() > symbols {
+            return Err(Damage::BadTable);
+        }
+        Ok((Self { log, counts }, bits.rest()?))
+    }
+
+    /// Counts up to `left` take as many bits as needed, small ones one bit less where
+    /// not all values of that many bits are needed.
+    fn count(bits: &mut Forward<'_>, left: i32) -> i16 {
+        let values = left as u32 + 2;
+        let width = u32::BITS - (values - 1).leading_zeros();
+        let short = (1 << width) - values;
+        let low = bits.peek(width - 1);
+        let value = if low < short {
+            bits.take(width - 1)
+        } else {
+            let value = bits.take(width);
+            if value >> (width - 1) == 1 { value - short } else { value }
+        };
+        value as i16 - 1
+    }
+}
+
+impl Table {
+    pub(super) fn empty() -> Self {
+        Self { states: [State::default(); MOST_STATES], log: 0 }
+    }
+
+    /// A single state that stands for `symbol`.
+    pub(super) fn set_single(&mut self, symbol: u8, meaning: Meaning) {
+        let (base, extra) = meaning(symbol);
+        self.states[0] = State { base, extra, bits: 0, next: 0 };
+        self.log = 0;
+    }
+
+    /// Spreads the symbols over the states as often as they occur.
+    pub(super) fn set(
+        &mut self,
+        frequencies: &Frequencies,
+        meaning: Meaning,
+    ) -> Result<(), Damage> {
+        let Frequencies { log, counts } = frequencies;
+        let size = 1usize << log;
+        let (mut symbols, mut occurred) = ([0u8; MOST_STATES], [0u16; 256]);
+        let mut end = size;
+        for (symbol, &count) in counts.iter().enumerate() {
+            if count == -1 {
+                end = end.checked_sub(1).ok_or(Damage::BadTable)?;
+                symbols[end] = symbol as u8;
+                occurred[symbol] = 1;
+            }
+        }
+        let (step, mut place) = ((size >> 1) + (size >> 3) + 3, 0);
+        for (symbol, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            occurred[symbol] = count as u16;
+            for _ in 0..count {
+                symbols[place] = symbol as u8;
+                place = (place + step) & (size - 1);
+                while place >= end {
+                    place = (place + step) & (size - 1);
+                }
+            }
+        }
+        for (state, &symbol) in self.states.iter_mut().zip(&symbols[..size]) {
+            let number = occurred[usize::from(symbol)];
+            occurred[usize::from(symbol)] += 1;
+            let bits = log - number.checked_ilog2().ok_or(Damage::BadTable)?;
+            let (base, extra) = meaning(symbol);
+            let next = (usize::from(number) << bits) - size;
+            *state = State { base, extra, bits: bits as u8, next: next as u16 };
+        }
+        self.log = *log;
+        Ok(())
+    }
+
+    /// The state that a stream begins with.
+    pub(super) fn first(&self, bits: &mut Backward<'_>) -> State {
+        self.states[bits.take(self.log) as usize % MOST_STATES]
+    }
+
+    #[inline(always)]
+    pub(super) fn after(&self, state: State, bits: &mut Backward<'_>) -> State {
+        let number = usize::from(state.next) + bits.take(u32::from(state.bits)) as usize;
+        self.states[number % MOST_STATES]
+    }
+}

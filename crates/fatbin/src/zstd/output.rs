@@ -1,0 +1,106 @@
+//! What has been unpacked so far, which later bytes are copied from.
+
+use super::Damage;
+
+/// Short copies are made so many bytes at a time, where there is room for that.
+const PIECE: usize = 16;
+
+/// The room for what is unpacked.
+pub(super) struct Output<'a> {
+    room: &'a mut [u8],
+    at: usize,
+    /// Where the frame began: it cannot look behind that.
+    start: usize,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(room: &'a mut [u8]) -> Self {
+        Self { room, at: 0, start: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn room_left(&self) -> usize {
+        self.room.len() - self.at
+    }
+
+    pub(super) fn begin_frame(&mut self) {
+        self.start = self.at;
+    }
+
+    pub(super) fn fill(&mut self, byte: u8, count: usize) -> Result<(), Damage> {
+        let end = self.end(count)?;
+        self.room[self.at..end].fill(byte);
+        self.at = end;
+        Ok(())
+    }
+
+    /// Appends the first `count` bytes of `data`, which is longer where possible.
+    #[inline(always)]
+    pub(super) fn append(&mut self, data: &[u8], count: usize) -> Result<(), Damage> {
+        if count <= PIECE
+            && let Some(piece) = data.first_chunk::<PIECE>()
+            && let Some(room) = self.room.get_mut(self.at..self.at + PIECE)
+        {
+            room.copy_from_slice(piece);
+            self.at += count;
+            return Ok(());
+        }
+        let end = self.end(count)?;
+        self.room[self.at..end].copy_from_slice(data.get(..count).ok_or(Damage::BadLiterals)?);
+        self.at = end;
+        Ok(())
+    }
+
+    fn end(&self, count: usize) -> Result<usize, Damage> {
+        let end = self.at.checked_add(count).filter(|&end| end <= self.room.len());
+        end.ok_or(Damage::TooMuch)
+    }
+
+    /// Appends `count` bytes from `offset` bytes back, which may lie among themselves.
+    #[inline(always)]
+    pub(super) fn repeat(&mut self, offset: usize, count: usize) -> Result<(), Damage> {
+        if offset > self.at - self.start {
+            return Err(Damage::BadOffset);
+        }
+        let from = self.at - offset;
+        // Whole pieces end up to one piece behind what is asked for; the next bytes are
+        // written over that.
+        if offset >= PIECE && count <= 4 * PIECE && self.at + 5 * PIECE <= self.room.len() {
+            let mut done = 0;
+            while done < count {
+                self.piece(from + done, self.at + done);
+                done += PIECE;
+            }
+            self.at += count;
+            return Ok(());
+        }
+        self.repeat_slowly(from, offset, count)
+    }
+
+    #[inline(always)]
+    fn piece(&mut self, from: usize, to: usize) {
+        self.room.copy_within(from..from + PIECE, to);
+    }
+
+    /// Doubles what is repeated, until it is long enough.
+    #[inline(never)]
+    fn repeat_slowly(&mut self, from: usize, offset: usize, count: usize) -> Result<(), Damage> {
+        let end = self.end(count)?;
+        if offset == 1 {
+            let byte = self.room[from];
+            self.room[self.at..end].fill(byte);
+        } else {
+            let mut at = self.at;
+            while at < end {
+                let size = (at - from).min(end - at);
+                self.room.copy_within(from..from + size, at);
+                at += size;
+            }
+        }
+        self.at = end;
+        Ok(())
+    }
+}
