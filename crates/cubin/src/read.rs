@@ -186,31 +186,16 @@ pub struct Cubin<'a> {
 impl<'a> Cubin<'a> {
     /// Reads and checks `data` as a device file of either class.
     pub fn parse(data: &'a [u8]) -> Result<Self, ReadError> {
-        let mut lengths = Vec::new();
-        let mut file = Self::note(data, &mut lengths)?;
-        file.attach(&lengths.into());
-        Ok(file)
-    }
-
-    /// Reads a file and notes the lengths of names in it, which are to be attached.
-    fn note(data: &'a [u8], lengths: &mut Vec<u16>) -> Result<Self, ReadError> {
         let header = Header::parse(data)?;
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });
         }
-        let (sections, table) = Sections::read(data, &header, lengths)?;
+        let (sections, table) = Sections::read(data, &header)?;
         let symtab = match table {
-            Some(s) => Some(SymbolTable::note(header.class, &sections, &s, lengths)?),
+            Some(s) => Some(SymbolTable::read(header.class, &sections, &s)?),
             None => None,
         };
         Ok(Self { sections, symtab })
-    }
-
-    fn attach(&mut self, lengths: &Arc<[u16]>) {
-        self.sections.attach(lengths);
-        if let Some(symtab) = &mut self.symtab {
-            symtab.attach(lengths);
-        }
     }
 
     /// The same file with its sections described differently and another symbol
@@ -325,35 +310,6 @@ impl<'a> Cubin<'a> {
     /// The program headers.
     pub fn segments(&self) -> Result<Vec<Segment>, ReadError> {
         read_segments(self.bytes(), &self.header())
-    }
-}
-
-/// Reads many files; what is noted of them lies in one piece.
-#[derive(Debug, Default)]
-pub struct Reader<'a> {
-    files: Vec<Cubin<'a>>,
-    lengths: Vec<u16>,
-}
-
-impl<'a> Reader<'a> {
-    /// A reader with room for so many small files.
-    pub fn with_capacity(files: usize) -> Self {
-        const NAMES: usize = 64;
-        Self { files: Vec::with_capacity(files), lengths: Vec::with_capacity(NAMES * files) }
-    }
-
-    /// Reads and checks `data` as a device file of either class.
-    pub fn read(&mut self, data: &'a [u8]) -> Result<(), ReadError> {
-        self.files.push(Cubin::note(data, &mut self.lengths)?);
-        Ok(())
-    }
-
-    /// The files that could be read.
-    pub fn finish(self) -> Vec<Cubin<'a>> {
-        let Self { mut files, lengths } = self;
-        let lengths = lengths.into();
-        files.iter_mut().for_each(|file| file.attach(&lengths));
-        files
     }
 }
 

@@ -7,57 +7,10 @@ use crate::half;
 use crate::header::{Class, Header};
 use crate::raw;
 use crate::read::{ReadError, SectionIndex, SectionRef, slice};
-use crate::tables::{NameBudget, string_at};
+use crate::tables::{check_name_lengths, string_at, terminated};
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-
-/// A length that is not noted.
-pub(crate) const UNKNOWN_LENGTH: u16 = u16::MAX;
-
-/// A length of a name as it is noted.
-pub(crate) fn noted_length(name: &[u8]) -> u16 {
-    u16::try_from(name.len()).unwrap_or(UNKNOWN_LENGTH)
-}
-
-/// The lengths of names, which are long and asked for again and again, from some place on
-/// in a list. Small files that are read together share that.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lengths {
-    list: Arc<[u16]>,
-    first: usize,
-}
-
-impl Lengths {
-    /// Lengths that are about to be noted in a list: to be attached when that is complete.
-    pub(crate) fn after(list: &[u16]) -> Self {
-        Self { list: Arc::default(), first: list.len() }
-    }
-    /// The list is complete.
-    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
-        self.list = list.clone();
-    }
-    #[inline]
-    pub(crate) fn get(&self, index: u32) -> Option<u16> {
-        self.list.get(self.first + index as usize).copied()
-    }
-}
-
-/// Room for lengths at the end of a list.
-pub(crate) fn room(list: &mut Vec<u16>, count: usize) -> &mut [u16] {
-    let first = list.len();
-    list.resize(first + count, 0);
-    &mut list[first..]
-}
-
-/// The string at `offset`, whose length was noted.
-#[inline]
-pub(crate) fn noted_string(table: &[u8], offset: u32, length: u16) -> Option<&[u8]> {
-    match length {
-        UNKNOWN_LENGTH => string_at(table, offset),
-        length => table.get(offset as usize..offset as usize + usize::from(length)),
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Headers<'a> {
@@ -76,10 +29,8 @@ impl Default for Headers<'_> {
 pub struct Sections<'a> {
     file: &'a [u8],
     headers: Headers<'a>,
-    /// The section name table.
+    /// The section name table, up to its last zero.
     names: &'a [u8],
-    /// Lengths of the names.
-    lengths: Lengths,
     /// How each section is seen from the Mercury side, if it is.
     labels: Option<Arc<[half::Label]>>,
     /// Whether there is a `.symtab_shndx`.
@@ -87,22 +38,20 @@ pub struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Reads and checks the section table, notes the lengths of the names, and finds the
-    /// first symbol table.
+    /// Reads and checks the section table, and finds the first symbol table.
     pub(crate) fn read(
         file: &'a [u8],
         header: &Header,
-        list: &mut Vec<u16>,
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
-        let lengths = Lengths::after(list);
         if header.shoff == 0 {
-            return Ok((Self { file, lengths, ..Self::default() }, None));
+            return Ok((Self { file, ..Self::default() }, None));
         }
         let headers = Headers::read(file, header)?;
         let (name_table, names) = headers.names(file, header)?;
-        let found = headers.check(file, (name_table, names), room(list, headers.len()))?;
+        let names = terminated(names);
+        let found = headers.check(file, (name_table, names))?;
         let extended = found.extended;
-        let sections = Self { file, headers, names, lengths, labels: None, extended };
+        let sections = Self { file, headers, names, labels: None, extended };
         let table = found.symbols.and_then(|i| sections.get_unnamed(i));
         Ok((sections, table))
     }
@@ -110,11 +59,6 @@ impl<'a> Sections<'a> {
     /// The same sections as the Mercury side sees them.
     pub(crate) fn relabelled(&self, labels: Arc<[half::Label]>) -> Self {
         Self { labels: Some(labels), ..self.clone() }
-    }
-
-    /// All lengths have been noted.
-    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
-        self.lengths.attach(list);
     }
 
     /// Whether there is a `.symtab_shndx`, as only files with many sections have.
@@ -165,21 +109,24 @@ impl<'a> Sections<'a> {
     #[inline]
     fn plain<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
         let section = self.unnamed(headers, index)?;
-        let length = self.lengths.get(index)?;
-        let name = noted_string(self.names, section.name_offset, length);
+        let name = string_at(self.names, section.name_offset);
         Some(SectionRef { name: name.unwrap_or_default(), ..section })
     }
 
     /// The same without its name.
     #[inline]
     fn unnamed<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
-        let section = headers.get(index as usize)?.widen(index);
+        Some(self.with_data(headers.get(index as usize)?.widen(index)))
+    }
+
+    #[inline]
+    fn with_data(&self, section: SectionRef<'static>) -> SectionRef<'a> {
         let (start, size) = (section.offset as usize, section.size as usize);
         let data = match has_bytes(section.kind) {
             true => self.file.get(start..start.wrapping_add(size)),
             false => None,
         };
-        Some(SectionRef { data: data.unwrap_or_default(), ..section })
+        SectionRef { data: data.unwrap_or_default(), ..section }
     }
 
     /// A section of a small file, or as the Mercury side sees it.
@@ -202,9 +149,22 @@ impl<'a> Sections<'a> {
         }
     }
     /// All sections in order, their names left out, which cost most of what a section costs.
-    #[inline]
-    pub fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
+    pub(crate) fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
         (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
+    }
+    /// Calls `f` with them up to the first error. What kind of table it is, is found out
+    /// once.
+    #[inline]
+    pub fn each_unnamed<E>(
+        &self,
+        mut f: impl FnMut(SectionRef<'a>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match (&self.labels, self.headers) {
+            (None, Headers::Elf64(headers)) => {
+                (0..).zip(headers).try_for_each(|(i, header)| f(self.with_data(header.widen(i))))
+            }
+            _ => self.iter_unnamed().try_for_each(f),
+        }
     }
     /// The types of all sections.
     #[inline]
@@ -365,16 +325,11 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// Checks names and extents, and notes the lengths of the names.
-    fn check(
-        &self,
-        file: &[u8],
-        (name_table, names): (u32, &[u8]),
-        lengths: &mut [u16],
-    ) -> Result<Found, ReadError> {
+    /// Checks names and extents.
+    fn check(&self, file: &[u8], names: (u32, &[u8])) -> Result<Found, ReadError> {
         match self {
-            Self::Elf32(h) => check(h, file, (name_table, names), lengths),
-            Self::Elf64(h) => check(h, file, (name_table, names), lengths),
+            Self::Elf32(h) => check(h, file, names),
+            Self::Elf64(h) => check(h, file, names),
         }
     }
 }
@@ -392,23 +347,19 @@ fn check<H: SectionHeader>(
     headers: &[H],
     file: &[u8],
     (name_table, names): (u32, &[u8]),
-    lengths: &mut [u16],
 ) -> Result<Found, ReadError> {
+    let offsets = headers.iter().map(|header| header.widen(0).name_offset);
+    check_name_lengths(file.len(), name_table, names, offsets)?;
     let mut found = Found::default();
-    let mut budget = NameBudget::new(file.len(), headers.len());
     // The Mercury twins of data sections share their bytes, hence the factor.
     let (mut total, most) = (0_u64, 4 * file.len() as u64);
-    for ((index, header), length) in headers.iter().enumerate().zip(lengths) {
+    for (index, header) in headers.iter().enumerate() {
         let section = header.widen(index as u32);
         let index = Some(section.index.0);
-        let bad = || ReadError::BadField {
-            field: "sh_name",
-            section: index,
-            value: section.name_offset.into(),
-        };
-        let name = string_at(names, section.name_offset).ok_or_else(bad)?;
-        budget.take(name, name_table)?;
-        *length = noted_length(name);
+        if section.name_offset as usize >= names.len() {
+            let value = section.name_offset.into();
+            return Err(ReadError::BadField { field: "sh_name", section: index, value });
+        }
         match section.kind {
             SectionType::SYMTAB if found.symbols.is_none() => found.symbols = index,
             SectionType::SYMTAB_SHNDX => found.extended = true,

@@ -6,14 +6,13 @@ use crate::raw;
 use crate::read::{
     ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
-use crate::sections::{Lengths, Sections, noted_length, noted_string, room};
-use std::sync::Arc;
+use crate::sections::Sections;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
 
 /// The string that starts at `offset`; `None` if it has no end in the table.
 #[inline]
-pub(crate) fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
+pub fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     let rest = table.get(offset as usize..)?;
     let end = length(rest)?;
     rest.get(..end)
@@ -50,34 +49,32 @@ fn zero_bytes(word: u64) -> u64 {
 }
 
 /// A string table up to its last zero: every offset inside has a string.
-fn terminated(table: &[u8]) -> &[u8] {
+pub(crate) fn terminated(table: &[u8]) -> &[u8] {
     let end = memchr::memrchr(0, table).map_or(0, |last| last + 1);
     &table[..end]
 }
 
-/// Bounds the time that names cost: without it, a file can make every symbol
-/// scan one string as long as the file.
-pub(crate) struct NameBudget {
-    limit: u64,
-    left: u64,
-}
-
-impl NameBudget {
-    /// Long mangled names shared by all entries of a large file still pass.
-    pub(crate) fn new(file_size: usize, entries: usize) -> Self {
-        let limit = 16 * file_size as u64 + 4096 * entries as u64;
-        Self { limit, left: limit }
+/// Bounds the time that names cost: without it, a file can make every entry of a section
+/// scan one string as long as the file. Long mangled names shared by all entries of a large
+/// file still pass.
+#[inline]
+pub(crate) fn check_name_lengths(
+    file_size: usize,
+    section: u32,
+    names: &[u8],
+    offsets: impl ExactSizeIterator<Item = u32>,
+) -> Result<(), ReadError> {
+    let limit = 16 * file_size as u64 + 4096 * offsets.len() as u64;
+    // As a rule all of them may have the longest name that there can be.
+    if (names.len() as u64).saturating_mul(offsets.len() as u64) <= limit {
+        return Ok(());
     }
-    #[inline]
-    pub(crate) fn take(&mut self, name: &[u8], section: u32) -> Result<(), ReadError> {
-        match self.left.checked_sub(name.len() as u64) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(ReadError::Names { section, limit: self.limit }),
-        }
+    let mut left = limit;
+    for name in offsets.filter_map(|offset| string_at(names, offset)) {
+        let rest = left.checked_sub(name.len() as u64);
+        left = rest.ok_or(ReadError::Names { section, limit })?;
     }
+    Ok(())
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,12 +83,14 @@ enum Entries<'a> {
     Elf64(&'a [raw::Sym64]),
 }
 
-/// What is checked of a symbol of either class.
+/// A symbol of either class.
 trait Entry {
     /// Where its name starts.
     fn name(&self) -> u32;
     /// Its section as stored.
     fn shndx(&self) -> u16;
+    /// The symbol without its name, in this section.
+    fn widen(&self, index: u32, shndx: u32, reserved: bool) -> SymbolRef<'static>;
 }
 
 macro_rules! entry {
@@ -104,6 +103,20 @@ macro_rules! entry {
             #[inline]
             fn shndx(&self) -> u16 {
                 self.st_shndx.get()
+            }
+            #[inline]
+            fn widen(&self, index: u32, shndx: u32, reserved: bool) -> SymbolRef<'static> {
+                SymbolRef {
+                    index: SymbolIndex(index),
+                    name: &[],
+                    name_offset: self.st_name.get(),
+                    info: self.st_info,
+                    other: self.st_other,
+                    shndx,
+                    reserved,
+                    value: self.st_value.get().into(),
+                    size: self.st_size.get().into(),
+                }
             }
         }
     };
@@ -119,38 +132,18 @@ pub struct SymbolTable<'a> {
     /// Up to the last terminating zero.
     strings: &'a [u8],
     shndx: &'a [U32],
-    /// Lengths of the names.
-    lengths: Lengths,
 }
 
 impl<'a> SymbolTable<'a> {
-    /// Reads the symbol table of a file that is being read, and notes the lengths of names.
-    pub(crate) fn note(
-        class: Class,
-        sections: &Sections<'a>,
-        s: &SectionRef<'a>,
-        list: &mut Vec<u16>,
-    ) -> Result<Self, ReadError> {
-        let table = Self::unchecked(class, sections, s, list)?;
-        table.check(sections.file().len(), sections.len(), room(list, table.len()))?;
-        Ok(table)
-    }
-
-    /// Reads another symbol table of a file.
+    /// Reads and checks a symbol table of a file.
     pub(crate) fn read(
         class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
     ) -> Result<Self, ReadError> {
-        let mut list = Vec::new();
-        let mut table = Self::note(class, sections, s, &mut list)?;
-        table.attach(&list.into());
+        let table = Self::unchecked(class, sections, s)?;
+        table.check(sections.file().len(), sections.len())?;
         Ok(table)
-    }
-
-    /// All lengths have been noted.
-    pub(crate) fn attach(&mut self, list: &Arc<[u16]>) {
-        self.lengths.attach(list);
     }
 
     /// A table whose entries may be anything.
@@ -158,7 +151,6 @@ impl<'a> SymbolTable<'a> {
         class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
-        list: &[u16],
     ) -> Result<Self, ReadError> {
         let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
         if s.entsize != class.symbol_size() {
@@ -177,55 +169,59 @@ impl<'a> SymbolTable<'a> {
             _ => return Err(bad("sh_link", s.link.into())),
         };
         let shndx = extended_indices(sections, s)?;
-        Ok(Self { section: s.index, entries, strings, shndx, lengths: Lengths::after(list) })
+        Ok(Self { section: s.index, entries, strings, shndx })
     }
 
-    /// Checks names and section indices, and notes the lengths of the names.
-    fn check(
-        &self,
-        file_size: usize,
-        sections: usize,
-        lengths: &mut [u16],
-    ) -> Result<(), ReadError> {
-        let budget = NameBudget::new(file_size, self.len());
+    /// Checks names and section indices.
+    fn check(&self, file_size: usize, sections: usize) -> Result<(), ReadError> {
         match self.entries {
-            Entries::Elf32(entries) => self.check_all(entries, budget, sections, lengths),
-            Entries::Elf64(entries) => self.check_all(entries, budget, sections, lengths),
+            Entries::Elf32(entries) => self.check_all(entries, file_size, sections),
+            Entries::Elf64(entries) => self.check_all(entries, file_size, sections),
         }
     }
 
     fn check_all(
         &self,
         entries: &[impl Entry],
-        mut budget: NameBudget,
+        file_size: usize,
         sections: usize,
-        lengths: &mut [u16],
     ) -> Result<(), ReadError> {
-        let section = self.section.0;
-        let bad = |field, value| ReadError::BadField { field, section: Some(section), value };
-        for (i, (entry, length)) in entries.iter().zip(lengths).enumerate() {
-            let name = string_at(self.strings, entry.name());
-            let shndx = match u32::from(entry.shndx()) {
-                shn::XINDEX => self.shndx.get(i).map(|index| index.get()),
-                shn::LORESERVE.. => Some(shn::UNDEF),
-                shndx => Some(shndx),
-            };
-            let (Some(name), Some(shndx)) = (name, shndx) else {
-                return Err(bad("symbol", i as u64));
-            };
-            budget.take(name, section)?;
-            *length = noted_length(name);
-            if shndx != shn::UNDEF && shndx as usize >= sections {
-                return Err(bad("st_shndx", shndx.into()));
+        let offsets = entries.iter().map(Entry::name);
+        check_name_lengths(file_size, self.section.0, self.strings, offsets)?;
+        let strings = self.strings.len();
+        let plain = sections.min(shn::LORESERVE as usize);
+        for (i, entry) in entries.iter().enumerate() {
+            if entry.name() as usize >= strings {
+                return Err(self.bad("symbol", i as u64));
+            }
+            // Both are so for nearly all, and cost least to find out.
+            if usize::from(entry.shndx()) >= plain {
+                self.check_section(i, entry.shndx(), sections)?;
             }
         }
         Ok(())
     }
 
-    /// The name of the symbol with this index, which starts at `offset`.
-    #[inline]
-    fn name(&self, index: u32, offset: u32) -> Option<&'a [u8]> {
-        noted_string(self.strings, offset, self.lengths.get(index)?)
+    /// Checks the section of a symbol that is not one of the first ones.
+    #[cold]
+    fn check_section(&self, symbol: usize, shndx: u16, sections: usize) -> Result<(), ReadError> {
+        let shndx = match u32::from(shndx) {
+            shn::XINDEX => self.shndx.get(symbol).map(|index| index.get()),
+            shn::LORESERVE.. => Some(shn::UNDEF),
+            shndx => Some(shndx),
+        };
+        match shndx {
+            None => Err(self.bad("symbol", symbol as u64)),
+            Some(shndx) if shndx != shn::UNDEF && shndx as usize >= sections => {
+                Err(self.bad("st_shndx", shndx.into()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn bad(&self, field: &'static str, value: u64) -> ReadError {
+        ReadError::BadField { field, section: Some(self.section.0), value }
     }
 
     /// The section it lies in.
@@ -265,33 +261,41 @@ impl<'a> SymbolTable<'a> {
     #[inline]
     pub fn get(&self, index: u32) -> Option<SymbolRef<'a>> {
         let symbol = self.get_unnamed(index)?;
-        Some(SymbolRef { name: self.name(index, symbol.name_offset)?, ..symbol })
+        Some(SymbolRef { name: string_at(self.strings, symbol.name_offset)?, ..symbol })
     }
 
     /// The symbol with this index, its name left out, which lies elsewhere in memory.
     #[inline]
     pub fn get_unnamed(&self, index: u32) -> Option<SymbolRef<'a>> {
         macro_rules! widen {
-            ($s:expr) => {{
-                let s = $s;
-                let (shndx, reserved) = self.resolve(s.st_shndx.get(), index)?;
-                SymbolRef {
-                    index: SymbolIndex(index),
-                    name: &[],
-                    name_offset: s.st_name.get(),
-                    info: s.st_info,
-                    other: s.st_other,
-                    shndx,
-                    reserved,
-                    value: s.st_value.get().into(),
-                    size: s.st_size.get().into(),
-                }
+            ($entry:expr) => {{
+                let entry = $entry;
+                let (shndx, reserved) = self.resolve(entry.st_shndx.get(), index)?;
+                entry.widen(index, shndx, reserved)
             }};
         }
         Some(match self.entries {
             Entries::Elf32(e) => widen!(e.get(index as usize)?),
             Entries::Elf64(e) => widen!(e.get(index as usize)?),
         })
+    }
+
+    /// Calls `f` with every symbol in order, its name left out. Whose table it is, is found
+    /// out once.
+    #[inline]
+    pub fn each_unnamed(&self, mut f: impl FnMut(SymbolRef<'a>)) {
+        match self.entries {
+            Entries::Elf64(entries) => {
+                for (index, entry) in (0..).zip(entries) {
+                    if let Some((shndx, reserved)) = self.resolve(entry.st_shndx.get(), index) {
+                        f(entry.widen(index, shndx, reserved));
+                    }
+                }
+            }
+            Entries::Elf32(_) => {
+                (0..self.len() as u32).filter_map(|i| self.get_unnamed(i)).for_each(f);
+            }
+        }
     }
 
     /// Whether the symbol with this index has this name.
@@ -312,12 +316,6 @@ impl<'a> SymbolTable<'a> {
             Entries::Elf32(e) => e.get(index as usize).map(|s| (s.st_info, s.st_other))?,
             Entries::Elf64(e) => e.get(index as usize).map(|s| (s.st_info, s.st_other))?,
         })
-    }
-
-    /// `st_info` and `st_other` of all symbols in order.
-    #[inline]
-    pub fn infos_and_others(&self) -> impl Iterator<Item = (u8, u8)> {
-        (0..self.len() as u32).filter_map(|index| self.info_and_other(index))
     }
 
     /// Where the symbol with this index is, without looking at its name: section index, and

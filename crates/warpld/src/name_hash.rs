@@ -6,8 +6,12 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NameHash(u64);
 
-/// A name is a number of this base, its bytes the digits.
-const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+/// A name is a number of this base, its bytes the digits. It is small, so that [`digits`] can
+/// take the bytes of a word in three steps, and has as many powers modulo 2^64 as any number.
+const BASE: u64 = 251;
+
+/// For tables, which want all bits to count.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The first powers of [`BASE`].
 const POWERS: [u64; 128] = {
@@ -20,22 +24,33 @@ const POWERS: [u64; 128] = {
     powers
 };
 
+/// The number that eight digits make, the first one in the lowest byte.
+#[inline]
+fn digits(word: u64) -> u64 {
+    const BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+    const PAIRS: u64 = 0x0000_ffff_0000_ffff;
+    // No sum carries into the next one: 255 * 251 + 255 < 1 << 16 and so on.
+    let pairs = (word & BYTES) * POWERS[1] + (word >> 8 & BYTES);
+    let fours = (pairs & PAIRS) * POWERS[2] + (pairs >> 16 & PAIRS);
+    (fours & u64::from(u32::MAX)) * POWERS[4] + (fours >> 32)
+}
+
 impl NameHash {
     /// Hashes a name.
+    #[inline]
     pub fn of(name: &[u8]) -> Self {
-        let mut words = name.chunks_exact(8);
-        let mut hash = 0_u64;
-        for word in &mut words {
-            let digits = word.iter().zip(POWERS[..8].iter().rev());
-            let sum = digits.fold(0, |sum: u64, (&byte, power)| {
-                sum.wrapping_add(power.wrapping_mul(byte.into()))
-            });
-            hash = hash.wrapping_mul(POWERS[8]).wrapping_add(sum);
+        let (words, rest) = name.as_chunks();
+        let whole = words.iter().fold(0_u64, |hash, &word| {
+            hash.wrapping_mul(POWERS[8]).wrapping_add(digits(u64::from_le_bytes(word)))
+        });
+        if rest.is_empty() {
+            return Self(whole);
         }
-        for &byte in words.remainder() {
-            hash = hash.wrapping_mul(BASE).wrapping_add(byte.into());
-        }
-        Self(hash)
+        // Zeros before the first digit do not count.
+        let mut last = [0; 8];
+        last[8 - rest.len()..].copy_from_slice(rest);
+        let last = digits(u64::from_le_bytes(last));
+        Self(whole.wrapping_mul(POWERS[rest.len()]).wrapping_add(last))
     }
 
     /// The hash of this name followed by one of `length` bytes.
@@ -52,7 +67,7 @@ impl NameHash {
     /// need not look at the names, which are cold by then.
     #[inline]
     pub fn short(self) -> ShortHash {
-        let folded = u128::from(self.0 ^ BASE) * u128::from(BASE);
+        let folded = u128::from(self.0 ^ SPREAD) * u128::from(SPREAD);
         ShortHash((folded >> 64) as u32 ^ folded as u32)
     }
 }
@@ -65,7 +80,7 @@ impl ShortHash {
     /// For a hash table, which looks at the highest and the lowest bits.
     #[inline]
     pub fn spread(self) -> u64 {
-        u64::from(self.0).wrapping_mul(BASE)
+        u64::from(self.0).wrapping_mul(SPREAD)
     }
 }
 

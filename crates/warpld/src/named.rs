@@ -4,7 +4,7 @@
 
 use crate::name_hash::NameHash;
 use cubin::consts::sto;
-use cubin::{Binding, SymbolRef, SymbolType};
+use cubin::{Binding, SymbolRef, SymbolType, tables};
 
 /// A symbol of an input that has a name.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,9 @@ pub struct Named {
     pub hash: NameHash,
     /// Index in the symbol table.
     pub symbol: u32,
+    /// Where its name is in the string table.
+    name: u32,
+    length: u16,
     info: u8,
     /// `st_other`.
     pub other: u8,
@@ -20,7 +23,14 @@ pub struct Named {
     pub place: Place,
     /// Its size as far as that fits.
     size: u8,
+    /// Whether it is undefined and has the name of the one at this place in the list of the
+    /// input before, which is undefined, too: inputs of one compiler name its own variables
+    /// in the same order.
+    pub repeats: bool,
 }
+
+/// In place of a length: it does not fit.
+const LONG: u16 = u16::MAX;
 
 /// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,22 +44,56 @@ pub enum Place {
 }
 
 impl Named {
-    /// Notes a symbol.
+    /// Notes a symbol with this name.
     #[inline]
-    pub fn new(symbol: &SymbolRef<'_>) -> Self {
+    pub fn new(symbol: &SymbolRef<'_>, name: &[u8]) -> Self {
+        let length = u16::try_from(name.len()).unwrap_or(LONG);
+        Self::with_name(symbol, NameHash::of(name), length)
+    }
+
+    #[inline]
+    fn with_name(symbol: &SymbolRef<'_>, hash: NameHash, length: u16) -> Self {
         let place = match symbol {
             s if s.is_undefined() => Place::Undefined,
             s if s.is_common() => Place::Common,
             _ => Place::Defined,
         };
         Self {
-            hash: NameHash::of(symbol.name),
+            hash,
             symbol: symbol.index.0,
+            name: symbol.name_offset,
+            length,
             info: symbol.info,
             other: symbol.other,
             place,
             size: u8::try_from(symbol.size).unwrap_or(u8::MAX),
+            repeats: false,
         }
+    }
+
+    /// Notes a symbol if both that and this one are undefined and have one name, which is
+    /// then not hashed again.
+    #[inline]
+    pub fn repeated(&self, strings: &[u8], symbol: &SymbolRef<'_>, others: &[u8]) -> Option<Self> {
+        if self.place != Place::Undefined || !symbol.is_undefined() || self.length == LONG {
+            return None;
+        }
+        let rest = others.get(symbol.name_offset as usize..)?;
+        let (name, rest) = rest.split_at_checked(self.length.into())?;
+        let same = rest.first() == Some(&0) && name == self.name(strings);
+        let named = || Self { repeats: true, ..Self::with_name(symbol, self.hash, self.length) };
+        same.then(named)
+    }
+
+    /// Its name in the string table.
+    #[inline]
+    pub fn name<'a>(&self, strings: &'a [u8]) -> &'a [u8] {
+        let start = self.name as usize;
+        let name = match self.length {
+            LONG => tables::string_at(strings, self.name),
+            length => strings.get(start..start.saturating_add(length.into())),
+        };
+        name.unwrap_or_default()
     }
 
     /// Its binding.

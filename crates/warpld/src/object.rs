@@ -114,6 +114,12 @@ impl<'a> Object<'a> {
         !self.bank2.is_empty()
     }
 
+    /// The name of a symbol of the lists.
+    #[inline]
+    pub fn name_of(&self, named: &Named) -> &'a [u8] {
+        named.name(self.cubin.symbol_strings())
+    }
+
     /// What the symbols of a bank 2 lead to, if it has any.
     pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
         let at = self.bank2.binary_search_by_key(&section, |&(section, _)| section).ok()?;
@@ -244,8 +250,15 @@ pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
 }
 
 /// Whether the symbol lives in shared memory.
+#[inline]
 pub fn is_shared(symbol: &SymbolRef<'_>) -> bool {
-    symbol.other & sto::SPACE == sto::SHARED
+    is_shared_space(symbol.other)
+}
+
+/// Whether a symbol with this `st_other` lives in shared memory.
+#[inline]
+pub fn is_shared_space(other: u8) -> bool {
+    other & sto::SPACE == sto::SHARED
 }
 
 /// Whether the symbol never leaves its object.

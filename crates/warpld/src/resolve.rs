@@ -7,9 +7,9 @@
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::named::{Named, Place};
-use crate::object::{Object, ObjectId, is_dynamic_array, is_entry};
+use crate::object::{Object, ObjectId, is_dynamic_array, is_shared_space};
 use cubin::consts::sto;
-use cubin::{Binding, SymbolRef, SymbolType};
+use cubin::{Binding, SymbolRef};
 use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 
@@ -153,6 +153,8 @@ pub struct Resolver<'a> {
     expected: Vec<Expected>,
     /// By symbol, as far as there are any.
     prototypes: Vec<FirstPrototype>,
+    /// What the symbols of the latest input that are not functions stand for.
+    latest: Vec<SymbolId>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
 }
@@ -170,6 +172,7 @@ impl<'a> Resolver<'a> {
             names: HashTable::new(),
             expected: Vec::new(),
             prototypes: Vec::new(),
+            latest: Vec::new(),
             out: Resolution {
                 symbols: Vec::new(),
                 ids: Vec::new(),
@@ -219,9 +222,17 @@ impl<'a> Pass<'a, '_> {
         let end = start + object.cubin.symbol_count();
         self.known.out.ids.resize(end, NO_SYMBOL);
         self.known.out.ends.push(end);
-        for named in object.functions.iter().chain(object.data) {
-            if let Some(symbol) = self.symbol(id, object, named) {
-                self.known.out.ids[start + named.symbol as usize] = symbol;
+        for named in object.functions {
+            let symbol = self.symbol(id, object, named, None);
+            self.known.out.ids[start + named.symbol as usize] = symbol;
+        }
+        for (i, named) in object.data.iter().enumerate() {
+            let known = self.known.latest.get(i).copied().filter(|_| named.repeats);
+            let symbol = self.symbol(id, object, named, known);
+            self.known.out.ids[start + named.symbol as usize] = symbol;
+            match self.known.latest.get_mut(i) {
+                Some(latest) => *latest = symbol,
+                None => self.known.latest.push(symbol),
             }
         }
         for (i, &(function, prototype)) in object.prototypes.iter().enumerate() {
@@ -229,33 +240,58 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &Named) -> Option<SymbolId> {
+    /// What a symbol stands for, of which it may be known whose name it has.
+    fn symbol(
+        &mut self,
+        id: ObjectId,
+        object: &Object<'a>,
+        named: &Named,
+        known: Option<SymbolId>,
+    ) -> SymbolId {
         let at = Sighting { object: id, symbol: named.symbol };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
         let unique = named.binding() == Binding::LOCAL || named.is_internal();
-        if unique && named.place != Place::Undefined {
-            return Some(self.create(at, &object.cubin.symbol(named.symbol)?, named));
+        let known = match known {
+            _ if unique && named.place != Place::Undefined => Err(self.next_id()),
+            Some(known) => Ok(known),
+            None => self.look_up(object, named),
+        };
+        match known {
+            Ok(known) => {
+                if !self.is_plain_mention(known, named)
+                    && let Some(symbol) = object.cubin.symbol(named.symbol)
+                {
+                    self.merge(known, at, &symbol);
+                }
+                known
+            }
+            Err(new) => {
+                self.create(at, object, named);
+                new
+            }
         }
+    }
+
+    fn next_id(&self) -> SymbolId {
+        SymbolId(self.known.out.symbols.len() as u32)
+    }
+
+    /// The symbol with a name, or the number of the one that is to be made for it.
+    fn look_up(&mut self, object: &Object<'a>, named: &Named) -> Result<SymbolId, SymbolId> {
+        let new = self.next_id();
         let Resolver { names, out: Resolution { symbols, .. }, .. } = &mut *self.known;
         let short = named.hash.short();
         let same = |&(other, id): &(ShortHash, SymbolId)| {
             other == short && {
                 let known = &symbols[id.0 as usize];
-                known.hash == named.hash && object.cubin.symbol_is_named(named.symbol, known.name)
+                known.hash == named.hash && object.name_of(named) == known.name
             }
         };
         match names.entry(short.spread(), same, |(hash, _)| hash.spread()) {
-            Entry::Occupied(known) => {
-                let &(_, id) = known.get();
-                if !self.is_plain_mention(id, named) {
-                    self.merge(id, at, &object.cubin.symbol(named.symbol)?);
-                }
-                Some(id)
-            }
+            Entry::Occupied(known) => Ok(known.get().1),
             Entry::Vacant(place) => {
-                let symbol = object.cubin.symbol(named.symbol)?;
-                place.insert((short, SymbolId(symbols.len() as u32)));
-                Some(self.create(at, &symbol, named))
+                place.insert((short, new));
+                Err(new)
             }
         }
     }
@@ -277,27 +313,32 @@ impl<'a> Pass<'a, '_> {
             && (size == Some(0) || size.is_some() && size == expected.size)
     }
 
-    fn create(&mut self, at: Sighting, symbol: &SymbolRef<'a>, named: &Named) -> SymbolId {
-        let id = SymbolId(self.known.out.symbols.len() as u32);
-        let size = checked_size(symbol).and(named.small_size());
-        self.known.expected.push(Expected { other: symbol.other, size });
-        let common = Common { size: symbol.size, align: symbol.value };
+    fn create(&mut self, at: Sighting, object: &Object<'a>, named: &Named) {
+        let size = named.small_size();
+        // A dynamic array is only declared in a relinked file as well, though it looks
+        // defined.
+        let is_array = is_shared_space(named.other) && size == Some(0);
+        let is_defined = named.place == Place::Defined && !is_array;
+        let size = size.filter(|&size| size != 0 || is_defined);
+        self.known.expected.push(Expected { other: named.other, size });
+        let common = || {
+            let symbol = object.cubin.unnamed_symbol(named.symbol)?;
+            Some(Box::new(Common { size: symbol.size, align: symbol.value }))
+        };
         self.known.out.symbols.push(Symbol {
-            name: symbol.name,
+            name: object.name_of(named),
             hash: named.hash,
-            function: symbol.kind() == SymbolType::FUNC,
-            entry: symbol.kind() == SymbolType::FUNC && is_entry(symbol),
+            function: named.is_function(),
+            entry: named.is_function() && named.is_entry(),
             first: at,
-            definition: is_definition(symbol).then_some(at),
+            definition: is_defined.then_some(at),
             // An undefined weak reference becomes a plain one.
-            binding: if symbol.is_undefined() && symbol.binding() == Binding::WEAK {
-                Binding::GLOBAL
-            } else {
-                symbol.binding()
+            binding: match (named.place, named.binding()) {
+                (Place::Undefined, Binding::WEAK) => Binding::GLOBAL,
+                (_, binding) => binding,
             },
-            common: symbol.is_common().then(|| Box::new(common)),
+            common: if named.place == Place::Common { common() } else { None },
         });
-        id
     }
 }
 

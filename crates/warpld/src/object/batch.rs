@@ -3,6 +3,7 @@
 
 use super::classify::classify;
 use super::sections::Brief;
+use super::tables::Before;
 use super::{Figures, Object, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
@@ -11,7 +12,7 @@ use crate::named::Named;
 use crate::select::check::unreadable;
 use crate::unified::is_entries;
 use cubin::half::Halves;
-use cubin::{Cubin, FileType, Reader};
+use cubin::{Cubin, FileType};
 use rayon::prelude::*;
 use std::sync::{LazyLock, OnceLock};
 
@@ -87,8 +88,9 @@ impl<'i> Shelf<'i> {
         }
         let mut lists = Lists::with_room_for(objects);
         let mut counts = Vec::with_capacity(objects.len());
+        let mut before = Before::default();
         for (object, input) in objects.iter_mut().zip(inputs) {
-            let read = object.read(&input.image, &mut lists);
+            let read = object.read(&input.image, &mut lists, &mut before);
             counts.push(read.map_err(|e| damaged(input, &e))?);
         }
         if let Some(failure) = failure {
@@ -104,16 +106,17 @@ impl<'i> Files<'i> {
     /// Reads inputs up to the first that cannot be read.
     fn read(inputs: &'i [LinkInput<'_>], side: Side) -> (Self, Option<Diagnostic>) {
         let is_unread = |input: &&LinkInput<'_>| side == Side::Machine && input.parsed.is_none();
-        let mut reader = Reader::with_capacity(inputs.iter().filter(is_unread).count());
+        let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
         let mut halves = Vec::new();
         let failure = inputs.iter().find_map(|input| match (side, &input.parsed) {
             (Side::Machine, Some(_)) => None,
             (Side::Machine, None) => {
-                reader.read(&input.image).map_err(|e| unreadable(&input.name, &e)).err()
+                let read = Cubin::parse(&input.image).map(|cubin| cubins.push(cubin));
+                read.map_err(|e| unreadable(&input.name, &e)).err()
             }
             (Side::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
         });
-        (Self { cubins: reader.finish(), halves }, failure)
+        (Self { cubins, halves }, failure)
     }
 }
 
@@ -185,7 +188,12 @@ impl<'a> Object<'a> {
     }
 
     /// Reads what is not in lists, and adds to those.
-    fn read(&mut self, file: &'a [u8], lists: &mut Lists) -> Result<Counts, String> {
+    fn read(
+        &mut self,
+        file: &'a [u8],
+        lists: &mut Lists,
+        before: &mut Before<'a>,
+    ) -> Result<Counts, String> {
         let (named, classes) = (lists.named.len(), lists.classes.len());
         let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
         let found = classify(self.cubin, &mut lists.classes, &mut lists.briefs)?;
@@ -195,7 +203,7 @@ impl<'a> Object<'a> {
         self.unified = found.unified;
         self.barriers_in_flags = found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(&header);
-        let symbols = tables::add_symbols(self.cubin, lists);
+        let symbols = tables::add_symbols(self.cubin, lists, before);
         self.has_shared_or_images = symbols.shared_or_images;
         if found.bank2 && self.halves.is_none() {
             let classes = lists.classes.get(classes..).unwrap_or_default();

@@ -48,23 +48,23 @@ pub enum SectionClass {
 
 /// What a look at all sections tells besides their classes.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     /// Whether there are tables of unified functions or variables.
     pub(super) unified: bool,
     /// Whether flags of text sections count barriers.
     pub(super) barriers_in_flags: bool,
     /// Whether there is a function's bank 2.
     pub(super) bank2: bool,
-    /// Sections that tell of the whole input.
-    pub(super) tables: SmallVec<[(u32, SectionClass); 8]>,
+    /// Sections that tell of the whole input, with their numbers and bytes.
+    pub(super) tables: SmallVec<[(SectionClass, u32, &'a [u8]); 6]>,
 }
 
 /// Classifies all sections.
-pub(super) fn classify(
-    cubin: &Cubin<'_>,
+pub(super) fn classify<'a>(
+    cubin: &Cubin<'a>,
     classes: &mut Vec<SectionClass>,
     briefs: &mut Vec<Brief>,
-) -> Result<Found, String> {
+) -> Result<Found<'a>, String> {
     use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
     // Compilers start sections at multiples of their alignment, so none is larger
     // than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
@@ -72,7 +72,7 @@ pub(super) fn classify(
     const PAGE: u64 = 4096;
     let most = (cubin.bytes().len() as u64).max(PAGE);
     let mut found = Found::default();
-    for section in cubin.sections().iter_unnamed() {
+    cubin.sections().each_unnamed(|section| {
         if section.align > most {
             return Err(format!("alignment {:#x} of section {}", section.align, section.index.0));
         }
@@ -83,13 +83,14 @@ pub(super) fn classify(
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => found.bank2 = true,
             CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
-                found.tables.push((section.index.0, class));
+                found.tables.push((class, section.index.0, section.data));
             }
             _ => {}
         }
         classes.push(class);
         briefs.push(Brief::new(&section));
-    }
+        Ok(())
+    })?;
     Ok(found)
 }
 

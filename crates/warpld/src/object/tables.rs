@@ -1,12 +1,14 @@
 //! Reading the tables of an input.
 
 use super::batch::Lists;
-use super::{Figures, Object, SectionClass, eiattr, is_image_type, is_internal, symbol_and_value};
+use super::{
+    Figures, Object, SectionClass, eiattr, is_image_type, is_internal, is_shared, symbol_and_value,
+};
 use crate::lists::Prototype;
 use crate::named::Named;
-use cubin::consts::sto;
 use cubin::raw::Pair;
-use cubin::{Binding, Cubin, Header, SectionRef, SymbolRef, SymbolType, compat, info, note};
+use cubin::tables::string_at;
+use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
 use std::ops::Range;
 use zerocopy::FromBytes;
@@ -19,35 +21,59 @@ pub(super) struct Symbols {
     pub(super) shared_or_images: bool,
 }
 
+/// What is not a function among the symbols of the input before.
+#[derive(Default)]
+pub(super) struct Before<'a> {
+    /// Where they are in the list.
+    data: Range<usize>,
+    /// Their names.
+    strings: &'a [u8],
+}
+
 /// Adds the symbols that take part in resolution: functions, then others.
-pub(super) fn add_symbols(cubin: &Cubin<'_>, lists: &mut Lists) -> Symbols {
+pub(super) fn add_symbols<'a>(
+    cubin: &Cubin<'a>,
+    lists: &mut Lists,
+    before: &mut Before<'a>,
+) -> Symbols {
     let Lists { named, others, .. } = lists;
     let start = named.len();
     let mut out = Symbols { functions: 0, shared_or_images: false };
     let Some(table) = cubin.symtab() else { return out };
-    for (index, (info, other)) in (0..).zip(table.infos_and_others()) {
-        let kind = SymbolType(info & 15);
-        out.shared_or_images |= other & sto::SPACE == sto::SHARED || is_image_type(kind);
+    let strings = table.strings();
+    table.each_unnamed(|symbol| {
+        let kind = symbol.kind();
+        out.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
         // Most symbols are those of sections: their names are of no use.
         if kind == SymbolType::SECTION {
-            continue;
+            return;
         }
-        let Some(symbol) = table.get(index) else { continue };
         if kind == SymbolType::FUNC {
-            named.push(Named::new(&symbol));
-        } else if takes_part(&symbol) {
-            others.push(Named::new(&symbol));
+            named.push(Named::new(&symbol, name(&symbol, strings)));
+        } else if takes_part(&symbol, strings) {
+            let other = named.get(before.data.start + others.len());
+            let other = other.filter(|_| others.len() < before.data.len());
+            let repeated = other.and_then(|o| o.repeated(before.strings, &symbol, strings));
+            others.push(repeated.unwrap_or_else(|| Named::new(&symbol, name(&symbol, strings))));
         }
-    }
+    });
     out.functions = named.len() - start;
+    *before = Before { data: named.len()..named.len() + others.len(), strings };
     named.append(others);
     out
 }
 
+#[inline]
+fn name<'a>(symbol: &SymbolRef<'_>, strings: &'a [u8]) -> &'a [u8] {
+    string_at(strings, symbol.name_offset).unwrap_or_default()
+}
+
 /// Nameless symbols and undefined locals (labels of debug files) are not resolved.
-fn takes_part(symbol: &SymbolRef<'_>) -> bool {
+#[inline]
+fn takes_part(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
     let is_label = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
-    !symbol.name.is_empty() && (!is_label || is_internal(symbol))
+    let has_name = strings.get(symbol.name_offset as usize).is_some_and(|&first| first != 0);
+    has_name && (!is_label || is_internal(symbol))
 }
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
@@ -103,7 +129,7 @@ impl<'a> Object<'a> {
     /// list.
     pub(super) fn read_tables(
         &mut self,
-        tables: &[(u32, SectionClass)],
+        tables: &[(SectionClass, u32, &'a [u8])],
         functions: Range<usize>,
         lists: &mut Lists,
     ) -> Result<(), String> {
@@ -111,33 +137,34 @@ impl<'a> Object<'a> {
         lists.figures.resize(first + functions.len(), Figures::default());
         let functions = lists.named.get(functions).unwrap_or_default();
         let figures = lists.figures.get_mut(first..).unwrap_or_default();
-        for &(section, class) in tables {
-            let Some(section) = self.cubin.unnamed_section(section) else { continue };
+        for &(class, section, data) in tables {
             match class {
-                SectionClass::CallGraph => self.read_callgraph(&section)?,
-                SectionClass::Prototype => self.read_prototypes(&section, &mut lists.prototypes)?,
-                SectionClass::Compat => self.read_compat(&section)?,
-                SectionClass::ModuleInfo => read_module_info(&section, functions, figures)?,
-                _ => self.read_version_note(&section),
+                SectionClass::CallGraph => self.read_callgraph(pairs(section, data)?)?,
+                SectionClass::Prototype => {
+                    self.read_prototypes(pairs(section, data)?, &mut lists.prototypes)?;
+                }
+                SectionClass::Compat => self.read_compat(data)?,
+                SectionClass::ModuleInfo => read_module_info(data, functions, figures)?,
+                _ => self.read_version_note(data),
             }
         }
         Ok(())
     }
 
-    fn read_compat(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+    fn read_compat(&mut self, data: &'a [u8]) -> Result<(), String> {
         if self.compat.is_none() {
             // Up to this record it is read before an input takes part, if anything hangs on it.
-            let mut records = info::records(section.data);
+            let mut records = info::records(data);
             let accelerator = compat::Compat::CUDA_ACCELERATOR_TARGET.0;
             let last = records.find(|r| r.as_ref().map_or(true, |r| r.code == accelerator));
             last.transpose().map_err(|e| e.to_string())?;
-            self.compat = Some(section.data);
+            self.compat = Some(data);
         }
         Ok(())
     }
 
-    fn read_version_note(&mut self, section: &SectionRef<'a>) {
-        for note in note::notes(section.data).flatten() {
+    fn read_version_note(&mut self, data: &'a [u8]) {
+        for note in note::notes(data).flatten() {
             if note.kind == note::NoteType::CUINFO
                 && let Ok(info) = note::CudaInfo::parse(note.desc)
             {
@@ -146,9 +173,9 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn read_callgraph(&mut self, section: &SectionRef<'a>) -> Result<(), String> {
+    fn read_callgraph(&mut self, pairs: &'a [Pair]) -> Result<(), String> {
         let mut lists = std::mem::take(&mut self.callgraph);
-        lists.add(pairs(section)?, |list, (first, second)| {
+        lists.add(pairs, |list, (first, second)| {
             self.check_function(first)?;
             match list {
                 Some(list) if list.has_prototypes() => self.check_prototype(second),
@@ -162,10 +189,10 @@ impl<'a> Object<'a> {
 
     fn read_prototypes(
         &self,
-        section: &SectionRef<'a>,
+        pairs: &[Pair],
         prototypes: &mut Vec<(u32, Prototype)>,
     ) -> Result<(), String> {
-        for pair in pairs(section)? {
+        for pair in pairs {
             let prototype = self.prototype(pair.second.get())?;
             self.check_function(pair.first.get())?;
             prototypes.push((pair.first.get(), prototype));
@@ -191,12 +218,12 @@ impl<'a> Object<'a> {
 
 /// Notes what `.nv.info` says of functions; the last record of a kind counts.
 fn read_module_info(
-    section: &SectionRef<'_>,
+    data: &[u8],
     functions: &[Named],
     figures: &mut [Figures],
 ) -> Result<(), String> {
     let mut read = 0;
-    for record in info::raw_records(section.data) {
+    for record in info::raw_records(data) {
         read += record.len();
         let &[_, code @ (eiattr::REGCOUNT | eiattr::FRAME_SIZE), _, _, ref payload @ ..] = record
         else {
@@ -210,16 +237,16 @@ fn read_module_info(
             _ => figures.frame = value,
         }
     }
-    if read == section.data.len() {
+    if read == data.len() {
         return Ok(());
     }
-    match info::records(section.data).find_map(Result::err) {
+    match info::records(data).find_map(Result::err) {
         Some(error) => Err(error.to_string()),
         None => Ok(()),
     }
 }
 
-fn pairs<'a>(section: &SectionRef<'a>) -> Result<&'a [Pair], String> {
-    <[Pair]>::ref_from_bytes(section.data)
-        .map_err(|_| format!("size {:#x} of section {}", section.size, section.index.0))
+fn pairs(section: u32, data: &[u8]) -> Result<&[Pair], String> {
+    let pairs = <[Pair]>::ref_from_bytes(data);
+    pairs.map_err(|_| format!("size {:#x} of section {section}", data.len()))
 }
