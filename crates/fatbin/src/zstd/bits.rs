@@ -33,6 +33,7 @@ impl<'a> Backward<'a> {
         Ok(reader)
     }
 
+    #[inline(always)]
     fn load(&mut self) {
         if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             self.word = u64::from_le_bytes(*bytes);

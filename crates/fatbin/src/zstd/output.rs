@@ -62,7 +62,8 @@ impl<'a> Output<'a> {
     /// Appends `count` bytes from `offset` bytes back, which may lie among themselves.
     #[inline(always)]
     pub(super) fn repeat(&mut self, offset: usize, count: usize) -> Result<(), Damage> {
-        if offset > self.at - self.start {
+        // None at all is as wrong as too much.
+        if offset.wrapping_sub(1) >= self.at - self.start {
             return Err(Damage::BadOffset);
         }
         let from = self.at - offset;
@@ -77,30 +78,30 @@ impl<'a> Output<'a> {
             self.at += count;
             return Ok(());
         }
-        self.repeat_slowly(from, offset, count)
+        let end = self.end(count)?;
+        repeat_slowly(&mut self.room[from..end], offset);
+        self.at = end;
+        Ok(())
     }
 
     #[inline(always)]
     fn piece(&mut self, from: usize, to: usize) {
         self.room.copy_within(from..from + PIECE, to);
     }
+}
 
-    /// Doubles what is repeated, until it is long enough.
-    #[inline(never)]
-    fn repeat_slowly(&mut self, from: usize, offset: usize, count: usize) -> Result<(), Damage> {
-        let end = self.end(count)?;
-        if offset == 1 {
-            let byte = self.room[from];
-            self.room[self.at..end].fill(byte);
-        } else {
-            let mut at = self.at;
-            while at < end {
-                let size = (at - from).min(end - at);
-                self.room.copy_within(from..from + size, at);
-                at += size;
-            }
-        }
-        self.at = end;
-        Ok(())
+/// Fills `room` with what its first `offset` bytes are, doubling it until it is long enough.
+#[inline(never)]
+fn repeat_slowly(room: &mut [u8], offset: usize) {
+    if offset == 1 {
+        let byte = room[0];
+        room.fill(byte);
+        return;
+    }
+    let mut done = offset;
+    while done < room.len() {
+        let size = done.min(room.len() - done);
+        room.copy_within(..size, done);
+        done += size;
     }
 }
