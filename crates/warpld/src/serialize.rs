@@ -191,9 +191,15 @@ fn write_headers(parts: Parts<'_, '_>, plan: &Plan, headers: Range<usize>, out: 
     let count = plan.sections.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };
-    for (header, out) in headers.zip(out.chunks_exact_mut(size_of::<Shdr64>())) {
-        let section = header.checked_sub(1).map(|i| &plan.sections[i]);
-        let header = section.map_or(null, |section| finalize::header(parts, plan, section));
-        out.copy_from_slice(header.as_bytes());
+    let mut out = out.chunks_exact_mut(size_of::<Shdr64>());
+    let mut write = |header: Shdr64| {
+        if let Some(out) = out.next() {
+            out.copy_from_slice(header.as_bytes());
+        }
+    };
+    if headers.start == 0 {
+        write(null);
     }
+    let sections = headers.start.saturating_sub(1)..headers.end - 1;
+    finalize::headers(parts, plan, &plan.sections[sections], write);
 }

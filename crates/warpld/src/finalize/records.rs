@@ -24,14 +24,23 @@ pub struct Writer<'a, 'o> {
     pub parts: Parts<'a, 'o>,
     pub numbering: &'o Numbering,
     changes: Option<&'o Changes>,
+    /// What was last found of a function. Records that follow each other often describe one.
+    latest: Option<(Sighting, Option<Described>)>,
     /// The records of an input section.
     records: Vec<&'a [u8]>,
+}
+
+/// A function of the output that a record describes, and its number.
+#[derive(Clone, Copy)]
+struct Described {
+    id: SymbolId,
+    number: u32,
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
     /// What makes sections one after the other.
     pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
-        Self { parts, numbering, changes: None, records: Vec::new() }
+        Self { parts, numbering, changes: None, latest: None, records: Vec::new() }
     }
 
     /// Appends the bytes of a section.
@@ -66,10 +75,14 @@ impl<'a, 'o> Writer<'a, 'o> {
         let mut records = std::mem::take(&mut self.records);
         for &from in sources.iter().rev() {
             let data = parts.cx.objects[from.object.0 as usize].section_data(from.section);
+            let adds_version = parts.cx.flavour.is_mercury() && of_function;
+            if self.changes.is_none() && !adds_version && append_reversed(data, out) {
+                continue;
+            }
             records.clear();
             records.extend(info::raw_records(data));
             out.reserve(data.len());
-            if parts.cx.flavour.is_mercury() && of_function && !is_versioned(&records) {
+            if adds_version && !is_versioned(&records) {
                 // Objects of ptxas 12.9 do not say it.
                 let code = eiattr::MERCURY_ISA_VERSION;
                 info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
@@ -81,7 +94,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         self.records = records;
     }
 
-    fn input_record(&self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
+    fn input_record(&mut self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
         let &[format, code, low, high, ref payload @ ..] = record else { return };
         if let Some(changes) = self.changes {
             if let Some(replacement) = changes.replacement(code) {
@@ -99,11 +112,7 @@ impl<'a, 'o> Writer<'a, 'o> {
                 self.externs(ids, out);
             }
             eiattr::MAX_STACK_SIZE if !self.parts.cx.config.relocatable => {}
-            eiattr::REGCOUNT
-            | eiattr::FRAME_SIZE
-            | eiattr::MIN_STACK_SIZE
-            | eiattr::MAX_STACK_SIZE
-            | eiattr::SAM_REGION_STACK_SIZE => self.function_record(from, code, payload, out),
+            code if describes_a_function(code) => self.function_record(from, code, payload, out),
             eiattr::PARAM_CBANK => self.parameter_bank(from, code, payload, out),
             code if names_a_symbol(code) => {
                 let id =
@@ -118,18 +127,17 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     /// A number that belongs to a function: gone with it or with a losing copy.
-    fn function_record(&self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
+    fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
         let cx = self.parts.cx;
         let mut fields = words(payload);
         let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
-        let Some(id) = cx.resolution.id(from.object, symbol) else { return };
         let at = Sighting { object: from.object, symbol };
-        if !cx.keeps(id) || cx.resolution.get(id).definition != Some(at) {
-            return;
-        }
-        if !cx.config.relocatable && cx.unified.is_stub(id) {
-            return;
-        }
+        let described = match self.latest {
+            Some((latest, described)) if latest == at => described,
+            _ => self.described(at),
+        };
+        self.latest = Some((at, described));
+        let Some(Described { id, number }) = described else { return };
         if code == eiattr::REGCOUNT
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
@@ -138,7 +146,17 @@ impl<'a, 'o> Writer<'a, 'o> {
         {
             value = self.parts.properties.depth(function).registers;
         }
-        pair(code, self.number(id), value, out);
+        pair(code, number, value, out);
+    }
+
+    /// The function whose definition this is, if that is part of the output.
+    fn described(&self, at: Sighting) -> Option<Described> {
+        let cx = self.parts.cx;
+        let id = cx.resolution.id(at.object, at.symbol)?;
+        let stays = cx.keeps(id)
+            && cx.resolution.get(id).definition == Some(at)
+            && (cx.config.relocatable || !cx.unified.is_stub(id));
+        stays.then(|| Described { id, number: self.number(id) })
     }
 
     /// Word 0 becomes the section symbol of the kernel's parameter bank.
@@ -205,6 +223,48 @@ impl<'a, 'o> Writer<'a, 'o> {
     fn number(&self, id: SymbolId) -> u32 {
         self.parts.merged.symbol_of[id.0 as usize].map_or(0, |s| self.numbering.index[s.0 as usize])
     }
+}
+
+/// Codes of numbers that belong to functions.
+#[inline]
+fn describes_a_function(code: u8) -> bool {
+    matches!(
+        code,
+        eiattr::REGCOUNT
+            | eiattr::FRAME_SIZE
+            | eiattr::MIN_STACK_SIZE
+            | eiattr::MAX_STACK_SIZE
+            | eiattr::SAM_REGION_STACK_SIZE
+    )
+}
+
+/// Whether a record that nothing replaces is written as it is.
+#[inline]
+fn is_plain(record: &[u8]) -> bool {
+    match *record {
+        [SVAL, code, ..] => {
+            !describes_a_function(code)
+                && !names_a_symbol(code)
+                && !matches!(code, eiattr::EXTERNS | eiattr::PARAM_CBANK)
+        }
+        _ => true,
+    }
+}
+
+/// Appends the records of an input as they are, the last first, if all are written so:
+/// those of functions that are no kernels, as a rule. Otherwise nothing is appended.
+fn append_reversed(data: &[u8], out: &mut Vec<u8>) -> bool {
+    let sizes = info::raw_records(data).map(|record| is_plain(record).then_some(record.len()));
+    let Some(size) = sizes.sum::<Option<usize>>() else { return false };
+    let start = out.len();
+    out.resize(start + size, 0);
+    let mut left = &mut out[start..];
+    for record in info::raw_records(data) {
+        let (before, last) = left.split_at_mut(left.len() - record.len());
+        last.copy_from_slice(record);
+        left = before;
+    }
+    true
 }
 
 /// Other codes whose first word is a symbol: image slots and sampler settings.

@@ -79,10 +79,14 @@ fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
 
 #[inline]
 fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
-    let symbol = parts.cx.resolution.get(id);
     if parts.merged.symbol_of[id.0 as usize].is_none() {
         return false;
     }
+    // So do all functions: what else is known of them lies far apart in memory.
+    if parts.relocated.functions.has(id) {
+        return true;
+    }
+    let symbol = parts.cx.resolution.get(id);
     let defined = symbol.definition.is_some() || symbol.common.is_some();
     if symbol.function || defined || parts.cx.config.relocatable {
         return true;

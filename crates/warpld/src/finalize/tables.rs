@@ -280,11 +280,11 @@ fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     }
 }
 
-/// `sh_link` and `sh_info` of a section.
+/// `sh_link` and `sh_info` of a section; `text` is the number that [`text_index`] gives it.
 #[inline]
 pub fn link_and_info(
     parts: Parts<'_, '_>,
-    id: SectionId,
+    (id, text): (SectionId, u32),
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
@@ -299,7 +299,7 @@ pub fn link_and_info(
             Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
         ) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
-        Content::Attributes(_) => (SYMTAB, text_index(parts, section, index_of)),
+        Content::Attributes(_) => (SYMTAB, text),
         Content::Relocs(target, _) | Content::ImageRelocs(target) => {
             (SYMTAB, index_of[target.0 as usize])
         }
@@ -312,7 +312,6 @@ pub fn link_and_info(
             (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
         Content::Chunks(chunks) => {
-            let text = text_index(parts, section, index_of);
             if text != 0 && text == index_of[id.0 as usize] {
                 (SYMTAB, text_info(parts, section, numbering, chunks))
             } else {
@@ -324,9 +323,9 @@ pub fn link_and_info(
 
 /// Index of the text section of the function a section belongs to.
 #[inline]
-fn text_index(parts: Parts<'_, '_>, section: &Section, index_of: &[u32]) -> u32 {
-    section
-        .function
+pub fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+    let function = parts.merged.section(id).function;
+    function
         .get()
         .and_then(|f| parts.cx.graph.function(f))
         .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())

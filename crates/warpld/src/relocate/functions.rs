@@ -62,6 +62,12 @@ impl Functions {
         Self(symbols.map(find).collect())
     }
 
+    /// Whether the symbol is a function.
+    #[inline]
+    pub fn has(&self, id: SymbolId) -> bool {
+        self.get(id).is_some()
+    }
+
     /// What stands for a function; `None` if the symbol is none.
     #[inline]
     pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
@@ -153,8 +159,14 @@ impl<'a> Relocator<'a, '_> {
         live: bool,
     ) -> bool {
         let at = Sighting { object: place.object, symbol: reloc.symbol.0 };
-        let section = place.input.cubin.symbol_section(at.symbol);
-        let role = self.cx.resolution.role(id, at, section != Some(shn::UNDEF));
+        let role = match self.cx.resolution.get(id).definition == Some(at) {
+            true => Role::Selected,
+            // Few are anything else: only then the input's table is looked at, which is cold.
+            false => {
+                let section = place.input.cubin.symbol_section(at.symbol);
+                self.cx.resolution.role(id, at, section != Some(shn::UNDEF))
+            }
+        };
         let cut = self.merged.debug_cut.get(&id);
         let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
         // The debug data of a removed function's replaced copy is cleared only
