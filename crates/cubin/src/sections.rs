@@ -149,22 +149,28 @@ impl<'a> Sections<'a> {
         }
     }
     /// All sections in order, their names left out, which cost most of what a section costs.
-    pub(crate) fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
+    pub fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
         (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
     }
-    /// Calls `f` with them up to the first error. What kind of table it is, is found out
-    /// once.
+    /// The same where the file is of 64 bits and seen as it is, which is found out once.
     #[inline]
-    pub fn each_unnamed<E>(
-        &self,
-        mut f: impl FnMut(SectionRef<'a>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub fn plain_unnamed(&self) -> Option<impl Iterator<Item = SectionRef<'a>>> {
         match (&self.labels, self.headers) {
             (None, Headers::Elf64(headers)) => {
-                (0..).zip(headers).try_for_each(|(i, header)| f(self.with_data(header.widen(i))))
+                Some((0..).zip(headers).map(|(i, header)| self.with_data(header.widen(i))))
             }
-            _ => self.iter_unnamed().try_for_each(f),
+            _ => None,
         }
+    }
+    /// What tells whether the section with this index is code, and whose: type, flags and
+    /// `sh_info`.
+    #[inline]
+    pub fn owner_of(&self, index: u32) -> Option<(SectionType, u64, u32)> {
+        let section = match (&self.labels, self.headers) {
+            (None, Headers::Elf64(headers)) => headers.get(index as usize)?.widen(index),
+            _ => self.unusual(index)?,
+        };
+        Some((section.kind, section.flags, section.info))
     }
     /// The types of all sections.
     #[inline]

@@ -50,6 +50,10 @@ fn zero_bytes(word: u64) -> u64 {
 
 /// A string table up to its last zero: every offset inside has a string.
 pub(crate) fn terminated(table: &[u8]) -> &[u8] {
+    // As a rule it ends with one.
+    if let [.., 0] = table {
+        return table;
+    }
     let end = memchr::memrchr(0, table).map_or(0, |last| last + 1);
     &table[..end]
 }

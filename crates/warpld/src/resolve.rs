@@ -185,6 +185,9 @@ impl<'a> Resolver<'a> {
 
     /// Adds the inputs from the first new one on; nothing more once there are conflicts.
     pub fn add(&mut self, objects: &[Object<'a>], first: usize) {
+        if self.out.symbols.is_empty() {
+            self.make_room(objects.get(first..).unwrap_or_default());
+        }
         let mut pass = Pass { objects, known: self };
         for (i, object) in objects.iter().enumerate().skip(first) {
             if pass.known.has_conflicts() {
@@ -192,6 +195,22 @@ impl<'a> Resolver<'a> {
             }
             pass.object(ObjectId(i as u32), object);
         }
+    }
+
+    /// Makes room for all inputs, of which these are the first: lists that grow are copied
+    /// again and again, into memory that is new each time.
+    fn make_room(&mut self, first: &[Object<'a>]) {
+        let all = self.out.ends.capacity();
+        let of_all = |sum: usize| sum.saturating_mul(all) / first.len().max(1);
+        let defined = |object: &Object<'_>| {
+            object.functions.iter().filter(|named| named.place == Place::Defined).count()
+        };
+        let functions = of_all(first.iter().map(defined).sum());
+        self.names.reserve(functions, |(hash, _)| hash.spread());
+        self.out.symbols.reserve(functions);
+        self.expected.reserve(functions);
+        let symbols = first.iter().map(|object| object.cubin.symbol_count()).sum();
+        self.out.ids.reserve(of_all(symbols));
     }
 
     /// Whether there are conflicts, and the link has to stop.

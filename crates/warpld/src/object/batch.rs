@@ -196,7 +196,7 @@ impl<'a> Object<'a> {
     ) -> Result<Counts, String> {
         let (named, classes) = (lists.named.len(), lists.classes.len());
         let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
-        let found = classify(self.cubin, &mut lists.classes, &mut lists.briefs)?;
+        let found = classify(self.cubin, lists)?;
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
         self.whole_program = header.file_type == FileType::EWP;

@@ -1,5 +1,6 @@
 //! What the sections of an input are to the link.
 
+use super::batch::Lists;
 use super::sections::Brief;
 use crate::unified::is_entries;
 use cubin::consts::shf;
@@ -60,42 +61,75 @@ pub(super) struct Found<'a> {
 }
 
 /// Classifies all sections.
-pub(super) fn classify<'a>(
-    cubin: &Cubin<'a>,
-    classes: &mut Vec<SectionClass>,
-    briefs: &mut Vec<Brief>,
-) -> Result<Found<'a>, String> {
-    use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
+pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found<'a>, String> {
     // Compilers start sections at multiples of their alignment, so none is larger
     // than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
     // is would make the output grow out of proportion.
     const PAGE: u64 = 4096;
     let most = (cubin.bytes().len() as u64).max(PAGE);
     let mut found = Found::default();
-    cubin.sections().each_unnamed(|section| {
-        if section.align > most {
-            return Err(format!("alignment {:#x} of section {}", section.align, section.index.0));
+    match cubin.sections().plain_unnamed() {
+        Some(mut sections) => {
+            sections.try_for_each(|section| found.add(cubin, section, most, lists))
         }
-        found.unified |= is_entries(section.kind);
-        found.barriers_in_flags |=
-            section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
-        let class = classify_one(cubin, &section)?;
-        match class {
-            SectionClass::FunctionConstant { bank: 2, .. } => found.bank2 = true,
-            CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
-                found.tables.push((class, section.index.0, section.data));
-            }
-            _ => {}
-        }
-        classes.push(class);
-        briefs.push(Brief::new(&section));
-        Ok(())
-    })?;
+        None => cubin
+            .sections()
+            .iter_unnamed()
+            .try_for_each(|section| found.add_unusual(cubin, &section, most, lists)),
+    }?;
     Ok(found)
 }
 
+impl<'a> Found<'a> {
+    /// Takes the next section. It is never put together in memory where this is expanded.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        cubin: &Cubin<'a>,
+        section: SectionRef<'a>,
+        most: u64,
+        lists: &mut Lists,
+    ) -> Result<(), String> {
+        use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
+        if section.align > most {
+            return Err(too_aligned(section.index.0, section.align));
+        }
+        self.unified |= is_entries(section.kind);
+        self.barriers_in_flags |=
+            section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
+        let class = classify_one(cubin, &section)?;
+        match class {
+            SectionClass::FunctionConstant { bank: 2, .. } => self.bank2 = true,
+            CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
+                self.tables.push((class, section.index.0, section.data));
+            }
+            _ => {}
+        }
+        lists.classes.push(class);
+        lists.briefs.push(Brief::new(&section));
+        Ok(())
+    }
+
+    /// The same of a small file, or as the Mercury side sees it.
+    #[inline(never)]
+    fn add_unusual(
+        &mut self,
+        cubin: &Cubin<'a>,
+        section: &SectionRef<'a>,
+        most: u64,
+        lists: &mut Lists,
+    ) -> Result<(), String> {
+        self.add(cubin, *section, most, lists)
+    }
+}
+
+#[cold]
+fn too_aligned(section: u32, align: u64) -> String {
+    format!("alignment {align:#x} of section {section}")
+}
+
 /// The class of a section.
-#[inline]
+#[inline(always)]
 fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
     if section.flags & shf::MERCURY != 0 {
         return Ok(SectionClass::Skip);
@@ -113,40 +147,47 @@ fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionCl
             }
             SectionClass::Reloc(section.info)
         }
-        SectionType::NOTE if is_tool_note(cubin, section) => SectionClass::ToolNote,
+        SectionType::NOTE if is_tool_note(cubin, section.index.0) => SectionClass::ToolNote,
         SectionType::NOTE => SectionClass::VersionNote,
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
         SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
-        SectionType::CUDA_INFO if !is_owned(section) => SectionClass::ModuleInfo,
-        SectionType::CUDA_SHARED if !is_owned(section) => SectionClass::CommonShared,
-        _ if is_text(section) => SectionClass::Text(text_owner(cubin, section)?),
-        _ if is_owned(section) => classify_owned(cubin, section),
+        SectionType::CUDA_INFO if !is_owned(section.flags) => SectionClass::ModuleInfo,
+        SectionType::CUDA_SHARED if !is_owned(section.flags) => SectionClass::CommonShared,
+        kind if is_text(kind, section.flags) => {
+            SectionClass::Text(text_owner(cubin, section.index.0, section.info)?)
+        }
+        kind if is_owned(section.flags) => {
+            classify_owned(cubin, section.index.0, kind, section.info)
+        }
         _ => SectionClass::Data,
     })
 }
 
-fn is_text(section: &SectionRef<'_>) -> bool {
-    matches!(section.kind, SectionType::PROGBITS | SectionType::CUDA_UFT)
-        && section.flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
+#[inline]
+fn is_text(kind: SectionType, flags: u64) -> bool {
+    matches!(kind, SectionType::PROGBITS | SectionType::CUDA_UFT)
+        && flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
 }
 
 /// Whether the section belongs to another, as a rule to code.
-fn is_owned(section: &SectionRef<'_>) -> bool {
-    section.flags & shf::INFO_LINK != 0
+#[inline]
+fn is_owned(flags: u64) -> bool {
+    flags & shf::INFO_LINK != 0
 }
 
 /// The class of a section that belongs to another: that of a text section's function, whose
 /// symbol is checked with that section.
-fn classify_owned(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> SectionClass {
-    let Some(text) = cubin.unnamed_section(section.info).filter(is_text) else {
+fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32) -> SectionClass {
+    let owner = cubin.sections().owner_of(owner);
+    let Some((.., info)) = owner.filter(|&(kind, flags, _)| is_text(kind, flags)) else {
         return SectionClass::Data;
     };
-    let function = text.info & FUNCTION_MASK;
-    match section.kind {
+    let function = info & FUNCTION_MASK;
+    match kind {
         SectionType::CUDA_INFO => SectionClass::Info(function),
         SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
-        kind => match bank_of(cubin, section.index.0, kind) {
+        kind => match bank_of(cubin, section, kind) {
             Some(bank) => SectionClass::FunctionConstant { bank, function },
             None => SectionClass::FunctionData(function),
         },
@@ -161,19 +202,18 @@ fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
     }
 }
 
-fn is_tool_note(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> bool {
-    cubin.section(section.index.0).is_some_and(|section| section.name == b".note.nv.tkinfo")
+fn is_tool_note(cubin: &Cubin<'_>, section: u32) -> bool {
+    cubin.section(section).is_some_and(|section| section.name == b".note.nv.tkinfo")
 }
 
 /// Bits of a text section's `sh_info` that name its function's symbol.
 const FUNCTION_MASK: u32 = 0x00ff_ffff;
 
-fn text_owner(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<u32, String> {
-    let symbol = section.info & FUNCTION_MASK;
-    let is_function = cubin.symbol_kind(symbol) == Some(SymbolType::FUNC);
-    match cubin.symbol_section(symbol) {
-        Some(at) if is_function && at == section.index.0 => Ok(symbol),
-        _ => Err(format!("text section {} names no function of its own", section.index.0)),
+fn text_owner(cubin: &Cubin<'_>, section: u32, info: u32) -> Result<u32, String> {
+    let symbol = info & FUNCTION_MASK;
+    match cubin.unnamed_symbol(symbol) {
+        Some(owner) if owner.kind() == SymbolType::FUNC && owner.shndx == section => Ok(symbol),
+        _ => Err(format!("text section {section} names no function of its own")),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{SelectOptions, check, messages};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::load::{Body, Source};
-use cubin::{Cubin, FileType};
+use cubin::{Cubin, FileType, Header};
 use fatbin::Container;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -42,6 +42,17 @@ pub(super) enum Pick<'f> {
 impl<'f> Pick<'f> {
     /// Chooses and unpacks.
     pub(super) fn from(source: &Source<'f>, how: How<'_>) -> Self {
+        if let Body::Cubin(data) = source.body
+            && let Some(header) = plain_header(data, how)
+            && header.file_type != FileType::EWP
+        {
+            return Self::Image(LinkInput {
+                name: source.name.clone(),
+                image: Cow::Borrowed(data),
+                parsed: None,
+                system_library: source.system_library,
+            });
+        }
         let mut picked = Picked::from(source, how);
         let is_plain = picked.images.len() == 1
             && picked.messages.is_empty()
@@ -66,6 +77,14 @@ impl<'f> Pick<'f> {
             Self::Other(picked) => *picked,
         }
     }
+}
+
+/// The header of an image that need not be read to see that it takes part.
+fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
+    if how.read_all {
+        return None;
+    }
+    check::is_plainly_fit(image, how.options.arch)
 }
 
 impl<'f> Picked<'f> {
@@ -144,9 +163,7 @@ impl<'f> Picked<'f> {
         image: &Cow<'f, [u8]>,
         how: How<'_>,
     ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
-        if !how.read_all
-            && let Some(header) = check::is_plainly_fit(image, how.options.arch)
-        {
+        if let Some(header) = plain_header(image, how) {
             self.whole_program |= header.file_type == FileType::EWP;
             return Ok(None);
         }
