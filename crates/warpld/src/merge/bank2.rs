@@ -1,6 +1,6 @@
 //! Bank 2: the compiler's own constants of a function.
 
-use super::plan::FunctionData;
+use super::steps::FunctionData;
 use super::{Content, Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
 use crate::few::Few;

@@ -1,6 +1,6 @@
 //! Passes 2 and 3: all other symbols, and the sections they or nobody names.
 
-use super::plan::{Data, Emitted, FunctionData, Kind, Variable};
+use super::steps::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
 use super::{Content, InputSection, Merger, NewSection, Placement, SectionId, Text};
 use crate::few::Few;

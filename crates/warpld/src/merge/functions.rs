@@ -1,6 +1,6 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
-use super::plan::{Definition, Start};
+use super::steps::{Definition, Start};
 use super::{Content, InputSection, List, Meaning, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::few::Few;

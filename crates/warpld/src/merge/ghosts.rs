@@ -6,7 +6,8 @@
 //! with and without dead code, linked before 14,000 kernels]
 
 use super::lookups::looked_at;
-use super::plan::{Fate, Kind, Planner, Step};
+use super::plan::{Fate, Planner};
+use super::steps::{Kind, Step};
 use super::{Context, Merger};
 use crate::callgraph::FunctionId;
 use crate::object::{ObjectId, SectionClass};
@@ -127,8 +128,8 @@ impl Planner<'_, '_> {
         section: u32,
         target: SectionClass,
     ) {
-        let input = &self.cx.objects[object.0 as usize].cubin;
-        let Some(relocs) = input.unnamed_section(section).filter(|relocs| relocs.size > 0) else {
+        let input = &self.cx.objects[object.0 as usize];
+        let Some(relocs) = input.section(section).filter(|relocs| relocs.size > 0) else {
             return;
         };
         if !matches!(target, SectionClass::Text(_)) {
@@ -137,7 +138,7 @@ impl Planner<'_, '_> {
             }
             return;
         }
-        let found = looked_at(self.cx, object, &relocs, None);
+        let found = looked_at(self.cx, object, &relocs, None, false);
         let rela = relocs.kind == SectionType::RELA;
         if found.any && (rela || self.cx.config.force_rela) {
             self.ghost(Pass::Relocs, index, Part::Rela);

@@ -2,10 +2,10 @@
 
 use super::Context;
 use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data};
-use crate::object::ObjectId;
+use crate::object::{ObjectId, Section};
 use crate::relocate::kind;
 use crate::resolve::{Role, Sighting};
-use cubin::{Reloc, SectionRef, SymbolType};
+use cubin::{Reloc, SymbolType};
 
 /// What relocations of one input section are for.
 struct RelocPlace {
@@ -26,24 +26,27 @@ pub(super) struct Found {
 }
 
 /// Looks through the relocations for a section of this name; for code if there is none.
+/// The caller may know that no function of the input lost.
 pub(super) fn looked_at<'a>(
     cx: Context<'a, '_>,
     object: ObjectId,
-    input: &SectionRef<'a>,
+    section: &Section<'a>,
     target: Option<&[u8]>,
+    none_lost: bool,
 ) -> Found {
-    let Ok(relocs) = cx.objects[object.0 as usize].cubin.reloc_table(input) else {
+    let input = &cx.objects[object.0 as usize];
+    let Ok(relocs) = input.relocs(section) else {
         return Found { any: false, zero_addend: false };
     };
-    let Some(name) = target else {
-        return Found { any: !relocs.is_empty(), zero_addend: relocs.has_zero_addend(1) };
-    };
-    let place = RelocPlace {
-        object,
-        lost: lost_data(cx, object, name, input.info),
-        constant: is_user_constant(name),
-        weak_sensitive: is_weak_sensitive_debug(name),
-    };
+    let all_count = || Found { any: !relocs.is_empty(), zero_addend: relocs.has_zero_addend(1) };
+    let Some(name) = target else { return all_count() };
+    let weak_sensitive = is_weak_sensitive_debug(name);
+    if weak_sensitive && none_lost {
+        return all_count();
+    }
+    let lost = input.relocated(section.index).map(|target| lost_data(cx, object, name, target));
+    let lost = lost.unwrap_or_default();
+    let place = RelocPlace { object, lost, constant: is_user_constant(name), weak_sensitive };
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
     let first = relocs.iter().position(|r| counts(&r));
     // What clears the frame of a loser creates the section and counts for nothing else.

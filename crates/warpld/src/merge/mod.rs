@@ -16,6 +16,7 @@ mod model;
 mod names;
 mod plan;
 mod relocs;
+mod steps;
 mod strings;
 mod tables;
 
@@ -36,9 +37,10 @@ use cubin::consts::shf;
 use cubin::{SectionRef, SectionType, SymbolRef};
 use hashbrown::{HashMap, HashSet};
 use names::Names;
-use plan::{Shown, Step};
+use plan::Shown;
 use rayon::prelude::*;
 use std::ops::Range;
+use steps::Step;
 
 /// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
 const HOST_FILE: u32 = 0x7000_0087;
@@ -82,7 +84,16 @@ impl<'a> Context<'a, '_> {
 
     /// Size of what is linked of a section.
     pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
-        self.cut_bank2(object, section.index.0).map_or(section.size, |data| data.len() as u64)
+        self.size_of_linked(object, section.index.0, section.size)
+    }
+
+    /// The same of a section of this size.
+    #[inline]
+    fn size_of_linked(&self, object: ObjectId, section: u32, size: u64) -> u64 {
+        match self.objects[object.0 as usize].has_bank2() {
+            true => self.cut_bank2(object, section).map_or(size, |data| data.len() as u64),
+            false => size,
+        }
     }
 
     /// The bytes of a section that are linked: of bank 2 only what has symbols, if
@@ -410,7 +421,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    fn attributes(&mut self, object: ObjectId, attributes: &plan::Attributes) {
+    fn attributes(&mut self, object: ObjectId, attributes: &steps::Attributes) {
         let from = InputSection { object, section: attributes.section };
         let info = match attributes.of {
             Some((id, function)) => Some(self.info_section(id, function)),

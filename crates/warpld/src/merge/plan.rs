@@ -3,151 +3,23 @@
 //! the other is to number things.
 
 use super::ghosts::{Part, Pass};
-use super::lookups::{Found, looked_at};
+use super::lookups::looked_at;
 use super::names::Names;
+use super::steps::{
+    Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Relocs, Start, Step, Variable,
+};
 use super::{Context, List};
 use crate::builtins::is_builtin_function;
 use crate::callgraph::FunctionId;
 use crate::layout::is_declared_array;
 use crate::named::{Named, Place};
-use crate::object::{Object, ObjectId, SectionClass, is_dynamic_array, is_internal, is_shared};
+use crate::object::{
+    Object, ObjectId, Section, SectionClass, is_dynamic_array, is_internal, is_shared,
+};
 use crate::reach::Pruning;
 use crate::resolve::{NO_SYMBOL, Role, Sighting, SymbolId};
 use cubin::consts::sto;
-use cubin::{Binding, SectionRef, SectionType, SymbolRef};
-
-/// One thing to do, in the order of an input's passes.
-pub(super) enum Step<'a> {
-    /// What follows is of this input.
-    Input(ObjectId),
-    /// A function that is used.
-    Declare(SymbolId, FunctionId),
-    /// A function that is defined.
-    Define(Definition),
-    /// The name of a kernel's shared memory, which is not part of the output.
-    MentionShared(SymbolId),
-    /// The name of a section that is not part of the output.
-    Mention(&'a [u8]),
-    /// A symbol that is not a function.
-    Variable(Variable),
-    /// A section of shared memory for all kernels.
-    CommonShared(u32),
-    /// Data that is put together by name.
-    Data(Data<'a>),
-    /// Data of one function.
-    FunctionData(FunctionData),
-    /// A section of a function that is not part of the output.
-    Ghost(FunctionId, Part),
-    /// Such sections that nobody else creates: so many numbers.
-    Numbers(u32),
-    /// Attributes of a function, or of all.
-    Attributes(Attributes),
-    /// Relocations.
-    Relocs(Relocs),
-}
-
-/// A definition of a function that was ever in force.
-pub(super) struct Definition {
-    pub id: SymbolId,
-    pub function: FunctionId,
-    pub list: List,
-    /// Whether it is only wanted if nothing of the name is there yet.
-    pub if_new: bool,
-    /// Whether no other symbol has the name.
-    pub single: bool,
-    pub start: Start,
-    pub code: Option<Code>,
-}
-
-/// The code of the definition in force in the end.
-pub(super) struct Code {
-    pub object: ObjectId,
-    pub section: u32,
-    pub kind: SectionType,
-    pub flags: u64,
-    pub align: u64,
-    pub size: u64,
-}
-
-/// What comes with the code of a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
-    Plain,
-    Kernel,
-    /// A program's own copy of a function of the driver starts like a kernel.
-    Builtin,
-}
-
-/// A variable, or another symbol that is not a function.
-pub(super) struct Variable {
-    pub id: SymbolId,
-    pub list: List,
-    pub emitted: Emitted,
-    pub dynamic: bool,
-    pub common: bool,
-}
-
-/// Whether a symbol is part of the output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Emitted {
-    Yes,
-    No,
-    /// If this section of the input is.
-    WithSection(u32),
-}
-
-/// A section of data.
-pub(super) struct Data<'a> {
-    pub section: u32,
-    pub name: &'a [u8],
-    pub align: u64,
-    pub size: u64,
-}
-
-/// A section of data of a function of the output.
-pub(super) struct FunctionData {
-    pub section: u32,
-    pub id: SymbolId,
-    pub function: FunctionId,
-    pub role: Role,
-    pub what: Kind,
-    pub by_symbol: bool,
-    pub kind: SectionType,
-    pub flags: u64,
-    pub align: u64,
-    pub size: u64,
-}
-
-/// Kinds of sections of data of a function.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Shared,
-    /// Parameters; whether it is called `.nv.constant0.` and the function.
-    Bank0 {
-        usual: bool,
-    },
-    Bank2,
-    OtherBank,
-    Other,
-}
-
-/// A section of attributes.
-pub(super) struct Attributes {
-    pub section: u32,
-    pub of: Option<(SymbolId, FunctionId)>,
-    pub selected: bool,
-}
-
-/// A section of relocations.
-pub(super) struct Relocs {
-    pub section: u32,
-    pub target: u32,
-    pub rela: bool,
-    /// The function that the target belongs to, and what its copy is.
-    pub owner: Option<(FunctionId, Role)>,
-    pub of_code: bool,
-    pub found: Option<Found>,
-}
+use cubin::{Binding, SectionType, SymbolRef};
 
 /// Which symbols of shared memory are shown that usually are not.
 #[derive(Clone, Copy)]
@@ -231,6 +103,12 @@ pub(super) struct Fate {
     pub made: u8,
 }
 
+impl Fate {
+    fn is_lost(&self) -> bool {
+        self.role == Role::Discarded
+    }
+}
+
 impl<'a> Planner<'a, '_> {
     fn object(&mut self, object: ObjectId) {
         let input = &self.cx.objects[object.0 as usize];
@@ -276,7 +154,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
-        let Some(input) = self.cx.objects[object.0 as usize].cubin.section(section) else { return };
+        let Some(input) = self.cx.objects[object.0 as usize].section(section) else { return };
         // Zero-initialised data whose symbols all lost is not allocated.
         if class != SectionClass::Data || !input.kind.is_nobits() {
             self.data_section(object, &input, class, false);
@@ -376,7 +254,7 @@ impl<'a> Planner<'a, '_> {
             && !symbol.reserved
             && cx.resolution.role(id, at, true) != Role::Discarded
             && !cx.is_lost_bank2(object, symbol.shndx)
-            && let Some(section) = cx.objects[object.0 as usize].cubin.section(symbol.shndx)
+            && let Some(section) = cx.objects[object.0 as usize].section(symbol.shndx)
         {
             let class = cx.objects[object.0 as usize].classes[symbol.shndx as usize];
             // Once is enough for what many symbols lead to.
@@ -433,22 +311,28 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
+    /// The name of an input's section, which is in none of the tables that are at hand.
+    fn name(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        Some(self.cx.objects[object.0 as usize].cubin.section(section)?.name)
+    }
+
     fn data_section(
         &mut self,
         object: ObjectId,
-        input: &SectionRef<'a>,
+        input: &Section<'a>,
         class: SectionClass,
         by_symbol: bool,
     ) {
-        let section = input.index.0;
+        let section = input.index;
         // The output has another section in place of this one.
         if input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some() {
             return;
         }
         match class {
             SectionClass::Data => {
-                let (name, align) = (input.name, input.align);
-                let size = self.cx.linked_size(object, input);
+                let Some(name) = self.name(object, section) else { return };
+                let align = input.align;
+                let size = self.cx.size_of_linked(object, section, input.size);
                 self.steps.push(Step::Data(Data { section, name, align, size }));
             }
             SectionClass::CommonShared => self.steps.push(Step::CommonShared(section)),
@@ -474,17 +358,17 @@ impl<'a> Planner<'a, '_> {
     fn function_data(
         &mut self,
         object: ObjectId,
-        input: &SectionRef<'a>,
+        input: &Section<'a>,
         mut what: Kind,
         by_symbol: bool,
     ) {
         let cx = self.cx;
-        let section = input.index.0;
+        let section = input.index;
         let Some((index, fate)) = self.owner_fate(object, section) else { return };
         let Fate { id, function, role, live, .. } = fate;
         if !live {
             if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
-                self.steps.push(Step::Mention(input.name));
+                self.steps.extend(self.name(object, section).map(Step::Mention));
             }
             if self.ghosts {
                 self.ghost_data(index, what, role);
@@ -492,10 +376,10 @@ impl<'a> Planner<'a, '_> {
             return;
         }
         if let Kind::Bank0 { usual } = &mut what {
-            let name = cx.resolution.get(id).name;
-            *usual = input.name.strip_prefix(b".nv.constant0.") == Some(name);
+            let (own, name) = (self.name(object, section), cx.resolution.get(id).name);
+            *usual = own.and_then(|own| own.strip_prefix(b".nv.constant0.")) == Some(name);
         }
-        let (align, size) = (input.align, cx.linked_size(object, input));
+        let (align, size) = (input.align, cx.size_of_linked(object, section, input.size));
         self.steps.push(Step::FunctionData(FunctionData {
             section,
             id,
@@ -539,17 +423,18 @@ impl<'a> Planner<'a, '_> {
             }
             return;
         }
-        let input = cx.objects[object.0 as usize].cubin.unnamed_section(section);
+        let input = cx.objects[object.0 as usize].section(section);
         let Some(input) = input.filter(|input| input.size > 0) else { return };
         let of_code = matches!(class, SectionClass::Text(_));
         let owner = owner.map(|(_, fate)| (fate.function, fate.role));
         let lost = matches!(owner, Some((_, Role::Discarded)));
         let found = match class {
             _ if lost => None,
-            SectionClass::Text(_) => Some(looked_at(cx, object, &input, None)),
+            SectionClass::Text(_) => Some(looked_at(cx, object, &input, None, false)),
             SectionClass::Data => {
-                let name = cx.objects[object.0 as usize].cubin.section(target).map(|s| s.name);
-                name.map(|name| looked_at(cx, object, &input, Some(name)))
+                let name = self.name(object, target);
+                let none_lost = || self.fates.iter().all(|f| f.is_some_and(|f| !f.is_lost()));
+                name.map(|name| looked_at(cx, object, &input, Some(name), none_lost()))
             }
             _ => None,
         };
@@ -586,14 +471,14 @@ impl Context<'_, '_> {
         if object.owner(section) != Some(at.symbol) {
             return None;
         }
-        let input = object.cubin.unnamed_section(section)?;
+        let input = object.section(section)?;
         Some(Code {
             object: at.object,
             section,
             kind: input.kind,
             flags: input.flags,
             align: input.align,
-            size: self.linked_size(at.object, &input),
+            size: self.size_of_linked(at.object, section, input.size),
         })
     }
 }

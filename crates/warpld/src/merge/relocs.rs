@@ -1,7 +1,7 @@
 //! Pass 5: relocation sections.
 
 use super::lookups::{Found, looked_at};
-use super::plan::Relocs;
+use super::steps::Relocs;
 use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::few::Few;
@@ -77,10 +77,10 @@ impl<'a> Merger<'a, '_> {
         match relocs.found {
             Some(found) if of_text == relocs.of_code => found,
             _ => {
-                let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section);
+                let input = self.cx.objects[from.object.0 as usize].section(from.section);
                 let name = (!of_text).then(|| self.out.section_name(target));
                 let nothing = Found { any: false, zero_addend: false };
-                input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name))
+                input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name, false))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The tables of unified functions and variables.
 
-use super::plan::Code;
+use super::steps::Code;
 use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::few::Few;

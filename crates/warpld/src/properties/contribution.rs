@@ -273,8 +273,7 @@ impl<'o> Reader<'_, 'o> {
         let objects = self.cx.objects;
         let sources = self.sources(function).iter();
         let records = sources.flat_map(move |&from| {
-            let section = objects[from.object.0 as usize].cubin.section(from.section);
-            let data = section.map_or(&[][..], |s| s.data);
+            let data = objects[from.object.0 as usize].section_data(from.section);
             info::readable_records(data).map(move |r| (from, r))
         });
         records.enumerate().map(|(i, (from, r))| (Key(from.object, from.section, i as u32), r))
@@ -317,8 +316,7 @@ impl<'o> Reader<'_, 'o> {
         }
         let mut has_limit = None;
         for &from in self.sources(function) {
-            let section = cx.objects[from.object.0 as usize].cubin.unnamed_section(from.section);
-            let data = section.map_or(&[][..], |s| s.data);
+            let data = cx.objects[from.object.0 as usize].section_data(from.section);
             // Most records are of no interest.
             let wanted = |r: &info::Record<'_>| BITS[usize::from(r.code)] != NO_BIT;
             for record in info::readable_records(data).filter(wanted) {
@@ -366,7 +364,7 @@ impl<'o> Reader<'_, 'o> {
             return 0;
         }
         let flags = (object.cubin.symbol(at.symbol))
-            .and_then(|symbol| Some(object.cubin.section(symbol.shndx)?.flags));
+            .and_then(|symbol| Some(object.section(symbol.shndx)?.flags));
         flags.map_or(0, |f| (f & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u16
     }
 
