@@ -19,6 +19,8 @@ pub struct Corpus {
 enum Shape {
     /// Objects of a kernel and some functions in short chains.
     Objects { count: usize, functions: usize, length: usize },
+    /// The same in fatbins, packed as nvcc packs them.
+    Packed { count: usize, functions: usize, length: usize },
     /// The same, of which only the first functions are called: libraries.
     Unused { count: usize, functions: usize, used: usize },
     /// A kernel and a function each.
@@ -63,6 +65,16 @@ pub fn all(quick: bool) -> Vec<Corpus> {
             "archive",
             "an archive of 2,000 members, 200 of them needed",
             Shape::Archive { members: n(2000) },
+        ),
+        corpus(
+            "packed",
+            "500 objects of 30 functions in fatbins",
+            Shape::Packed { count: n(500), functions: 30, length: 8 },
+        ),
+        corpus(
+            "packed-long",
+            "100 objects of 30 long functions in fatbins",
+            Shape::Packed { count: n(100), functions: 30, length: 512 },
         ),
         corpus(
             "ladder",
@@ -202,6 +214,13 @@ impl Maker<'_> {
         let image = fs::read(self.folder.join("template.o")).map_err(|e| e.to_string())?;
         Ok(Template::new(image))
     }
+    /// Puts an object into a fatbin.
+    fn pack(&self, object: &str) -> Result<String, String> {
+        let fatbin = object.replace(".cubin", ".fatbin");
+        let image = format!("--image3=kind=elf,sm={},file={object}", self.sm);
+        self.tool("fatbinary", &["-64", "--compress-all", "--create", &fatbin, &image])?;
+        Ok(fatbin)
+    }
     /// A ring of objects: each is followed by the next, the last by the first.
     fn ring(&self, functions: &[Function], count: usize) -> Result<Vec<String>, String> {
         let template = self.template(functions)?;
@@ -222,6 +241,10 @@ impl Corpus {
         match self.shape {
             Shape::Objects { count, functions, length } => {
                 maker.ring(&short_chains(functions, length), count)
+            }
+            Shape::Packed { count, functions, length } => {
+                let objects = maker.ring(&short_chains(functions, length), count)?;
+                objects.iter().map(|object| maker.pack(object)).collect()
             }
             Shape::Unused { count, functions, used } => {
                 maker.ring(&with_unused(functions, used), count)
