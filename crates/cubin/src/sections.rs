@@ -172,6 +172,12 @@ impl<'a> Sections<'a> {
         };
         Some((section.kind, section.flags, section.info))
     }
+    /// Whether the file has this name at the offset that a section gives for its own.
+    pub fn is_named(&self, name_offset: u32, name: &[u8]) -> bool {
+        let rest = self.names.get(name_offset as usize..);
+        let rest = rest.and_then(|rest| rest.strip_prefix(name));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
     /// The types of all sections.
     #[inline]
     pub fn kinds(&self) -> impl Iterator<Item = SectionType> {

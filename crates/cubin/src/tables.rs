@@ -284,22 +284,18 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// Calls `f` with every symbol in order, its name left out. Whose table it is, is found
-    /// out once.
+    /// All symbols in order, their names left out.
+    pub fn iter_unnamed(&self) -> impl Iterator<Item = SymbolRef<'a>> {
+        (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
+    }
+    /// The same where the file is of 64 bits, which is found out once.
     #[inline]
-    pub fn each_unnamed(&self, mut f: impl FnMut(SymbolRef<'a>)) {
-        match self.entries {
-            Entries::Elf64(entries) => {
-                for (index, entry) in (0..).zip(entries) {
-                    if let Some((shndx, reserved)) = self.resolve(entry.st_shndx.get(), index) {
-                        f(entry.widen(index, shndx, reserved));
-                    }
-                }
-            }
-            Entries::Elf32(_) => {
-                (0..self.len() as u32).filter_map(|i| self.get_unnamed(i)).for_each(f);
-            }
-        }
+    pub fn plain_unnamed(&self) -> Option<impl Iterator<Item = SymbolRef<'a>>> {
+        let Entries::Elf64(entries) = self.entries else { return None };
+        Some((0..).zip(entries).filter_map(|(index, entry)| {
+            let (shndx, reserved) = self.resolve(entry.st_shndx.get(), index)?;
+            Some(entry.widen(index, shndx, reserved))
+        }))
     }
 
     /// Whether the symbol with this index has this name.

@@ -23,9 +23,8 @@ pub struct Named {
     pub place: Place,
     /// Its size as far as that fits.
     size: u8,
-    /// Whether it is undefined and has the name of the one at this place in the list of the
-    /// input before, which is undefined, too: inputs of one compiler name its own variables
-    /// in the same order.
+    /// Whether it is undefined and the one at this place in the list of the input before is
+    /// just the same: inputs of one compiler name its own variables in the same order.
     pub repeats: bool,
 }
 
@@ -71,8 +70,8 @@ impl Named {
         }
     }
 
-    /// Notes a symbol if both that and this one are undefined and have one name, which is
-    /// then not hashed again.
+    /// Notes a symbol if both that and this one are undefined and the same, with one name,
+    /// which is then not hashed again.
     #[inline]
     pub fn repeated(&self, strings: &[u8], symbol: &SymbolRef<'_>, others: &[u8]) -> Option<Self> {
         if self.place != Place::Undefined || !symbol.is_undefined() || self.length == LONG {
@@ -80,9 +79,13 @@ impl Named {
         }
         let rest = others.get(symbol.name_offset as usize..)?;
         let (name, rest) = rest.split_at_checked(self.length.into())?;
-        let same = rest.first() == Some(&0) && name == self.name(strings);
-        let named = || Self { repeats: true, ..Self::with_name(symbol, self.hash, self.length) };
-        same.then(named)
+        if rest.first() != Some(&0) || name != self.name(strings) {
+            return None;
+        }
+        let named = Self::with_name(symbol, self.hash, self.length);
+        let (this, that) = ((self.info, self.other), (named.info, named.other));
+        let repeats = this == that && self.size == named.size && named.size != u8::MAX;
+        Some(Self { repeats, ..named })
     }
 
     /// Its name in the string table.

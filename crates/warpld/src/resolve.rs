@@ -155,6 +155,11 @@ pub struct Resolver<'a> {
     prototypes: Vec<FirstPrototype>,
     /// What the symbols of the latest input that are not functions stand for.
     latest: Vec<SymbolId>,
+    /// Whether all of them were new or plain mentions, and nothing has come since that could
+    /// change what is known of them: functions cannot without a conflict.
+    settled: bool,
+    /// Whether the input at hand has others.
+    stirred: bool,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
 }
@@ -173,6 +178,8 @@ impl<'a> Resolver<'a> {
             expected: Vec::new(),
             prototypes: Vec::new(),
             latest: Vec::new(),
+            settled: false,
+            stirred: false,
             out: Resolution {
                 symbols: Vec::new(),
                 ids: Vec::new(),
@@ -242,44 +249,51 @@ impl<'a> Pass<'a, '_> {
         self.known.out.ids.resize(end, NO_SYMBOL);
         self.known.out.ends.push(end);
         for named in object.functions {
-            let symbol = self.symbol(id, object, named, None);
+            let symbol = self.symbol(id, object, named);
             self.known.out.ids[start + named.symbol as usize] = symbol;
         }
         for (i, named) in object.data.iter().enumerate() {
-            let known = self.known.latest.get(i).copied().filter(|_| named.repeats);
-            let symbol = self.symbol(id, object, named, known);
-            self.known.out.ids[start + named.symbol as usize] = symbol;
-            match self.known.latest.get_mut(i) {
-                Some(latest) => *latest = symbol,
-                None => self.known.latest.push(symbol),
-            }
+            // What the input before said just so has been looked at.
+            let latest = match self.known.latest.get(i) {
+                Some(&latest) if named.repeats && self.known.settled => latest,
+                _ => self.latest(i, id, object, named),
+            };
+            self.known.out.ids[start + named.symbol as usize] = latest;
         }
+        self.known.settled = !self.known.stirred;
+        self.known.stirred = false;
         for (i, &(function, prototype)) in object.prototypes.iter().enumerate() {
             self.prototype(id, function, i as u32, prototype);
         }
     }
 
-    /// What a symbol stands for, of which it may be known whose name it has.
-    fn symbol(
-        &mut self,
-        id: ObjectId,
-        object: &Object<'a>,
-        named: &Named,
-        known: Option<SymbolId>,
-    ) -> SymbolId {
+    /// What the symbol at a place of the list of those that are not functions stands for.
+    fn latest(&mut self, i: usize, id: ObjectId, object: &Object<'a>, named: &Named) -> SymbolId {
+        let symbol = self.symbol(id, object, named);
+        match self.known.latest.get_mut(i) {
+            Some(latest) => *latest = symbol,
+            None => self.known.latest.push(symbol),
+        }
+        symbol
+    }
+
+    /// What a symbol stands for.
+    fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &Named) -> SymbolId {
         let at = Sighting { object: id, symbol: named.symbol };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
         let unique = named.binding() == Binding::LOCAL || named.is_internal();
-        let known = match known {
-            _ if unique && named.place != Place::Undefined => Err(self.next_id()),
-            Some(known) => Ok(known),
-            None => self.look_up(object, named),
+        let known = match unique && named.place != Place::Undefined {
+            true => Err(self.next_id()),
+            false => self.look_up(object, named),
         };
         match known {
             Ok(known) => {
                 if !self.is_plain_mention(known, named)
                     && let Some(symbol) = object.cubin.symbol(named.symbol)
                 {
+                    if !named.is_function() {
+                        (self.known.settled, self.known.stirred) = (false, true);
+                    }
                     self.merge(known, at, &symbol);
                 }
                 known

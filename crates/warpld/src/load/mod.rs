@@ -61,6 +61,14 @@ pub(crate) struct Opened {
 impl Opened {
     /// The suffix of its name.
     fn suffix(&self) -> &str {
+        // Taking a path apart is dear; most names are plain.
+        if let Some((stem, suffix)) = self.name.rsplit_once('.')
+            && !suffix.is_empty()
+            && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && stem.ends_with(|last: char| last.is_ascii_alphanumeric())
+        {
+            return suffix;
+        }
         let suffix = Path::new(&*self.name).extension();
         suffix.and_then(|suffix| suffix.to_str()).unwrap_or_default()
     }

@@ -147,7 +147,7 @@ fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionCl
             }
             SectionClass::Reloc(section.info)
         }
-        SectionType::NOTE if is_tool_note(cubin, section.index.0) => SectionClass::ToolNote,
+        SectionType::NOTE if is_tool_note(cubin, section) => SectionClass::ToolNote,
         SectionType::NOTE => SectionClass::VersionNote,
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
@@ -202,8 +202,8 @@ fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
     }
 }
 
-fn is_tool_note(cubin: &Cubin<'_>, section: u32) -> bool {
-    cubin.section(section).is_some_and(|section| section.name == b".note.nv.tkinfo")
+fn is_tool_note(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> bool {
+    cubin.sections().is_named(section.name_offset, b".note.nv.tkinfo")
 }
 
 /// Bits of a text section's `sh_info` that name its function's symbol.

@@ -36,14 +36,33 @@ pub(super) fn add_symbols<'a>(
     lists: &mut Lists,
     before: &mut Before<'a>,
 ) -> Symbols {
-    let Lists { named, others, .. } = lists;
-    let start = named.len();
+    let start = lists.named.len();
     let mut out = Symbols { functions: 0, shared_or_images: false };
     let Some(table) = cubin.symtab() else { return out };
     let strings = table.strings();
-    table.each_unnamed(|symbol| {
+    match table.plain_unnamed() {
+        Some(symbols) => symbols.for_each(|symbol| out.add(symbol, strings, lists, before)),
+        None => table.iter_unnamed().for_each(|symbol| out.add(symbol, strings, lists, before)),
+    }
+    let Lists { named, others, .. } = lists;
+    out.functions = named.len() - start;
+    *before = Before { data: named.len()..named.len() + others.len(), strings };
+    named.append(others);
+    out
+}
+
+impl Symbols {
+    /// Takes the next symbol, which is never put together in memory.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        symbol: SymbolRef<'_>,
+        strings: &[u8],
+        Lists { named, others, .. }: &mut Lists,
+        before: &Before<'_>,
+    ) {
         let kind = symbol.kind();
-        out.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
+        self.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
         // Most symbols are those of sections: their names are of no use.
         if kind == SymbolType::SECTION {
             return;
@@ -51,16 +70,14 @@ pub(super) fn add_symbols<'a>(
         if kind == SymbolType::FUNC {
             named.push(Named::new(&symbol, name(&symbol, strings)));
         } else if takes_part(&symbol, strings) {
-            let other = named.get(before.data.start + others.len());
-            let other = other.filter(|_| others.len() < before.data.len());
+            let other = match others.len() < before.data.len() {
+                true => named.get(before.data.start + others.len()),
+                false => None,
+            };
             let repeated = other.and_then(|o| o.repeated(before.strings, &symbol, strings));
             others.push(repeated.unwrap_or_else(|| Named::new(&symbol, name(&symbol, strings))));
         }
-    });
-    out.functions = named.len() - start;
-    *before = Before { data: named.len()..named.len() + others.len(), strings };
-    named.append(others);
-    out
+    }
 }
 
 #[inline]
