@@ -141,12 +141,16 @@ impl Instruction {
             0x145 => Flow::To(at + i64::from((self.0 >> 32) as u32 as i32)),
             // BRA; BRX and BRXU, whose tables count from the function's start
             0x147 | 0x149 | 0x158 => Flow::To(at + Self::SIZE as i64 + self.distance()),
-            // WARPSYNC with a place to meet; JMP, JMX, LEPC, RET, JMXU
+            // LEPC of a place further on; anything else it could say is not known
+            LEPC if self.essence() >> 56 == 0 => {
+                Flow::To(at + Self::SIZE as i64 + i64::from((self.0 >> 24) as u32))
+            }
+            // WARPSYNC with a place to meet; JMP, JMX, RET, JMXU
             0x148 if self.names_meeting_place() => {
                 Flow::To(at + Self::SIZE as i64 + self.distance())
             }
             0x150 if self.essence() & !(0xff << 24) == RETURN => Flow::Next,
-            0x14a | 0x14c | 0x14e | 0x150 | 0x159 => Flow::Unknown,
+            0x14a | 0x14c | LEPC | 0x150 | 0x159 => Flow::Unknown,
             _ => Flow::Next,
         }
     }
@@ -157,6 +161,10 @@ impl Instruction {
         if self.operation() == 0x145 {
             let distance = (target - at) as i32 as u32;
             return Self(self.0 & !(0xffff_ffff << 32) | u128::from(distance) << 32);
+        }
+        if self.operation() == LEPC {
+            let distance = (target - at - Self::SIZE as i64) as u32;
+            return Self(self.0 & !(0xffff_ffff << 24) | u128::from(distance) << 24);
         }
         let words = ((target - at - Self::SIZE as i64) >> 2) as u64 & ((1 << 56) - 1);
         let fields = 0xff << 16 | DISTANCE_HIGH << 34;
@@ -177,6 +185,8 @@ impl Instruction {
 
 /// `RET.ABS.NODEC` without a distance, to the address in a register.
 const RETURN: u128 = 0x03e0_0000_0000_0000_0000_0950;
+/// The address of a place (`--sanitize=memcheck` gives those of accesses to its checks).
+const LEPC: u16 = 0x14e;
 const DISTANCE_HIGH: u128 = (1 << 48) - 1;
 
 #[cfg(test)]
@@ -193,5 +203,8 @@ mod tests {
         let mark = Instruction(0x000f_e200_0380_0200_0000_01c0_0000_7945);
         assert_eq!(mark.flow(0x70), Flow::To(0x230));
         assert_eq!(mark.towards(0x70, 0x1e0).0, 0x000f_e200_0380_0200_0000_0170_0000_7945);
+        let address = Instruction(0x000f_e200_0000_0000_0000_0001_b006_794e);
+        assert_eq!(address.flow(0x2f0), Flow::To(0x4b0));
+        assert_eq!(address.towards(0x300, 0x4d0).0, 0x000f_e200_0000_0000_0000_0001_c006_794e);
     }
 }

@@ -102,9 +102,18 @@ pub fn move_attribute(code: u8, payload: &mut [u8], moves: &Moves) {
         Attr::MBARRIER_INSTR_OFFSETS | Attr::UNUSED_LOAD_BYTE_OFFSET => {
             payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4], moves));
         }
+        Attr::ANNOTATIONS => move_annotations(payload, moves),
         Attr::INDIRECT_BRANCH_TARGETS => move_branches(payload, moves),
         _ => {}
     }
+}
+
+/// Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
+/// what follows a kind that was never seen is not touched.
+fn move_annotations(payload: &mut [u8], moves: &Moves) {
+    const SPILL: u32 = 1;
+    let pairs = payload.chunks_exact_mut(8);
+    pairs.take_while(|pair| word(pair) == SPILL).for_each(|pair| place(&mut pair[4..], moves));
 }
 
 /// Per branch: its offset, zero, the number of targets, the targets.
