@@ -42,6 +42,7 @@ pub mod resolve;
 pub mod select;
 pub mod serialize;
 pub mod shim;
+mod turns;
 pub mod undefined;
 pub mod unified;
 pub mod verify;

@@ -20,6 +20,7 @@ use crate::maybe::Maybe;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
 use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{NO_SYMBOL, SymbolId, text};
+use crate::turns::in_turns;
 use cubin::consts::sto;
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
@@ -152,7 +153,7 @@ impl<'t, 'a> Place<'t, 'a> {
 }
 
 /// How many input sections of one output section are worth a task of their own.
-const TASK: usize = 512;
+const TASK: usize = 64;
 
 impl<'a, 'o> Relocator<'a, 'o> {
     /// Makes room for what most sections keep, all their relocations.
@@ -179,14 +180,17 @@ impl<'a, 'o> Relocator<'a, 'o> {
         if sources.len() <= TASK {
             self.sources(target, sources, out)?;
         } else {
-            let part = |sources: &[InputSection]| {
+            let part = |sources: &&[InputSection]| {
                 let mut part = Block::default();
                 self.sources(target, sources, &mut part).map(|()| part)
             };
-            let parts: Vec<_> = sources.par_chunks(TASK).map(part).collect();
-            for part in parts {
-                out.append(&mut part?);
-            }
+            let mut done = Ok(());
+            in_turns(sources.chunks(TASK), part, |part| match part {
+                Ok(mut part) if done.is_ok() => out.append(&mut part),
+                Err(error) if done.is_ok() => done = Err(error),
+                _ => {}
+            });
+            done?;
         }
         out.reverse_kept(start);
         self.copied_tables(target, out)

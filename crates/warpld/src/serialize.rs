@@ -8,7 +8,7 @@ pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, too_large, whole
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
 use crate::finalize::{self, FinalSection, Made, Parts, Plan};
-use crate::merge::{Content, SectionId};
+use crate::merge::{Chunk, Content, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, reloc};
@@ -122,30 +122,62 @@ fn write_sections(
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let mut written = if start == 0 { size_of::<Ehdr64>() } else { 0 };
-    for section in plan.sections[sections].iter().filter(|section| section.has_bytes) {
-        let at = (section.offset - start) as usize;
-        out[written..at].fill(0);
-        written = at + section.size as usize;
-        let place = &mut out[at..written];
-        match table(parts, &plan.contents, section.id, section.made) {
-            Some(table) => table.write(parts, plan, 0..place.len(), place),
-            None => write_section(parts, section, place)?,
+    let mut sources = Vec::with_capacity(TOGETHER);
+    for sections in plan.sections[sections].chunks(TOGETHER) {
+        let sections = || sections.iter().filter(|section| section.has_bytes);
+        sources.clear();
+        sources.extend(sections().map(|section| Sources::of(parts, section)));
+        for (section, sources) in sections().zip(&sources) {
+            let at = (section.offset - start) as usize;
+            out[written..at].fill(0);
+            written = at + section.size as usize;
+            let place = &mut out[at..written];
+            match table(parts, &plan.contents, section.id, section.made) {
+                Some(table) => table.write(parts, plan, 0..place.len(), place),
+                None => write_section(parts, section, sources, place)?,
+            }
         }
     }
     out[written..].fill(0);
     Ok(())
 }
 
+/// Of how many sections it is looked up where their bytes are, before the first is written.
+/// That takes a chain of steps for each, in memory that is cold: the processor follows several
+/// at once, if it need not copy bytes in between.
+const TOGETHER: usize = 16;
+
+/// What a section is copied from.
+#[derive(Clone, Copy)]
+struct Sources<'a, 'o> {
+    chunks: &'o [Chunk],
+    /// The bytes of the first, as a rule the only one.
+    first: &'a [u8],
+}
+
+impl<'a, 'o> Sources<'a, 'o> {
+    #[inline]
+    fn of(parts: Parts<'a, 'o>, section: &FinalSection) -> Self {
+        let chunks = match section.made {
+            Made::Copied => parts.layout.chunks(parts.merged, section.id),
+            _ => &[],
+        };
+        let first = chunks.first().map_or(&[][..], |chunk| parts.cx.linked_bytes(chunk.from));
+        Self { chunks, first }
+    }
+}
+
 fn write_section(
     parts: Parts<'_, '_>,
     section: &FinalSection,
+    sources: &Sources<'_, '_>,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     // Up to here all bytes are written.
     let mut written = 0;
-    for chunk in parts.layout.chunks(parts.merged, section.id) {
+    for (i, chunk) in sources.chunks.iter().enumerate() {
         let start = chunk.offset as usize;
-        let data = parts.cx.linked_bytes(chunk.from);
+        let data = if i == 0 { sources.first } else { parts.cx.linked_bytes(chunk.from) };
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
             if let Some(gap) = out.get_mut(written..start)

@@ -145,7 +145,7 @@ pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
 /// Hands over the headers of sections in their order.
 ///
 /// Sections that follow each other in the file lie far apart in memory, and so does what leads
-/// from them to their functions' code. To look that up for a number of them first lets the
+/// from them to those they are about. To look that up for a number of them first lets the
 /// processor wait for all at once.
 #[inline]
 pub fn headers(
@@ -155,22 +155,23 @@ pub fn headers(
     mut take: impl FnMut(Shdr64),
 ) {
     const TOGETHER: usize = 16;
-    let mut texts = [0; TOGETHER];
+    let mut subjects = [0; TOGETHER];
     for sections in sections.chunks(TOGETHER) {
-        for (text, section) in texts.iter_mut().zip(sections) {
-            *text = tables::text_index(parts, section.id, &plan.index_of);
+        for (subject, section) in subjects.iter_mut().zip(sections) {
+            *subject = tables::subject(parts, section.id, &plan.index_of);
         }
-        for (&text, section) in texts.iter().zip(sections) {
-            take(header(parts, plan, section, text));
+        for (&subject, section) in subjects.iter().zip(sections) {
+            take(header(parts, plan, section, subject));
         }
     }
 }
 
-/// The header of a section that belongs to the code with the number `text`.
+/// The header of a section that is about the one with the number `subject`.
 #[inline]
-fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection, text: u32) -> Shdr64 {
+fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection, subject: u32) -> Shdr64 {
     let section = parts.merged.section(of.id);
-    let (link, info) = tables::link_and_info(parts, (of.id, text), &plan.numbering, &plan.index_of);
+    let (link, info) =
+        tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);
     Shdr64 {
         sh_name: section.name.into(),
         sh_type: section.kind.0.into(),

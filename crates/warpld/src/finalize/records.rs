@@ -6,9 +6,9 @@ use crate::merge::{InputSection, SectionId};
 use crate::object::{eiattr, words};
 use crate::properties::{Changes, Record};
 use crate::resolve::{Sighting, SymbolId};
+use crate::turns::in_turns;
 use cubin::attr::Format;
 use cubin::info;
-use rayon::prelude::*;
 
 /// Record formats.
 const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
@@ -17,7 +17,7 @@ const SVAL: u8 = 4;
 const FIRST_VERSION: u16 = 0x100;
 
 /// How many inputs of one section are worth a task of their own.
-const TASK: usize = 512;
+const TASK: usize = 64;
 
 /// Makes attribute sections.
 pub struct Writer<'a, 'o> {
@@ -52,14 +52,13 @@ impl<'a, 'o> Writer<'a, 'o> {
         if sources.len() <= TASK {
             self.sources(function.is_some(), sources, out);
         } else {
-            let task = |sources: &[InputSection]| {
+            let task = |sources: &&[InputSection]| {
                 let mut out = Vec::new();
                 let mut writer = Self { records: Vec::new(), ..*self };
                 writer.sources(function.is_some(), sources, &mut out);
                 out
             };
-            let lists: Vec<Vec<u8>> = sources.par_rchunks(TASK).map(task).collect();
-            lists.iter().for_each(|list| out.extend_from_slice(list));
+            in_turns(sources.rchunks(TASK), task, |list| out.extend_from_slice(&list));
         }
         for record in self.changes.map_or(&[][..], |c| &c.tail) {
             self.record(record, out);

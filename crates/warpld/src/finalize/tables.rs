@@ -280,11 +280,11 @@ fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     }
 }
 
-/// `sh_link` and `sh_info` of a section; `text` is the number that [`text_index`] gives it.
+/// `sh_link` and `sh_info` of a section; `subject` is what [`subject`] says of it.
 #[inline]
 pub fn link_and_info(
     parts: Parts<'_, '_>,
-    (id, text): (SectionId, u32),
+    (id, subject): (SectionId, u32),
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
@@ -299,10 +299,7 @@ pub fn link_and_info(
             Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
         ) => (SYMTAB, 0),
         Content::Synthetic(_) => (0, 0),
-        Content::Attributes(_) => (SYMTAB, text),
-        Content::Relocs(target, _) | Content::ImageRelocs(target) => {
-            (SYMTAB, index_of[target.0 as usize])
-        }
+        Content::Attributes(_) | Content::Relocs(..) | Content::ImageRelocs(_) => (SYMTAB, subject),
         Content::ResolvedRelocs(targets) => {
             (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
         }
@@ -312,20 +309,25 @@ pub fn link_and_info(
             (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
         Content::Chunks(chunks) => {
-            if text != 0 && text == index_of[id.0 as usize] {
+            if subject != 0 && subject == index_of[id.0 as usize] {
                 (SYMTAB, text_info(parts, section, numbering, chunks))
             } else {
-                (0, text)
+                (0, subject)
             }
         }
     }
 }
 
-/// Index of the text section of the function a section belongs to.
+/// The number of the section that another is about: the one that is relocated, or the text of
+/// the function that it belongs to.
 #[inline]
-pub fn text_index(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
-    let function = parts.merged.section(id).function;
-    function
+pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+    let section = parts.merged.section(id);
+    if let Content::Relocs(target, _) | Content::ImageRelocs(target) = &section.content {
+        return index_of[target.0 as usize];
+    }
+    section
+        .function
         .get()
         .and_then(|f| parts.cx.graph.function(f))
         .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())

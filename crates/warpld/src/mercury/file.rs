@@ -207,9 +207,9 @@ fn machine_section<'b>(
 ) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
-    let text = tables::text_index(parts, id, &shape.machine_index);
+    let subject = tables::subject(parts, id, &shape.machine_index);
     let (link, info) =
-        tables::link_and_info(parts, (id, text), &shape.numbering, &shape.machine_index);
+        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.machine_index);
     let mut head = Head {
         name: section.name,
         kind: machine_kind(both, id).0,
@@ -272,9 +272,9 @@ fn mercury_section<'b>(
 ) -> Result<FileSection<'b>, Diagnostic> {
     let (parts, shape) = (both.parts, &both.shape);
     let section = parts.merged.section(id);
-    let text = tables::text_index(parts, id, &shape.mercury_index);
+    let subject = tables::subject(parts, id, &shape.mercury_index);
     let (_, info) =
-        tables::link_and_info(parts, (id, text), &shape.numbering, &shape.mercury_index);
+        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.mercury_index);
     let mut head = Head {
         name,
         kind: section.kind.0,
