@@ -1,14 +1,16 @@
 //! The planned file as bytes: pieces that follow each other, each filled and
 //! patched on its own while its bytes are hot, by as many threads as there are.
 
+mod divide;
 mod pieces;
 
-pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, too_large, whole};
+use pieces::PIECE;
+pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, even_ends, too_large, whole};
 
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
 use crate::finalize::{self, FinalSection, Made, Parts, Plan};
-use crate::merge::{Chunk, Content, SectionId};
+use crate::merge::{Chunk, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, reloc};
@@ -28,8 +30,11 @@ pub fn serialize(
     let with_bytes = plan.sections.iter().enumerate().filter(|(_, section)| section.has_bytes);
     let extents =
         with_bytes.map(|(i, section)| Extent { section: i, range: section.offset..section.end() });
-    let is_table = |i: usize| plan.sections[i].made != Made::Copied;
-    let (kinds, ranges) = cut(extents, is_table, &tail);
+    let ends = |i: usize| match &plan.sections[i] {
+        section if section.made == Made::Copied => divide::ends(parts, section, PIECE),
+        table => even_ends(table.size),
+    };
+    let (kinds, ranges) = cut(extents, ends, &tail);
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(sections) => {
             let start = ranges[piece].start;
@@ -40,8 +45,9 @@ pub fn serialize(
         }
         Piece::Part(section, part) => {
             let section = &plan.sections[*section];
-            if let Some(table) = table(parts, &plan.contents, section.id, section.made) {
-                table.write(parts, plan, part.clone(), out);
+            match table(parts, &plan.contents, section.id, section.made) {
+                Some(table) => table.write(parts, plan, part.clone(), out),
+                None => divide::write(parts, section, part, out)?,
             }
             Ok(())
         }
@@ -162,6 +168,11 @@ impl<'a, 'o> Sources<'a, 'o> {
             Made::Copied => parts.layout.chunks(parts.merged, section.id),
             _ => &[],
         };
+        Self::new(parts, chunks)
+    }
+
+    #[inline]
+    fn new(parts: Parts<'a, 'o>, chunks: &'o [Chunk]) -> Self {
         let first = chunks.first().map_or(&[][..], |chunk| parts.cx.linked_bytes(chunk.from));
         Self { chunks, first }
     }
@@ -173,10 +184,20 @@ fn write_section(
     sources: &Sources<'_, '_>,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
+    copy(parts, sources, 0, out);
+    parts.layout.write_pieces(parts.cx, section.id, out);
+    for patch in divide::patches(parts, section.id).flatten() {
+        apply(patch, 0, out)?;
+    }
+    Ok(())
+}
+
+/// Copies inputs' bytes to a section, of which `out` is the part from `base` on.
+fn copy(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     // Up to here all bytes are written.
     let mut written = 0;
     for (i, chunk) in sources.chunks.iter().enumerate() {
-        let start = chunk.offset as usize;
+        let start = chunk.offset.saturating_sub(base) as usize;
         let data = if i == 0 { sources.first } else { parts.cx.linked_bytes(chunk.from) };
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
@@ -189,18 +210,10 @@ fn write_section(
         }
     }
     out[written..].fill(0);
-    parts.layout.write_pieces(parts.cx, section.id, out);
-    let merged = parts.merged.section(section.id);
-    debug_assert!(matches!(merged.content, Content::Chunks(_)));
-    for relocs in [merged.rel.get(), merged.rela.get()].into_iter().flatten() {
-        for patch in parts.relocated.of(relocs).patches {
-            apply(patch, out)?;
-        }
-    }
-    Ok(())
 }
 
-fn apply(patch: &Patch, out: &mut [u8]) -> Result<(), Diagnostic> {
+/// Applies a relocation to a section, of which `out` is the part from `base` on.
+fn apply(patch: &Patch, base: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         Diagnostic::fatal(
             "bad-relocation",
@@ -208,7 +221,8 @@ fn apply(patch: &Patch, out: &mut [u8]) -> Result<(), Diagnostic> {
         )
     };
     let kind = reloc::cuda(patch.kind).ok_or_else(|| bad(&"unknown type"))?;
-    let start = usize::try_from(patch.offset).unwrap_or(usize::MAX);
+    let start = patch.offset.checked_sub(base).and_then(|at| usize::try_from(at).ok());
+    let start = start.unwrap_or(usize::MAX);
     let place = out.get_mut(start..).unwrap_or_default();
     let write = if patch.adds { reloc::patch_adding } else { reloc::patch };
     write(kind.fields, place, patch.value, patch.bank.into()).map_err(|e| bad(&e))

@@ -222,10 +222,14 @@ impl From<WriteError> for Diagnostic {
     }
 }
 
+/// By how much pieces differ in size, as a rule.
+const SPARE: usize = 64 << 10;
+
 /// Memory for a piece of the file, in huge pages if it fills some.
 fn room_for(size: usize) -> io::Result<MmapMut> {
     if size < HUGE_PAGE {
-        return MmapMut::map_anon(size.max(1));
+        // With some room for pieces that are a little larger: it costs nothing unless used.
+        return MmapMut::map_anon((size + SPARE).next_multiple_of(2 * SPARE));
     }
     let room = MmapMut::map_anon(size.next_multiple_of(HUGE_PAGE))?;
     ask_for_huge_pages(&room, 0, room.len());

@@ -7,7 +7,7 @@ use super::{Both, attributes, code, data, handles, reserved};
 use crate::diag::Diagnostic;
 use crate::finalize::{bucket, tables};
 use crate::merge::{Content, SectionId, Synthetic, align_up};
-use crate::serialize::{Destination, Extent, Piece, Pieces, Tail, cut, too_large};
+use crate::serialize::{Destination, Extent, Piece, Pieces, Tail, cut, even_ends, too_large};
 use cubin::consts::shf;
 use cubin::raw::{Ehdr64, Phdr64, Rela64, Shdr64};
 use cubin::{EM_CUDA, FileType, SectionType};
@@ -384,8 +384,11 @@ pub fn write(both: &Both<'_, '_>, destination: &mut dyn Destination) -> Result<(
     }
     let with_bytes = sections.iter().enumerate().filter(|(_, section)| section.body.has_bytes());
     let extents = with_bytes.map(|(i, section)| Extent { section: i, range: section.range() });
-    let is_there = |i: usize| sections[i].body.bytes().is_some();
-    let (kinds, ranges) = cut(extents, is_there, &Tail { section_headers, count, size });
+    let ends = |i: usize| match &sections[i] {
+        section if section.body.bytes().is_some() => even_ends(section.header.sh_size.get()),
+        _ => Vec::new(),
+    };
+    let (kinds, ranges) = cut(extents, ends, &Tail { section_headers, count, size });
     let fill = |piece: usize, out: &mut [u8]| match &kinds[piece] {
         Piece::Sections(range) => {
             let start = ranges[piece].start;

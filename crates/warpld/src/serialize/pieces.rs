@@ -81,13 +81,13 @@ pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diag
 /// How large pieces are, but for sections that are larger: small enough for a
 /// processor's own cache, large enough to be worth a call of the system. Entries
 /// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
-const PIECE: u64 = (1 << 19) / 48 * 48;
+pub(super) const PIECE: u64 = (1 << 19) / 48 * 48;
 
 /// What a piece of an output holds.
 pub enum Piece {
     /// These sections, and the file's header before the first.
     Sections(Range<usize>),
-    /// A part of a large table: the section, and which of its bytes.
+    /// A part of a large section: its number, and which of its bytes.
     Part(usize, Range<usize>),
     /// The headers of these sections, the null section being the first.
     Headers(Range<usize>),
@@ -113,11 +113,16 @@ pub struct Tail {
     pub size: u64,
 }
 
-/// Cuts an output into pieces. Sections come in the order of their offsets; the parts of
-/// some can be written on their own.
+/// Where the parts of a large table of this size end.
+pub fn even_ends(size: u64) -> Vec<u64> {
+    (1..=size.div_ceil(PIECE)).map(|part| size.min(part * PIECE)).collect()
+}
+
+/// Cuts an output into pieces. Sections come in the order of their offsets. The parts of large
+/// ones can be written on their own, if they have `ends`.
 pub fn cut(
     sections: impl Iterator<Item = Extent>,
-    is_divisible: impl Fn(usize) -> bool,
+    ends: impl Fn(usize) -> Vec<u64>,
     tail: &Tail,
 ) -> (Vec<Piece>, Vec<Range<u64>>) {
     let mut out = (Vec::new(), Vec::new());
@@ -128,12 +133,14 @@ pub fn cut(
     let (mut first, mut start) = (0, 0);
     for Extent { section, range } in sections {
         let size = range.end - range.start;
-        if size > PIECE && is_divisible(section) {
+        let ends = if size > PIECE { ends(section) } else { Vec::new() };
+        if !ends.is_empty() {
             push(Piece::Sections(first..section), start..range.start);
-            for at in (0..size).step_by(PIECE as usize) {
-                let end = size.min(at + PIECE);
+            let mut at = 0;
+            for end in ends {
                 let part = range.start + at..range.start + end;
                 push(Piece::Part(section, at as usize..end as usize), part);
+                at = end;
             }
             (first, start) = (section + 1, range.end);
         } else if range.end - start >= PIECE {
@@ -173,7 +180,8 @@ mod tests {
         let sections = sections.map(|(section, range)| Extent { section, range });
         let size = headers + 5 * size_of::<Shdr64>() as u64;
         let tail = Tail { section_headers: headers, count: 5, size };
-        let (pieces, ranges) = cut(sections, |section| section == 1, &tail);
+        let ends = |section| if section == 1 { even_ends(3 * PIECE) } else { Vec::new() };
+        let (pieces, ranges) = cut(sections, ends, &tail);
         assert_eq!(ranges.first().map(|range| range.start), Some(0));
         assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(ranges.last().map(|range| range.end), Some(size));
