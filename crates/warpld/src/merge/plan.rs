@@ -20,6 +20,7 @@ use crate::reach::Pruning;
 use crate::resolve::{NO_SYMBOL, Role, Sighting, SymbolId};
 use cubin::consts::sto;
 use cubin::{Binding, SectionType, SymbolRef};
+use std::collections::HashMap;
 
 /// Which symbols of shared memory are shown that usually are not.
 #[derive(Clone, Copy)]
@@ -136,6 +137,7 @@ impl<'a> Planner<'a, '_> {
                 self.variable(object, &symbol, &mut last);
             }
         }
+        let namesakes = self.namesakes(input);
         for (section, &class) in (0..).zip(input.classes.iter()) {
             match class {
                 SectionClass::Data
@@ -144,13 +146,31 @@ impl<'a> Planner<'a, '_> {
                     self.remaining_section(object, section, class);
                 }
                 SectionClass::ModuleInfo => self.attributes(object, section, None),
-                SectionClass::Info(owner) => self.attributes(object, section, Some(owner)),
+                SectionClass::Info(owner) => {
+                    let known_as = namesakes.get(&section).copied().unwrap_or(section);
+                    self.attributes(object, known_as, Some(owner));
+                }
                 SectionClass::Reloc(target) => self.relocs(object, section, target),
                 _ => {}
             }
         }
         self.steps.append(&mut self.attributes);
         self.steps.append(&mut self.relocs);
+    }
+
+    /// Quirk: in a relinked file functions of one name have attributes of one name, and a
+    /// Mercury link finds the first of them for all: those after it, with that one.
+    fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
+        let is_local = |named: &Named| named.binding() == Binding::LOCAL;
+        if !self.cx.flavour.is_mercury() || !input.functions.iter().any(is_local) {
+            return HashMap::new();
+        }
+        let mut first = HashMap::new();
+        let infos = (0..).zip(input.classes.iter());
+        let infos = infos.filter(|(_, class)| matches!(class, SectionClass::Info(_)));
+        let named = infos.filter_map(|(i, _)| Some((i, input.cubin.section(i)?.name)));
+        let known = named.map(|(i, name)| (i, *first.entry(name).or_insert(i)));
+        known.filter(|(i, first)| i != first).collect()
     }
 
     fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
