@@ -88,6 +88,12 @@ impl Named {
         Some(Self { repeats, ..named })
     }
 
+    /// Whether a list is the same as the one before, down to the numbers of the symbols.
+    pub fn are_repeated(before: &[Self], list: &[Self]) -> bool {
+        let same = |(old, new): (&Self, &Self)| new.repeats && old.symbol == new.symbol;
+        before.len() == list.len() && before.iter().zip(list).all(same)
+    }
+
     /// Its name in the string table.
     #[inline]
     pub fn name<'a>(&self, strings: &'a [u8]) -> &'a [u8] {

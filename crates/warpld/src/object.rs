@@ -2,7 +2,7 @@
 //! phases consult, read once and in parallel.
 
 use crate::lists::{CallLists, Prototype};
-use crate::named::Named;
+use crate::named::{Named, Place};
 use cubin::consts::sto;
 use cubin::half::Halves;
 use cubin::raw::Pair;
@@ -17,8 +17,8 @@ mod tables;
 
 pub use batch::{Shelf, parse};
 pub use classify::{SectionClass, constant_bank};
-use sections::Brief;
 pub use sections::Section;
+use sections::{Extent, Shape};
 
 /// Index of an input in link order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,10 +48,15 @@ pub struct Object<'a> {
     pub functions: &'a [Named],
     /// Other symbols that take part in resolution, in that order.
     pub data: &'a [Named],
+    /// Whether that is the list of the input before, as all they say is the same.
+    pub repeats_data: bool,
     /// Class of every section.
     pub classes: &'a [SectionClass],
-    /// What is asked for most of every section.
-    briefs: &'a [Brief],
+    /// Where every section is.
+    extents: &'a [Extent],
+    /// Which of the shapes every section has.
+    shape_of: &'a [u8],
+    shapes: &'a [Shape],
     /// The whole file.
     file: &'a [u8],
     /// `.nv.callgraph`.
@@ -117,6 +122,10 @@ impl<'a> Object<'a> {
     /// The name of a symbol of the lists.
     #[inline]
     pub fn name_of(&self, named: &Named) -> &'a [u8] {
+        if self.repeats_data && named.place == Place::Undefined {
+            // It is noted where the other input has it.
+            return self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name);
+        }
         named.name(self.cubin.symbol_strings())
     }
 

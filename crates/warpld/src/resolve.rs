@@ -252,10 +252,11 @@ impl<'a> Pass<'a, '_> {
             let symbol = self.symbol(id, object, named);
             self.known.out.ids[start + named.symbol as usize] = symbol;
         }
+        let repeats = |named: &Named| named.repeats || object.repeats_data;
         for (i, named) in object.data.iter().enumerate() {
             // What the input before said just so has been looked at.
             let latest = match self.known.latest.get(i) {
-                Some(&latest) if named.repeats && self.known.settled => latest,
+                Some(&latest) if repeats(named) && self.known.settled => latest,
                 _ => self.latest(i, id, object, named),
             };
             self.known.out.ids[start + named.symbol as usize] = latest;

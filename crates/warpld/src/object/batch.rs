@@ -2,7 +2,7 @@
 //! short lists: those of neighbours lie one after the other, and objects refer to them.
 
 use super::classify::classify;
-use super::sections::Brief;
+use super::sections::{Extent, Shape};
 use super::tables::Before;
 use super::{Figures, Object, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
@@ -40,7 +40,11 @@ pub(super) struct Lists {
     /// Others of the object that is being read.
     pub(super) others: Vec<Named>,
     pub(super) classes: Vec<SectionClass>,
-    pub(super) briefs: Vec<Brief>,
+    pub(super) extents: Vec<Extent>,
+    pub(super) shape_of: Vec<u8>,
+    pub(super) shapes: Vec<Shape>,
+    /// How many sections the object before has.
+    pub(super) sections_before: usize,
     pub(super) prototypes: Vec<(u32, Prototype)>,
     pub(super) figures: Vec<Figures>,
 }
@@ -136,7 +140,8 @@ impl Lists {
         Self {
             named: Vec::with_capacity(symbols),
             classes: Vec::with_capacity(sections),
-            briefs: Vec::with_capacity(sections),
+            extents: Vec::with_capacity(sections),
+            shape_of: Vec::with_capacity(sections),
             ..Self::default()
         }
     }
@@ -145,13 +150,19 @@ impl Lists {
 /// Gives each object its part of the lists.
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
-    let mut briefs = &lists.briefs[..];
+    let (mut extents, mut shape_of) = (&lists.extents[..], &lists.shape_of[..]);
+    let mut data = &[][..];
     let (mut prototypes, mut figures) = (&lists.prototypes[..], &lists.figures[..]);
     for (object, counts) in objects.iter_mut().zip(counts) {
         object.functions = take(&mut named, counts.functions);
-        object.data = take(&mut named, counts.data);
+        if !object.repeats_data {
+            data = take(&mut named, counts.data);
+        }
+        object.data = data;
         object.classes = take(&mut classes, counts.classes);
-        object.briefs = take(&mut briefs, counts.classes);
+        object.extents = take(&mut extents, counts.classes);
+        object.shape_of = take(&mut shape_of, counts.classes);
+        object.shapes = &lists.shapes;
         object.prototypes = take(&mut prototypes, counts.prototypes);
         object.figures = take(&mut figures, counts.figures);
     }
@@ -172,8 +183,11 @@ impl<'a> Object<'a> {
             has_shared_or_images: false,
             functions: &[],
             data: &[],
+            repeats_data: false,
             classes: &[],
-            briefs: &[],
+            extents: &[],
+            shape_of: &[],
+            shapes: &[],
             file: &[],
             callgraph: CallLists::default(),
             prototypes: &[],
@@ -205,6 +219,7 @@ impl<'a> Object<'a> {
         self.virtual_sm = tables::old_virtual_sm(&header);
         let symbols = tables::add_symbols(self.cubin, lists, before);
         self.has_shared_or_images = symbols.shared_or_images;
+        self.repeats_data = symbols.repeat_data;
         if found.bank2 && self.halves.is_none() {
             let classes = lists.classes.get(classes..).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);

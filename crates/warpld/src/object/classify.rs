@@ -1,7 +1,7 @@
 //! What the sections of an input are to the link.
 
 use super::batch::Lists;
-use super::sections::Brief;
+use super::sections::{Extent, Shape};
 use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
@@ -77,6 +77,7 @@ pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found
             .iter_unnamed()
             .try_for_each(|section| found.add_unusual(cubin, &section, most, lists)),
     }?;
+    lists.sections_before = cubin.sections().len();
     Ok(found)
 }
 
@@ -106,7 +107,11 @@ impl<'a> Found<'a> {
             _ => {}
         }
         lists.classes.push(class);
-        lists.briefs.push(Brief::new(&section));
+        lists.extents.push(Extent::new(&section));
+        // Inputs of one compiler have the same sections in the same order.
+        let before = lists.shape_of.len().wrapping_sub(lists.sections_before);
+        let guess = lists.shape_of.get(before).copied().unwrap_or_default();
+        lists.shape_of.push(Shape::number(&section, guess, &mut lists.shapes));
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 //! Sections as most phases ask for them. Headers have 64 bytes each, and are long out of the
-//! cache when a phase comes to them: what is asked for is noted once, in a third of that.
+//! cache when a phase comes to them: what is asked for is noted once, in nine bytes.
 
 use super::Object;
 use cubin::tables::Relocs;
@@ -24,49 +24,62 @@ pub struct Section<'a> {
     pub data: &'a [u8],
 }
 
-/// What is noted of a section.
+/// Where a section is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Brief {
+pub(super) struct Extent {
     start: u32,
     size: u32,
+}
+
+/// What else is noted of sections. Those of many inputs have a few different ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
     kind: SectionType,
-    flags: u32,
-    /// Which power of two it is; [`NO_POWER`] for 0.
-    align: u8,
-    entsize: u8,
+    flags: u64,
+    align: u64,
+    entsize: u64,
 }
 
 /// In place of the start: there are no bytes.
 const NO_BYTES: u32 = u32::MAX;
-/// In place of the size: the header has numbers that do not fit, as no compiler writes.
+/// In place of the size: it or the start does not fit.
 const UNUSUAL: u32 = u32::MAX;
-/// In place of the power of two: no alignment.
-const NO_POWER: u8 = 64;
+/// So many shapes are noted, so that looking for one costs little; the number of all others is
+/// that of no shape.
+const SHAPES_AT_MOST: usize = 32;
 
-impl Brief {
+impl Extent {
     #[inline]
     pub(super) fn new(section: &SectionRef<'_>) -> Self {
-        let unusual =
-            Self { start: 0, size: UNUSUAL, kind: section.kind, flags: 0, align: 0, entsize: 0 };
-        Self::fitting(section).unwrap_or(unusual)
+        let has_bytes = section.data.len() as u64 == section.size;
+        let start = if has_bytes { start(section.offset) } else { Some(NO_BYTES) };
+        match (start, u32::try_from(section.size)) {
+            (Some(start), Ok(size)) => Self { start, size },
+            _ => Self { start: 0, size: UNUSUAL },
+        }
+    }
+}
+
+impl Shape {
+    /// The number of a section's shape in a list, as a rule that of another section.
+    #[inline]
+    pub(super) fn number(section: &SectionRef<'_>, guess: u8, shapes: &mut Vec<Self>) -> u8 {
+        let &SectionRef { kind, flags, align, entsize, .. } = section;
+        let shape = Self { kind, flags, align, entsize };
+        match shapes.get(usize::from(guess)) {
+            Some(known) if *known == shape => guess,
+            _ => shape.find(shapes),
+        }
     }
 
-    #[inline]
-    fn fitting(section: &SectionRef<'_>) -> Option<Self> {
-        let has_bytes = section.data.len() as u64 == section.size;
-        let align = match section.align {
-            0 => NO_POWER,
-            align if align.is_power_of_two() => align.trailing_zeros() as u8,
-            _ => return None,
-        };
-        Some(Self {
-            start: if has_bytes { start(section.offset)? } else { NO_BYTES },
-            size: u32::try_from(section.size).ok()?,
-            kind: section.kind,
-            flags: u32::try_from(section.flags).ok()?,
-            align,
-            entsize: u8::try_from(section.entsize).ok()?,
-        })
+    #[inline(never)]
+    fn find(self, shapes: &mut Vec<Self>) -> u8 {
+        let known = shapes.iter().position(|other| *other == self);
+        let number = known.unwrap_or_else(|| shapes.len().min(SHAPES_AT_MOST));
+        if number == shapes.len() && number < SHAPES_AT_MOST {
+            shapes.push(self);
+        }
+        number as u8
     }
 }
 
@@ -79,27 +92,24 @@ impl<'a> Object<'a> {
     /// The section with this index, without a look at its header.
     #[inline]
     pub fn section(&self, index: u32) -> Option<Section<'a>> {
-        let brief = self.briefs.get(index as usize)?;
-        if brief.size == UNUSUAL {
+        let extent = self.extents.get(index as usize)?;
+        let shape = self.shapes.get(usize::from(*self.shape_of.get(index as usize)?));
+        let Some(&Shape { kind, flags, align, entsize }) = shape else {
+            return self.unusual_section(index);
+        };
+        if extent.size == UNUSUAL {
             return self.unusual_section(index);
         }
-        Some(Section {
-            index,
-            kind: brief.kind,
-            flags: brief.flags.into(),
-            size: brief.size.into(),
-            align: 1_u64.checked_shl(brief.align.into()).unwrap_or(0),
-            entsize: brief.entsize.into(),
-            data: self.bytes_of(brief),
-        })
+        let (size, data) = (extent.size.into(), self.bytes_of(extent));
+        Some(Section { index, kind, flags, size, align, entsize, data })
     }
 
     /// The bytes of the section with this index, without a look at its header; none if there
     /// is no such section.
     #[inline]
     pub fn section_data(&self, index: u32) -> &'a [u8] {
-        match self.briefs.get(index as usize) {
-            Some(brief) if brief.size != UNUSUAL => self.bytes_of(brief),
+        match self.extents.get(index as usize) {
+            Some(extent) if extent.size != UNUSUAL => self.bytes_of(extent),
             Some(_) => self.unusual_section(index).map_or(&[], |section| section.data),
             None => &[],
         }
@@ -112,11 +122,11 @@ impl<'a> Object<'a> {
     }
 
     #[inline]
-    fn bytes_of(&self, brief: &Brief) -> &'a [u8] {
-        if brief.start == NO_BYTES {
+    fn bytes_of(&self, extent: &Extent) -> &'a [u8] {
+        if extent.start == NO_BYTES {
             return &[];
         }
-        let (start, size) = (brief.start as usize, brief.size as usize);
+        let (start, size) = (extent.start as usize, extent.size as usize);
         self.file.get(start..start.saturating_add(size)).unwrap_or_default()
     }
 

@@ -19,9 +19,12 @@ pub(super) struct Symbols {
     pub(super) functions: usize,
     /// Whether some symbol is in shared memory or refers to an image.
     pub(super) shared_or_images: bool,
+    /// Whether others are just those of the input before, and not added.
+    pub(super) repeat_data: bool,
 }
 
-/// What is not a function among the symbols of the input before.
+/// What is not a function among the symbols of the input before, or of the one whose list
+/// that repeats.
 #[derive(Default)]
 pub(super) struct Before<'a> {
     /// Where they are in the list.
@@ -37,7 +40,7 @@ pub(super) fn add_symbols<'a>(
     before: &mut Before<'a>,
 ) -> Symbols {
     let start = lists.named.len();
-    let mut out = Symbols { functions: 0, shared_or_images: false };
+    let mut out = Symbols { functions: 0, shared_or_images: false, repeat_data: false };
     let Some(table) = cubin.symtab() else { return out };
     let strings = table.strings();
     match table.plain_unnamed() {
@@ -46,6 +49,12 @@ pub(super) fn add_symbols<'a>(
     }
     let Lists { named, others, .. } = lists;
     out.functions = named.len() - start;
+    let others_before = named.get(before.data.clone()).unwrap_or_default();
+    if !others.is_empty() && Named::are_repeated(others_before, others) {
+        out.repeat_data = true;
+        others.clear();
+        return out;
+    }
     *before = Before { data: named.len()..named.len() + others.len(), strings };
     named.append(others);
     out
