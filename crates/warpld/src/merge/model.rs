@@ -155,16 +155,20 @@ pub struct Placement {
     pub offset: u64,
 }
 
-/// Places of all input sections, eight bytes each.
+/// Places of all input sections, four bytes each: most are the only ones in their output
+/// section.
 #[derive(Debug)]
 pub struct Placements {
-    /// Where the sections of each input start in `packed`.
+    /// Where the sections of each input start in `sections`.
     starts: Vec<usize>,
-    /// Output section plus one in the upper half, offset in the lower; 0 for none.
-    packed: Vec<u64>,
-    /// Those with larger offsets.
-    far: hashbrown::HashMap<usize, u64, foldhash::fast::FixedState>,
+    /// Output section plus one; 0 for none. Marked with [`INSIDE`] if it has an offset there.
+    sections: Vec<u32>,
+    /// The offsets of those, by place in `sections`.
+    offsets: Vec<(usize, u64)>,
 }
+
+/// Marks input sections with an offset. There are never as many output sections.
+const INSIDE: u32 = 1 << 31;
 
 impl Placements {
     /// Room for inputs with so many sections.
@@ -175,7 +179,7 @@ impl Placements {
             total += count;
             starts.push(total);
         }
-        Self { starts, packed: vec![0; total], far: Default::default() }
+        Self { starts, sections: vec![0; total], offsets: Vec::new() }
     }
 
     fn index(&self, object: ObjectId, section: u32) -> Option<usize> {
@@ -187,23 +191,34 @@ impl Placements {
     /// Where an input section went.
     pub fn get(&self, object: ObjectId, section: u32) -> Option<Placement> {
         let index = self.index(object, section)?;
-        let packed = self.packed[index];
-        let section = SectionId(((packed >> 32) as u32).checked_sub(1)?);
-        let offset = match packed as u32 {
-            u32::MAX => self.far.get(&index).copied().unwrap_or(u32::MAX.into()),
-            near => near.into(),
-        };
+        let noted = self.sections[index];
+        let section = SectionId((noted & !INSIDE).checked_sub(1)?);
+        let offset = if noted & INSIDE != 0 { self.offset(index) } else { 0 };
         Some(Placement { section, offset })
     }
 
     /// Notes where an input section went.
     pub(super) fn set(&mut self, from: InputSection, at: Placement) {
         let Some(index) = self.index(from.object, from.section) else { return };
-        let offset = u32::try_from(at.offset).unwrap_or(u32::MAX);
-        if offset == u32::MAX {
-            self.far.insert(index, at.offset);
+        let inside = at.offset != 0;
+        self.sections[index] = (at.section.0 + 1) | if inside { INSIDE } else { 0 };
+        if !inside {
+            return;
         }
-        self.packed[index] = u64::from(at.section.0 + 1) << 32 | u64::from(offset);
+        // Inputs come in order, and their sections nearly so.
+        let after = match self.offsets.last() {
+            Some(&(last, _)) if last >= index => self.offsets.partition_point(|o| o.0 < index),
+            _ => self.offsets.len(),
+        };
+        match self.offsets.get_mut(after) {
+            Some((known, offset)) if *known == index => *offset = at.offset,
+            _ => self.offsets.insert(after, (index, at.offset)),
+        }
+    }
+
+    fn offset(&self, index: usize) -> u64 {
+        let at = self.offsets.binary_search_by_key(&index, |&(index, _)| index);
+        at.map_or(0, |at| self.offsets[at].1)
     }
 }
 
