@@ -19,16 +19,18 @@ pub fn function_is_missing(images: &[LinkInput<'_>]) -> bool {
         images.par_iter().filter_map(|input| input.cubin().ok()).collect();
     let undefined: Vec<Vec<&[u8]>> =
         cubins.par_iter().map(|cubin| names(cubin, is_missing_function)).collect();
-    let mut missing: Names<'_> = undefined.into_iter().flatten().collect();
-    for cubin in &cubins {
-        if missing.is_empty() {
-            break;
-        }
-        for symbol in cubin.symbols().filter(is_definition) {
-            missing.remove(symbol.name);
-        }
-    }
-    !missing.is_empty()
+    let missing: Names<'_> = undefined.into_iter().flatten().collect();
+    // Every name is asked for in parallel, and the few that matter are counted.
+    let provided: Vec<Vec<&[u8]>> = cubins
+        .par_iter()
+        .map(|cubin| {
+            let mut names = names(cubin, is_definition);
+            names.retain(|name| missing.contains(name));
+            names
+        })
+        .collect();
+    let provided: Names<'_> = provided.into_iter().flatten().collect();
+    provided.len() < missing.len()
 }
 
 /// Of the images of an archive, those that define something `taken` or other
