@@ -44,8 +44,10 @@ pub struct HostReferences {
     pub kernels_internal: Vec<Vec<u8>>,
     /// `.nvHRDE`, `.nvHRDI`: device variables.
     pub variables: Vec<Vec<u8>>,
-    /// `.nvHRCE`, `.nvHRCI`: constants.
-    pub constants: Vec<Vec<u8>>,
+    /// `.nvHRCE`: constants with external linkage.
+    pub constants_external: Vec<Vec<u8>>,
+    /// `.nvHRCI`: static constants.
+    pub constants_internal: Vec<Vec<u8>>,
 }
 
 /// Everything a link reads.

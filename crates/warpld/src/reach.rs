@@ -32,7 +32,7 @@ pub struct Reach {
     /// Stubs of unified functions that count as kernels; empty if none does.
     stub_roots: Vec<bool>,
     /// Constants that somebody asked for by name.
-    constants: Patterns,
+    constants: Wanted,
     /// What decided about kernels.
     pub pruning: Pruning,
 }
@@ -62,9 +62,9 @@ impl Reach {
         self.stub_roots.get(function.0 as usize) == Some(&true)
     }
 
-    /// Whether somebody asked for the constant by name.
-    pub fn asks_for(&self, constant: &[u8]) -> bool {
-        self.constants.matches(constant)
+    /// Whether somebody asked for the constant by name. Host code names static ones apart.
+    pub fn asks_for(&self, constant: &[u8], is_static: bool) -> bool {
+        self.constants.matches(constant, is_static)
     }
 
     /// Whether the symbol is data, or a function that is part of the output.
@@ -105,7 +105,7 @@ pub fn reach(
             true => Vec::new(),
             false => stub_roots(graph, unified, kernels()),
         };
-        let (constants, pruning) = (Patterns::default(), Pruning::None);
+        let (constants, pruning) = (Wanted::Named(Patterns::default()), Pruning::None);
         return Reach { live, pruned, unnamed, stub_roots, constants, pruning };
     }
     let constants = wanted_constants(host, config);
@@ -188,11 +188,14 @@ fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Want
 }
 
 /// The constants that host code or `--variables-used` names.
-fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Patterns {
-    match root_filter(host, config).0 {
-        Pruning::ByName => substrings(config.variables_used.as_deref()),
-        Pruning::HostReferences => host.iter().flat_map(|h| h.constants.iter().cloned()).collect(),
-        Pruning::None => Patterns::default(),
+fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Wanted {
+    match (root_filter(host, config).0, host) {
+        (Pruning::ByName, _) => Wanted::Named(substrings(config.variables_used.as_deref())),
+        (Pruning::HostReferences, Some(host)) => Wanted::Host {
+            external: host.constants_external.iter().cloned().collect(),
+            internal: host.constants_internal.iter().cloned().collect(),
+        },
+        _ => Wanted::Named(Patterns::default()),
     }
 }
 
@@ -202,6 +205,7 @@ fn substrings(words: Option<&[String]>) -> Patterns {
     words.map(|word| [b"*", word.as_bytes(), b"*"].concat()).collect()
 }
 
+#[derive(Debug)]
 enum Wanted {
     All,
     Named(Patterns),

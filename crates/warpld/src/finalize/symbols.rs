@@ -278,7 +278,8 @@ pub(crate) fn symbol_fields(
         value = u64::MAX;
     }
     if !symbol.function && symbol.name == b".nv.reservedSmem.cap" {
-        value = reserved(parts);
+        // Also where nothing is reserved (`reserved-shared-cap`).
+        value = parts.cx.flavour.reserved_shared();
     } else if input.is_undefined() && symbol.name.starts_with(b".nv.reservedSmem.") {
         value = input.value;
     }

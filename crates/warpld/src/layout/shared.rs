@@ -99,12 +99,12 @@ fn collect_objects(
             }
             let at = Sighting { object, symbol: symbol.index.0 };
             let role = cx.resolution.role(id, at, true);
-            if role == Role::Discarded || is_orphan(cx, id) {
+            if role == Role::Discarded {
                 continue;
             }
             let new = Object { symbol: id, size: symbol.size, align: symbol.value, placed: true };
             match input.classes.get(symbol.shndx as usize) {
-                Some(&SectionClass::KernelShared(owner)) => {
+                Some(&SectionClass::KernelShared(owner)) if !is_orphan(cx, id) => {
                     let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
                     if let Some(owner) = owner
                         && merged.function_sections[owner.0 as usize].shared.is_some()
@@ -112,6 +112,7 @@ fn collect_objects(
                         private.entry(owner).or_default().push(new);
                     }
                 }
+                // One that was declared before takes part in the sort a second time.
                 Some(SectionClass::CommonShared) => common.push(new),
                 _ => {}
             }

@@ -44,8 +44,8 @@ impl HostUse {
         add(&mut references.kernels_internal, lists.kernels_internal);
         add(&mut references.variables, lists.variables_external);
         add(&mut references.variables, lists.variables_internal);
-        add(&mut references.constants, lists.constants_external);
-        add(&mut references.constants, lists.constants_internal);
+        add(&mut references.constants_external, lists.constants_external);
+        add(&mut references.constants_internal, lists.constants_internal);
     }
     /// Takes the system library into account: its names count, but that it
     /// has some does not make the names of all others count. (An object that

@@ -4,6 +4,7 @@ use super::{Content, Meaning, Merger, SectionId, Text};
 use crate::layout::MAX_CONSTANT;
 use crate::reach::Pruning;
 use crate::resolve::SymbolId;
+use cubin::Binding;
 use hashbrown::HashSet;
 
 impl Merger<'_, '_> {
@@ -16,23 +17,47 @@ impl Merger<'_, '_> {
             return;
         }
         let mentioned = self.mentioned();
-        let mut used = Vec::new();
+        let (mut used, mut gone) = (Vec::new(), HashSet::default());
         for i in 0..self.out.symbols.len() {
             let Meaning::Symbol(id) = self.out.symbols[i].meaning else { continue };
             if !self.is_in_bank3(id) {
                 continue;
             }
             let symbol = self.cx.resolution.get(id);
-            if mentioned.contains(&id) || self.cx.reach.asks_for(symbol.name) {
+            let is_static = symbol.binding == Binding::LOCAL;
+            if mentioned.contains(&id) || self.cx.reach.asks_for(symbol.name, is_static) {
                 used.push(id);
             } else {
                 self.out.symbol_of[id.0 as usize] = None;
+                gone.insert(i);
             }
         }
+        self.forget_names(&gone);
         if used.is_empty() {
             self.remove_name(bank);
         }
         self.out.used_constants = Some(used);
+    }
+
+    /// Static constants that go leave no name behind, as others leave none that have not
+    /// got theirs yet.
+    fn forget_names(&mut self, gone: &HashSet<usize, foldhash::fast::FixedState>) {
+        let names_of = |staying: bool| {
+            let symbols = self.out.symbols.iter().enumerate();
+            symbols.filter(move |(i, _)| gone.contains(i) != staying).map(|(_, symbol)| symbol.name)
+        };
+        let staying: HashSet<u32, foldhash::fast::FixedState> = names_of(true).collect();
+        let mut names: Vec<u32> =
+            names_of(false).filter(|name| *name != 0 && !staying.contains(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() {
+            return;
+        }
+        let place_of = self.out.strings.remove_symbols(&names);
+        for symbol in &mut self.out.symbols {
+            symbol.name = place_of(symbol.name);
+        }
     }
 
     /// A bank without constants leaves not even its name behind.

@@ -252,6 +252,30 @@ impl StringTables {
         (in_sections, in_symbols)
     }
 
+    /// Takes strings back from `.strtab`, which are at these offsets in rising order and in
+    /// no other table; says where each offset is afterwards.
+    pub fn remove_symbols(&mut self, offsets: &[u32]) -> impl Fn(u32) -> u32 + use<> {
+        let mut removed = Vec::new();
+        let (mut kept, mut total, mut end) = (Vec::with_capacity(self.symbols.len()), 0, 0);
+        for &start in offsets {
+            kept.extend_from_slice(&self.symbols[end..start as usize]);
+            let rest = &self.symbols[start as usize..];
+            let size = rest.find_byte(0).map_or(rest.len(), |length| length + 1);
+            end = start as usize + size;
+            total += size as u32;
+            removed.push((start, total));
+        }
+        kept.extend_from_slice(&self.symbols[end..]);
+        self.symbols = kept;
+        let after = move |offset: u32| match removed.partition_point(|&(at, _)| at < offset) {
+            0 => offset,
+            before => offset - removed[before - 1].1,
+        };
+        self.index.retain(|entry| offsets.binary_search(&entry.in_symbols).is_err());
+        self.index.iter_mut().for_each(|entry| entry.in_symbols = after(entry.in_symbols));
+        after
+    }
+
     /// Frees what only adding needs.
     pub fn close(&mut self) {
         self.index = HashTable::new();
