@@ -53,7 +53,8 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
         for part in &blob.parts {
             let at = if sections.is_empty() { 0 } else { start + part.offset };
             out.offset_of.insert((part.from.object.0, part.from.section), at);
-            if part.duplicate {
+            // One that no kernel reaches, in a debug link, is nowhere (`bank2-unreached`).
+            if part.duplicate && !sections.is_empty() {
                 out.null_value = Some(at);
             }
         }
