@@ -170,6 +170,9 @@ struct Pass<'a, 'o> {
     known: &'o mut Resolver<'a>,
 }
 
+/// Room is made for so many symbols beforehand: the first inputs may be larger than the others.
+const ROOM_AT_MOST: usize = 1 << 20;
+
 impl<'a> Resolver<'a> {
     /// For so many inputs.
     pub fn new(objects: usize) -> Self {
@@ -208,7 +211,7 @@ impl<'a> Resolver<'a> {
     /// again and again, into memory that is new each time.
     fn make_room(&mut self, first: &[Object<'a>]) {
         let all = self.out.ends.capacity();
-        let of_all = |sum: usize| sum.saturating_mul(all) / first.len().max(1);
+        let of_all = |sum: usize| (sum.saturating_mul(all) / first.len().max(1)).min(ROOM_AT_MOST);
         let defined = |object: &Object<'_>| {
             object.functions.iter().filter(|named| named.place == Place::Defined).count()
         };
