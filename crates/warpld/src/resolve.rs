@@ -173,6 +173,11 @@ struct Pass<'a, 'o> {
 /// Room is made for so many symbols beforehand: the first inputs may be larger than the others.
 const ROOM_AT_MOST: usize = 1 << 20;
 
+/// How many are to be expected in all inputs, if the first of them have `sum`.
+fn room(sum: usize, first: usize, all: usize) -> usize {
+    (sum.saturating_mul(all) / first.max(1)).min(ROOM_AT_MOST)
+}
+
 impl<'a> Resolver<'a> {
     /// For so many inputs.
     pub fn new(objects: usize) -> Self {
@@ -211,7 +216,7 @@ impl<'a> Resolver<'a> {
     /// again and again, into memory that is new each time.
     fn make_room(&mut self, first: &[Object<'a>]) {
         let all = self.out.ends.capacity();
-        let of_all = |sum: usize| (sum.saturating_mul(all) / first.len().max(1)).min(ROOM_AT_MOST);
+        let of_all = |sum: usize| room(sum, first.len(), all);
         let defined = |object: &Object<'_>| {
             object.functions.iter().filter(|named| named.place == Place::Defined).count()
         };
@@ -394,4 +399,18 @@ fn checked_size(first: &SymbolRef<'_>) -> Option<u64> {
 /// A symbol name for a message.
 pub fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A large input before thousands of small ones is no reason to ask for gigabytes.
+    #[test]
+    fn room_is_guessed_from_the_first_inputs_and_bounded() {
+        assert_eq!(room(100, 10, 50), 500);
+        assert_eq!(room(4_000_000, 64, 10_000), ROOM_AT_MOST);
+        assert_eq!(room(usize::MAX, 1, usize::MAX), ROOM_AT_MOST);
+        assert_eq!(room(0, 0, 7), 0);
+    }
 }
