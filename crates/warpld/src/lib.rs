@@ -14,7 +14,6 @@ pub mod diff;
 pub mod dump;
 pub mod explain;
 pub mod extract;
-pub mod few;
 pub mod finalize;
 pub mod finalizer;
 pub mod flavour;

@@ -52,9 +52,9 @@ pub fn relocate(
         let mut block = Block::new(sections.len());
         relocator.reserve(sections, &mut block);
         for (i, section) in sections.iter().enumerate() {
-            if let Content::Relocs(target, sources) = &section.content {
+            if let Content::Relocs(target, sources) = section.content() {
                 let start = block.mark();
-                if let Err(error) = relocator.section(*target, sources, &mut block) {
+                if let Err(error) = relocator.section(target, sources, &mut block) {
                     block.truncate(start);
                     let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
                     errors.push((number * BLOCK + i, error));
@@ -162,7 +162,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let input = &self.cx.objects[from.object.0 as usize];
             input.section_data(from.section).len() / size_of::<Rela64>()
         };
-        let sources = sections.iter().filter_map(|section| match &section.content {
+        let sources = sections.iter().filter_map(|section| match section.content() {
             Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
             _ => None,
         });
@@ -376,7 +376,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let section = self.merged.section(at.section);
         if kind.ours {
             let value = at.offset.wrapping_add(symbol.value);
-            let bank = section.bank.unwrap_or(0);
+            let bank = section.bank().unwrap_or(0);
             return Some(Action::Apply { value, bank, symbol: section.symbol });
         }
         Some(Action::Keep { symbol: section.symbol.get()?, relative: true })

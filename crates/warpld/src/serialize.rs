@@ -10,7 +10,7 @@ pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, even_ends, too_l
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
 use crate::finalize::{self, FinalSection, Made, Parts, Plan};
-use crate::merge::{Chunk, SectionId};
+use crate::merge::{Chunks, SectionId};
 use crate::relocate::Patch;
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, reloc};
@@ -156,7 +156,7 @@ const TOGETHER: usize = 16;
 /// What a section is copied from.
 #[derive(Clone, Copy)]
 struct Sources<'a, 'o> {
-    chunks: &'o [Chunk],
+    chunks: Chunks<'o>,
     /// The bytes of the first, as a rule the only one.
     first: &'a [u8],
 }
@@ -166,13 +166,13 @@ impl<'a, 'o> Sources<'a, 'o> {
     fn of(parts: Parts<'a, 'o>, section: &FinalSection) -> Self {
         let chunks = match section.made {
             Made::Copied => parts.layout.chunks(parts.merged, section.id),
-            _ => &[],
+            _ => Chunks::Many(&[]),
         };
         Self::new(parts, chunks)
     }
 
     #[inline]
-    fn new(parts: Parts<'a, 'o>, chunks: &'o [Chunk]) -> Self {
+    fn new(parts: Parts<'a, 'o>, chunks: Chunks<'o>) -> Self {
         let first = chunks.first().map_or(&[][..], |chunk| parts.cx.linked_bytes(chunk.from));
         Self { chunks, first }
     }

@@ -64,8 +64,8 @@ pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &mut [Facts]
 fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8>) {
     let (parts, numbering) = (writer.parts, writer.numbering);
     let section = parts.merged.section(id);
-    match &section.content {
-        Content::Chunks(chunks) => unified::entries(parts, numbering, chunks, out),
+    match section.content() {
+        Content::Chunks(chunks) => unified::entries(parts, numbering, &chunks, out),
         Content::Relocs(..) => {}
         Content::Attributes(sources) => writer.section(id, sources, out),
         Content::ResolvedRelocs(_) => {
@@ -75,9 +75,9 @@ fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8
         Content::ImageRelocs(bank) => {
             let form = if parts.cx.flavour.is_mercury() { Form::Mercury } else { Form::Classic };
             let rela = section.kind == SectionType::RELA;
-            relocations(&image_relocs(parts, *bank, form), rela, numbering, out);
+            relocations(&image_relocs(parts, bank, form), rela, numbering, out);
         }
-        Content::Synthetic(what) => synthetic(parts, numbering, *what, out),
+        Content::Synthetic(what) => synthetic(parts, numbering, what, out),
     }
 }
 

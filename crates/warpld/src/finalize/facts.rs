@@ -72,7 +72,7 @@ impl Made {
     /// How a section's bytes come to be.
     #[inline]
     pub fn of(section: &Section) -> Self {
-        match &section.content {
+        match section.content() {
             Content::Chunks(_) if !is_entries(section.kind) => Self::Copied,
             Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
             Content::Relocs(..) => Self::Rel,
@@ -95,7 +95,7 @@ pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
 #[inline]
 fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
     let made = Made::of(section);
-    let chunks = matches!(section.content, Content::Chunks(_));
+    let chunks = matches!(section.content(), Content::Chunks(_));
     let strings = &parts.merged.strings;
     let table = match made {
         Made::Rel | Made::Rela => {
@@ -105,15 +105,15 @@ fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
         Made::SymbolNames => strings.symbols().len(),
         _ => 0,
     };
-    let (size, align) = if chunks { extent(parts, id) } else { (table as u64, section.align) };
+    let (size, align) = if chunks { extent(parts, id) } else { (table as u64, section.align()) };
     Facts {
         size,
-        align: if made == Made::Copied { align } else { section.align },
+        align: if made == Made::Copied { align } else { section.align() },
         creation_index: section.creation_index,
         bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
         made,
         chunks,
-        memory: match section.flags {
+        memory: match section.flags() {
             flags if flags & shf::ALLOC == 0 => Memory::Absent,
             flags if flags & shf::WRITE == 0 => Memory::Readable,
             _ => Memory::Writable,
@@ -155,19 +155,19 @@ impl Facts {
 /// Whether a section of this size that is not made of attribute records remains.
 #[inline]
 fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
-    match &section.content {
+    match section.content() {
         Content::Chunks(_) => are_chunks_there(parts, id, section, size),
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(target, _) => {
-            let section = parts.merged.section(*target);
-            let chunks = matches!(section.content, Content::Chunks(_));
-            let there = || are_chunks_there(parts, *target, section, extent(parts, *target).0);
+            let section = parts.merged.section(target);
+            let chunks = matches!(section.content(), Content::Chunks(_));
+            let there = || are_chunks_there(parts, target, section, extent(parts, target).0);
             size > 0 && (!chunks || there())
         }
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
-        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(bank),
+        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(&bank),
     }
 }
 
@@ -181,8 +181,8 @@ fn are_chunks_there(parts: Parts<'_, '_>, id: SectionId, section: &Section, size
             .and_then(|f| parts.cx.graph.function(f))
             .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == id.into());
     if parts.cx.config.relocatable {
-        size > 0 || !is_kernel_shared && section.bank != Some(2)
-    } else if section.bank == Some(2) && size == 0 {
+        size > 0 || !is_kernel_shared && section.bank() != Some(2)
+    } else if section.bank() == Some(2) && size == 0 {
         false
     } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
         size > 0
@@ -213,7 +213,7 @@ pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 /// The alignment of a section.
 #[inline]
 pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: Made) -> u64 {
-    if made == Made::Copied { extent(parts, id).1 } else { section.align }
+    if made == Made::Copied { extent(parts, id).1 } else { section.align() }
 }
 
 /// Where nvlink sorts a section.
@@ -222,10 +222,10 @@ pub fn bucket(s: &Section) -> u8 {
         SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
         SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
         _ if s.is_nobits() => NO_BITS,
-        SectionType::PROGBITS if s.flags & shf::ALLOC == 0 => 1,
-        _ if s.flags & shf::ALLOC == 0 => 2,
-        _ if s.flags & shf::EXECINSTR != 0 => 5,
-        _ if s.flags & shf::WRITE != 0 => 6,
+        SectionType::PROGBITS if s.flags() & shf::ALLOC == 0 => 1,
+        _ if s.flags() & shf::ALLOC == 0 => 2,
+        _ if s.flags() & shf::EXECINSTR != 0 => 5,
+        _ if s.flags() & shf::WRITE != 0 => 6,
         _ => 4,
     }
 }

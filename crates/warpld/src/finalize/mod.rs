@@ -131,14 +131,14 @@ pub(crate) fn order(facts: &[Facts]) -> (Vec<SectionId>, Vec<u32>) {
 /// Flags in the file: barriers that became an attribute are gone.
 #[inline]
 pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
-    if section.flags & shf::EXECINSTR == 0 || section.flags & shf::BARRIERS_MASK == 0 {
-        return section.flags;
+    if section.flags() & shf::EXECINSTR == 0 || section.flags() & shf::BARRIERS_MASK == 0 {
+        return section.flags();
     }
     let function = section.function.get().and_then(|f| parts.cx.graph.function(f));
     let changes = function.and_then(|f| parts.properties.attributes.get(&f));
     match changes {
-        Some(changes) if changes.took_barriers => section.flags & !shf::BARRIERS_MASK,
-        _ => section.flags,
+        Some(changes) if changes.took_barriers => section.flags() & !shf::BARRIERS_MASK,
+        _ => section.flags(),
     }
 }
 
@@ -182,7 +182,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection, subject: u32) ->
         sh_link: link.into(),
         sh_info: info.into(),
         sh_addralign: facts::align(parts, of.id, section, of.made).into(),
-        sh_entsize: u64::from(section.entsize).into(),
+        sh_entsize: u64::from(section.entsize()).into(),
     }
 }
 

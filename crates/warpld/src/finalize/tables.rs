@@ -91,12 +91,12 @@ pub fn write_relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering,
 
 /// Applied relocations of a `.nv.resolvedrela` section's target.
 pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
-    let Content::ResolvedRelocs(targets) = &parts.merged.section(id).content else {
+    let Content::ResolvedRelocs(targets) = parts.merged.section(id).content() else {
         return Vec::new();
     };
     let targets = targets.iter().map(|&target| parts.merged.section(target));
     let mut all: Vec<_> = targets
-        .flat_map(|target| [target.rel.get(), target.rela.get()])
+        .flat_map(|target| [target.rel(), target.rela()])
         .flatten()
         .flat_map(|r| parts.relocated.of(r).resolved)
         .collect();
@@ -290,7 +290,7 @@ pub fn link_and_info(
 ) -> (u32, u32) {
     let section = parts.merged.section(id);
     let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
-    match &section.content {
+    match section.content() {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
         Content::Synthetic(Synthetic::VersionNote) => {
             (synthetic(Synthetic::ToolNote), synthetic(Synthetic::Compat))
@@ -310,7 +310,7 @@ pub fn link_and_info(
         }
         Content::Chunks(chunks) => {
             if subject != 0 && subject == index_of[id.0 as usize] {
-                (SYMTAB, text_info(parts, section, numbering, chunks))
+                (SYMTAB, text_info(parts, section, numbering, &chunks))
             } else {
                 (0, subject)
             }
@@ -323,7 +323,7 @@ pub fn link_and_info(
 #[inline]
 pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
     let section = parts.merged.section(id);
-    if let Content::Relocs(target, _) | Content::ImageRelocs(target) = &section.content {
+    if let Content::Relocs(target, _) | Content::ImageRelocs(target) = section.content() {
         return index_of[target.0 as usize];
     }
     section

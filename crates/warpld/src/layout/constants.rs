@@ -32,7 +32,7 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
             .collect();
         let extent = |id: &SectionId| {
             let s = merged.section(*id);
-            out.extents.get(id).copied().unwrap_or((s.size, s.align))
+            out.extents.get(id).copied().unwrap_or((s.size(), s.align()))
         };
         // The banks of all these kernels start and end alike.
         let start = sections.iter().map(|id| extent(id).0).max().unwrap_or(0);
@@ -119,8 +119,8 @@ pub fn compact_bank3(cx: Context<'_, '_>, merged: &Merged, section: SectionId) -
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
     let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =
         hashbrown::HashSet::default();
-    let Content::Chunks(chunks) = &merged.section(section).content else { return out };
-    for chunk in chunks {
+    let Content::Chunks(chunks) = merged.section(section).content() else { return out };
+    for chunk in chunks.iter() {
         let from = chunk.from;
         let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
             continue;

@@ -108,7 +108,7 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
     let with_bank = |f: &FunctionId| Some((parameter_bank(*f)?, filled(f)));
     out.banks = all.iter().filter_map(with_bank).collect();
     let largest = users.kernels.iter().filter_map(|&f| parameter_bank(f));
-    let largest = largest.map(|s| merged.section(s).size).max().unwrap_or(0);
+    let largest = largest.map(|s| merged.section(s).size()).max().unwrap_or(0);
     let mut offset = align_up(largest, HANDLE);
     for &(kind, symbol) in &users.images {
         out.slots.push(Slot { symbol, offset, kind });

@@ -17,7 +17,7 @@ pub use shared::{
 };
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::{Chunk, Content, Context, Merged, SectionId, align_up};
+use crate::merge::{Chunk, Chunks, Content, Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
 use crate::reach::Pruning;
 use crate::resolve::{SymbolId, text};
@@ -78,7 +78,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
     } else {
         out.images = images::layout_images(cx, merged);
         for &bank in out.images.banks.keys() {
-            out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align));
+            out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align()));
         }
         out.shared = shared::layout_shared(cx, merged);
         out.bank2 = constants::layout_bank2(cx, merged);
@@ -115,16 +115,16 @@ impl Layout {
     #[inline]
     pub fn extent(&self, merged: &Merged, id: SectionId) -> (u64, u64) {
         let section = merged.section(id);
-        self.extents.get(&id).copied().unwrap_or((section.size, section.align))
+        self.extents.get(&id).copied().unwrap_or((section.size(), section.align()))
     }
 
     /// The chunks of a section as they are written.
     #[inline]
-    pub fn chunks<'m>(&'m self, merged: &'m Merged, id: SectionId) -> &'m [Chunk] {
-        match (self.chunks.get(&id), &merged.section(id).content) {
-            (Some(chunks), _) => chunks,
+    pub fn chunks<'m>(&'m self, merged: &'m Merged, id: SectionId) -> Chunks<'m> {
+        match (self.chunks.get(&id), merged.section(id).content()) {
+            (Some(chunks), _) => Chunks::Many(chunks),
             (None, Content::Chunks(chunks)) => chunks,
-            _ => &[],
+            _ => Chunks::Many(&[]),
         }
     }
 
@@ -201,7 +201,7 @@ impl Layout {
         id: SymbolId,
     ) -> Option<(u64, u8)> {
         if let Some(address) = self.address(cx, merged, id) {
-            return Some((address.value, merged.section(address.section).bank?));
+            return Some((address.value, merged.section(address.section).bank()?));
         }
         let at = cx.resolution.get(id).definition?;
         let symbol = cx.unnamed_symbol(at)?;
@@ -225,7 +225,7 @@ impl Layout {
 /// Commons go to the end of `.nv.global`, the one seen last first.
 fn place_commons(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     let Some(section) = merged.common_storage else { return };
-    let (mut size, mut align) = (merged.section(section).size, merged.section(section).align);
+    let (mut size, mut align) = (merged.section(section).size(), merged.section(section).align());
     for &id in merged.commons.iter().rev() {
         let Some(common) = &cx.resolution.get(id).common else { continue };
         let offset = align_up(size, common.align);
@@ -246,14 +246,14 @@ fn compact_constants(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         return;
     }
     let bank = constants::compact_bank3(cx, merged, section);
-    out.extents.insert(section, (bank.size, merged.section(section).align));
+    out.extents.insert(section, (bank.size, merged.section(section).align()));
     out.chunks.insert(section, bank.chunks);
     out.null_value = bank.null_value.unwrap_or(out.null_value);
 }
 
 fn apply_bank2(merged: &Merged, out: &mut Layout) {
     for (&section, copies) in &out.bank2.copies {
-        let mut chunks = match &merged.section(section).content {
+        let mut chunks = match merged.section(section).content() {
             Content::Chunks(own) => own.to_vec(),
             _ => Vec::new(),
         };

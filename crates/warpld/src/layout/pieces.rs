@@ -78,7 +78,7 @@ pub fn unified(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)>
             }
         }
         placed.sort_by_key(|p| (unified.offset_of.contains_key(&p.id), p.from.object, p.id));
-        let pieces = Pieces::new(placed, (end, section.align), moves_relocations);
+        let pieces = Pieces::new(placed, (end, section.align()), moves_relocations);
         out.push((SectionId(i as u32), pieces));
     }
     out

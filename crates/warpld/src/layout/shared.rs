@@ -413,7 +413,7 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     // earlier (`relocatable-dynamic-replaced`).
     functions.sort_by_key(|f| {
         let text = sections(f).text.get().map(|text| merged.section(text));
-        let relocs = text.map(|text| text.rel.get().into_iter().chain(text.rela.get()));
+        let relocs = text.map(|text| text.rel().into_iter().chain(text.rela()));
         relocs.into_iter().flatten().filter_map(|id| first_source(merged, id)).min()
     });
     for function in functions {
@@ -429,7 +429,7 @@ pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
 
 /// The first input section whose relocations are in an output's.
 fn first_source(merged: &Merged, relocs: SectionId) -> Option<(ObjectId, u32)> {
-    let Content::Relocs(_, sources) = &merged.section(relocs).content else { return None };
+    let Content::Relocs(_, sources) = merged.section(relocs).content() else { return None };
     sources.iter().map(|from| (from.object, from.section)).min()
 }
 

@@ -113,7 +113,7 @@ fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 
 fn translation<'a>(both: &Both<'a, '_>, id: SectionId) -> Translation<'a> {
     let mut out = Translation::default();
-    let Content::Attributes(sources) = &both.parts.merged.section(id).content else { return out };
+    let Content::Attributes(sources) = both.parts.merged.section(id).content() else { return out };
     for from in sources {
         let object = &both.parts.cx.objects[from.object.0 as usize];
         let Some(halves) = &object.halves else { continue };

@@ -17,7 +17,7 @@ fn unpatched<'b>(both: &'b Both<'_, '_>, id: SectionId) -> &'b [u8] {
     if let Some(edited) = both.edited.get(&id) {
         return &edited.code;
     }
-    let chunk = both.parts.layout.chunks(both.parts.merged, id).first();
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
     let twin = chunk.and_then(|chunk| {
         let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
         object.halves.as_ref()?.twin(chunk.from.section)
@@ -41,7 +41,7 @@ fn unpatched_capsule<'b>(both: &'b Both<'_, '_>, id: SectionId) -> &'b [u8] {
     if let Some(edited) = both.edited.get(&id) {
         return &edited.capsule;
     }
-    let chunk = both.parts.layout.chunks(both.parts.merged, id).first();
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
     let input = chunk.and_then(|chunk| {
         let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
         object.cubin.section(chunk.from.section)
@@ -142,7 +142,7 @@ fn patch_items(
     capsule: &Capsule<'_>,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = both.parts.merged.section(id).rela.get() else { return Ok(()) };
+    let Some(relocs) = both.parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     if relocs.patches.is_empty() {
         return Ok(());

@@ -29,12 +29,12 @@ pub struct MachinePlaces {
 pub fn machine_places(parts: Parts<'_, '_>) -> MachinePlaces {
     let mut out = MachinePlaces::default();
     for (i, section) in parts.merged.sections.iter().enumerate() {
-        let Content::Chunks(chunks) = &section.content else { continue };
-        if section.flags & shf::ALLOC != 0 {
+        let Content::Chunks(chunks) = section.content() else { continue };
+        if section.flags() & shf::ALLOC != 0 {
             continue;
         }
         let (mut size, mut align) = (0, 0);
-        for chunk in chunks {
+        for chunk in chunks.iter() {
             let Some(twin) = machine_input(parts, chunk.from) else { continue };
             let offset = align_up(size, twin.align);
             out.offsets.insert((chunk.from.object.0, chunk.from.section), offset);
@@ -91,21 +91,21 @@ pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Result<Cow<'b, [u8]
     if let Some(table) = both.rebuilt.get(&id) {
         return Ok(Cow::Borrowed(&table.bytes));
     }
-    if both.parts.merged.section(id).bank == Some(handles::BANK) {
+    if both.parts.merged.section(id).bank() == Some(handles::BANK) {
         return handles::machine(both, id).map(Cow::Owned);
     }
     let mut bytes = zeros(both, machine_extent(both, id).0)?;
-    for chunk in both.parts.layout.chunks(both.parts.merged, id) {
+    for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
         let Some(input) = machine_input(both.parts, chunk.from) else { continue };
         copy(&mut bytes, machine_offset(both, chunk), input.data);
     }
     both.parts.layout.write_pieces(both.parts.cx, id, &mut bytes);
-    if both.parts.merged.section(id).bank == Some(jump_tables::BANK) {
+    if both.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
         jump_tables::fill(both, id, &mut bytes)?;
     }
     if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
         let mut tables = super::registers::Tables::new(both);
-        for chunk in both.parts.layout.chunks(both.parts.merged, id) {
+        for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
             let Some(input) = machine_input(both.parts, chunk.from) else { continue };
             let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
             let end = start.saturating_add(input.data.len());
@@ -120,14 +120,14 @@ pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Result<Cow<'b, [u8]
 pub fn mercury(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = both.parts;
     let mut bytes = zeros(both, extent(parts, id).0)?;
-    for chunk in parts.layout.chunks(parts.merged, id) {
+    for chunk in parts.layout.chunks(parts.merged, id).iter() {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         copy(&mut bytes, chunk.offset, input.data);
     }
     parts.layout.write_pieces(parts.cx, id, &mut bytes);
     let section = parts.merged.section(id);
-    for relocs in section.rela.get().into_iter().chain(section.rel.get()) {
+    for relocs in section.rela().into_iter().chain(section.rel()) {
         for patch in parts.relocated.of(relocs).patches {
             apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
@@ -170,7 +170,7 @@ pub fn patch_machine(
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let merged = both.parts.merged;
-    let Some(relocs) = merged.section(id).rela.get() else { return Ok(()) };
+    let Some(relocs) = merged.section(id).rela() else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
@@ -299,7 +299,7 @@ pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64>,
     let relocs = both.parts.relocated.of(id);
     let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
     let mut out = machine_records(both, list)?;
-    let target = match both.parts.merged.section(id).content {
+    let target = match both.parts.merged.section(id).content() {
         Content::Relocs(target, _) => both.rebuilt.get(&target),
         _ => None,
     };
@@ -335,7 +335,7 @@ pub fn machine_resolved(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64
 /// The function whose code a section of applied relocations names: the first of those
 /// that have the same name.
 fn first_target<'a, 'e>(both: &'e Both<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
-    let Content::ResolvedRelocs(targets) = &both.parts.merged.section(id).content else {
+    let Content::ResolvedRelocs(targets) = both.parts.merged.section(id).content() else {
         return None;
     };
     let function = both.parts.merged.section(*targets.first()?).function.get()?;

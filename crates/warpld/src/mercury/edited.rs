@@ -33,7 +33,7 @@ pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
 fn reports_errors(parts: Parts<'_, '_>, shape: &Shape) -> bool {
     let is_common = |id: &SectionId| {
         let section = parts.merged.section(*id);
-        section.function.is_none() && matches!(section.content, Content::Attributes(_))
+        section.function.is_none() && matches!(section.content(), Content::Attributes(_))
     };
     let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
     let tables = sections.map(|id| shape.contents.get(id));
@@ -44,7 +44,7 @@ fn reports_errors(parts: Parts<'_, '_>, shape: &Shape) -> bool {
 fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
     let symbol = text_function(parts, id)?;
     let is_kernel = parts.cx.resolution.get(symbol).entry;
-    let Content::Chunks(chunks) = &parts.merged.section(id).content else { return None };
+    let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
     let from = chunks.first()?.from;
     let object = parts.cx.objects.get(from.object.0 as usize)?;
     if object.whole_program {

@@ -26,8 +26,8 @@ pub fn targets(parts: Parts<'_, '_>) -> u64 {
         return 0;
     }
     let texts = parts.merged.function_sections.iter().filter_map(|f| f.text.get());
-    let chunks = texts.filter_map(|text| match &parts.merged.section(text).content {
-        Content::Chunks(chunks) => chunks.first(),
+    let chunks = texts.filter_map(|text| match parts.merged.section(text).content() {
+        Content::Chunks(chunks) => chunks.first().copied(),
         _ => None,
     });
     let allowed = chunks.map(|chunk| function_targets(parts, chunk.from));

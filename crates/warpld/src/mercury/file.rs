@@ -216,11 +216,11 @@ fn machine_section<'b>(
         flags: crate::finalize::flags(parts, section),
         link,
         info,
-        align: section.align,
-        entsize: section.entsize.into(),
+        align: section.align(),
+        entsize: section.entsize().into(),
     };
     let made = || shape.contents.get(id);
-    Ok(match &section.content {
+    Ok(match section.content() {
         Content::Synthetic(Synthetic::SectionNames) => {
             let gap = if shape.adds_numbers { 0 } else { GAP_AFTER_NAMES };
             FileSection { gap, ..head.bytes(&names.section_names) }
@@ -234,7 +234,7 @@ fn machine_section<'b>(
         }
         Content::Synthetic(Synthetic::SymbolSections) => head.bytes(symtab.section_numbers()),
         Content::Synthetic(_) => head.bytes(made()),
-        Content::ImageRelocs(bank) => head.relocs(data::machine_handles(both, *bank)),
+        Content::ImageRelocs(bank) => head.relocs(data::machine_handles(both, bank)),
         Content::ResolvedRelocs(_) => head.relocs(data::machine_resolved(both, id)?),
         Content::Attributes(_) => head.bytes(attributes::machine(both, id)),
         Content::Relocs(..) => head.relocs(data::machine_relocs(both, id)?),
@@ -255,7 +255,7 @@ fn machine_section<'b>(
 /// Banks have names on the Mercury side and numbers here.
 fn machine_kind(both: &Both<'_, '_>, id: SectionId) -> SectionType {
     let section = both.parts.merged.section(id);
-    match section.bank {
+    match section.bank() {
         Some(bank) if both.parts.cx.config.relocatable => {
             SectionType(SectionType::CUDA_CONSTANT_B0.0 + u32::from(bank))
         }
@@ -281,12 +281,12 @@ fn mercury_section<'b>(
         flags: crate::finalize::flags(parts, section) | shf::MERCURY,
         link: 0,
         info,
-        align: section.align,
-        entsize: section.entsize.into(),
+        align: section.align(),
+        entsize: section.entsize().into(),
     };
     let symtab = shape.mercury_symtab;
     let made = || shape.contents.get(id);
-    Ok(match &section.content {
+    Ok(match section.content() {
         Content::Synthetic(Synthetic::SymbolSections) => {
             Head { link: symtab, ..head }.bytes(numbers.section_numbers())
         }
@@ -320,7 +320,7 @@ fn mercury_section<'b>(
             head.with(code::capsule_size(both, id), Body::Capsule(id))
         }
         _ => {
-            head.kind = mercury_kind(section.bank, section.kind, parts.merged.section_name(id)).0;
+            head.kind = mercury_kind(section.bank(), section.kind, parts.merged.section_name(id)).0;
             let (size, align) = crate::finalize::extent(parts, id);
             head.align = align;
             if section.is_nobits() {
@@ -333,7 +333,7 @@ fn mercury_section<'b>(
                 return Ok(head.with(size, shared));
             }
             let bytes = data::mercury(both, id)?;
-            let is_common = section.flags & shf::ALLOC == 0 && name != b".debug_info";
+            let is_common = section.flags() & shf::ALLOC == 0 && name != b".debug_info";
             if is_common && *data::machine(both, id)? == bytes[..] {
                 head.with(size, shared)
             } else {
@@ -517,9 +517,8 @@ fn header(both: &Both<'_, '_>, sections: usize, headers: u64, segments: usize) -
 }
 
 fn flags(both: &Both<'_, '_>) -> u32 {
-    let note = Content::Synthetic(Synthetic::VersionNote);
-    let note = both.parts.merged.sections.iter().position(|s| s.content == note);
-    let note = note.map_or(0, |i| both.shape.machine_index[i]).min(0xff);
+    let note = both.parts.merged.synthetic(Synthetic::VersionNote);
+    let note = note.map_or(0, |id| both.shape.machine_index[id.0 as usize]).min(0xff);
     let arch = u32::from(both.parts.cx.config.arch.number);
     note << 24 | arch << 8 | u32::from(cubin::flags::v8::CAPSULE_MERCURY)
 }

@@ -26,7 +26,7 @@ const WORD: usize = 4;
 /// executable are 0.
 pub fn fill(both: &Both<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let parts = both.parts;
-    let Some(relocs) = parts.merged.section(id).rela.get() else { return Ok(()) };
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let spoilt =
         !parts.cx.config.relocatable && both.spoilt_names.contains(&parts.merged.section(id).name);
@@ -78,6 +78,6 @@ fn own_word(
 pub fn spoilt_names(parts: Parts<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
     let mut seen = HashSet::new();
     let banks = machine.iter().map(|&id| parts.merged.section(id));
-    let names = banks.filter(|section| section.bank == Some(BANK)).map(|section| section.name);
+    let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);
     names.filter(|&name| !seen.insert(name)).collect()
 }

@@ -40,7 +40,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
     for &id in &shape.machine {
         let name = merged.section_name(id);
         let Some(short) = machine_name(name) else { continue };
-        reserved += reserve(&merged.section(id).content, name, &short);
+        reserved += reserve(merged.section(id).content(), name, &short);
         let at = merged.section(id).name as usize;
         if let Some(slot) = section_names.get_mut(at..at + name.len()) {
             // Quirk: where two sections have the name, the second time the function's name is
@@ -97,7 +97,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
 /// the longer names without their zeros: what the shorter name of a bank does
 /// not need, and all of it where no symbol needs a name (measured on 120 files
 /// with constants, jump tables and images).
-fn reserve(content: &Content, name: &[u8], short: &[u8]) -> u64 {
+fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
     match content {
         Content::Relocs(..) | Content::ImageRelocs(_) => name.len() as u64,
         _ => (name.len() as u64).saturating_sub(short.len() as u64 + 1),

@@ -110,17 +110,17 @@ pub fn rebuild(
             b".debug_line" | b".nv_debug_line_sass" => false,
             _ => continue,
         };
-        let Content::Chunks(chunks) = &parts.merged.section(id).content else { continue };
+        let Content::Chunks(chunks) = parts.merged.section(id).content() else { continue };
         let alive = alive(parts, id, numbering, edited)?;
         let (mut joined, mut translated) = (Joined::default(), Translated::default());
-        each_function(parts, numbering, edited, chunks, &alive, |entries, kept, name| {
+        each_function(parts, numbering, edited, &chunks, &alive, |entries, kept, name| {
             match is_frames {
                 true => joined.add(entries, kept, name == Name::Later),
                 false => translated.add(entries, kept, name),
             }
         });
         let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
-        for chunk in chunks {
+        for chunk in chunks.iter() {
             let object = &parts.cx.objects[chunk.from.object.0 as usize];
             let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
             let Some(twin) = twin else { continue };
@@ -148,7 +148,7 @@ fn header_values(
     id: SectionId,
     table: &mut Rebuilt,
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = parts.merged.section(id).rela.get() else { return Ok(()) };
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
     let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
@@ -178,7 +178,7 @@ fn alive<'e>(
     edited: &'e Map<SectionId, Edited>,
 ) -> Result<Alive<'e>, Diagnostic> {
     let mut out = Alive::default();
-    let Some(relocs) = parts.merged.section(id).rela.get() else { return Ok(out) };
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(out) };
     let mut pairs = PairCache::default();
     let relocs = parts.relocated.of(relocs);
     for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {

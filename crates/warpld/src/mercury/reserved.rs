@@ -59,10 +59,10 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
     let merged = both.parts.merged;
     let section = merged.section(id);
-    let align = section.align;
+    let align = section.align();
     let made = table(both.parts, &both.shape.contents, id, Made::of(section));
     let made = made.map(|table| table.size(&both.shape.numbering));
-    match &section.content {
+    match section.content() {
         Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
         Content::Synthetic(Synthetic::SymbolNames) => {
             (merged.strings.symbols().len() as u64, align)

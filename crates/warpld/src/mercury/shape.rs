@@ -121,14 +121,14 @@ fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> 
 /// Whether both sides have the section.
 fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
-    match &section.content {
+    match section.content() {
         Content::Synthetic(Synthetic::SymbolSections)
         | Content::Attributes(_)
         | Content::Relocs(..)
         | Content::ResolvedRelocs(_)
         | Content::ImageRelocs(_) => true,
         Content::Chunks(chunks) => {
-            section.bank.is_some()
+            section.bank().is_some()
                 || chunks.iter().any(|chunk| {
                     let object = &parts.cx.objects[chunk.from.object.0 as usize];
                     let input =

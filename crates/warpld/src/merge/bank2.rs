@@ -1,9 +1,8 @@
 //! Bank 2: the compiler's own constants of a function.
 
 use super::steps::FunctionData;
-use super::{Content, Context, InputSection, Merger, SectionId};
+use super::{Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
-use crate::few::Few;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
 use hashbrown::{HashMap, HashSet};
@@ -191,9 +190,7 @@ impl Merger<'_, '_> {
     }
 
     fn clear_section(&mut self, section: SectionId) {
-        let section = &mut self.out.sections[section.0 as usize];
-        section.size = 0;
-        section.content = Content::Chunks(Few::None);
+        self.out.sections[section.0 as usize].clear_chunks();
     }
 
     /// Whether a device function gives its kernels anything. Quirk: one whose data
@@ -206,7 +203,8 @@ impl Merger<'_, '_> {
     ) -> bool {
         let has_data = |kernel: &FunctionId| {
             let own = self.out.function_sections[kernel.0 as usize].constant2.get();
-            filled.contains(kernel) || own.is_some_and(|s| self.out.sections[s.0 as usize].size > 0)
+            filled.contains(kernel)
+                || own.is_some_and(|s| self.out.sections[s.0 as usize].size() > 0)
         };
         self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())
             || kernels.iter().any(has_data)

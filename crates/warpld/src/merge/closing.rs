@@ -1,8 +1,7 @@
 //! What comes after all files: tables, storage of commons, banks of kernels.
 
-use super::{Content, List, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
+use super::{List, Made, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
 use crate::callgraph::{Callers, FunctionId};
-use crate::few::Few;
 use crate::name_hash::NameHash;
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -103,7 +102,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
                 entsize: 0,
-                content: Content::Chunks(Few::None),
+                made: Made::Chunks,
                 has_symbol: true,
                 function: None,
             })
@@ -128,13 +127,13 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::ALLOC | shf::INFO_LINK,
                 align: 4,
                 entsize: 0,
-                content: Content::Chunks(Few::None),
+                made: Made::Chunks,
                 has_symbol: true,
                 function: Some(id),
             };
             let relocs = Text::prefixed(self.cx.handles_prefix(), &name, hash);
             let section = self.bank_of_handles(new, relocs, id);
-            self.out.sections[section.0 as usize].bank = Some(0);
+            self.out.sections[section.0 as usize].set_bank(Some(0));
             self.out.function_sections[function.0 as usize].constant0 = section.into();
         }
     }
@@ -188,11 +187,11 @@ impl<'a, 'o> Merger<'a, 'o> {
             flags: shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: Some(id),
         });
-        self.out.sections[section.0 as usize].bank = Some(2);
+        self.out.sections[section.0 as usize].set_bank(Some(2));
         self.out.function_sections[entry.0 as usize].constant2 = section.into();
         section
     }

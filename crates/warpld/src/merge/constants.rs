@@ -13,7 +13,7 @@ impl Merger<'_, '_> {
     pub(super) fn unused_constants(&mut self) {
         let Some(bank) = self.out.constant3 else { return };
         let pruning = self.cx.reach.pruning != Pruning::None;
-        if !pruning || self.out.section(bank).size <= MAX_CONSTANT {
+        if !pruning || self.out.section(bank).size() <= MAX_CONSTANT {
             return;
         }
         let mentioned = self.mentioned();
@@ -86,7 +86,7 @@ impl Merger<'_, '_> {
     fn mentioned(&self) -> HashSet<SymbolId, foldhash::fast::FixedState> {
         let mut out = HashSet::default();
         for section in &self.out.sections {
-            let Content::Relocs(_, sources) = &section.content else { continue };
+            let Content::Relocs(_, sources) = section.content() else { continue };
             for from in sources {
                 let cubin = &self.cx.objects[from.object.0 as usize].cubin;
                 let table = cubin.section(from.section).and_then(|s| cubin.reloc_table(&s).ok());

@@ -2,8 +2,7 @@
 
 use super::steps::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
-use super::{Content, InputSection, Merger, NewSection, Placement, SectionId, Text};
-use crate::few::Few;
+use super::{InputSection, Made, Merger, NewSection, Placement, SectionId, Text};
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, constant_bank};
 use crate::resolve::{Role, SymbolId};
@@ -51,11 +50,11 @@ impl<'a> Merger<'a, '_> {
             flags: input.flags,
             align: 0,
             entsize: if is_entries(input.kind) { ENTRY_SIZE } else { 0 },
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: None,
         });
-        self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
+        self.out.sections[section.0 as usize].set_bank(constant_bank(input.name, input.kind));
         self.by_name.insert(input.name, section);
         Some(section)
     }
@@ -70,7 +69,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: None,
         });
@@ -127,9 +126,7 @@ impl<'a> Merger<'a, '_> {
             let symbol = owner.and_then(|(_, at)| self.cx.input_symbol(at));
             symbol.is_some_and(|s| s.binding() == Binding::WEAK)
         };
-        let Content::Chunks(chunks) = &self.out.sections[bank.0 as usize].content else {
-            return;
-        };
+        let chunks = self.out.sections[bank.0 as usize].chunks();
         match chunks.last().copied() {
             Some(last) if is_weak(from) && chunks.iter().all(|c| is_weak(c.from)) => {
                 let at = Placement { section: bank, offset: last.offset };
@@ -151,7 +148,7 @@ impl<'a> Merger<'a, '_> {
         }
         let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
         let section = self.create(self.like((input.kind, input.flags), Text::new(input.name), id));
-        self.out.sections[section.0 as usize].bank = constant_bank(input.name, input.kind);
+        self.out.sections[section.0 as usize].set_bank(constant_bank(input.name, input.kind));
         Some(section)
     }
 
@@ -167,7 +164,7 @@ impl<'a> Merger<'a, '_> {
             flags,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: Some(id),
         }
@@ -202,7 +199,7 @@ impl<'a> Merger<'a, '_> {
             true => self.create(new),
             false => self.bank_of_handles(new, relocs, id),
         };
-        self.out.sections[bank.0 as usize].bank = Some(0);
+        self.out.sections[bank.0 as usize].set_bank(Some(0));
         Some(bank)
     }
 
@@ -239,7 +236,7 @@ impl<'a> Merger<'a, '_> {
             flags,
             align: 8,
             entsize,
-            content: Content::ImageRelocs(bank),
+            made: Made::ImageRelocs { target: bank },
             has_symbol: false,
             function: Some(id),
         };

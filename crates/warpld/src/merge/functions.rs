@@ -1,9 +1,8 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
 use super::steps::{Definition, Start};
-use super::{Content, InputSection, List, Meaning, Merger, NewSection, SectionId, Text};
+use super::{InputSection, List, Made, Meaning, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
-use crate::few::Few;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
 use cubin::SectionType;
@@ -51,7 +50,7 @@ impl<'a> Merger<'a, '_> {
             flags: code.flags,
             align: code.align,
             entsize: 0,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: Some(id),
         });
@@ -94,7 +93,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: Some(id),
         });
@@ -107,7 +106,7 @@ impl<'a> Merger<'a, '_> {
     /// debug relocations against it that were read so far.
     fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
         let text = self.out.function_sections[function.0 as usize].text.get();
-        if text.is_some_and(|t| self.out.sections[t.0 as usize].rela.is_some()) {
+        if text.is_some_and(|t| self.out.sections[t.0 as usize].rela().is_some()) {
             self.out.debug_cut.insert(id, object);
         }
         self.clear_bank2(id, function);
@@ -135,7 +134,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 4,
             entsize: 0,
-            content: Content::Attributes(Few::None),
+            made: Made::Attributes,
             has_symbol: false,
             function: Some(id),
         });

@@ -16,18 +16,18 @@ mod model;
 mod names;
 mod plan;
 mod relocs;
+mod section;
 mod steps;
 mod strings;
 mod tables;
 
 pub use model::*;
+pub use section::{Chunk, Chunks, Content, Section, Synthetic};
 pub use strings::{StringTables, Text};
 
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
-use crate::few::Few;
 use crate::flavour::Flavour;
-use crate::maybe::Maybe;
 use crate::mentions::Mentions;
 use crate::object::{Object, ObjectId, is_image};
 use crate::reach::Reach;
@@ -39,6 +39,7 @@ use hashbrown::{HashMap, HashSet};
 use names::Names;
 use plan::Shown;
 use rayon::prelude::*;
+use section::Made;
 use std::ops::Range;
 use steps::Step;
 
@@ -214,8 +215,8 @@ struct NewSection<'n> {
     kind: SectionType,
     flags: u64,
     align: u64,
-    entsize: u16,
-    content: Content,
+    entsize: u64,
+    made: Made,
     has_symbol: bool,
     function: Option<SymbolId>,
 }
@@ -228,7 +229,7 @@ impl<'n> NewSection<'n> {
             flags: 0,
             align,
             entsize: 0,
-            content: Content::Synthetic(what),
+            made: Made::Synthetic(what),
             has_symbol: false,
             function: None,
         }
@@ -300,21 +301,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         let symbol = new
             .has_symbol
             .then(|| self.push_symbol(symbol_name, List::Local, Meaning::Section(id)));
-        self.out.sections.push(Section {
-            name,
-            creation_index: self.out.creation_index,
-            kind: new.kind,
-            flags: new.flags,
-            align: new.align,
-            size: 0,
-            entsize: new.entsize,
-            function: new.function.into(),
-            symbol: symbol.into(),
-            rel: Maybe::NONE,
-            rela: Maybe::NONE,
-            bank: None,
-            content: new.content,
-        });
+        let section = Section::new(name, self.out.creation_index, symbol, &new);
+        self.out.sections.push(section);
         id
     }
 
@@ -349,7 +337,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         });
         self.function_entries();
         let info = self.create(NewSection {
-            content: Content::Attributes(Few::None),
+            made: Made::Attributes,
             ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
         });
         self.by_name.insert(b".nv.info", info);
@@ -386,12 +374,10 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Appends a whole input section to an output section.
     fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
         let out = &mut self.out.sections[section.0 as usize];
-        let offset = align_up(out.size, align);
-        out.size = offset.saturating_add(size);
-        out.align = out.align.max(align);
-        if let Content::Chunks(chunks) = &mut out.content {
-            chunks.push(Chunk { from, offset });
-        }
+        let offset = align_up(out.size(), align);
+        out.set_size(offset.saturating_add(size));
+        out.set_align(out.align().max(align));
+        out.add_chunk(Chunk { from, offset });
         self.out.placements.set(from, Placement { section, offset });
     }
 
@@ -433,9 +419,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn add_attributes(&mut self, info: SectionId, from: InputSection) {
-        if let Content::Attributes(sources) = &mut self.out.sections[info.0 as usize].content {
-            sources.push(from);
-        }
+        self.out.sections[info.0 as usize].add_source(from);
     }
 }
 

@@ -1,13 +1,12 @@
 //! What `merge` produces: output sections and symbols in creation order.
 
+use super::section::{Section, Synthetic};
 use super::strings::StringTables;
 use super::{Context, align_up};
 use crate::callgraph::FunctionId;
-use crate::few::Few;
 use crate::maybe::Maybe;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
-use cubin::SectionType;
 use cubin::consts::shn;
 
 /// An output section, numbered in creation order.
@@ -25,94 +24,6 @@ pub struct InputSection {
     pub object: ObjectId,
     /// Section index there.
     pub section: u32,
-}
-
-/// An input section's bytes at an offset of an output section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// Where the bytes come from.
-    pub from: InputSection,
-    /// Where they go.
-    pub offset: u64,
-}
-
-/// What an output section is made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// `.shstrtab`, `.strtab`, `.symtab`, notes, compat, call graph, prototype,
-    /// relocation actions: made by the linker.
-    Synthetic(Synthetic),
-    /// Bytes of inputs.
-    Chunks(Few<Chunk>),
-    /// Attribute records of inputs.
-    Attributes(Few<InputSection>),
-    /// Relocations of inputs for the target section.
-    Relocs(SectionId, Few<InputSection>),
-    /// Relocations that were applied, kept on request (`--preserve-relocs`), for
-    /// all sections of one name.
-    ResolvedRelocs(Few<SectionId>),
-    /// Texture, sampler and surface handles in a kernel's parameter bank.
-    ImageRelocs(SectionId),
-}
-
-/// Sections the linker itself writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Synthetic {
-    SectionNames,
-    SymbolNames,
-    Symbols,
-    SymbolSections,
-    ToolNote,
-    VersionNote,
-    Compat,
-    CallGraph,
-    Prototype,
-    RelAction,
-    HostFile,
-    UnifiedIndex,
-}
-
-/// An output section.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// Offset of the name in `.shstrtab`.
-    pub name: u32,
-    /// Number by creation, mentions of other names counted; see
-    /// [`Merged::needs_symbol_sections`].
-    pub creation_index: u32,
-    /// Type in the output.
-    pub kind: SectionType,
-    /// Flags.
-    pub flags: u64,
-    /// Alignment.
-    pub align: u64,
-    /// Size of the chunks; layout and relocate know the final size of the rest.
-    pub size: u64,
-    /// Entry size.
-    pub entsize: u16,
-    /// Function it belongs to (`.text.F`, `.nv.info.F` …).
-    pub function: Maybe<SymbolId>,
-    /// Its section symbol.
-    pub symbol: Maybe<OutSymbolId>,
-    /// Output sections of its relocations.
-    pub rel: Maybe<SectionId>,
-    /// Same, with addends.
-    pub rela: Maybe<SectionId>,
-    /// Constant bank.
-    pub bank: Option<u8>,
-    /// What it is made of.
-    pub content: Content,
-}
-
-/// Links have hundreds of thousands.
-const _: () = assert!(size_of::<Section>() <= 88);
-
-impl Section {
-    /// Whether the section has no bytes in the file.
-    pub fn is_nobits(&self) -> bool {
-        self.kind.is_nobits()
-    }
 }
 
 /// Which part of the symbol table a symbol was appended to.
@@ -326,8 +237,7 @@ impl Merged {
 
     /// The section that the linker makes for this purpose, if there is one.
     pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
-        let is = |s: &Section| s.content == Content::Synthetic(what);
-        self.sections.iter().position(is).map(|i| SectionId(i as u32))
+        self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId(i as u32))
     }
 
     /// Where an input section went.

@@ -2,9 +2,8 @@
 
 use super::lookups::{Found, looked_at};
 use super::steps::Relocs;
-use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
+use super::{InputSection, Made, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
-use crate::few::Few;
 use crate::name_hash::NameHash;
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
@@ -61,9 +60,7 @@ impl<'a> Merger<'a, '_> {
         if !selected {
             return;
         }
-        if let Content::Relocs(_, sources) = &mut self.out.sections[section.0 as usize].content {
-            sources.push(from);
-        }
+        self.out.sections[section.0 as usize].add_source(from);
     }
 
     /// What the relocations were found to have, if they are for what they looked to be for.
@@ -129,8 +126,7 @@ impl<'a> Merger<'a, '_> {
         rela: bool,
     ) -> SectionId {
         let out = &self.out.sections[target.0 as usize];
-        let known = if rela { out.rela } else { out.rel };
-        if let Some(known) = known.get() {
+        if let Some(known) = if rela { out.rela() } else { out.rel() } {
             return known;
         }
         let function = out.function.get();
@@ -154,13 +150,13 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize,
-            content: Content::Relocs(target, Few::None),
+            made: Made::Relocs { target },
             has_symbol: false,
             function,
         });
         let out = &mut self.out.sections[target.0 as usize];
-        let first = out.rel.is_none() && out.rela.is_none();
-        *(if rela { &mut out.rela } else { &mut out.rel }) = section.into();
+        let first = out.rel().is_none() && out.rela().is_none();
+        out.set_relocs(rela, section);
         if self.cx.config.preserve_relocs && first {
             let name = self.out.section_name(target).to_vec();
             self.resolved_section(target, &name, function);
@@ -171,10 +167,7 @@ impl<'a> Merger<'a, '_> {
     /// What was applied is kept by name: functions of one name share it.
     fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
         if let Some(&known) = self.resolved_by_name.get(name) {
-            let content = &mut self.out.sections[known.0 as usize].content;
-            if let Content::ResolvedRelocs(targets) = content {
-                targets.push(target);
-            }
+            self.out.sections[known.0 as usize].add_resolved(target);
             return;
         }
         let section = self.create(NewSection {
@@ -183,10 +176,11 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize: 24,
-            content: Content::ResolvedRelocs(Few::One(target)),
+            made: Made::ResolvedRelocs,
             has_symbol: false,
             function,
         });
+        self.out.sections[section.0 as usize].add_resolved(target);
         self.resolved_by_name.insert(name.to_vec(), section);
     }
 

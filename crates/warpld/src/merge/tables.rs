@@ -1,9 +1,8 @@
 //! The tables of unified functions and variables.
 
 use super::steps::Code;
-use super::{Content, InputSection, Merger, NewSection, SectionId, Text};
+use super::{InputSection, Made, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
-use crate::few::Few;
 use crate::resolve::SymbolId;
 use cubin::{SectionRef, SectionType};
 
@@ -11,7 +10,7 @@ use cubin::{SectionRef, SectionType};
 const ENTRIES_ALIGN: u64 = 32;
 
 /// Size of a record in the lists of unified symbols.
-pub(super) const ENTRY_SIZE: u16 = 32;
+pub(super) const ENTRY_SIZE: u64 = 32;
 
 impl<'a> Merger<'a, '_> {
     /// The list of unified functions comes early in an executable.
@@ -25,7 +24,7 @@ impl<'a> Merger<'a, '_> {
             flags: 0,
             align: ENTRIES_ALIGN,
             entsize: ENTRY_SIZE,
-            content: Content::Chunks(Few::None),
+            made: Made::Chunks,
             has_symbol: true,
             function: None,
         });
@@ -56,9 +55,8 @@ impl<'a> Merger<'a, '_> {
             kind: input.kind,
             flags: input.flags,
             align: input.align,
-            // No real one is that large.
-            entsize: u16::try_from(input.entsize).unwrap_or(u16::MAX),
-            content: Content::Chunks(Few::None),
+            entsize: input.entsize,
+            made: Made::Chunks,
             has_symbol: true,
             function: Some(id),
         });

@@ -254,7 +254,7 @@ impl<'o> Reader<'_, 'o> {
     /// The input sections of `.nv.info.F`.
     fn sources(&self, function: FunctionId) -> &'o [InputSection] {
         let section = self.merged.function_sections[function.0 as usize].info.get();
-        match section.map(|s| &self.merged.section(s).content) {
+        match section.map(|s| self.merged.section(s).content()) {
             Some(Content::Attributes(sources)) => sources,
             _ => &[],
         }

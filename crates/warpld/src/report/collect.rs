@@ -74,7 +74,7 @@ impl Collector<'_, '_> {
         (0..merged.sections.len() as u32)
             .map(SectionId)
             .filter(|&id| {
-                matches!(merged.section(id).content, Content::Chunks(_))
+                matches!(merged.section(id).content(), Content::Chunks(_))
                     && names.contains(&merged.section_name(id))
             })
             .map(|id| self.parts.layout.extent(merged, id).0)
@@ -154,7 +154,7 @@ impl Collector<'_, '_> {
     fn barriers(&self, function: FunctionId) -> u32 {
         let merged = self.parts.merged;
         let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info.get());
-        let Some(Content::Attributes(sources)) = info.map(|id| &merged.section(id).content) else {
+        let Some(Content::Attributes(sources)) = info.map(|id| merged.section(id).content()) else {
             return 0;
         };
         let objects = self.parts.cx.objects;

@@ -114,7 +114,7 @@ enum Half {
 
 fn pieces(parts: Parts<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
     let piece = |from, offset, copied| piece(parts, from, offset, copied, half);
-    match &parts.merged.section(id).content {
+    match parts.merged.section(id).content() {
         Content::Chunks(_) => parts
             .layout
             .chunks(parts.merged, id)

@@ -4,7 +4,7 @@
 use super::{Sources, apply, copy};
 use crate::diag::Diagnostic;
 use crate::finalize::{FinalSection, Parts};
-use crate::merge::{Chunk, Content, SectionId};
+use crate::merge::{Chunks, Content, SectionId};
 use crate::relocate::Patch;
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(super) fn ends(parts: Parts<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
     let Some(chunks) = plain_chunks(parts, section.id) else { return Vec::new() };
     let (mut ends, mut start, mut end) = (Vec::new(), 0, 0);
-    for chunk in chunks {
+    for chunk in chunks.iter() {
         let cut = chunk.offset.min(section.size);
         if cut >= end && cut >= least.saturating_add(start) {
             ends.push(cut);
@@ -32,9 +32,9 @@ pub(super) fn ends(parts: Parts<'_, '_>, section: &FinalSection, least: u64) -> 
 }
 
 /// What a section is copied from, if that is laid out one after the other.
-fn plain_chunks<'o>(parts: Parts<'_, 'o>, id: SectionId) -> Option<&'o [Chunk]> {
+fn plain_chunks<'o>(parts: Parts<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
     let layout = parts.layout;
-    match &parts.merged.section(id).content {
+    match parts.merged.section(id).content() {
         Content::Chunks(chunks)
             if !layout.chunks.contains_key(&id)
                 && !layout.pieces.contains_key(&id)
@@ -52,7 +52,7 @@ pub(super) fn patches<'o>(
     id: SectionId,
 ) -> impl Iterator<Item = &'o [Patch]> {
     let section = parts.merged.section(id);
-    let relocs = [section.rel.get(), section.rela.get()].into_iter().flatten();
+    let relocs = [section.rel(), section.rela()].into_iter().flatten();
     relocs.map(move |relocs| parts.relocated.of(relocs).patches)
 }
 
@@ -77,9 +77,15 @@ pub(super) fn write(
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let (start, end) = (part.start as u64, part.end as u64);
-    let chunks = plain_chunks(parts, section.id).unwrap_or_default();
+    let chunks = plain_chunks(parts, section.id);
+    let chunks = chunks.as_deref().unwrap_or_default();
     let before = |at: u64| chunks.partition_point(|chunk| chunk.offset < at);
-    copy(parts, &Sources::new(parts, &chunks[before(start)..before(end)]), start, out);
+    copy(
+        parts,
+        &Sources::new(parts, Chunks::Many(&chunks[before(start)..before(end)])),
+        start,
+        out,
+    );
     for patches in patches(parts, section.id) {
         let before = |at: u64| patches.partition_point(|patch| patch.offset < at);
         for patch in &patches[before(start)..before(end)] {
