@@ -8,8 +8,8 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A file's bytes.
 #[derive(Debug)]
@@ -68,14 +68,17 @@ pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let mut small_files = SmallFiles::new(PLACE);
-        let place = open_onto(&mut small_files, path, 1)?;
-        Ok(Self::at(place, &small_files.close()))
+        let place = open_onto(&mut small_files, 0, path, 1)?;
+        Ok(Self::at(place, &[small_files.close()]))
     }
 
-    fn at(place: Place, boards: &[Arc<MmapMut>]) -> Self {
+    /// A file whose reader has closed its boards.
+    fn at(place: Place, boards: &[Vec<Arc<MmapMut>>]) -> Self {
         Self(match place {
             Place::Map(map) => Bytes::Map(map),
-            Place::Read((board, range)) => Bytes::Read(boards[board].clone(), range),
+            Place::Read(reader, (board, range)) => {
+                Bytes::Read(boards[usize::from(reader)][board].clone(), range)
+            }
         })
     }
 
@@ -84,36 +87,12 @@ impl Mapped {
         paths: &[P],
         make: impl Fn(&P, Result<Self, OpenError>) -> T + Sync,
     ) -> Vec<T> {
-        // Not so many at a time that a thread has nothing to do.
-        let threads = rayon::current_num_threads();
-        let together = (paths.len() / (4 * threads)).clamp(1, 64);
-        let batches: Vec<&[P]> = paths.chunks(together).collect();
-        let readers = threads.min(batches.len());
-        let next = AtomicUsize::new(0);
-        let read = |_| {
-            let (mut small_files, mut places) = (SmallFiles::new(PLACE), Vec::new());
-            let number = || next.fetch_add(1, Ordering::Relaxed);
-            while let number = number()
-                && let Some(batch) = batches.get(number)
-            {
-                let left = (batches.len() - number) * together / readers;
-                let open = |path: &P| open_onto(&mut small_files, path.as_ref(), left);
-                places.push((number, batch.iter().map(open).collect::<Vec<_>>()));
-            }
-            let boards = small_files.close();
-            let made = |(number, places): (usize, Vec<_>)| {
-                let opened = places.into_iter().map(|place: io::Result<_>| {
-                    place.map(|place| Self::at(place, &boards)).map_err(OpenError)
-                });
-                let made = batches[number].iter().zip(opened).map(|(path, data)| make(path, data));
-                (number, made.collect::<Vec<T>>())
-            };
-            places.into_iter().map(made).collect()
-        };
-        let shares: Vec<Vec<_>> = (0..readers).into_par_iter().with_max_len(1).map(read).collect();
-        let mut opened: Vec<_> = shares.into_iter().flatten().collect();
-        opened.sort_unstable_by_key(|&(number, _)| number);
-        opened.into_iter().flat_map(|(_, some)| some).collect()
+        let mut places: Vec<_> = paths.iter().map(|_| Err(NOT_OPENED.into())).collect();
+        let boards = read_all(paths, &mut places);
+        let files = paths.par_iter().zip(places).map(|(path, place)| {
+            make(path, place.map(|place| Self::at(place, &boards)).map_err(OpenError))
+        });
+        files.collect()
     }
 
     /// Whether the file is still the one that was mapped.
@@ -143,12 +122,46 @@ impl Mapped {
 /// Where the bytes of a file are.
 enum Place {
     Map(Box<Map>),
-    /// Read, beside others.
-    Read(Spot),
+    /// Read by this reader, beside others.
+    Read(u16, Spot),
+}
+
+/// What is said of files that nobody has tried to open.
+const NOT_OPENED: io::ErrorKind = io::ErrorKind::Other;
+
+/// Finds places for all files; the boards of each reader.
+fn read_all<P: AsRef<Path> + Sync>(
+    paths: &[P],
+    places: &mut [io::Result<Place>],
+) -> Vec<Vec<Arc<MmapMut>>> {
+    // Not so many at a time that a thread has nothing to do.
+    let threads = rayon::current_num_threads();
+    let together = (paths.len() / (4 * threads)).clamp(1, 64);
+    let batches = paths.len().div_ceil(together);
+    let readers = u16::try_from(threads.min(batches)).unwrap_or(u16::MAX);
+    let parts = paths.chunks(together).zip(places.chunks_mut(together));
+    let parts = Mutex::new((0..batches).rev().zip(parts));
+    let next = || parts.lock().ok()?.next();
+    let read = |reader| {
+        let mut small_files = SmallFiles::new(PLACE);
+        while let Some((after, (paths, places))) = next() {
+            let left = (after + 1) * together / usize::from(readers);
+            for (path, place) in paths.iter().zip(places) {
+                *place = open_onto(&mut small_files, reader, path.as_ref(), left);
+            }
+        }
+        small_files.close()
+    };
+    (0..readers).into_par_iter().with_max_len(1).map(read).collect()
 }
 
 /// Maps a file, or reads it beside the other small files, where about `left` files may go.
-fn open_onto(small_files: &mut SmallFiles, path: &Path, left: usize) -> io::Result<Place> {
+fn open_onto(
+    small_files: &mut SmallFiles,
+    reader: u16,
+    path: &Path,
+    left: usize,
+) -> io::Result<Place> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
     let file = File::open(path)?;
     // Small files mostly follow small ones. Of what fits into the place nothing need be
@@ -157,7 +170,7 @@ fn open_onto(small_files: &mut SmallFiles, path: &Path, left: usize) -> io::Resu
         let place = small_files.place(left)?;
         let count = read_at_start(&file, place).unwrap_or(0);
         if (1..place.len()).contains(&count) {
-            return Ok(Place::Read(small_files.keep(count)));
+            return Ok(Place::Read(reader, small_files.keep(count)));
         }
     }
     let metadata = file.metadata()?;
@@ -174,7 +187,7 @@ fn open_onto(small_files: &mut SmallFiles, path: &Path, left: usize) -> io::Resu
         return Ok(Place::Map(Box::new(Map { map: map(&file, size)?, path, stamp })));
     }
     let size = usize::try_from(size).map_err(io::Error::other)?;
-    Ok(Place::Read(small_files.read(&file, size)?))
+    Ok(Place::Read(reader, small_files.read(&file, size)?))
 }
 
 #[cfg(unix)]

@@ -23,9 +23,13 @@ pub(crate) fn ask_for_huge_pages(memory: &MmapMut, start: usize, size: usize) {
 /// Boards for several files are no longer than this.
 const BOARD_AT_MOST: usize = 64 << 20;
 
+/// So much of a huge page is filled if it is to be used: such a page costs what 180 pages
+/// of the usual size do, and what is not filled of it is memory wasted.
+const WORTH_A_HUGE_PAGE: usize = HUGE_PAGE / 2;
+
 /// Small files of one thread. Memory comes from the system in long boards, and in huge
-/// pages while more files are to come than fill one: pages of the usual size cost as
-/// much as reading what goes there.
+/// pages while enough files are to come: pages of the usual size cost as much as reading
+/// what goes there.
 pub(super) struct SmallFiles {
     boards: Vec<MmapMut>,
     /// Files of fewer bytes than this find a place.
@@ -64,7 +68,8 @@ impl SmallFiles {
         let mean = self.bytes.checked_div(self.files).unwrap_or(LIKELY_SIZE);
         let to_come = left.saturating_mul(mean);
         if self.free.len() < self.place {
-            self.put_up(to_come.saturating_add(self.place).min(BOARD_AT_MOST))?;
+            // However long they are, they find room: what is not used of it costs nothing.
+            self.put_up(left.saturating_mul(self.place).clamp(self.place, BOARD_AT_MOST))?;
         }
         let end = self.free.start + self.place;
         if end > self.decided {
@@ -111,12 +116,11 @@ impl SmallFiles {
         Ok(())
     }
 
-    /// Decides on the pages of the next part of the board. Huge ones that are not filled
-    /// would be memory wasted.
+    /// Decides on the pages of the next part of the board.
     fn decide(&mut self, to_come: usize) {
         let start = self.decided;
         self.decided += HUGE_PAGE;
-        if to_come >= HUGE_PAGE && self.decided <= self.free.end {
+        if to_come >= WORTH_A_HUGE_PAGE && self.decided <= self.free.end {
             ask_for_huge_pages(&self.boards[self.board], start, HUGE_PAGE);
         }
     }
