@@ -192,11 +192,11 @@ impl<'a> Default for Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Adds the inputs from the first new one on, all of which are resolved.
-    pub fn add(&mut self, objects: &[Object<'a>], first: usize, resolution: &Resolution<'a>) {
+    /// Adds inputs, the first of which has this number; all of them are resolved.
+    pub fn add(&mut self, part: &[Object<'a>], first: ObjectId, resolution: &Resolution<'a>) {
         self.graph.add_functions(resolution);
-        for (i, object) in objects.iter().enumerate().skip(first) {
-            self.add_object(ObjectId(i as u32), object, resolution);
+        for (id, object) in (first.0..).map(ObjectId).zip(part) {
+            self.add_object(id, object, resolution);
         }
     }
 

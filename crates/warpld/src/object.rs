@@ -15,7 +15,7 @@ mod classify;
 mod sections;
 mod tables;
 
-pub use batch::{Shelf, parse};
+pub use batch::{Parts, Shelf};
 pub use classify::{SectionClass, constant_bank};
 pub use sections::Section;
 use sections::{Extent, Shape};

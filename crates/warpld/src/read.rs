@@ -1,11 +1,13 @@
-//! Reading the inputs. What has to take them in order, names and calls, follows one batch
-//! behind: it costs no time of its own then, and finds what was read still in the cache.
+//! Reading the inputs. What has to take them in order, names and calls, follows as they come:
+//! it costs no time of its own then, and finds what was read still in the cache.
 
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
 use crate::input::Inputs;
-use crate::object::{self, Object, Shelf, Side};
+use crate::object::{Object, Parts, Shelf, Side};
 use crate::resolve::Resolver;
+use crate::turns::as_they_come;
+use rayon::prelude::*;
 
 /// The inputs, with what is known of their names and calls.
 pub struct Read<'a> {
@@ -17,27 +19,22 @@ pub struct Read<'a> {
     pub calls: Builder<'a>,
 }
 
-/// Fewer inputs are not worth sharing.
-const LEAST: usize = 64;
+/// Fewer inputs are not worth a shelf of their own.
+const LEAST: usize = 16;
 
-/// Batches of a large link: so few of them cost little, and what does not overlap, reading
-/// the first one and resolving the last one, is a small part of all.
-const BATCHES: usize = 32;
+/// Shelves of a large link for each thread: so few of them cost little, and what no other
+/// thread helps with, reading and resolving the last one, is a small part of all.
+const SHELVES: usize = 32;
 
-/// Inputs of a batch.
-fn batch_size(inputs: usize) -> usize {
-    inputs.div_ceil(BATCHES).max(LEAST)
-}
-
-/// Parts of a batch: enough of them to keep all threads busy.
-fn parts() -> usize {
-    2 * rayon::current_num_threads()
+/// Inputs of a shelf.
+fn share(inputs: usize) -> usize {
+    inputs.div_ceil(SHELVES * rayon::current_num_threads()).max(LEAST)
 }
 
 /// Empty shelves for what will be read of the inputs.
 pub fn shelves<'i>(inputs: &'i Inputs<'_>) -> Vec<Shelf<'i>> {
     let inputs = inputs.images.len();
-    let shelves = inputs.div_ceil(batch_size(inputs)) * parts();
+    let shelves = inputs.div_ceil(share(inputs));
     std::iter::repeat_with(Shelf::default).take(shelves).collect()
 }
 
@@ -48,33 +45,30 @@ pub fn read<'s, 'i: 's>(
     shelves: &'s [Shelf<'i>],
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
-    let mut out = Read {
-        objects: Vec::with_capacity(images.len()),
-        resolver: Resolver::new(images.len()),
-        calls: Builder::default(),
-    };
-    let mut parsed = Vec::new();
-    let mut resolved = 0;
-    let batches = images.chunks(batch_size(images.len())).zip(shelves.chunks(parts()));
-    for (batch, shelves) in batches {
-        let (outcome, ()) = rayon::join(
-            || object::parse(batch, side, shelves, &mut parsed),
-            || out.resolve(resolved),
-        );
-        outcome?;
-        resolved = out.objects.len();
-        out.objects.append(&mut parsed);
-    }
-    out.resolve(resolved);
-    Ok(out)
-}
-
-impl Read<'_> {
-    /// Resolves the inputs from `first` on.
-    fn resolve(&mut self, first: usize) {
-        self.resolver.add(&self.objects, first);
-        if !self.resolver.has_conflicts() {
-            self.calls.add(&self.objects, first, self.resolver.resolution());
-        }
+    let share = images.len().div_ceil(shelves.len().max(1)).max(1);
+    let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::default());
+    // Made in place first, as putting together what shelves yield would copy them.
+    let mut objects = Vec::new();
+    images.par_iter().map(Object::unread).collect_into_vec(&mut objects);
+    let mut known = Parts::new(share);
+    let mut failure = None;
+    as_they_come(
+        objects.chunks_mut(share).zip(images.chunks(share)).zip(shelves),
+        |((objects, inputs), shelf)| shelf.read(objects, inputs, side),
+        |read: Result<&[Object<'s>], Diagnostic>| match (read, &failure) {
+            (Ok(part), None) => {
+                let first = known.add(part);
+                resolver.add(&known, first);
+                if !resolver.has_conflicts() {
+                    calls.add(part, first, resolver.resolution());
+                }
+            }
+            (Err(first), None) => failure = Some(first),
+            (_, Some(_)) => {}
+        },
+    );
+    match failure {
+        None => Ok(Read { objects, resolver, calls }),
+        Some(failure) => Err(failure),
     }
 }

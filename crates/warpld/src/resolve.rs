@@ -7,7 +7,7 @@
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::named::{Named, Place};
-use crate::object::{Object, ObjectId, is_dynamic_array, is_shared_space};
+use crate::object::{Object, ObjectId, Parts, is_dynamic_array, is_shared_space};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
 use hashbrown::hash_table::Entry;
@@ -166,7 +166,7 @@ pub struct Resolver<'a> {
 
 /// Some inputs being added, with all that came before them.
 struct Pass<'a, 'o> {
-    objects: &'o [Object<'a>],
+    objects: &'o Parts<'o, 'a>,
     known: &'o mut Resolver<'a>,
 }
 
@@ -198,17 +198,19 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Adds the inputs from the first new one on; nothing more once there are conflicts.
-    pub fn add(&mut self, objects: &[Object<'a>], first: usize) {
+    /// Adds the inputs of a part, which begins with `first`; nothing more once there are
+    /// conflicts.
+    pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId) {
+        let part = objects.part(first);
         if self.out.symbols.is_empty() {
-            self.make_room(objects.get(first..).unwrap_or_default());
+            self.make_room(part);
         }
         let mut pass = Pass { objects, known: self };
-        for (i, object) in objects.iter().enumerate().skip(first) {
+        for (id, object) in (first.0..).map(ObjectId).zip(part) {
             if pass.known.has_conflicts() {
                 return;
             }
-            pass.object(ObjectId(i as u32), object);
+            pass.object(id, object);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::classify::classify;
 use super::sections::{Extent, Shape};
 use super::tables::Before;
-use super::{Figures, Object, SectionClass, Side, tables};
+use super::{Figures, Object, ObjectId, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::lists::{CallLists, Prototype};
@@ -13,7 +13,6 @@ use crate::select::check::unreadable;
 use crate::unified::is_entries;
 use cubin::half::Halves;
 use cubin::{Cubin, FileType};
-use rayon::prelude::*;
 use std::sync::{LazyLock, OnceLock};
 
 /// What a number of objects refer to.
@@ -58,29 +57,47 @@ struct Counts {
     figures: usize,
 }
 
-/// Reads inputs onto shelves, which share them; the error is ready to be shown.
-pub fn parse<'s, 'i: 's>(
-    inputs: &'i [LinkInput<'_>],
-    side: Side,
-    shelves: &'s [Shelf<'i>],
-    objects: &mut Vec<Object<'s>>,
-) -> Result<(), Diagnostic> {
-    // Made in place first, as putting together what shelves yield would copy them.
-    inputs.par_iter().map(Object::unread).collect_into_vec(objects);
-    let share = inputs.len().div_ceil(shelves.len().max(1)).max(1);
-    let parts = objects.par_chunks_mut(share).zip(inputs.par_chunks(share)).zip(shelves);
-    let outcomes = parts.map(|((objects, inputs), shelf)| shelf.read(objects, inputs, side));
-    let outcomes: Vec<Result<(), Diagnostic>> = outcomes.collect();
-    outcomes.into_iter().collect()
+/// Objects as they are read, a part of them after the other; all parts but the last are of
+/// one length.
+pub struct Parts<'o, 'a> {
+    share: usize,
+    parts: Vec<&'o [Object<'a>]>,
+}
+
+impl<'o, 'a> Parts<'o, 'a> {
+    /// None yet of parts of this length.
+    pub fn new(share: usize) -> Self {
+        Self { share, parts: Vec::new() }
+    }
+
+    /// Adds the next part; the number of its first object.
+    pub fn add(&mut self, part: &'o [Object<'a>]) -> ObjectId {
+        self.parts.push(part);
+        ObjectId(((self.parts.len() - 1) * self.share) as u32)
+    }
+
+    /// The part that begins with this object.
+    pub fn part(&self, first: ObjectId) -> &'o [Object<'a>] {
+        self.parts.get(first.0 as usize / self.share).copied().unwrap_or_default()
+    }
+}
+
+impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
+    type Output = Object<'a>;
+    fn index(&self, id: ObjectId) -> &Object<'a> {
+        let id = id.0 as usize;
+        &self.parts[id / self.share][id % self.share]
+    }
 }
 
 impl<'i> Shelf<'i> {
-    fn read<'s>(
+    /// Reads inputs; the error is ready to be shown.
+    pub fn read<'o, 's>(
         &'s self,
-        objects: &mut [Object<'s>],
+        objects: &'o mut [Object<'s>],
         inputs: &'i [LinkInput<'_>],
         side: Side,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<&'o [Object<'s>], Diagnostic> {
         let (files, failure) = Files::read(inputs, side);
         let files = self.files.get_or_init(|| files);
         let mut unread = files.cubins.iter();
@@ -102,7 +119,7 @@ impl<'i> Shelf<'i> {
         }
         let lists = self.lists.get_or_init(|| lists);
         hand_out(lists, objects, &counts);
-        Ok(())
+        Ok(objects)
     }
 }
 
@@ -133,7 +150,8 @@ fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
 }
 
 impl Lists {
-    /// Room for the lists whose lengths can be told beforehand, more or less.
+    /// Room for the lists whose lengths can be told beforehand, more or less: what is not
+    /// used of it costs nothing, but what grows is copied into memory that is new.
     fn with_room_for(objects: &[Object<'_>]) -> Self {
         let symbols = objects.iter().map(|object| object.cubin.symbol_count()).sum();
         let sections = objects.iter().map(|object| object.cubin.sections().len()).sum();
@@ -142,6 +160,8 @@ impl Lists {
             classes: Vec::with_capacity(sections),
             extents: Vec::with_capacity(sections),
             shape_of: Vec::with_capacity(sections),
+            prototypes: Vec::with_capacity(symbols),
+            figures: Vec::with_capacity(symbols),
             ..Self::default()
         }
     }
@@ -174,7 +194,7 @@ fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
 
 impl<'a> Object<'a> {
     /// An input that is yet to be read.
-    fn unread(input: &'a LinkInput<'_>) -> Self {
+    pub fn unread(input: &'a LinkInput<'_>) -> Self {
         static NOTHING: LazyLock<Cubin<'static>> = LazyLock::new(Cubin::default);
         Self {
             name: &input.name,

@@ -143,7 +143,7 @@ impl<'a> Pass<'a, '_> {
 
     /// Whether a definition has bytes in the file.
     fn is_initialised(&self, at: Sighting) -> bool {
-        let cubin = &self.objects[at.object.0 as usize].cubin;
+        let cubin = &self.objects[at.object].cubin;
         let section = cubin.symbol(at.symbol).and_then(|s| cubin.section(s.shndx));
         section.is_some_and(|s| !s.kind.is_nobits())
     }
@@ -219,8 +219,8 @@ impl<'a> Pass<'a, '_> {
             self.known.prototypes[at] = (object, index);
             return;
         }
-        let input = &self.objects[object.0 as usize];
-        let first = &self.objects[first.0 as usize];
+        let input = &self.objects[object];
+        let first = &self.objects[first];
         let same = first.prototypes.get(place as usize).is_none_or(|&(_, known)| {
             known.hash == prototype.hash
                 && first.prototype_name(known) == input.prototype_name(prototype)
@@ -236,7 +236,7 @@ impl<'a> Pass<'a, '_> {
                 "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
                 text(symbol.name),
                 input.name,
-                self.objects[definer.0 as usize].name
+                self.objects[definer].name
             ),
         );
         self.known.errors.push(error);
@@ -245,7 +245,7 @@ impl<'a> Pass<'a, '_> {
     /// Of two weak functions the one with fewer registers is taken; among
     /// equals, one for a newer virtual architecture than the first definition's.
     fn is_better(&self, id: SymbolId, new: Sighting, old: Sighting) -> bool {
-        let virtual_sm = |at: Sighting| self.objects[at.object.0 as usize].virtual_sm;
+        let virtual_sm = |at: Sighting| self.objects[at.object].virtual_sm;
         let first =
             self.known.out.replaced.get(&id).and_then(|r| r.first()).copied().unwrap_or(old);
         match self.registers(new).cmp(&self.registers(old)) {
@@ -257,21 +257,21 @@ impl<'a> Pass<'a, '_> {
 
     /// Size of a kernel's parameter bank.
     fn parameter_size(&self, at: Sighting) -> Option<u64> {
-        let object = &self.objects[at.object.0 as usize];
+        let object = &self.objects[at.object];
         let bank = SectionClass::FunctionConstant { bank: 0, function: at.symbol };
         object.first_of(bank).map(|section| section.size)
     }
 
     fn registers(&self, at: Sighting) -> u32 {
-        self.objects[at.object.0 as usize].registers(at.symbol)
+        self.objects[at.object].registers(at.symbol)
     }
 
     fn file(&self, at: Sighting) -> &'a str {
-        self.objects[at.object.0 as usize].name
+        self.objects[at.object].name
     }
 
     fn sighted(&self, at: Sighting) -> Option<SymbolRef<'a>> {
-        self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
+        self.objects[at.object].cubin.symbol(at.symbol)
     }
 }
 
