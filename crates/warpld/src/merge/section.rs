@@ -181,7 +181,6 @@ impl Section {
             only: NOTHING,
             rest: None,
         };
-        section.set_align(new.align);
         match (u32::try_from(new.flags), u8::try_from(new.entsize)) {
             (Ok(flags), Ok(entsize)) => (section.flags, section.entsize) = (flags, entsize),
             _ => {
@@ -189,6 +188,7 @@ impl Section {
                 (rest.flags, rest.entsize) = (new.flags, new.entsize);
             }
         }
+        section.set_align(new.align);
         section
     }
 
