@@ -21,7 +21,7 @@ use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section,
 use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::resolve::{NO_SYMBOL, SymbolId, text};
 use crate::turns::in_turns;
-use cubin::consts::sto;
+use cubin::consts::{shn, sto};
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
 use functions::Functions;
@@ -350,7 +350,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             return Action::Drop;
         }
         if id == NO_SYMBOL {
-            return self.section_symbol(place, index, kind).unwrap_or(Action::Drop);
+            return self.unresolved(place, index, kind).unwrap_or(Action::Drop);
         }
         let lost = |symbol: SymbolRef<'_>| names_lost_copy(self.cx, place.object, &symbol, id);
         if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
@@ -367,11 +367,26 @@ impl<'a, 'o> Relocator<'a, 'o> {
         place.input.cubin.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
-    fn section_symbol(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
+    /// What is to be done about symbols that take no part in resolution. Local ones that
+    /// nobody defines (labels in location lists of inlined code) become symbol 0.
+    fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
         let symbol = place.input.cubin.unnamed_symbol(symbol)?;
-        if symbol.kind() != SymbolType::SECTION {
-            return None;
+        if symbol.kind() == SymbolType::SECTION {
+            return self.section_symbol(place, &symbol, kind);
         }
+        let null = OutSymbolId::NULL;
+        (symbol.shndx == shn::UNDEF).then(|| match kind.ours {
+            true => Action::Apply { value: self.layout.null_value, bank: 0, symbol: null.into() },
+            false => Action::Keep { symbol: null, relative: false },
+        })
+    }
+
+    fn section_symbol(
+        &self,
+        place: &Place<'_, 'a>,
+        symbol: &SymbolRef<'a>,
+        kind: &Facts,
+    ) -> Option<Action> {
         let at = self.merged.placement(place.object, symbol.shndx)?;
         let section = self.merged.section(at.section);
         if kind.ours {

@@ -23,6 +23,14 @@ pub struct Numbering {
     pub local_count: u32,
 }
 
+impl Numbering {
+    /// The number of a symbol that something refers to.
+    #[inline]
+    pub fn of(&self, symbol: OutSymbolId) -> u32 {
+        self.index.get(symbol.0 as usize).copied().unwrap_or(0)
+    }
+}
+
 /// Squeezes out removed symbols and numbers the rest: local list, then global.
 pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     let merged = parts.merged;

@@ -76,7 +76,7 @@ pub(super) fn relocations(
 
 /// Writes a table of relocations; `out` has its size.
 pub fn write_relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut [u8]) {
-    let number = |r: &OutReloc| numbering.index[r.symbol.0 as usize].into();
+    let number = |r: &OutReloc| numbering.of(r.symbol).into();
     for (r, out) in relocs.iter().zip(out.chunks_exact_mut(relocation_size(rela))) {
         let (r_offset, r_type, r_sym) = (r.offset.into(), r.kind.into(), number(r));
         match rela {

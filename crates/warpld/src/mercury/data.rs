@@ -393,7 +393,7 @@ fn record(both: &Both<'_, '_>, reloc: &OutReloc) -> Rela64 {
     Rela64 {
         r_offset: reloc.offset.into(),
         r_type: reloc.kind.into(),
-        r_sym: both.shape.numbering.index[reloc.symbol.0 as usize].into(),
+        r_sym: both.shape.numbering.of(reloc.symbol).into(),
         r_addend: reloc.addend.into(),
     }
 }

@@ -183,7 +183,7 @@ fn alive<'e>(
     let relocs = parts.relocated.of(relocs);
     for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
         if let Some((mercury, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
-            let symbol = numbering.index[kept.symbol.0 as usize];
+            let symbol = numbering.of(kept.symbol);
             let (object, input_symbol) = (source.from.object, machine.symbol.0);
             let moves = moves_of_symbol(parts, edited, object, input_symbol);
             let function = Function { symbol, input_symbol, mercury: mercury.offset, moves };

@@ -20,6 +20,8 @@ const WORD: usize = 4;
 /// The tables of all inputs, one after the other.
 pub struct Tables<'b, 'a, 'o> {
     both: &'b Both<'a, 'o>,
+    /// The functions of the output, by name. Of several local ones the first counts.
+    kept: Map<&'o [u8], SymbolId>,
     /// Functions that had their ranges already.
     seen: HashSet<SymbolId>,
     /// The functions of the input looked at last, by name.
@@ -29,11 +31,20 @@ pub struct Tables<'b, 'a, 'o> {
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// Before the first table.
     pub fn new(both: &'b Both<'a, 'o>) -> Self {
-        Self { both, seen: HashSet::new(), functions: None }
+        let cx = both.parts.cx;
+        let mut kept = Map::default();
+        for &function in &both.parts.merged.function_order {
+            let id = cx.graph.symbol(function);
+            if cx.keeps(id) {
+                kept.entry(cx.resolution.get(id).name).or_insert(id);
+            }
+        }
+        Self { both, kept, seen: HashSet::new(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies
-    /// after the first (seen with templates in two files). The rest follow the code: those
+    /// after the first (seen with templates in two files, and with local functions of one
+    /// name: `registers-of-namesakes`). The rest follow the code: those
     /// of a copy with other code than the output's are translated with the map of that,
     /// and are 0 where none of its instructions starts. Quirk: nvlink reads on behind the
     /// map's end, and what comes of it is different every time; warpld writes 0.
@@ -82,11 +93,10 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
         let (both, cx) = (self.both, self.both.parts.cx);
         let Some(symbol) = self.symbol(object, name) else { return Place::Kept(None) };
-        let Some(id) = cx.resolution.id(object, symbol) else { return Place::Kept(None) };
-        let (at, kept) = (Sighting { object, symbol }, cx.resolution.get(id).definition);
-        if !cx.keeps(id) || !self.seen.insert(id) {
+        let Some(&id) = self.kept.get(name).filter(|&&id| self.seen.insert(id)) else {
             return Place::Gone;
-        }
+        };
+        let (at, kept) = (Sighting { object, symbol }, cx.resolution.get(id).definition);
         if kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at)) {
             return Kept::new(both.parts, &both.edited, id).map_or(Place::Gone, Place::Other);
         }

@@ -17,6 +17,11 @@ pub struct SectionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutSymbolId(pub u32);
 
+impl OutSymbolId {
+    /// Symbol 0 of the table, which stands for what no input defines and no name joins.
+    pub const NULL: Self = Self(u32::MAX - 1);
+}
+
 /// A section of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputSection {

@@ -168,8 +168,10 @@ impl Used {
     /// Adds a symbol. Most are there already, and are not written again: other threads
     /// look at them, too.
     pub(super) fn add(&self, symbol: OutSymbolId) {
-        if !self.has(symbol) {
-            self.0[symbol.0 as usize].store(true, Ordering::Relaxed);
+        if let Some(used) = self.0.get(symbol.0 as usize)
+            && !used.load(Ordering::Relaxed)
+        {
+            used.store(true, Ordering::Relaxed);
         }
     }
 
