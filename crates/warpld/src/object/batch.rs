@@ -240,7 +240,7 @@ impl<'a> Object<'a> {
         let symbols = tables::add_symbols(self.cubin, lists, before);
         self.has_shared_or_images = symbols.shared_or_images;
         self.repeats_data = symbols.repeat_data;
-        if found.bank2 && self.halves.is_none() {
+        if found.bank2 {
             let classes = lists.classes.get(classes..).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);
         }

@@ -5,7 +5,7 @@ use super::outcome::Block;
 use super::{Place, Relocator, Target};
 use crate::callgraph::FunctionId;
 use crate::diag::Diagnostic;
-use crate::merge::{Context, InputSection, Merged};
+use crate::merge::{Bank2Parts, Context, Merged};
 use crate::object::{ObjectId, is_internal, is_shared};
 use cubin::Reloc;
 use foldhash::fast::FixedState;
@@ -53,10 +53,24 @@ impl CopiedTables {
         out
     }
 
-    /// Offset and size of each table in an input's bank at `offset`.
-    fn of(&self, part: InputSection, offset: u64) -> impl Iterator<Item = (u64, u64)> {
-        let tables = self.tables.get(&(part.object, part.section)).into_iter().flatten();
-        tables.map(move |&(value, size)| (offset.saturating_add(value), size))
+    /// Offset and size of what a function's bank is made of: the tables of the copy in force
+    /// and, each as one, the banks of losers (`jump-tables-of-copies`).
+    fn pieces(&self, cx: Context<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
+        let mut out = Vec::new();
+        for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
+            let own = self.tables.get(&(part.object, part.section)).filter(|_| number == 0);
+            match own.filter(|tables| !tables.is_empty()) {
+                Some(tables) => {
+                    let at = |&(value, size)| (offset.saturating_add(value), size);
+                    out.extend(tables.iter().map(at));
+                }
+                None => {
+                    let input = &cx.objects[part.object.0 as usize].cubin;
+                    out.push((offset, input.section(part.section).map_or(0, |s| s.size)));
+                }
+            }
+        }
+        out
     }
 }
 
@@ -104,9 +118,7 @@ impl<'a> Relocator<'a, '_> {
                 let place = Place { base, ..Place::new(self.cx, from, target) };
                 self.source(&place, &mut list)?;
             }
-            let parts = bank.offsets(self.cx);
-            let tables = parts.into_iter().flat_map(|(part, offset)| self.copied.of(part, offset));
-            for (first, size) in tables.collect::<Vec<_>>().into_iter().rev() {
+            for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
                 for (kept, from) in list.kept.iter().zip(&list.kept_from).rev() {
