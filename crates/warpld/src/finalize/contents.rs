@@ -4,7 +4,7 @@
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
 use super::{Facts, Made, Numbering, Parts, Plan, records, symbols, tables, unified};
 use crate::layout::Form;
-use crate::merge::{Content, SectionId};
+use crate::merge::{Content, SectionId, StringTables};
 use crate::relocate::OutReloc;
 use cubin::SectionType;
 use cubin::raw::Sym64;
@@ -88,6 +88,8 @@ pub enum Table<'p> {
     Bytes(&'p [u8]),
     /// Relocations that stay, with or without addend.
     Relocs(&'p [OutReloc], bool),
+    /// `.strtab`.
+    SymbolNames(&'p StringTables),
     /// `.symtab`.
     Symbols,
     /// `.symtab_shndx`.
@@ -107,7 +109,7 @@ pub fn table<'p>(
         Made::Copied => return None,
         Made::Rel | Made::Rela => Table::Relocs(parts.relocated.of(id).kept, made == Made::Rela),
         Made::SectionNames => Table::Bytes(strings.sections()),
-        Made::SymbolNames => Table::Bytes(strings.symbols()),
+        Made::SymbolNames => Table::SymbolNames(strings),
         Made::Symbols => Table::Symbols,
         Made::SymbolSections => Table::SymbolSections,
         Made::Attributes | Made::Early => Table::Bytes(contents.get(id)),
@@ -121,6 +123,7 @@ impl Table<'_> {
         let size = match self {
             Self::Bytes(bytes) => bytes.len(),
             Self::Relocs(list, rela) => list.len() * relocation_size(rela),
+            Self::SymbolNames(strings) => strings.symbols_size(),
             Self::Symbols => symbols * size_of::<Sym64>(),
             Self::SymbolSections => symbols * size_of::<u32>(),
         };
@@ -136,6 +139,7 @@ impl Table<'_> {
                 let list = &list[rows(relocation_size(rela))];
                 tables::write_relocations(list, rela, &plan.numbering, out);
             }
+            Self::SymbolNames(strings) => strings.write_symbols(part, out),
             Self::Symbols => symbols::write(parts, plan, rows(size_of::<Sym64>()), out),
             Self::SymbolSections => {
                 symbols::write_sections(parts, plan, rows(size_of::<u32>()), out);

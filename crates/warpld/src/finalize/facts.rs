@@ -102,7 +102,7 @@ fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
             parts.relocated.of(id).kept.len() * relocation_size(made == Made::Rela)
         }
         Made::SectionNames => strings.sections().len(),
-        Made::SymbolNames => strings.symbols().len(),
+        Made::SymbolNames => strings.symbols_size(),
         _ => 0,
     };
     let (size, align) = if chunks { extent(parts, id) } else { (table as u64, section.align()) };

@@ -33,7 +33,7 @@ pub fn names(both: &Both<'_, '_>) -> Names {
     let (parts, shape) = (both.parts, &both.shape);
     let merged = parts.merged;
     let mut section_names = merged.strings.sections().to_vec();
-    let mut strings = merged.strings.symbols().to_vec();
+    let mut strings = merged.strings.symbols();
     let mut bank_symbols = Vec::new();
     let mut reserved = 0;
     let mut renamed = HashSet::new();

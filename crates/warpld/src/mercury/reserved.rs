@@ -64,9 +64,7 @@ fn mercury_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     let made = made.map(|table| table.size(&both.shape.numbering));
     match section.content() {
         Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
-        Content::Synthetic(Synthetic::SymbolNames) => {
-            (merged.strings.symbols().len() as u64, align)
-        }
+        Content::Synthetic(Synthetic::SymbolNames) => (merged.strings.symbols_size() as u64, align),
         Content::Synthetic(Synthetic::Symbols) => {
             let count = both.shape.numbering.order.len() + 1;
             ((count * size_of::<Sym64>()) as u64, align)

@@ -213,7 +213,7 @@ impl<'a> Merger<'a, '_> {
     ) -> SectionId {
         let name = self.out.strings.add_section(new.name);
         let relocs_name = self.out.strings.add(relocs);
-        let symbol_name = self.out.strings.add_symbol(new.name);
+        let symbol_name = self.out.strings.add_symbol_of_section(new.name, name);
         let bank = self.create_named(name, symbol_name, new);
         self.image_relocs(bank, id, relocs, relocs_name);
         bank

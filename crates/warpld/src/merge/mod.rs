@@ -14,6 +14,7 @@ mod ghosts;
 mod lookups;
 mod model;
 mod names;
+mod pieced;
 mod plan;
 mod relocs;
 mod section;
@@ -140,7 +141,7 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     }
     merger.follow(&planned);
     merger.closing_sections();
-    merger.global_names();
+    merger.global_names(&names);
     merger.out.strings.close();
     merger.out
 }
@@ -241,7 +242,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         // More than are needed, mostly: room that is not used costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
-        strings.reserve(sections * NAME_LENGTH, sections * NAME_LENGTH);
+        strings.reserve(sections * NAME_LENGTH);
         let out = Merged {
             sections: Vec::with_capacity(sections),
             symbols: Vec::with_capacity(sections),

@@ -1,11 +1,12 @@
 //! Names of sections and symbols that come from names of the link.
 
-use super::{List, Meaning, Merger, Text};
+use super::{List, Meaning, Merger, OutSymbol, Text};
 use crate::callgraph::FunctionId;
 use crate::name_hash::NameHash;
 use crate::object::{SectionClass, is_internal};
 use crate::resolve::{Resolution, SymbolId};
 use cubin::SymbolRef;
+use rayon::prelude::*;
 
 /// How many names of the link fall into each of many slots, by hash: a name that is alone
 /// in its slot is that of one symbol only.
@@ -95,24 +96,70 @@ impl<'a> Merger<'a, '_> {
 
     /// Global names come last in `.strtab`; one that a section or local symbol
     /// has too is not repeated.
-    pub(super) fn global_names(&mut self) {
-        for i in 0..self.out.symbols.len() {
-            let symbol = self.out.symbols[i];
-            if let (List::Global, Meaning::Symbol(id)) = (symbol.list, symbol.meaning)
-                && self.out.symbol_of[id.0 as usize].is_some()
-            {
-                self.out.symbols[i].name = self.global_name(id);
+    pub(super) fn global_names(&mut self, names: &Names) {
+        let mut symbols = std::mem::take(&mut self.out.symbols);
+        let parts = symbols.par_chunks_mut(NAMED_AT_ONCE);
+        let lists: Vec<_> = parts.map(|part| self.last_names(names, part)).collect();
+        for (part, list) in symbols.chunks_mut(NAMED_AT_ONCE).zip(lists) {
+            let (start, known) = match list {
+                Some(list) => (Some(self.out.strings.add_last(list.text)), list.known),
+                None => (None, Vec::new()),
+            };
+            for symbol in part.iter_mut() {
+                match (self.last(symbol), start) {
+                    (Some(_), Some(start)) => symbol.name += start,
+                    (Some(id), None) => symbol.name = self.symbol_name(id),
+                    (None, _) => {}
+                }
             }
+            known.into_iter().for_each(|(i, name)| part[i].name = name);
+        }
+        self.out.symbols = symbols;
+    }
+
+    /// What a symbol stands for, if its name comes last.
+    fn last(&self, symbol: &OutSymbol) -> Option<SymbolId> {
+        match (symbol.list, symbol.meaning) {
+            (List::Global, Meaning::Symbol(id)) => {
+                self.out.symbol_of[id.0 as usize].is_some().then_some(id)
+            }
+            _ => None,
         }
     }
 
-    fn global_name(&mut self, id: SymbolId) -> u32 {
-        let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        let function = self.cx.graph.function(id);
-        let single = function.is_some_and(|f| self.out.function_sections[f.0 as usize].single);
-        match single && !symbol.name.is_empty() {
-            true => self.out.strings.add_last(Text::hashed(symbol.name, symbol.hash)),
-            false => self.symbol_name(id),
+    /// The last names of some symbols, which get their places among them. Nothing if one of
+    /// the names may be that of another symbol: then all have to be looked for in order.
+    fn last_names(&self, names: &Names, symbols: &mut [OutSymbol]) -> Option<LastNames> {
+        let mut out = LastNames::default();
+        for (i, symbol) in symbols.iter_mut().enumerate() {
+            let Some(id) = self.last(symbol) else { continue };
+            let input = &self.cx.resolution.symbols[id.0 as usize];
+            // A name with a dot may be one that sections have, which not all are in the index.
+            let is_plain = !matches!(input.name.first(), None | Some(b'.'))
+                && (input.function || !self.cx.flavour.is_mercury());
+            if !is_plain || !names.is_single(input.hash) {
+                return None;
+            }
+            match self.out.strings.find_symbol(Text::hashed(input.name, input.hash)) {
+                Some(known) => out.known.push((i, known)),
+                None => {
+                    symbol.name = out.text.len() as u32;
+                    out.text.extend_from_slice(input.name);
+                    out.text.push(0);
+                }
+            }
         }
+        Some(out)
     }
+}
+
+/// So many symbols get their last names together.
+const NAMED_AT_ONCE: usize = 1 << 12;
+
+/// Names at the end of `.strtab`.
+#[derive(Default)]
+struct LastNames {
+    text: Vec<u8>,
+    /// Symbols whose names are there already.
+    known: Vec<(usize, u32)>,
 }

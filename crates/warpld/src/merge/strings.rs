@@ -6,9 +6,11 @@
 //! look at the index. Only if a string of that form comes from elsewhere (a symbol may be
 //! called `.text.f`) is the index completed.
 
+use super::pieced::Pieced;
 use crate::name_hash::{NameHash, ShortHash};
 use bstr::ByteSlice;
 use hashbrown::HashTable;
+use std::ops::Range;
 
 /// A string about to be added, in two parts.
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +97,25 @@ impl<'n> Text<'n> {
 
     fn append_to(&self, table: &mut Vec<u8>) -> u32 {
         let start = table.len();
-        table.reserve(self.parts[0].len() + self.parts[1].len() + 1);
+        table.reserve(self.size());
         table.extend_from_slice(self.parts[0]);
         table.extend_from_slice(self.parts[1]);
         table.push(0);
         start as u32
     }
 
-    fn is_at(&self, table: &[u8], at: u32) -> bool {
-        let rest = table[at as usize..].strip_prefix(self.parts[0]);
+    fn append_to_pieced(&self, table: &mut Pieced) -> u32 {
+        table.add_own(&[self.parts[0], self.parts[1], b"\0"])
+    }
+
+    /// Its size in a table.
+    fn size(&self) -> usize {
+        self.parts[0].len() + self.parts[1].len() + 1
+    }
+
+    /// Whether what is in a table from some place on starts with it.
+    fn is_at(&self, table: &[u8]) -> bool {
+        let rest = table.strip_prefix(self.parts[0]);
         let rest = rest.and_then(|rest| rest.strip_prefix(self.parts[1]));
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
@@ -114,7 +126,7 @@ impl<'n> Text<'n> {
 #[derive(Debug)]
 pub struct StringTables {
     sections: Vec<u8>,
-    symbols: Vec<u8>,
+    symbols: Pieced,
     index: HashTable<Entry>,
     /// Whether all strings are in the index.
     complete: bool,
@@ -128,29 +140,54 @@ struct Entry {
     in_symbols: u32,
 }
 
+impl Entry {
+    /// Whether it is that of a string.
+    fn is_of(&self, text: &Text<'_>, sections: &[u8], symbols: &Pieced) -> bool {
+        match self.in_sections {
+            0 => text.is_at(symbols.from(sections, self.in_symbols)),
+            at => text.is_at(&sections[at as usize..]),
+        }
+    }
+
+    /// Adds its string to `.strtab`; the offset of the one entry it has.
+    fn add_symbol(&mut self, text: &Text<'_>, symbols: &mut Pieced) -> u32 {
+        self.in_symbols = match (self.in_symbols, self.in_sections) {
+            (0, 0) => text.append_to_pieced(symbols),
+            (0, at) => symbols.add_shared(at, text.size()),
+            (known, _) => known,
+        };
+        self.in_symbols
+    }
+}
+
 impl Default for StringTables {
     fn default() -> Self {
-        Self { sections: vec![0], symbols: vec![0], index: HashTable::new(), complete: false }
+        let symbols = Pieced::of(vec![0]);
+        Self { sections: vec![0], symbols, index: HashTable::new(), complete: false }
     }
 }
 
 impl StringTables {
-    /// Makes room for so many bytes of section names and of all names.
-    pub fn reserve(&mut self, sections: usize, symbols: usize) {
+    /// Makes room for so many bytes of section names.
+    pub fn reserve(&mut self, sections: usize) {
         self.sections.reserve(sections);
-        self.symbols.reserve(symbols);
     }
 
     /// Adds a string to `.strtab`; the offset of the one entry it has.
     pub fn add_symbol(&mut self, text: Text<'_>) -> u32 {
         if self.is_new(&text) {
-            return text.append_to(&mut self.symbols);
+            return text.append_to_pieced(&mut self.symbols);
         }
         let (entry, _, symbols) = self.entry(text);
-        if entry.in_symbols == 0 {
-            entry.in_symbols = text.append_to(symbols);
+        entry.add_symbol(&text, symbols)
+    }
+
+    /// The same for a string that is at this place of `.shstrtab`.
+    pub fn add_symbol_of_section(&mut self, text: Text<'_>, at: u32) -> u32 {
+        match self.is_new(&text) {
+            true => self.symbols.add_shared(at, text.size()),
+            false => self.add_symbol(text),
         }
-        entry.in_symbols
     }
 
     /// Adds a string to `.shstrtab`; the offset of the one entry it has.
@@ -168,33 +205,30 @@ impl StringTables {
     /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
     pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
         if self.is_new(&text) {
-            let (at, other) = (text.append_to(&mut self.sections), self.symbols.len());
-            self.symbols.extend_from_slice(&self.sections[at as usize..]);
-            return (at, other as u32);
+            let at = text.append_to(&mut self.sections);
+            return (at, self.symbols.add_shared(at, text.size()));
         }
         let (entry, sections, symbols) = self.entry(text);
         if entry.in_sections == 0 {
             entry.in_sections = text.append_to(sections);
         }
-        if entry.in_symbols == 0 {
-            entry.in_symbols = text.append_to(symbols);
-        }
-        (entry.in_sections, entry.in_symbols)
+        (entry.in_sections, entry.add_symbol(&text, symbols))
     }
 
-    /// Adds to `.strtab` the name of a symbol that no other symbol has, after all else.
-    pub fn add_last(&mut self, text: Text<'_>) -> u32 {
-        if text.starts_with_dot() {
-            return self.add_symbol(text);
-        }
-        let hash = text.hash.short();
-        let same = |e: &Entry| {
-            e.hash == hash && e.in_symbols != 0 && text.is_at(&self.symbols, e.in_symbols)
-        };
-        match self.index.find(hash.spread(), same) {
-            Some(known) => known.in_symbols,
-            None => text.append_to(&mut self.symbols),
-        }
+    /// Adds names of symbols to `.strtab`, none of which is there or comes again; where the
+    /// first one is.
+    pub fn add_last(&mut self, names: Vec<u8>) -> u32 {
+        self.symbols.add_list(names)
+    }
+
+    /// Where the name of a symbol is in `.strtab`, unless it starts with a dot: only such may
+    /// be there and not in the index.
+    pub fn find_symbol(&self, name: Text<'_>) -> Option<u32> {
+        let hash = name.hash.short();
+        let Self { sections, symbols, index, .. } = self;
+        let same =
+            |e: &Entry| e.hash == hash && e.in_symbols != 0 && e.is_of(&name, sections, symbols);
+        Some(index.find(hash.spread(), same)?.in_symbols)
     }
 
     /// Whether the string is known to be new and need not be found again.
@@ -206,7 +240,7 @@ impl StringTables {
     fn complete(&mut self) {
         self.complete = true;
         self.index.clear();
-        let (sections, symbols) = (self.sections.clone(), self.symbols.clone());
+        let (sections, symbols) = (self.sections.clone(), self.symbols());
         for (is_section, table) in [(true, &sections), (false, &symbols)] {
             let mut at = 1;
             while let Some(length) = table[at..].find_byte(0) {
@@ -219,20 +253,14 @@ impl StringTables {
     }
 
     /// The entry of a string, which may be new, and both tables.
-    fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut Vec<u8>) {
+    fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut Pieced) {
         if !self.complete && text.origin == Origin::Any && text.is_like_functions() {
             self.complete();
         }
         let text = text.with_hash();
         let Self { sections, symbols, index, .. } = self;
         let hash = text.hash.short();
-        let same = |entry: &Entry| {
-            entry.hash == hash
-                && match entry.in_symbols {
-                    0 => text.is_at(sections, entry.in_sections),
-                    at => text.is_at(symbols, at),
-                }
-        };
+        let same = |e: &Entry| e.hash == hash && e.is_of(&text, sections, symbols);
         let entry = index.entry(hash.spread(), same, |entry| entry.hash.spread());
         let new = Entry { hash, in_sections: 0, in_symbols: 0 };
         (entry.or_insert(new).into_mut(), sections, symbols)
@@ -241,9 +269,11 @@ impl StringTables {
     /// Takes a string back from both tables; where it was. What follows moves up.
     pub fn remove(&mut self, text: Text<'_>) -> (u32, u32) {
         let (in_sections, in_symbols) = self.add(text);
-        let length = text.parts.concat().len() as u32 + 1;
+        let length = text.size() as u32;
+        let mut symbols = self.symbols();
+        symbols.drain(in_symbols as usize..(in_symbols + length) as usize);
+        self.symbols = Pieced::of(symbols);
         self.sections.drain(in_sections as usize..(in_sections + length) as usize);
-        self.symbols.drain(in_symbols as usize..(in_symbols + length) as usize);
         self.index.retain(|entry| entry.in_symbols != in_symbols);
         for entry in self.index.iter_mut() {
             entry.in_sections -= if entry.in_sections > in_sections { length } else { 0 };
@@ -255,18 +285,18 @@ impl StringTables {
     /// Takes strings back from `.strtab`, which are at these offsets in rising order and in
     /// no other table; says where each offset is afterwards.
     pub fn remove_symbols(&mut self, offsets: &[u32]) -> impl Fn(u32) -> u32 + use<> {
-        let mut removed = Vec::new();
-        let (mut kept, mut total, mut end) = (Vec::with_capacity(self.symbols.len()), 0, 0);
+        let (mut removed, symbols) = (Vec::new(), self.symbols());
+        let (mut kept, mut total, mut end) = (Vec::with_capacity(symbols.len()), 0, 0);
         for &start in offsets {
-            kept.extend_from_slice(&self.symbols[end..start as usize]);
-            let rest = &self.symbols[start as usize..];
+            kept.extend_from_slice(&symbols[end..start as usize]);
+            let rest = &symbols[start as usize..];
             let size = rest.find_byte(0).map_or(rest.len(), |length| length + 1);
             end = start as usize + size;
             total += size as u32;
             removed.push((start, total));
         }
-        kept.extend_from_slice(&self.symbols[end..]);
-        self.symbols = kept;
+        kept.extend_from_slice(&symbols[end..]);
+        self.symbols = Pieced::of(kept);
         let after = move |offset: u32| match removed.partition_point(|&(at, _)| at < offset) {
             0 => offset,
             before => offset - removed[before - 1].1,
@@ -287,8 +317,18 @@ impl StringTables {
     }
 
     /// `.strtab`.
-    pub fn symbols(&self) -> &[u8] {
-        &self.symbols
+    pub fn symbols(&self) -> Vec<u8> {
+        self.symbols.to_vec(&self.sections)
+    }
+
+    /// The size of `.strtab`.
+    pub fn symbols_size(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Writes a part of `.strtab`.
+    pub fn write_symbols(&self, part: Range<usize>, out: &mut [u8]) {
+        self.symbols.write(&self.sections, part, out);
     }
 
     /// The string at an offset of `.shstrtab`.
@@ -330,15 +370,15 @@ mod tests {
     }
 
     #[test]
-    fn a_last_name_shares_an_entry_with_earlier_ones() {
+    fn last_names_follow_all_others() {
         let mut tables = StringTables::default();
         let local = tables.add_symbol(Text::new(b"local"));
-        let text = tables.add(Text::once(b".text.", b"f"));
+        tables.add(Text::once(b".text.", b"f"));
         tables.add_section(Text::new(b"odd"));
-        assert_eq!(tables.add_last(Text::new(b"local")), local);
-        assert_eq!(tables.add_last(Text::new(b".text.f")), text.1);
-        assert_eq!(tables.add_last(Text::new(b"odd")), 15);
-        assert_eq!(tables.symbols(), b"\0local\0.text.f\0odd\0");
+        assert_eq!(tables.find_symbol(Text::new(b"local")), Some(local));
+        assert_eq!(tables.find_symbol(Text::new(b"odd")), None);
+        assert_eq!(tables.add_last(b"odd\0f\0".to_vec()), 15);
+        assert_eq!(tables.symbols(), b"\0local\0.text.f\0odd\0f\0");
     }
 
     #[test]
