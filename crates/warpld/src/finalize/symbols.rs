@@ -264,7 +264,7 @@ pub(crate) fn symbol_fields(
                 true => 1,
                 false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
             };
-            value = value.wrapping_add(reserved(parts).wrapping_mul(copies));
+            value = value.wrapping_add(shared_shift(parts).wrapping_mul(copies));
         } else {
             value = dynamic_array(parts, id);
         }
@@ -310,6 +310,15 @@ fn reserved(parts: Parts<'_, '_>) -> u64 {
     if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.flavour.reserved_shared() }
 }
 
+/// What is added to values in shared memory. The finalizer of Mercury code does not know of
+/// `--disable-smem-reservation` (`reserved-shared-off`).
+fn shared_shift(parts: Parts<'_, '_>) -> u64 {
+    match parts.cx.flavour.is_mercury() {
+        true => parts.cx.flavour.reserved_shared(),
+        false => reserved(parts),
+    }
+}
+
 /// Dynamic arrays are shown at the end of the static part.
 fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
     let shared = &parts.layout.shared;
@@ -324,6 +333,6 @@ fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
         true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
         false => 0,
     };
-    let shift = if shifted { reserved(parts).wrapping_mul(1 + definitions) } else { 0 };
+    let shift = if shifted { shared_shift(parts).wrapping_mul(1 + definitions) } else { 0 };
     start.wrapping_add(shift)
 }

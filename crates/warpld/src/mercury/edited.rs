@@ -94,6 +94,7 @@ pub fn move_attribute(code: u8, payload: &mut [u8], moves: &Moves) {
         | Attr::INT_WARP_WIDE_INSTR_OFFSETS
         | Attr::SYSCALL_OFFSETS
         | Attr::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+        | Attr::STACK_CANARY_TRAP_OFFSETS
         | Attr::LOCAL_CTA_ASYNC_STORE_OFFSETS
         | Attr::IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS => {
             payload.chunks_exact_mut(4).for_each(|word| place(word, moves));

@@ -2,7 +2,7 @@
 //! and banks; the machine-code one ends with the parameter banks.
 
 use super::Both;
-use super::data::{RESERVED_SHARED, RESERVED_SHARED_START, reserved_shared};
+use super::data::{RESERVED_SHARED, RESERVED_SHARED_START};
 use super::names::Names;
 use crate::finalize::symbols::{entry, has_room, symbol_fields};
 use crate::merge::{Meaning, Merged, OutSymbolId};
@@ -137,7 +137,7 @@ fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     symbol.st_other |= input.other;
     if is_shared(&input) && !parts.cx.config.relocatable {
         // The system's part is not counted on this side.
-        let reserved = reserved_shared(parts.cx).min(symbol.st_value.get());
+        let reserved = parts.cx.flavour.reserved_shared().min(symbol.st_value.get());
         symbol.st_value = (symbol.st_value.get() - reserved).into();
     }
     if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
