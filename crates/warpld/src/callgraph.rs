@@ -4,7 +4,7 @@
 //! prototype; a node per prototype stands between them, so the graph has as
 //! many edges as the inputs have entries.
 
-use crate::lists::{List, Prototype};
+use crate::lists::{CallLists, Calls, List, Prototype};
 use crate::maybe::Maybe;
 use crate::name_hash::ShortHash;
 use crate::object::{Object, ObjectId};
@@ -172,6 +172,15 @@ pub struct Builder<'a> {
     interned: HashTable<(ShortHash, PrototypeId)>,
 }
 
+/// An input with what it says of calls.
+#[derive(Clone, Copy)]
+struct Input<'o, 'a> {
+    id: ObjectId,
+    object: &'o Object<'a>,
+    lists: &'o CallLists<'a>,
+    prototypes: &'o [(u32, Prototype)],
+}
+
 impl<'a> Default for Builder<'a> {
     fn default() -> Self {
         let graph = CallGraph {
@@ -193,10 +202,17 @@ impl<'a> Default for Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// Adds inputs, the first of which has this number; all of them are resolved.
-    pub fn add(&mut self, part: &[Object<'a>], first: ObjectId, resolution: &Resolution<'a>) {
+    pub fn add(
+        &mut self,
+        part: &[Object<'a>],
+        first: ObjectId,
+        calls: &Calls<'a>,
+        resolution: &Resolution<'a>,
+    ) {
         self.graph.add_functions(resolution);
-        for (id, object) in (first.0..).map(ObjectId).zip(part) {
-            self.add_object(id, object, resolution);
+        let inputs = (first.0..).map(ObjectId).zip(part).zip(calls.iter());
+        for ((id, object), (lists, prototypes)) in inputs {
+            self.add_object(Input { id, object, lists, prototypes }, resolution);
         }
     }
 
@@ -210,8 +226,9 @@ impl<'a> Builder<'a> {
         self.graph
     }
 
-    fn add_object(&mut self, id: ObjectId, object: &Object<'a>, resolution: &Resolution<'a>) {
+    fn add_object(&mut self, input: Input<'_, 'a>, resolution: &Resolution<'a>) {
         let Self { graph, interned } = self;
+        let Input { id, object, lists, prototypes } = input;
         // Many functions have one prototype.
         let mut last: Option<(Prototype, PrototypeId)> = None;
         let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
@@ -247,8 +264,8 @@ impl<'a> Builder<'a> {
             resolution.ever_selected(name, at).then_some(function)
         };
         // What lost brings no prototype along.
-        for (symbol, name) in object.callgraph.of(List::AddressTaken) {
-            if taken_by_discarded_code(id, object, resolution, symbol) {
+        for (symbol, name) in lists.of(List::AddressTaken) {
+            if taken_by_discarded_code(input, resolution, symbol) {
                 continue;
             }
             let Ok(prototype) = object.prototype(name) else { continue };
@@ -258,13 +275,13 @@ impl<'a> Builder<'a> {
                 *known = known.get().unwrap_or(proto).into();
             }
         }
-        for (symbol, name) in object.callgraph.of(List::Indirect) {
+        for (symbol, name) in lists.of(List::Indirect) {
             if let (Some(f), Ok(prototype)) = (caller(symbol), object.prototype(name)) {
                 let proto = intern(&mut graph.prototypes, prototype);
                 graph.indirect.push((f, proto));
             }
         }
-        for &(symbol, prototype) in object.prototypes {
+        for &(symbol, prototype) in prototypes {
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.
@@ -276,7 +293,7 @@ impl<'a> Builder<'a> {
         {
             // Those of a caller follow each other.
             let mut last = (u32::MAX, None);
-            object.callgraph.of(list).for_each(|(from, to)| {
+            lists.of(list).for_each(|(from, to)| {
                 if last.0 != from {
                     last = (from, caller(from));
                 }
@@ -292,8 +309,7 @@ impl<'a> Builder<'a> {
 /// the input that takes its address: then the address is not taken, not even
 /// by a data table. One surviving taker is enough to keep it.
 fn taken_by_discarded_code(
-    id: ObjectId,
-    object: &Object<'_>,
+    Input { id, object, lists, .. }: Input<'_, '_>,
     resolution: &Resolution<'_>,
     symbol: u32,
 ) -> bool {
@@ -307,7 +323,7 @@ fn taken_by_discarded_code(
     if !discarded(symbol) {
         return false;
     }
-    let takers = object.callgraph.of(List::TakesAddress);
+    let takers = lists.of(List::TakesAddress);
     let mut takers = takers.filter(|(_, taken)| *taken == symbol);
     takers.all(|(taker, _)| discarded(taker))
 }

@@ -109,10 +109,68 @@ impl Prototype {
         self.offset == other.offset
     }
 
+    /// What is kept of it.
+    pub fn kept(&self) -> KeptPrototype {
+        KeptPrototype { offset: self.offset, hash: self.hash }
+    }
+
     /// Its name in the string table.
     pub fn of<'a>(&self, strings: &'a [u8]) -> &'a [u8] {
         let rest = strings.get(self.offset as usize..).unwrap_or_default();
         rest.get(..self.length as usize).unwrap_or(rest)
+    }
+}
+
+/// A prototype that is kept, with fewer bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeptPrototype {
+    offset: u32,
+    hash: ShortHash,
+}
+
+impl KeptPrototype {
+    /// Whether it, in the string table of its input, is the other one in that of another.
+    pub fn is(self, strings: &[u8], other: Prototype, others: &[u8]) -> bool {
+        let rest = strings.get(self.offset as usize..).unwrap_or_default();
+        self.hash == other.hash
+            && rest.strip_prefix(other.of(others)).is_some_and(|rest| rest.first() == Some(&0))
+    }
+}
+
+/// What a number of inputs say of calls. It is read with them, and not needed any more when
+/// their names are resolved.
+#[derive(Debug, Default)]
+pub struct Calls<'a> {
+    /// By input: the lists of `.nv.callgraph`, and where its prototypes end.
+    inputs: Vec<(CallLists<'a>, usize)>,
+    /// `.nv.prototype`: functions and their prototypes.
+    prototypes: Vec<(u32, Prototype)>,
+}
+
+impl<'a> Calls<'a> {
+    /// For so many inputs with so many functions.
+    pub fn with_room_for(inputs: usize, functions: usize) -> Self {
+        Self { inputs: Vec::with_capacity(inputs), prototypes: Vec::with_capacity(functions) }
+    }
+
+    /// Adds a prototype of the next input.
+    pub fn add_prototype(&mut self, function: u32, prototype: Prototype) {
+        self.prototypes.push((function, prototype));
+    }
+
+    /// Adds the next input, whose prototypes are there.
+    pub fn add(&mut self, lists: CallLists<'a>) {
+        self.inputs.push((lists, self.prototypes.len()));
+    }
+
+    /// What each input says: its lists, then functions and their prototypes.
+    pub fn iter(&self) -> impl Iterator<Item = (&CallLists<'a>, &[(u32, Prototype)])> {
+        let mut start = 0;
+        self.inputs.iter().map(move |(lists, end)| {
+            let prototypes = self.prototypes.get(start..*end).unwrap_or_default();
+            start = *end;
+            (lists, prototypes)
+        })
     }
 }
 

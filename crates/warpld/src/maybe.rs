@@ -31,6 +31,7 @@ ids!(
     crate::callgraph::PrototypeId,
     crate::merge::OutSymbolId,
     crate::merge::SectionId,
+    crate::object::ObjectId,
     crate::resolve::SymbolId
 );
 

@@ -73,7 +73,7 @@ impl NameHash {
 }
 
 /// A part of a [`NameHash`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShortHash(u32);
 
 impl ShortHash {

@@ -1,7 +1,7 @@
 //! One input of the link: a validated cubin with the tables that several
 //! phases consult, read once and in parallel.
 
-use crate::lists::{CallLists, Prototype};
+use crate::lists::Prototype;
 use crate::named::{Named, Place};
 use cubin::consts::sto;
 use cubin::half::Halves;
@@ -18,7 +18,7 @@ mod tables;
 pub use batch::{Parts, Shelf};
 pub use classify::{SectionClass, constant_bank};
 pub use sections::Section;
-use sections::{Extent, Shape};
+use sections::{Extent, Shapes};
 
 /// Index of an input in link order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,21 +54,15 @@ pub struct Object<'a> {
     pub classes: &'a [SectionClass],
     /// Where every section is.
     extents: &'a [Extent],
-    /// Which of the shapes every section has.
-    shape_of: &'a [u8],
-    shapes: &'a [Shape],
+    shapes: &'a Shapes,
     /// The whole file.
     file: &'a [u8],
-    /// `.nv.callgraph`.
-    pub callgraph: CallLists<'a>,
-    /// `.nv.prototype`: functions and their prototypes.
-    pub prototypes: &'a [(u32, Prototype)],
     /// `.nv.compat`.
     pub compat: Option<&'a [u8]>,
     /// What `.nv.info` says of the functions, in their order.
     figures: &'a [Figures],
-    /// What the symbols of each bank 2 lead to, by section.
-    bank2: Box<[(u32, &'a [u8])]>,
+    /// What the symbols of each bank 2 lead to, by section; few inputs have such.
+    bank2: Option<Box<Bank2<'a>>>,
     /// Written by `ptxas -ewp`.
     pub whole_program: bool,
     /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
@@ -78,6 +72,10 @@ pub struct Object<'a> {
     /// Whether flags of text sections count barriers, as in old objects.
     pub barriers_in_flags: bool,
 }
+
+/// Sections with what their symbols lead to.
+#[derive(Debug)]
+struct Bank2<'a>(Vec<(u32, &'a [u8])>);
 
 /// EIATTR codes that this module reads.
 pub mod eiattr {
@@ -116,7 +114,7 @@ impl<'a> Object<'a> {
     /// Whether the symbols of some bank 2 lead to something.
     #[inline]
     pub fn has_bank2(&self) -> bool {
-        !self.bank2.is_empty()
+        self.bank2.is_some()
     }
 
     /// The name of a symbol of the lists.
@@ -131,8 +129,9 @@ impl<'a> Object<'a> {
 
     /// What the symbols of a bank 2 lead to, if it has any.
     pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
-        let at = self.bank2.binary_search_by_key(&section, |&(section, _)| section).ok()?;
-        self.bank2.get(at).map(|&(_, data)| data)
+        let Bank2(list) = self.bank2.as_deref()?;
+        let at = list.binary_search_by_key(&section, |&(section, _)| section).ok()?;
+        list.get(at).map(|&(_, data)| data)
     }
 
     /// The function's symbol that owns this section, if one does.

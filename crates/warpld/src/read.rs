@@ -4,6 +4,7 @@
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
 use crate::input::Inputs;
+use crate::lists::Calls;
 use crate::object::{Object, Parts, Shelf, Side};
 use crate::resolve::Resolver;
 use crate::turns::as_they_come;
@@ -55,12 +56,12 @@ pub fn read<'s, 'i: 's>(
     as_they_come(
         objects.chunks_mut(share).zip(images.chunks(share)).zip(shelves),
         |((objects, inputs), shelf)| shelf.read(objects, inputs, side),
-        |read: Result<&[Object<'s>], Diagnostic>| match (read, &failure) {
-            (Ok(part), None) => {
+        |read: Result<(&[Object<'s>], Calls<'s>), Diagnostic>| match (read, &failure) {
+            (Ok((part, said)), None) => {
                 let first = known.add(part);
-                resolver.add(&known, first);
+                resolver.add(&known, first, &said);
                 if !resolver.has_conflicts() {
-                    calls.add(part, first, resolver.resolution());
+                    calls.add(part, first, &said, resolver.resolution());
                 }
             }
             (Err(first), None) => failure = Some(first),

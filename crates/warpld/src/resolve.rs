@@ -5,6 +5,8 @@
 //! that later phases know the winner before they touch any section.
 
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::lists::{Calls, KeptPrototype};
+use crate::maybe::Maybe;
 use crate::name_hash::{NameHash, ShortHash};
 use crate::named::{Named, Place};
 use crate::object::{Object, ObjectId, Parts, is_dynamic_array, is_shared_space};
@@ -139,11 +141,8 @@ struct Expected {
     size: Option<u8>,
 }
 
-/// The first prototype of a function: input and position in its list.
-type FirstPrototype = (ObjectId, u32);
-
-/// In place of a prototype: there was none.
-const NO_PROTOTYPE: FirstPrototype = (ObjectId(u32::MAX), u32::MAX);
+/// The first prototype of a function, if there is one, and the input that has it.
+type FirstPrototype = (Maybe<ObjectId>, KeptPrototype);
 
 /// Resolves inputs as they come.
 pub struct Resolver<'a> {
@@ -200,17 +199,21 @@ impl<'a> Resolver<'a> {
 
     /// Adds the inputs of a part, which begins with `first`; nothing more once there are
     /// conflicts.
-    pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId) {
+    pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId, calls: &Calls<'a>) {
         let part = objects.part(first);
         if self.out.symbols.is_empty() {
             self.make_room(part);
         }
         let mut pass = Pass { objects, known: self };
-        for (id, object) in (first.0..).map(ObjectId).zip(part) {
+        for ((id, object), (_, prototypes)) in (first.0..).map(ObjectId).zip(part).zip(calls.iter())
+        {
             if pass.known.has_conflicts() {
                 return;
             }
             pass.object(id, object);
+            for &(function, prototype) in prototypes {
+                pass.prototype(id, function, prototype);
+            }
         }
     }
 
@@ -226,6 +229,7 @@ impl<'a> Resolver<'a> {
         self.names.reserve(functions, |(hash, _)| hash.spread());
         self.out.symbols.reserve(functions);
         self.expected.reserve(functions);
+        self.prototypes.reserve(functions);
         let symbols = first.iter().map(|object| object.cubin.symbol_count()).sum();
         self.out.ids.reserve(of_all(symbols));
     }
@@ -273,9 +277,6 @@ impl<'a> Pass<'a, '_> {
         }
         self.known.settled = !self.known.stirred;
         self.known.stirred = false;
-        for (i, &(function, prototype)) in object.prototypes.iter().enumerate() {
-            self.prototype(id, function, i as u32, prototype);
-        }
     }
 
     /// What the symbol at a place of the list of those that are not functions stands for.

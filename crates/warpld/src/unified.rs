@@ -124,7 +124,7 @@ impl Unified {
     /// Finds an input's stubs; the size of all.
     fn stubs(&mut self, of: ObjectId, object: &Object<'_>, resolution: &Resolution<'_>) -> u64 {
         let mut size: u64 = 0;
-        for (caller, callee) in object.callgraph.of(List::Calls) {
+        for (caller, callee) in object.call_lists().of(List::Calls) {
             let section = object.cubin.symbol(caller).map(|s| s.shndx);
             let section = section.and_then(|s| object.cubin.section(s));
             let section = section.filter(|s| s.kind == SectionType::CUDA_UFT);

@@ -2,12 +2,12 @@
 //! short lists: those of neighbours lie one after the other, and objects refer to them.
 
 use super::classify::classify;
-use super::sections::{Extent, Shape};
+use super::sections::{Extent, Shapes};
 use super::tables::Before;
 use super::{Figures, Object, ObjectId, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
-use crate::lists::{CallLists, Prototype};
+use crate::lists::Calls;
 use crate::named::Named;
 use crate::select::check::unreadable;
 use crate::unified::is_entries;
@@ -40,11 +40,9 @@ pub(super) struct Lists {
     pub(super) others: Vec<Named>,
     pub(super) classes: Vec<SectionClass>,
     pub(super) extents: Vec<Extent>,
-    pub(super) shape_of: Vec<u8>,
-    pub(super) shapes: Vec<Shape>,
+    pub(super) shapes: Shapes,
     /// How many sections the object before has.
     pub(super) sections_before: usize,
-    pub(super) prototypes: Vec<(u32, Prototype)>,
     pub(super) figures: Vec<Figures>,
 }
 
@@ -53,7 +51,6 @@ struct Counts {
     functions: usize,
     data: usize,
     classes: usize,
-    prototypes: usize,
     figures: usize,
 }
 
@@ -91,13 +88,13 @@ impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
 }
 
 impl<'i> Shelf<'i> {
-    /// Reads inputs; the error is ready to be shown.
+    /// Reads inputs, and what they say of calls; the error is ready to be shown.
     pub fn read<'o, 's>(
         &'s self,
         objects: &'o mut [Object<'s>],
         inputs: &'i [LinkInput<'_>],
         side: Side,
-    ) -> Result<&'o [Object<'s>], Diagnostic> {
+    ) -> Result<(&'o [Object<'s>], Calls<'s>), Diagnostic> {
         let (files, failure) = Files::read(inputs, side);
         let files = self.files.get_or_init(|| files);
         let mut unread = files.cubins.iter();
@@ -108,10 +105,11 @@ impl<'i> Shelf<'i> {
             object.cubin = cubin;
         }
         let mut lists = Lists::with_room_for(objects);
+        let mut calls = Calls::with_room_for(objects.len(), lists.figures.capacity());
         let mut counts = Vec::with_capacity(objects.len());
         let mut before = Before::default();
         for (object, input) in objects.iter_mut().zip(inputs) {
-            let read = object.read(&input.image, &mut lists, &mut before);
+            let read = object.read(&input.image, &mut lists, &mut before, &mut calls);
             counts.push(read.map_err(|e| damaged(input, &e))?);
         }
         if let Some(failure) = failure {
@@ -119,7 +117,7 @@ impl<'i> Shelf<'i> {
         }
         let lists = self.lists.get_or_init(|| lists);
         hand_out(lists, objects, &counts);
-        Ok(objects)
+        Ok((objects, calls))
     }
 }
 
@@ -159,8 +157,6 @@ impl Lists {
             named: Vec::with_capacity(symbols),
             classes: Vec::with_capacity(sections),
             extents: Vec::with_capacity(sections),
-            shape_of: Vec::with_capacity(sections),
-            prototypes: Vec::with_capacity(symbols),
             figures: Vec::with_capacity(symbols),
             ..Self::default()
         }
@@ -170,9 +166,8 @@ impl Lists {
 /// Gives each object its part of the lists.
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
-    let (mut extents, mut shape_of) = (&lists.extents[..], &lists.shape_of[..]);
+    let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
     let mut data = &[][..];
-    let (mut prototypes, mut figures) = (&lists.prototypes[..], &lists.figures[..]);
     for (object, counts) in objects.iter_mut().zip(counts) {
         object.functions = take(&mut named, counts.functions);
         if !object.repeats_data {
@@ -181,9 +176,7 @@ fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts])
         object.data = data;
         object.classes = take(&mut classes, counts.classes);
         object.extents = take(&mut extents, counts.classes);
-        object.shape_of = take(&mut shape_of, counts.classes);
         object.shapes = &lists.shapes;
-        object.prototypes = take(&mut prototypes, counts.prototypes);
         object.figures = take(&mut figures, counts.figures);
     }
 }
@@ -195,6 +188,7 @@ fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
 impl<'a> Object<'a> {
     /// An input that is yet to be read.
     pub fn unread(input: &'a LinkInput<'_>) -> Self {
+        static NO_SHAPES: LazyLock<Shapes> = LazyLock::new(Shapes::default);
         static NOTHING: LazyLock<Cubin<'static>> = LazyLock::new(Cubin::default);
         Self {
             name: &input.name,
@@ -206,14 +200,11 @@ impl<'a> Object<'a> {
             repeats_data: false,
             classes: &[],
             extents: &[],
-            shape_of: &[],
-            shapes: &[],
+            shapes: &NO_SHAPES,
             file: &[],
-            callgraph: CallLists::default(),
-            prototypes: &[],
             compat: None,
             figures: &[],
-            bank2: Box::default(),
+            bank2: None,
             whole_program: false,
             virtual_sm: 0,
             unified: false,
@@ -227,9 +218,10 @@ impl<'a> Object<'a> {
         file: &'a [u8],
         lists: &mut Lists,
         before: &mut Before<'a>,
+        calls: &mut Calls<'a>,
     ) -> Result<Counts, String> {
         let (named, classes) = (lists.named.len(), lists.classes.len());
-        let (prototypes, figures) = (lists.prototypes.len(), lists.figures.len());
+        let figures = lists.figures.len();
         let found = classify(self.cubin, lists)?;
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
@@ -244,12 +236,11 @@ impl<'a> Object<'a> {
             let classes = lists.classes.get(classes..).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);
         }
-        self.read_tables(&found.tables, named..named + symbols.functions, lists)?;
+        self.read_tables(&found.tables, named..named + symbols.functions, lists, calls)?;
         Ok(Counts {
             functions: symbols.functions,
             data: lists.named.len() - named - symbols.functions,
             classes: lists.classes.len() - classes,
-            prototypes: lists.prototypes.len() - prototypes,
             figures: lists.figures.len() - figures,
         })
     }

@@ -1,7 +1,7 @@
 //! What the sections of an input are to the link.
 
 use super::batch::Lists;
-use super::sections::{Extent, Shape};
+use super::sections::Extent;
 use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
@@ -107,11 +107,10 @@ impl<'a> Found<'a> {
             _ => {}
         }
         lists.classes.push(class);
-        lists.extents.push(Extent::new(&section));
         // Inputs of one compiler have the same sections in the same order.
-        let before = lists.shape_of.len().wrapping_sub(lists.sections_before);
-        let guess = lists.shape_of.get(before).copied().unwrap_or_default();
-        lists.shape_of.push(Shape::number(&section, guess, &mut lists.shapes));
+        let before = lists.extents.len().wrapping_sub(lists.sections_before);
+        let guess = lists.extents.get(before).copied();
+        lists.extents.push(Extent::new(&section, guess, &mut lists.shapes));
         Ok(())
     }
 

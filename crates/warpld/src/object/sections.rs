@@ -1,5 +1,5 @@
 //! Sections as most phases ask for them. Headers have 64 bytes each, and are long out of the
-//! cache when a phase comes to them: what is asked for is noted once, in nine bytes.
+//! cache when a phase comes to them: what is asked for is noted once, in eight bytes.
 
 use super::Object;
 use cubin::tables::Relocs;
@@ -24,62 +24,89 @@ pub struct Section<'a> {
     pub data: &'a [u8],
 }
 
-/// Where a section is.
+/// Where a section is, and which of the shapes it has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     start: u32,
-    size: u32,
+    /// The size, and the number of the shape above it.
+    size_and_shape: u32,
 }
 
 /// What else is noted of sections. Those of many inputs have a few different ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Shape {
     kind: SectionType,
     flags: u64,
     align: u64,
     entsize: u64,
 }
 
+/// The shapes of a number of inputs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    list: [Shape; SHAPES as usize],
+    count: u32,
+}
+
 /// In place of the start: there are no bytes.
 const NO_BYTES: u32 = u32::MAX;
-/// In place of the size: it or the start does not fit.
-const UNUSUAL: u32 = u32::MAX;
-/// So many shapes are noted, so that looking for one costs little; the number of all others is
-/// that of no shape.
-const SHAPES_AT_MOST: usize = 32;
+/// Bits of a size; those of a shape's number follow. Larger sections are unusual.
+const SIZE_BITS: u32 = 27;
+/// So many shapes are noted, as there are numbers for them.
+const SHAPES: u32 = 1 << (u32::BITS - SIZE_BITS);
+/// The last one is that of sections whose size, start or shape are not noted.
+const UNUSUAL: u32 = SHAPES - 1;
 
 impl Extent {
+    /// Notes a section. Its shape is as a rule that of another one, the guess.
     #[inline]
-    pub(super) fn new(section: &SectionRef<'_>) -> Self {
+    pub(super) fn new(section: &SectionRef<'_>, guess: Option<Self>, shapes: &mut Shapes) -> Self {
         let has_bytes = section.data.len() as u64 == section.size;
         let start = if has_bytes { start(section.offset) } else { Some(NO_BYTES) };
-        match (start, u32::try_from(section.size)) {
-            (Some(start), Ok(size)) => Self { start, size },
-            _ => Self { start: 0, size: UNUSUAL },
+        match start {
+            Some(start) if section.size < 1 << SIZE_BITS => {
+                let shape = shapes.number(section, guess.map_or(0, Self::shape));
+                Self { start, size_and_shape: section.size as u32 | shape << SIZE_BITS }
+            }
+            _ => Self { start: 0, size_and_shape: UNUSUAL << SIZE_BITS },
         }
+    }
+
+    #[inline]
+    fn size(self) -> u32 {
+        self.size_and_shape & ((1 << SIZE_BITS) - 1)
+    }
+
+    #[inline]
+    fn shape(self) -> u32 {
+        self.size_and_shape >> SIZE_BITS
     }
 }
 
-impl Shape {
-    /// The number of a section's shape in a list, as a rule that of another section.
+impl Shapes {
+    /// The number of a section's shape.
     #[inline]
-    pub(super) fn number(section: &SectionRef<'_>, guess: u8, shapes: &mut Vec<Self>) -> u8 {
+    fn number(&mut self, section: &SectionRef<'_>, guess: u32) -> u32 {
         let &SectionRef { kind, flags, align, entsize, .. } = section;
-        let shape = Self { kind, flags, align, entsize };
-        match shapes.get(usize::from(guess)) {
-            Some(known) if *known == shape => guess,
-            _ => shape.find(shapes),
+        let shape = Shape { kind, flags, align, entsize };
+        match guess < self.count && self.list[guess as usize] == shape {
+            true => guess,
+            false => self.find(shape),
         }
     }
 
     #[inline(never)]
-    fn find(self, shapes: &mut Vec<Self>) -> u8 {
-        let known = shapes.iter().position(|other| *other == self);
-        let number = known.unwrap_or_else(|| shapes.len().min(SHAPES_AT_MOST));
-        if number == shapes.len() && number < SHAPES_AT_MOST {
-            shapes.push(self);
+    fn find(&mut self, shape: Shape) -> u32 {
+        let known = self.list.iter().take(self.count as usize).position(|other| *other == shape);
+        if let Some(known) = known {
+            return known as u32;
         }
-        number as u8
+        let number = self.count;
+        if number < UNUSUAL {
+            self.list[number as usize] = shape;
+            self.count += 1;
+        }
+        number
     }
 }
 
@@ -92,15 +119,12 @@ impl<'a> Object<'a> {
     /// The section with this index, without a look at its header.
     #[inline]
     pub fn section(&self, index: u32) -> Option<Section<'a>> {
-        let extent = self.extents.get(index as usize)?;
-        let shape = self.shapes.get(usize::from(*self.shape_of.get(index as usize)?));
-        let Some(&Shape { kind, flags, align, entsize }) = shape else {
-            return self.unusual_section(index);
-        };
-        if extent.size == UNUSUAL {
+        let extent = *self.extents.get(index as usize)?;
+        if extent.shape() == UNUSUAL {
             return self.unusual_section(index);
         }
-        let (size, data) = (extent.size.into(), self.bytes_of(extent));
+        let Shape { kind, flags, align, entsize } = self.shapes.list[extent.shape() as usize];
+        let (size, data) = (extent.size().into(), self.bytes_of(extent));
         Some(Section { index, kind, flags, size, align, entsize, data })
     }
 
@@ -109,7 +133,7 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn section_data(&self, index: u32) -> &'a [u8] {
         match self.extents.get(index as usize) {
-            Some(extent) if extent.size != UNUSUAL => self.bytes_of(extent),
+            Some(extent) if extent.shape() != UNUSUAL => self.bytes_of(*extent),
             Some(_) => self.unusual_section(index).map_or(&[], |section| section.data),
             None => &[],
         }
@@ -122,11 +146,11 @@ impl<'a> Object<'a> {
     }
 
     #[inline]
-    fn bytes_of(&self, extent: &Extent) -> &'a [u8] {
+    fn bytes_of(&self, extent: Extent) -> &'a [u8] {
         if extent.start == NO_BYTES {
             return &[];
         }
-        let (start, size) = (extent.start as usize, extent.size as usize);
+        let (start, size) = (extent.start as usize, extent.size() as usize);
         self.file.get(start..start.saturating_add(size)).unwrap_or_default()
     }
 

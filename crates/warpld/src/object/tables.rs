@@ -2,14 +2,16 @@
 
 use super::batch::Lists;
 use super::{
-    Figures, Object, SectionClass, eiattr, is_image_type, is_internal, is_shared, symbol_and_value,
+    Bank2, Figures, Object, SectionClass, eiattr, is_image_type, is_internal, is_shared,
+    symbol_and_value,
 };
-use crate::lists::Prototype;
+use crate::lists::{CallLists, Calls};
 use crate::named::Named;
 use cubin::raw::Pair;
 use cubin::tables::string_at;
 use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
+use std::convert::Infallible;
 use std::ops::Range;
 use zerocopy::FromBytes;
 
@@ -120,7 +122,7 @@ pub(super) fn bank2<'a>(
     cubin: &Cubin<'a>,
     classes: &[SectionClass],
     file: &'a [u8],
-) -> Box<[(u32, &'a [u8])]> {
+) -> Option<Box<Bank2<'a>>> {
     let mut ends: HashMap<u32, u64, foldhash::fast::FixedState> = HashMap::default();
     for symbol in cubin.symbols().filter(|s| !s.reserved && s.size > 0) {
         let class = classes.get(symbol.shndx as usize);
@@ -147,7 +149,7 @@ pub(super) fn bank2<'a>(
         };
         bank2.push((section.index.0, data.unwrap_or_default()));
     }
-    bank2.into()
+    (!bank2.is_empty()).then(|| Box::new(Bank2(bank2)))
 }
 
 impl<'a> Object<'a> {
@@ -158,22 +160,25 @@ impl<'a> Object<'a> {
         tables: &[(SectionClass, u32, &'a [u8])],
         functions: Range<usize>,
         lists: &mut Lists,
+        calls: &mut Calls<'a>,
     ) -> Result<(), String> {
+        let mut call_lists = CallLists::default();
         let first = lists.figures.len();
         lists.figures.resize(first + functions.len(), Figures::default());
         let functions = lists.named.get(functions).unwrap_or_default();
         let figures = lists.figures.get_mut(first..).unwrap_or_default();
         for &(class, section, data) in tables {
             match class {
-                SectionClass::CallGraph => self.read_callgraph(pairs(section, data)?)?,
-                SectionClass::Prototype => {
-                    self.read_prototypes(pairs(section, data)?, &mut lists.prototypes)?;
+                SectionClass::CallGraph => {
+                    self.read_callgraph(pairs(section, data)?, &mut call_lists)?;
                 }
+                SectionClass::Prototype => self.read_prototypes(pairs(section, data)?, calls)?,
                 SectionClass::Compat => self.read_compat(data)?,
                 SectionClass::ModuleInfo => read_module_info(data, functions, figures)?,
                 _ => self.read_version_note(data),
             }
         }
+        calls.add(call_lists);
         Ok(())
     }
 
@@ -199,8 +204,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn read_callgraph(&mut self, pairs: &'a [Pair]) -> Result<(), String> {
-        let mut lists = std::mem::take(&mut self.callgraph);
+    fn read_callgraph(&self, pairs: &'a [Pair], lists: &mut CallLists<'a>) -> Result<(), String> {
         lists.add(pairs, |list, (first, second)| {
             self.check_function(first)?;
             match list {
@@ -208,20 +212,24 @@ impl<'a> Object<'a> {
                 Some(_) => self.check_function(second),
                 None => Err("call graph entry before any list".into()),
             }
-        })?;
-        self.callgraph = lists;
-        Ok(())
+        })
     }
 
-    fn read_prototypes(
-        &self,
-        pairs: &[Pair],
-        prototypes: &mut Vec<(u32, Prototype)>,
-    ) -> Result<(), String> {
+    /// The lists of `.nv.callgraph`, read again: few ask for them.
+    pub fn call_lists(&self) -> CallLists<'a> {
+        let mut lists = CallLists::default();
+        for (section, _) in self.of_class(|class| class == SectionClass::CallGraph) {
+            let pairs = pairs(section.index.0, section.data).unwrap_or_default();
+            let Ok(()) = lists.add(pairs, |_, _| Ok::<(), Infallible>(()));
+        }
+        lists
+    }
+
+    fn read_prototypes(&self, pairs: &[Pair], calls: &mut Calls<'a>) -> Result<(), String> {
         for pair in pairs {
             let prototype = self.prototype(pair.second.get())?;
             self.check_function(pair.first.get())?;
-            prototypes.push((pair.first.get(), prototype));
+            calls.add_prototype(pair.first.get(), prototype);
         }
         Ok(())
     }

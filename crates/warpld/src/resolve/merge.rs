@@ -1,6 +1,6 @@
 //! What a symbol does to what is known of its name.
 
-use super::{Common, NO_PROTOTYPE, Pass, Sighting, SymbolId, checked_size, text};
+use super::{Common, FirstPrototype, Pass, Sighting, SymbolId, checked_size, text};
 use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use crate::lists::Prototype;
@@ -198,13 +198,8 @@ impl<'a> Pass<'a, '_> {
         self.known.errors.extend(errors);
     }
 
-    pub(super) fn prototype(
-        &mut self,
-        object: ObjectId,
-        function: u32,
-        index: u32,
-        prototype: Prototype,
-    ) {
+    /// Holds the prototype of an input's function against the first one.
+    pub(super) fn prototype(&mut self, object: ObjectId, function: u32, prototype: Prototype) {
         let Some(id) = self.known.out.id(object, function) else { return };
         let symbol = &self.known.out.symbols[id.0 as usize];
         if symbol.binding == Binding::LOCAL {
@@ -212,19 +207,15 @@ impl<'a> Pass<'a, '_> {
         }
         let at = id.0 as usize;
         if at >= self.known.prototypes.len() {
-            self.known.prototypes.resize(self.known.out.symbols.len(), NO_PROTOTYPE);
+            self.known.prototypes.resize(self.known.out.symbols.len(), FirstPrototype::default());
         }
-        let (first, place) = self.known.prototypes[at];
-        if (first, place) == NO_PROTOTYPE {
-            self.known.prototypes[at] = (object, index);
+        let first = &mut self.known.prototypes[at];
+        let (Some(first_object), known) = (first.0.get(), first.1) else {
+            *first = (object.into(), prototype.kept());
             return;
-        }
-        let input = &self.objects[object];
-        let first = &self.objects[first];
-        let same = first.prototypes.get(place as usize).is_none_or(|&(_, known)| {
-            known.hash == prototype.hash
-                && first.prototype_name(known) == input.prototype_name(prototype)
-        });
+        };
+        let strings = |id: ObjectId| self.objects[id].cubin.symbol_strings();
+        let same = known.is(strings(first_object), prototype, strings(object));
         // A program may bring its own `malloc`, declared as it likes.
         if same || is_builtin_function(symbol.name) {
             return;
@@ -235,7 +226,7 @@ impl<'a> Pass<'a, '_> {
             format_args!(
                 "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
                 text(symbol.name),
-                input.name,
+                self.objects[object].name,
                 self.objects[definer].name
             ),
         );
