@@ -408,7 +408,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         if is_unified_table(name) && !self.cx.unified.has_table(name) {
             return Action::Drop;
         }
-        let mut out = self.merged.symbol_of[id.0 as usize];
+        let mut out = self.merged.symbol_of[id.0 as usize].get();
         if kind.ours {
             // In a relocatable file, weak symbols may still be replaced.
             let open =
@@ -470,7 +470,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     /// 0 and the bank that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            let symbol = self.merged.symbol_of[id.0 as usize].into();
+            let symbol = self.merged.symbol_of[id.0 as usize];
             return Action::Apply { value: 0, bank: NO_BANK, symbol };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);

@@ -78,6 +78,8 @@ pub struct Common {
 pub struct Resolution<'a> {
     /// All symbols in order of first mention.
     pub symbols: Vec<Symbol<'a>>,
+    /// Those that belong to one input, in order: only they may have the name of another one.
+    pub own: Vec<SymbolId>,
     /// The ids of all symbols of all inputs, one input after the other; `NO_SYMBOL` for
     /// section symbols, nameless ones and undefined locals.
     ids: Vec<SymbolId>,
@@ -189,6 +191,7 @@ impl<'a> Resolver<'a> {
             stirred: false,
             out: Resolution {
                 symbols: Vec::new(),
+                own: Vec::new(),
                 ids: Vec::new(),
                 ends: Vec::with_capacity(objects),
                 replaced: HashMap::default(),
@@ -295,7 +298,10 @@ impl<'a> Pass<'a, '_> {
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
         let unique = named.binding() == Binding::LOCAL || named.is_internal();
         let known = match unique && named.place != Place::Undefined {
-            true => Err(self.next_id()),
+            true => {
+                self.known.out.own.push(self.next_id());
+                Err(self.next_id())
+            }
             false => self.look_up(object, named),
         };
         match known {

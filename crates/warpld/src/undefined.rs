@@ -12,8 +12,8 @@ pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
     if cx.config.relocatable {
         return;
     }
-    let emitted = merged.symbols.iter().filter(|s| s.list == List::Global);
-    let emitted = emitted.filter_map(|symbol| match symbol.meaning {
+    let emitted = merged.symbols.iter().filter(|s| s.list() == List::Global);
+    let emitted = emitted.filter_map(|symbol| match symbol.meaning() {
         Meaning::Symbol(id) => Some(id),
         _ => None,
     });

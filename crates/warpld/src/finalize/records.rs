@@ -220,7 +220,9 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn number(&self, id: SymbolId) -> u32 {
-        self.parts.merged.symbol_of[id.0 as usize].map_or(0, |s| self.numbering.index[s.0 as usize])
+        self.parts.merged.symbol_of[id.0 as usize]
+            .get()
+            .map_or(0, |s| self.numbering.index[s.0 as usize])
     }
 }
 

@@ -41,7 +41,7 @@ pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     let remains: Vec<bool> = ids.map(|id| remains(parts, id, facts)).collect();
     for list in [List::Local, List::Global] {
         for (i, symbol) in merged.symbols.iter().enumerate() {
-            if symbol.list == list && remains[i] {
+            if symbol.list() == list && remains[i] {
                 order.push(OutSymbolId(i as u32));
                 index[i] = order.len() as u32;
             }
@@ -55,7 +55,7 @@ pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
 
 #[inline]
 fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
-    match parts.merged.symbols[id.0 as usize].meaning {
+    match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => {
             let facts = &facts[section.0 as usize];
             let size = || {
@@ -152,7 +152,7 @@ pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out
 
 /// An output symbol's section.
 fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
-    match parts.merged.symbols[id.0 as usize].meaning {
+    match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
             if let Some((section, _)) = parts.relocated.functions.code(id) {
@@ -198,7 +198,7 @@ fn symbol_section(
 /// Also its section's number, for which the entry may have no room.
 #[inline]
 pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
-    let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning {
+    let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
         Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
         Meaning::DynamicInstance(kernel) => {

@@ -110,7 +110,7 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
     let slots = parts.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
-            let symbol = parts.merged.symbol_of[slot.symbol.0 as usize]?;
+            let symbol = parts.merged.symbol_of[slot.symbol.0 as usize].get()?;
             Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
@@ -155,7 +155,7 @@ fn version_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
 
 fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
     let symbol = parts.cx.graph.symbol(function);
-    parts.merged.symbol_of[symbol.0 as usize].map_or(0, |s| numbering.index[s.0 as usize])
+    parts.merged.symbol_of[symbol.0 as usize].get().map_or(0, |s| numbering.index[s.0 as usize])
 }
 
 /// Offset of a prototype in `.strtab`; kernels have the empty one, which is not
@@ -342,7 +342,7 @@ fn text_info(
     numbering: &Numbering,
     chunks: &[crate::merge::Chunk],
 ) -> u32 {
-    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize]);
+    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());
     let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
     if !parts.cx.flavour.registers_in_text_info() {
         return number;

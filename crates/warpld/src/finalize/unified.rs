@@ -43,7 +43,7 @@ fn value(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
 }
 
 fn number(parts: Parts<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) -> u32 {
-    let symbol = id.and_then(|id| parts.merged.symbol_of[id.0 as usize]);
+    let symbol = id.and_then(|id| parts.merged.symbol_of[id.0 as usize].get());
     symbol.map_or(0, |symbol| numbering.index[symbol.0 as usize])
 }
 

@@ -186,7 +186,7 @@ fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolType
         .iter()
         .rev()
         .filter_map(|symbol| {
-            let Meaning::Symbol(id) = symbol.meaning else { return None };
+            let Meaning::Symbol(id) = symbol.meaning() else { return None };
             if cx.graph.function(id).is_some() {
                 return None;
             }

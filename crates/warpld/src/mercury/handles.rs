@@ -25,7 +25,7 @@ const PARAMETERS: u64 = 0x380;
 /// kernel that has most, whether it uses any or not.
 pub fn start(parts: Parts<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
     let mut largest = PARAMETERS;
-    let first = |symbol: &OutSymbol| match symbol.meaning {
+    let first = |symbol: &OutSymbol| match symbol.meaning() {
         Meaning::Symbol(id) => parts.cx.input_symbol(parts.cx.resolution.get(id).first),
         _ => None,
     };

@@ -253,7 +253,7 @@ fn each_function<'a>(
 fn names_of_code(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
     let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
     for (known, symbol) in parts.cx.resolution.symbols.iter().zip(&parts.merged.symbol_of) {
-        let (Some(symbol), Some(at)) = (symbol, known.definition) else { continue };
+        let (Some(symbol), Some(at)) = (symbol.get(), known.definition) else { continue };
         let Some(input) = parts.cx.input_symbol(at) else { continue };
         if input.kind() == SymbolType::FUNC {
             let number = numbering.index[symbol.0 as usize];

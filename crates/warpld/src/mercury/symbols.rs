@@ -39,7 +39,7 @@ pub fn mercury(both: &Both<'_, '_>) -> Table {
         let index = &both.shape.mercury_index;
         let name = merged.symbols[id.0 as usize].name;
         let (mut symbol, section) = entry(both.parts, id, name, index);
-        if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning {
+        if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning() {
             as_in_object(both, known, &mut symbol);
         }
         (symbol, section)
@@ -53,13 +53,13 @@ pub fn machine(both: &Both<'_, '_>, names: &Names) -> Table {
     renamed.sort_unstable_by_key(|bank| bank.0);
     let mut out = table(both, &both.shape.machine_index, |id| {
         let known = &merged.symbols[id.0 as usize];
-        let name = match known.meaning {
+        let name = match known.meaning() {
             Meaning::Section(section) => renamed.binary_search_by_key(&section, |bank| bank.0).ok(),
             _ => None,
         };
         let name = name.map_or(known.name, |at| renamed[at].1);
         let (mut symbol, section) = entry(both.parts, id, name, &both.shape.machine_index);
-        if let Meaning::Symbol(known) = known.meaning {
+        if let Meaning::Symbol(known) = known.meaning() {
             as_machine_code(both, known, &mut symbol);
         }
         (symbol, section)
@@ -208,7 +208,7 @@ fn names_code(both: &Both<'_, '_>, id: SymbolId, section: u32) -> bool {
     let Some(at) = parts.cx.resolution.get(id).definition else { return false };
     let owner = parts.cx.owner(at.object, section).map(|(owner, _)| owner);
     let number = |id: SymbolId| {
-        let symbol = parts.merged.symbol_of[id.0 as usize];
+        let symbol = parts.merged.symbol_of[id.0 as usize].get();
         symbol.map_or(0, |s| both.shape.numbering.index[s.0 as usize])
     };
     owner.is_none_or(|owner| owner == id || number(id) < number(owner))

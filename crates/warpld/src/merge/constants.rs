@@ -2,6 +2,7 @@
 
 use super::{Content, Meaning, Merger, SectionId, Text};
 use crate::layout::MAX_CONSTANT;
+use crate::maybe::Maybe;
 use crate::reach::Pruning;
 use crate::resolve::SymbolId;
 use cubin::Binding;
@@ -19,7 +20,7 @@ impl Merger<'_, '_> {
         let mentioned = self.mentioned();
         let (mut used, mut gone) = (Vec::new(), HashSet::default());
         for i in 0..self.out.symbols.len() {
-            let Meaning::Symbol(id) = self.out.symbols[i].meaning else { continue };
+            let Meaning::Symbol(id) = self.out.symbols[i].meaning() else { continue };
             if !self.is_in_bank3(id) {
                 continue;
             }
@@ -28,7 +29,7 @@ impl Merger<'_, '_> {
             if mentioned.contains(&id) || self.cx.reach.asks_for(symbol.name, is_static) {
                 used.push(id);
             } else {
-                self.out.symbol_of[id.0 as usize] = None;
+                self.out.symbol_of[id.0 as usize] = Maybe::NONE;
                 gone.insert(i);
             }
         }

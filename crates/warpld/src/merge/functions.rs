@@ -24,7 +24,7 @@ impl<'a> Merger<'a, '_> {
             List::Global => 0,
         };
         let symbol = self.push_symbol(name, list, Meaning::Symbol(id));
-        self.out.symbol_of[id.0 as usize] = Some(symbol);
+        self.out.symbol_of[id.0 as usize] = symbol.into();
     }
 
     pub(super) fn function_definition(&mut self, object: ObjectId, definition: &Definition) {

@@ -29,6 +29,7 @@ pub use strings::{StringTables, Text};
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::Config;
 use crate::flavour::Flavour;
+use crate::maybe::Maybe;
 use crate::mentions::Mentions;
 use crate::object::{Object, ObjectId, is_image};
 use crate::reach::Reach;
@@ -127,8 +128,8 @@ impl<'a> Context<'a, '_> {
 
 /// Creates everything the output contains.
 pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
-    let (mut merger, names) =
-        rayon::join(|| Merger::new(context), || Names::new(context.resolution));
+    let names = Names::new(context.resolution);
+    let mut merger = Merger::new(context);
     merger.prototype_strings();
     merger.fixed_sections();
     let shown = Shown::new(context);
@@ -246,7 +247,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let out = Merged {
             sections: Vec::with_capacity(sections),
             symbols: Vec::with_capacity(sections),
-            symbol_of: vec![None; cx.resolution.symbols.len()],
+            symbol_of: vec![Maybe::NONE; cx.resolution.symbols.len()],
             strings,
             creation_index: 0,
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
@@ -309,7 +310,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn push_symbol(&mut self, name: u32, list: List, meaning: Meaning) -> OutSymbolId {
         let id = OutSymbolId(self.out.symbols.len() as u32);
-        self.out.symbols.push(OutSymbol { name, list, meaning });
+        self.out.symbols.push(OutSymbol::new(name, list, meaning));
         id
     }
 
@@ -453,8 +454,9 @@ impl Context<'_, '_> {
 
     /// Whether there are textures, samplers or surfaces at all.
     fn has_images(&self) -> bool {
-        let first = |symbol: &crate::resolve::Symbol<'_>| self.input_symbol(symbol.first);
-        self.resolution.symbols.iter().filter_map(first).any(|symbol| is_image(&symbol))
+        let data = self.resolution.symbols.par_iter().filter(|symbol| !symbol.function);
+        let first = data.filter_map(|symbol| self.unnamed_symbol(symbol.first));
+        first.any(|symbol| is_image(&symbol))
     }
 
     /// Whether relocations of texture handles have addends.

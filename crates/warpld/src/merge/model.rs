@@ -56,10 +56,43 @@ pub enum Meaning {
 pub struct OutSymbol {
     /// Offset of the name in `.strtab`.
     pub name: u32,
+    /// The number of what it stands for, and in the highest bits what that is and the list.
+    what: u32,
+}
+
+/// Marks symbols of [`List::Global`].
+const GLOBAL: u32 = 1 << 31;
+
+/// Where the kind of a [`Meaning`] is. There are never as many sections or symbols.
+const KIND: u32 = 29;
+
+impl OutSymbol {
+    pub(super) fn new(name: u32, list: List, meaning: Meaning) -> Self {
+        let (kind, id) = match meaning {
+            Meaning::Section(id) => (0, id.0),
+            Meaning::Symbol(id) => (1, id.0),
+            Meaning::DynamicInstance(kernel) => (2, kernel.0),
+        };
+        let list = if list == List::Global { GLOBAL } else { 0 };
+        Self { name, what: list | kind << KIND | id }
+    }
+
     /// Part of the table.
-    pub list: List,
+    #[inline]
+    pub fn list(&self) -> List {
+        if self.what & GLOBAL != 0 { List::Global } else { List::Local }
+    }
+
     /// What it stands for.
-    pub meaning: Meaning,
+    #[inline]
+    pub fn meaning(&self) -> Meaning {
+        let id = self.what & ((1 << KIND) - 1);
+        match (self.what & !GLOBAL) >> KIND {
+            0 => Meaning::Section(SectionId(id)),
+            1 => Meaning::Symbol(SymbolId(id)),
+            _ => Meaning::DynamicInstance(FunctionId(id)),
+        }
+    }
 }
 
 /// Place of an input section in the output.
@@ -192,7 +225,7 @@ pub struct Merged {
     /// Symbols in creation order (both lists).
     pub symbols: Vec<OutSymbol>,
     /// Output symbol of each resolved symbol.
-    pub symbol_of: Vec<Option<OutSymbolId>>,
+    pub symbol_of: Vec<Maybe<OutSymbolId>>,
     /// `.shstrtab`, and `.strtab`: prototypes, then section and local names in
     /// creation order, then what global names add.
     pub strings: StringTables,

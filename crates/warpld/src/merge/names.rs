@@ -2,39 +2,35 @@
 
 use super::{List, Meaning, Merger, OutSymbol, Text};
 use crate::callgraph::FunctionId;
-use crate::name_hash::NameHash;
+use crate::name_hash::{NameHash, ShortHash};
 use crate::object::{SectionClass, is_internal};
 use crate::resolve::{Resolution, SymbolId};
 use cubin::SymbolRef;
+use hashbrown::HashTable;
 use rayon::prelude::*;
 
-/// How many names of the link fall into each of many slots, by hash: a name that is alone
-/// in its slot is that of one symbol only.
+/// Names that several symbols may have: those of symbols that belong to one input. All others
+/// were found by name, so that there is one of each.
 pub(super) struct Names {
-    /// Two bits per slot: none, one, several.
-    slots: Vec<u8>,
+    /// Hashes of them.
+    shared: HashTable<ShortHash>,
 }
 
 impl Names {
     pub(super) fn new(resolution: &Resolution<'_>) -> Self {
-        let mut names = Self { slots: vec![0; resolution.symbols.len().next_power_of_two() * 4] };
-        for symbol in &resolution.symbols {
-            let (byte, shift) = names.slot(symbol.hash);
-            let count = (names.slots[byte] >> shift & 3).min(1) + 1;
-            names.slots[byte] |= count << shift;
+        let own = &resolution.own;
+        let mut shared = HashTable::with_capacity(own.len());
+        for hash in own.iter().map(|&id| resolution.get(id).hash.short()) {
+            let entry = shared.entry(hash.spread(), |&h| h == hash, |h: &ShortHash| h.spread());
+            entry.or_insert(hash);
         }
-        names
-    }
-
-    fn slot(&self, hash: NameHash) -> (usize, usize) {
-        let slot = hash.short().spread() as usize >> 16;
-        ((slot / 4) & (self.slots.len() - 1), slot % 4 * 2)
+        Self { shared }
     }
 
     /// Whether no other symbol has the name.
     pub(super) fn is_single(&self, hash: NameHash) -> bool {
-        let (byte, shift) = self.slot(hash);
-        self.slots[byte] >> shift & 3 == 1
+        let hash = hash.short();
+        self.shared.is_empty() || self.shared.find(hash.spread(), |&h| h == hash).is_none()
     }
 }
 
@@ -119,7 +115,7 @@ impl<'a> Merger<'a, '_> {
 
     /// What a symbol stands for, if its name comes last.
     fn last(&self, symbol: &OutSymbol) -> Option<SymbolId> {
-        match (symbol.list, symbol.meaning) {
+        match (symbol.list(), symbol.meaning()) {
             (List::Global, Meaning::Symbol(id)) => {
                 self.out.symbol_of[id.0 as usize].is_some().then_some(id)
             }

@@ -96,7 +96,7 @@ fn find(cx: Context<'_, '_>, merged: &Merged, layout: &Layout, id: SymbolId) -> 
             owner => cx.resolution.id(at.object, owner),
         }
     });
-    let symbol = merged.symbol_of[function.unwrap_or(id).0 as usize];
+    let symbol = merged.symbol_of[function.unwrap_or(id).0 as usize].get();
     Function {
         symbol: symbol.map_or(NAMELESS, |symbol| symbol.0),
         // Tables of unified functions are laid out symbol by symbol.
