@@ -8,7 +8,7 @@ use crate::lists::{CallLists, Calls, List, Prototype};
 use crate::maybe::Maybe;
 use crate::name_hash::ShortHash;
 use crate::object::{Object, ObjectId};
-use crate::resolve::{Resolution, Role, Sighting, SymbolId};
+use crate::resolve::{Resolution, Role, Sighting, SymbolId, room};
 use hashbrown::HashTable;
 
 /// Index of a function among all functions of the link, in order of first
@@ -56,19 +56,20 @@ pub struct Adjacency {
 impl Adjacency {
     /// From edges in any order; the order of one node's targets is kept.
     pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        let mut starts = vec![0u32; nodes + 1];
-        for (from, _) in edges.clone() {
-            starts[from as usize + 1] += 1;
+        // Lengths are counted two places further on, and added up one place further on they
+        // say where the next target goes: when all are there, that is where the list ends.
+        let mut starts = vec![0u32; nodes + 2];
+        edges.clone().for_each(|(from, _)| starts[from as usize + 2] += 1);
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
         }
-        for i in 0..nodes {
-            starts[i + 1] += starts[i];
-        }
-        let mut next = starts.clone();
-        let mut targets = vec![0; starts[nodes] as usize];
-        for (from, to) in edges {
-            targets[next[from as usize] as usize] = to;
-            next[from as usize] += 1;
-        }
+        let mut targets = vec![0; starts[nodes + 1] as usize];
+        edges.for_each(|(from, to)| {
+            let next = &mut starts[from as usize + 1];
+            targets[*next as usize] = to;
+            *next += 1;
+        });
+        starts.truncate(nodes + 1);
         Self { starts, targets }
     }
 
@@ -153,15 +154,18 @@ impl<'a> CallGraph<'a> {
         self.prototype_of.resize(self.functions.len(), Maybe::NONE);
     }
 
-    fn connect(&mut self) {
+    /// Which functions follow which.
+    fn connected(&self, resolution: &Resolution<'a>) -> Adjacency {
         let base = self.functions.len() as u32;
         let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
         let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
-        let taken = self.address_taken.iter().enumerate().filter_map(|(f, proto)| {
-            proto.get().filter(|_| !self.entry[f]).map(|p| (base + p.0, f as u32))
+        let taken = self.address_taken.iter().zip(&self.functions).zip(0..);
+        let taken = taken.filter_map(|((prototype, &symbol), function)| {
+            let prototype = prototype.get().filter(|_| !resolution.get(symbol).entry)?;
+            Some((base + prototype.0, function))
         });
         let nodes = self.functions.len() + self.prototypes.len();
-        self.successors = Adjacency::new(nodes, direct.chain(indirect).chain(taken));
+        Adjacency::new(nodes, direct.chain(indirect).chain(taken))
     }
 }
 
@@ -170,6 +174,8 @@ impl<'a> CallGraph<'a> {
 pub struct Builder<'a> {
     graph: CallGraph<'a>,
     interned: HashTable<(ShortHash, PrototypeId)>,
+    /// How many inputs come.
+    inputs: usize,
 }
 
 /// An input with what it says of calls.
@@ -181,8 +187,9 @@ struct Input<'o, 'a> {
     prototypes: &'o [(u32, Prototype)],
 }
 
-impl<'a> Default for Builder<'a> {
-    fn default() -> Self {
+impl<'a> Builder<'a> {
+    /// For so many inputs.
+    pub fn new(inputs: usize) -> Self {
         let graph = CallGraph {
             functions: Vec::new(),
             of_symbol: Vec::new(),
@@ -196,11 +203,9 @@ impl<'a> Default for Builder<'a> {
             prototype_of: Vec::new(),
             successors: Adjacency::default(),
         };
-        Self { graph, interned: HashTable::new() }
+        Self { graph, interned: HashTable::new(), inputs }
     }
-}
 
-impl<'a> Builder<'a> {
     /// Adds inputs, the first of which has this number; all of them are resolved.
     pub fn add(
         &mut self,
@@ -209,6 +214,9 @@ impl<'a> Builder<'a> {
         calls: &Calls<'a>,
         resolution: &Resolution<'a>,
     ) {
+        if first.0 == 0 {
+            self.make_room(part.len(), calls, resolution);
+        }
         self.graph.add_functions(resolution);
         let inputs = (first.0..).map(ObjectId).zip(part).zip(calls.iter());
         for ((id, object), (lists, prototypes)) in inputs {
@@ -216,18 +224,35 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Makes room for all inputs, of which these are the first.
+    fn make_room(&mut self, first: usize, calls: &Calls<'a>, resolution: &Resolution<'a>) {
+        let functions = resolution.symbols.capacity();
+        self.graph.of_symbol.reserve(functions);
+        self.graph.functions.reserve(functions);
+        self.graph.address_taken.reserve(functions);
+        self.graph.prototype_of.reserve(functions);
+        let direct = calls.iter().map(|(lists, _)| lists.of(List::Calls).count()).sum();
+        self.graph.calls.reserve(room(direct, first, self.inputs));
+    }
+
     /// The graph of all inputs.
     pub fn finish(mut self, resolution: &Resolution<'a>) -> CallGraph<'a> {
-        let graph = &mut self.graph;
-        let symbols = || graph.functions.iter().map(|&symbol| resolution.get(symbol));
-        (graph.entry, graph.defined) =
-            symbols().map(|symbol| (symbol.entry, symbol.definition.is_some())).unzip();
-        graph.connect();
+        let graph = &self.graph;
+        let kind = |&symbol: &SymbolId| {
+            let symbol = resolution.get(symbol);
+            (symbol.entry, symbol.definition.is_some())
+        };
+        let (kinds, successors) = rayon::join(
+            || graph.functions.iter().map(kind).unzip(),
+            || graph.connected(resolution),
+        );
+        (self.graph.entry, self.graph.defined) = kinds;
+        self.graph.successors = successors;
         self.graph
     }
 
     fn add_object(&mut self, input: Input<'_, 'a>, resolution: &Resolution<'a>) {
-        let Self { graph, interned } = self;
+        let Self { graph, interned, .. } = self;
         let Input { id, object, lists, prototypes } = input;
         // Many functions have one prototype.
         let mut last: Option<(Prototype, PrototypeId)> = None;

@@ -47,7 +47,7 @@ pub fn read<'s, 'i: 's>(
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
     let share = images.len().div_ceil(shelves.len().max(1)).max(1);
-    let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::default());
+    let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::new(images.len()));
     // Made in place first, as putting together what shelves yield would copy them.
     let mut objects = Vec::new();
     images.par_iter().map(Object::unread).collect_into_vec(&mut objects);

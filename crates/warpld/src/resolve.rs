@@ -171,11 +171,11 @@ struct Pass<'a, 'o> {
     known: &'o mut Resolver<'a>,
 }
 
-/// Room is made for so many symbols beforehand: the first inputs may be larger than the others.
+/// Room is made for so much beforehand: the first inputs may be larger than the others.
 const ROOM_AT_MOST: usize = 1 << 20;
 
 /// How many are to be expected in all inputs, if the first of them have `sum`.
-fn room(sum: usize, first: usize, all: usize) -> usize {
+pub fn room(sum: usize, first: usize, all: usize) -> usize {
     (sum.saturating_mul(all) / first.max(1)).min(ROOM_AT_MOST)
 }
 

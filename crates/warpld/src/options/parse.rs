@@ -209,6 +209,8 @@ struct Parser<'r> {
 
 impl Parser<'_> {
     fn words(&mut self, words: Vec<Vec<u8>>) -> Result<(), ParseError> {
+        // Most are inputs.
+        self.line.inputs.reserve(words.len());
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             match word.as_slice() {

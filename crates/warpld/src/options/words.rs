@@ -43,7 +43,7 @@ pub fn list_items(value: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
 /// The words of an options file: `"` groups, `\` takes the next character as
 /// it is, except that `\"` vanishes; nothing else is special.
 pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
-    let mut words = Vec::new();
+    let mut words = Vec::with_capacity(1 + text.iter().filter(|&&byte| is_blank(byte)).count());
     let mut word: Option<Vec<u8>> = None;
     let mut quoted = false;
     let mut rest = text;
