@@ -112,7 +112,7 @@ pub fn table<'p>(
         Made::SymbolNames => Table::SymbolNames(strings),
         Made::Symbols => Table::Symbols,
         Made::SymbolSections => Table::SymbolSections,
-        Made::Attributes | Made::Early => Table::Bytes(contents.get(id)),
+        Made::Attributes | Made::Entries | Made::Early => Table::Bytes(contents.get(id)),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use super::tables::relocation_size;
 use super::{Numbering, Parts, tables};
-use crate::merge::{Content, Section, SectionId, Synthetic};
+use crate::merge::{Content, Section, SectionId, Synthetic, align_up};
 use crate::unified::is_entries;
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -13,21 +13,25 @@ use rayon::prelude::*;
 /// What is known of a section before the file is planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// Its size; of what is made early only when that is done.
-    pub size: u64,
-    /// Its alignment.
-    pub align: u64,
-    /// See [`Section::creation_index`].
-    pub creation_index: u32,
+    /// Its size, [`LARGE`] at most; of what is made early only when that is done.
+    size: u32,
+    /// Its alignment as the power of two that it is, [`ODD`] if it is none.
+    align: u8,
     /// Where nvlink sorts it; [`GONE`] if the file does not have it.
     pub bucket: u8,
     /// How its bytes come to be.
     pub made: Made,
-    /// Whether it is made of inputs' sections.
-    pub chunks: bool,
     /// What the program can do with it.
     pub memory: Memory,
 }
+
+/// Links have hundreds of thousands.
+const _: () = assert!(size_of::<Facts>() <= 8);
+
+/// The size of a section that is too large to be noted: it has to be asked for again.
+const LARGE: u32 = u32::MAX;
+/// The same of an alignment.
+const ODD: u8 = u8::MAX;
 
 /// The bucket of sections without bytes in the file, the last.
 const NO_BITS: u8 = 7;
@@ -52,6 +56,8 @@ pub enum Made {
     Copied,
     /// Of inputs' attributes, early; nothing is left if there are none.
     Attributes,
+    /// Of inputs' lists of unified functions, early.
+    Entries,
     /// Otherwise, but early.
     Early,
     /// Relocations that stay, without addend.
@@ -73,7 +79,8 @@ impl Made {
     #[inline]
     pub fn of(section: &Section) -> Self {
         match section.content() {
-            Content::Chunks(_) if !is_entries(section.kind) => Self::Copied,
+            Content::Chunks(_) if is_entries(section.kind) => Self::Entries,
+            Content::Chunks(_) => Self::Copied,
             Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
             Content::Relocs(..) => Self::Rel,
             Content::Attributes(_) => Self::Attributes,
@@ -95,9 +102,27 @@ pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
 #[inline]
 fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
     let made = Made::of(section);
-    let chunks = matches!(section.content(), Content::Chunks(_));
+    let size = size(parts, id, made);
+    let align = align(parts, id, section, made).max(1);
+    Facts {
+        size: u32::try_from(size).unwrap_or(LARGE),
+        align: if align.is_power_of_two() { align.trailing_zeros() as u8 } else { ODD },
+        bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
+        made,
+        memory: match section.flags() {
+            flags if flags & shf::ALLOC == 0 => Memory::Absent,
+            flags if flags & shf::WRITE == 0 => Memory::Readable,
+            _ => Memory::Writable,
+        },
+    }
+}
+
+/// The size of a section that is neither made early nor a table of symbols.
+#[inline]
+fn size(parts: Parts<'_, '_>, id: SectionId, made: Made) -> u64 {
     let strings = &parts.merged.strings;
     let table = match made {
+        Made::Copied | Made::Entries => return extent(parts, id).0,
         Made::Rel | Made::Rela => {
             parts.relocated.of(id).kept.len() * relocation_size(made == Made::Rela)
         }
@@ -105,20 +130,7 @@ fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
         Made::SymbolNames => strings.symbols_size(),
         _ => 0,
     };
-    let (size, align) = if chunks { extent(parts, id) } else { (table as u64, section.align()) };
-    Facts {
-        size,
-        align: if made == Made::Copied { align } else { section.align() },
-        creation_index: section.creation_index,
-        bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
-        made,
-        chunks,
-        memory: match section.flags() {
-            flags if flags & shf::ALLOC == 0 => Memory::Absent,
-            flags if flags & shf::WRITE == 0 => Memory::Readable,
-            _ => Memory::Writable,
-        },
-    }
+    table as u64
 }
 
 impl Facts {
@@ -132,20 +144,44 @@ impl Facts {
         self.bucket != NO_BITS
     }
 
+    /// Whether it is made of inputs' sections.
+    pub fn is_chunks(&self) -> bool {
+        matches!(self.made, Made::Copied | Made::Entries)
+    }
+
     /// Whether its bytes are made before the file is written.
     pub fn is_early(&self) -> bool {
-        matches!(self.made, Made::Attributes | Made::Early)
+        matches!(self.made, Made::Attributes | Made::Entries | Made::Early)
+    }
+
+    /// Its size, if that was noted.
+    #[inline]
+    pub fn noted_size(&self) -> Option<u64> {
+        (self.size != LARGE).then_some(self.size.into())
+    }
+
+    /// Where it starts if what is before it ends at `position`.
+    #[inline]
+    pub fn start(&self, parts: Parts<'_, '_>, id: SectionId, position: u64) -> u64 {
+        match self.align {
+            ODD => align_up(position, align(parts, id, parts.merged.section(id), self.made)),
+            power => {
+                let below = (1 << power) - 1;
+                position.checked_add(below).map_or(u64::MAX, |end| end & !below)
+            }
+        }
     }
 
     /// Notes the size of what was made, or the number of symbols.
     pub fn settle(&mut self, bytes: usize, numbering: &Numbering) {
         let symbols = numbering.order.len() + 1;
-        self.size = match self.made {
-            Made::Attributes | Made::Early => bytes as u64,
-            Made::Symbols => (symbols * size_of::<Sym64>()) as u64,
-            Made::SymbolSections => (symbols * size_of::<u32>()) as u64,
+        let size = match self.made {
+            Made::Attributes | Made::Entries | Made::Early => bytes,
+            Made::Symbols => symbols * size_of::<Sym64>(),
+            Made::SymbolSections => symbols * size_of::<u32>(),
             _ => return,
         };
+        self.size = u32::try_from(size).unwrap_or(LARGE);
         if self.made == Made::Attributes && bytes == 0 {
             self.bucket = GONE;
         }

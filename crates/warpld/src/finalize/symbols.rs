@@ -63,10 +63,12 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
                 if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
                     parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
                 } else {
-                    facts.size - reserved_on_mercury(parts, section)
+                    // What is too large to be noted is not empty.
+                    let size = facts.noted_size();
+                    size.map_or(1, |size| size - reserved_on_mercury(parts, section))
                 }
             };
-            facts.exists() && !(facts.chunks && size() == 0)
+            facts.exists() && !(facts.is_chunks() && size() == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
         Meaning::DynamicInstance(_) => true,

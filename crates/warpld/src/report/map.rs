@@ -54,7 +54,8 @@ pub struct LinkMap {
 
 /// Collects the map of a planned file.
 pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
-    let sections = plan.sections.iter().enumerate().map(|(index, section)| MapSection {
+    let sections = plan.sections(parts, 0..plan.len()).enumerate();
+    let sections = sections.map(|(index, section)| MapSection {
         index: index + 1,
         name: text(parts.merged.section_name(section.id)),
         offset: section.offset,
