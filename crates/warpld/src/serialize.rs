@@ -21,7 +21,7 @@ use zerocopy::IntoBytes;
 /// Writes the planned file.
 pub fn serialize(
     parts: Parts<'_, '_>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     check_size(parts, plan.size)?;
@@ -95,7 +95,7 @@ pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
 }
 
-fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
+fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
     let mut ident = [0; 16];
     ident[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
     let relocatable = parts.cx.config.relocatable;
@@ -124,7 +124,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan, file: &mut [u8]) {
 
 fn write_sections(
     parts: Parts<'_, '_>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     sections: Range<usize>,
     start: u64,
     out: &mut [u8],
@@ -238,7 +238,7 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn write_headers(parts: Parts<'_, '_>, plan: &Plan, headers: Range<usize>, out: &mut [u8]) {
+fn write_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.len() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };

@@ -2,7 +2,8 @@
 //! has to be known; large tables only as they are written.
 
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
-use super::{Facts, Made, Numbering, Parts, Plan, records, symbols, tables, unified};
+use super::{Facts, Made, Numbering, Parts, Plan, ToolNotes};
+use super::{records, symbols, tables, unified};
 use crate::layout::Form;
 use crate::merge::{Content, SectionId, StringTables};
 use crate::relocate::OutReloc;
@@ -14,8 +15,10 @@ use std::ops::Range;
 /// The bytes of the sections that are made early. Most are tiny, so many lie in one
 /// block.
 #[derive(Debug)]
-pub struct Contents {
+pub struct Contents<'a> {
     blocks: Vec<Block>,
+    /// What tools made the inputs.
+    pub notes: ToolNotes<'a>,
 }
 
 /// The bytes of sections with consecutive numbers.
@@ -29,7 +32,7 @@ struct Block {
 /// How many sections share a block.
 const BLOCK: usize = 1024;
 
-impl Contents {
+impl Contents<'_> {
     /// The bytes of a section; none if it is not made early.
     pub fn get(&self, section: SectionId) -> &[u8] {
         let Some(block) = self.blocks.get(section.0 as usize / BLOCK) else { return &[] };
@@ -41,7 +44,12 @@ impl Contents {
 }
 
 /// Makes what is made early, and notes its size.
-pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &mut [Facts]) -> Contents {
+pub fn contents<'a>(
+    parts: Parts<'a, '_>,
+    numbering: &Numbering,
+    facts: &mut [Facts],
+) -> Contents<'a> {
+    let notes = ToolNotes::collect(parts);
     let block = |(number, facts): (usize, &mut [Facts])| {
         let mut bytes = Vec::new();
         let mut ends = Vec::with_capacity(facts.len());
@@ -51,13 +59,13 @@ pub fn contents(parts: Parts<'_, '_>, numbering: &Numbering, facts: &mut [Facts]
             if facts.exists() && facts.is_early() {
                 content(&mut writer, SectionId((number * BLOCK + i) as u32), &mut bytes);
             }
-            facts.settle(bytes.len() - start, numbering);
+            facts.settle(bytes.len() - start, &notes, numbering);
             ends.push(bytes.len());
         }
         bytes.shrink_to_fit();
         Block { bytes, ends }
     };
-    Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect() }
+    Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect(), notes }
 }
 
 /// Appends the bytes of a section that is made early.
@@ -86,6 +94,8 @@ fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8
 pub enum Table<'p> {
     /// Bytes that are there.
     Bytes(&'p [u8]),
+    /// Notes of inputs.
+    Notes(&'p ToolNotes<'p>),
     /// Relocations that stay, with or without addend.
     Relocs(&'p [OutReloc], bool),
     /// `.strtab`.
@@ -100,7 +110,7 @@ pub enum Table<'p> {
 #[inline]
 pub fn table<'p>(
     parts: Parts<'_, 'p>,
-    contents: &'p Contents,
+    contents: &'p Contents<'_>,
     id: SectionId,
     made: Made,
 ) -> Option<Table<'p>> {
@@ -108,6 +118,7 @@ pub fn table<'p>(
     Some(match made {
         Made::Copied => return None,
         Made::Rel | Made::Rela => Table::Relocs(parts.relocated.of(id).kept, made == Made::Rela),
+        Made::ToolNotes => Table::Notes(&contents.notes),
         Made::SectionNames => Table::Bytes(strings.sections()),
         Made::SymbolNames => Table::SymbolNames(strings),
         Made::Symbols => Table::Symbols,
@@ -122,6 +133,7 @@ impl Table<'_> {
         let symbols = numbering.order.len() + 1;
         let size = match self {
             Self::Bytes(bytes) => bytes.len(),
+            Self::Notes(notes) => notes.size(),
             Self::Relocs(list, rela) => list.len() * relocation_size(rela),
             Self::SymbolNames(strings) => strings.symbols_size(),
             Self::Symbols => symbols * size_of::<Sym64>(),
@@ -131,10 +143,11 @@ impl Table<'_> {
     }
 
     /// Writes a part of it that starts and ends with whole entries.
-    pub fn write(self, parts: Parts<'_, '_>, plan: &Plan, part: Range<usize>, out: &mut [u8]) {
+    pub fn write(self, parts: Parts<'_, '_>, plan: &Plan<'_>, part: Range<usize>, out: &mut [u8]) {
         let rows = |size: usize| part.start / size..part.end / size;
         match self {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[part]),
+            Self::Notes(notes) => notes.write(part, out),
             Self::Relocs(list, rela) => {
                 let list = &list[rows(relocation_size(rela))];
                 tables::write_relocations(list, rela, &plan.numbering, out);

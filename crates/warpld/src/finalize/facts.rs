@@ -2,7 +2,7 @@
 //! and they are far apart in memory.
 
 use super::tables::relocation_size;
-use super::{Numbering, Parts, tables};
+use super::{Numbering, Parts, ToolNotes, tables};
 use crate::merge::{Content, Section, SectionId, Synthetic, align_up};
 use crate::unified::is_entries;
 use cubin::SectionType;
@@ -60,6 +60,8 @@ pub enum Made {
     Entries,
     /// Otherwise, but early.
     Early,
+    /// Of inputs' notes.
+    ToolNotes,
     /// Relocations that stay, without addend.
     Rel,
     /// Relocations that stay.
@@ -84,6 +86,7 @@ impl Made {
             Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
             Content::Relocs(..) => Self::Rel,
             Content::Attributes(_) => Self::Attributes,
+            Content::Synthetic(Synthetic::ToolNote) => Self::ToolNotes,
             Content::Synthetic(Synthetic::SectionNames) => Self::SectionNames,
             Content::Synthetic(Synthetic::SymbolNames) => Self::SymbolNames,
             Content::Synthetic(Synthetic::Symbols) => Self::Symbols,
@@ -172,11 +175,12 @@ impl Facts {
         }
     }
 
-    /// Notes the size of what was made, or the number of symbols.
-    pub fn settle(&mut self, bytes: usize, numbering: &Numbering) {
+    /// Notes the size of what was made, or what follows from the number of symbols.
+    pub fn settle(&mut self, bytes: usize, notes: &ToolNotes<'_>, numbering: &Numbering) {
         let symbols = numbering.order.len() + 1;
         let size = match self.made {
             Made::Attributes | Made::Entries | Made::Early => bytes,
+            Made::ToolNotes => notes.size(),
             Made::Symbols => symbols * size_of::<Sym64>(),
             Made::SymbolSections => symbols * size_of::<u32>(),
             _ => return,

@@ -3,6 +3,7 @@
 
 pub(crate) mod contents;
 pub(crate) mod facts;
+mod notes;
 mod plan;
 mod records;
 pub(crate) mod symbols;
@@ -17,6 +18,7 @@ pub use contents::Contents;
 use cubin::consts::{shf, shn};
 use cubin::raw::Shdr64;
 pub use facts::{Facts, Made, bucket, extent};
+pub use notes::ToolNotes;
 pub use plan::{FinalSection, Plan};
 use std::ops::Range;
 pub use symbols::Numbering;
@@ -37,7 +39,7 @@ pub struct Parts<'a, 'o> {
 }
 
 /// Plans the file.
-pub fn finalize(parts: Parts<'_, '_>) -> Plan {
+pub fn finalize<'a>(parts: Parts<'a, '_>) -> Plan<'a> {
     let mut facts = facts::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = contents::contents(parts, &numbering, &mut facts);
@@ -105,7 +107,7 @@ pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
 #[inline]
 pub fn headers(
     parts: Parts<'_, '_>,
-    plan: &Plan,
+    plan: &Plan<'_>,
     sections: Range<usize>,
     mut take: impl FnMut(Shdr64),
 ) {
@@ -124,7 +126,7 @@ pub fn headers(
 
 /// The header of a section that is about the one with the number `subject`.
 #[inline]
-fn header(parts: Parts<'_, '_>, plan: &Plan, of: &FinalSection, subject: u32) -> Shdr64 {
+fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32) -> Shdr64 {
     let section = parts.merged.section(of.id);
     let (link, info) =
         tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);

@@ -39,7 +39,7 @@ impl FinalSection {
 
 /// The file, planned to the last byte.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// What is known of each merged section.
     facts: Vec<Facts>,
     /// Sections in file order; the null section is not among them.
@@ -59,20 +59,20 @@ pub struct Plan {
     /// Number of each merged section, 0 if it is gone.
     pub index_of: Vec<u32>,
     /// Bytes written by the linker; chunks are copied from the inputs.
-    pub contents: Contents,
+    pub contents: Contents<'a>,
 }
 
 /// How many sections are passed, at most, to find the place of one.
 const STEP: usize = 64;
 
-impl Plan {
+impl<'a> Plan<'a> {
     /// Assigns file offsets and makes the program headers.
     pub(super) fn new(
         parts: Parts<'_, '_>,
         (facts, order): (Vec<Facts>, Vec<SectionId>),
         index_of: Vec<u32>,
         numbering: Numbering,
-        contents: Contents,
+        contents: Contents<'a>,
     ) -> Self {
         let note = parts.merged.synthetic(Synthetic::VersionNote);
         let note = note.map_or(0, |id| index_of[id.0 as usize]).min(0xff);

@@ -124,7 +124,7 @@ pub fn has_room(section: u32) -> bool {
 }
 
 /// Writes these rows of `.symtab`, the null symbol being the first.
-pub fn write(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out: &mut [u8]) {
+pub fn write(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
@@ -138,7 +138,7 @@ pub fn write(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out: &mut [u
 
 /// Writes these rows of `.symtab_shndx`. Quirk: where the entry has room for the
 /// section's number, the word is the number the section had when it was created.
-pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan, rows: Range<usize>, out: &mut [u8]) {
+pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
         let word = id.map_or(0, |id| {

@@ -6,14 +6,12 @@ use crate::callgraph::FunctionId;
 use crate::compat;
 use crate::layout::Form;
 use crate::merge::{Content, Section, SectionId, Synthetic};
-use crate::object::{Object, SectionClass};
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
-use cubin::note::{CudaInfo, NoteType, ToolInfo, write_note};
+use cubin::note::{CudaInfo, NoteType, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
-use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
 /// Index of `.symtab` and `.strtab` in every output.
@@ -23,7 +21,7 @@ const SYMTAB: u32 = 3;
 /// The toolkit whose format we write: CUDA 13.0.
 const TOOLKIT: u32 = 130;
 
-/// Appends the bytes of a section that is neither a table of strings nor one of symbols.
+/// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
 pub(super) fn synthetic(
     parts: Parts<'_, '_>,
     numbering: &Numbering,
@@ -34,8 +32,8 @@ pub(super) fn synthetic(
         Synthetic::SectionNames
         | Synthetic::SymbolNames
         | Synthetic::Symbols
-        | Synthetic::SymbolSections => {}
-        Synthetic::ToolNote => tool_note(parts, out),
+        | Synthetic::SymbolSections
+        | Synthetic::ToolNote => {}
         Synthetic::VersionNote => version_note(parts, out),
         Synthetic::Compat => out.append(&mut compat(parts)),
         Synthetic::CallGraph => callgraph(parts, numbering, out),
@@ -114,32 +112,6 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
             Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
-}
-
-/// The linker's note, then the inputs' in order (not in a relocatable file).
-fn tool_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
-    let config = parts.cx.config;
-    let own = ToolInfo {
-        version: 2,
-        object: config.note_object_name.as_bytes(),
-        tool: config.identity.tool.as_bytes(),
-        release: config.identity.version.as_bytes(),
-        build: config.identity.build.as_bytes(),
-        options: config.note_command_line.as_bytes(),
-    };
-    write_note(NoteType::TKINFO, &own.to_desc(), out);
-    if !config.relocatable {
-        let notes: Vec<&[u8]> = parts.cx.objects.par_iter().flat_map_iter(tool_notes).collect();
-        out.reserve(notes.iter().map(|note| note.len()).sum());
-        notes.iter().for_each(|note| out.extend_from_slice(note));
-    }
-}
-
-/// The notes of the tools that made an input.
-fn tool_notes<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
-    let classes = object.classes.iter().enumerate();
-    let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
-    notes.map(|(i, _)| object.section_data(i as u32))
 }
 
 /// The lowest virtual architecture of the inputs.

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 /// Changes functions. A relocatable output keeps what protects its fences, as for a
 /// debugger; a program that was compiled as a whole keeps its code. With
 /// `--suppress-debug-info` code is as without `-g`.
-pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
+pub fn edited(parts: Parts<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     let debug = config.shows_shared();
     let purpose = Purpose {
@@ -30,7 +30,7 @@ pub fn edited(parts: Parts<'_, '_>, shape: &Shape) -> Map<SectionId, Edited> {
 
 /// Whether some input was compiled for debugging, which makes all of them report
 /// errors at the end of threads.
-fn reports_errors(parts: Parts<'_, '_>, shape: &Shape) -> bool {
+fn reports_errors(parts: Parts<'_, '_>, shape: &Shape<'_>) -> bool {
     let is_common = |id: &SectionId| {
         let section = parts.merged.section(*id);
         section.function.is_none() && matches!(section.content(), Content::Attributes(_))

@@ -233,6 +233,7 @@ fn machine_section<'b>(
             head.bytes(&symtab.bytes)
         }
         Content::Synthetic(Synthetic::SymbolSections) => head.bytes(symtab.section_numbers()),
+        Content::Synthetic(Synthetic::ToolNote) => head.bytes(shape.contents.notes.to_vec()),
         Content::Synthetic(_) => head.bytes(made()),
         Content::ImageRelocs(bank) => head.relocs(data::machine_handles(both, bank)),
         Content::ResolvedRelocs(_) => head.relocs(data::machine_resolved(both, id)?),

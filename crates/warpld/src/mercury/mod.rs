@@ -47,7 +47,7 @@ use std::collections::HashSet;
 /// What the parts of this phase share.
 pub(crate) struct Both<'a, 'o> {
     parts: Parts<'a, 'o>,
-    shape: Shape,
+    shape: Shape<'a>,
     places: MachinePlaces,
     rebuilt: rebuilt::Map<SectionId, Rebuilt>,
     edited: rebuilt::Map<SectionId, Edited>,

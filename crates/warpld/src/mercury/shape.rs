@@ -22,11 +22,11 @@ pub struct ParameterBank {
 
 /// Sections and their numbers.
 #[derive(Debug)]
-pub struct Shape {
+pub struct Shape<'a> {
     /// Symbol numbers of both tables.
     pub numbering: Numbering,
     /// Tables of the Mercury side, by section.
-    pub contents: Contents,
+    pub contents: Contents<'a>,
     /// Sections of the machine-code side in file order.
     pub machine: Vec<SectionId>,
     /// Parameter banks, which follow them.
@@ -47,7 +47,7 @@ pub struct Shape {
 }
 
 /// Decides about sections and numbers.
-pub fn shape(parts: Parts<'_, '_>) -> Shape {
+pub fn shape<'a>(parts: Parts<'a, '_>) -> Shape<'a> {
     let mut facts = finalize::facts::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = finalize::contents::contents(parts, &numbering, &mut facts);

@@ -53,7 +53,7 @@ pub struct LinkMap {
 }
 
 /// Collects the map of a planned file.
-pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan) -> LinkMap {
+pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
     let sections = plan.sections(parts, 0..plan.len()).enumerate();
     let sections = sections.map(|(index, section)| MapSection {
         index: index + 1,

@@ -1,0 +1,93 @@
+//! `.note.nv.tkinfo`: what tools made the inputs and the output.
+
+use super::Parts;
+use crate::object::{Object, SectionClass};
+use cubin::note::{NoteType, ToolInfo, write_note};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The linker's note, then the inputs' in order (not in a relocatable file). Those are
+/// copied only when the file is written: thousands of inputs bring megabytes.
+#[derive(Debug)]
+pub struct ToolNotes<'a> {
+    own: Vec<u8>,
+    inputs: Vec<&'a [u8]>,
+}
+
+impl<'a> ToolNotes<'a> {
+    /// Finds them all.
+    pub(super) fn collect(parts: Parts<'a, '_>) -> Self {
+        let config = parts.cx.config;
+        let info = ToolInfo {
+            version: 2,
+            object: config.note_object_name.as_bytes(),
+            tool: config.identity.tool.as_bytes(),
+            release: config.identity.version.as_bytes(),
+            build: config.identity.build.as_bytes(),
+            options: config.note_command_line.as_bytes(),
+        };
+        let mut own = Vec::new();
+        write_note(NoteType::TKINFO, &info.to_desc(), &mut own);
+        let inputs = match config.relocatable {
+            true => Vec::new(),
+            false => parts.cx.objects.par_iter().flat_map_iter(notes_of).collect(),
+        };
+        Self { own, inputs }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        std::iter::once(&self.own[..]).chain(self.inputs.iter().copied())
+    }
+
+    /// How many bytes they have.
+    pub fn size(&self) -> usize {
+        self.iter().map(<[u8]>::len).sum()
+    }
+
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut out = vec![0; self.size()];
+        self.write(0..out.len(), &mut out);
+        out
+    }
+
+    /// Writes this part of them.
+    pub fn write(&self, part: Range<usize>, mut out: &mut [u8]) {
+        let mut start = 0;
+        for note in self.iter() {
+            let within = |at: usize| at.clamp(start, start + note.len()) - start;
+            let bytes = &note[within(part.start)..within(part.end)];
+            let (place, after) = out.split_at_mut(bytes.len());
+            place.copy_from_slice(bytes);
+            out = after;
+            start += note.len();
+        }
+    }
+}
+
+/// The notes of the tools that made an input.
+fn notes_of<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
+    let classes = object.classes.iter().enumerate();
+    let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
+    notes.map(|(i, _)| object.section_data(i as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever part is asked for, it is that of all notes one after the other.
+    #[test]
+    fn parts_of_notes() {
+        let notes = ToolNotes { own: b"own".to_vec(), inputs: vec![b"first", b"", b"2", b"third"] };
+        let all = b"ownfirst2third";
+        assert_eq!(notes.size(), all.len());
+        for start in 0..all.len() {
+            for end in start..=all.len() {
+                let mut out = vec![0; end - start];
+                notes.write(start..end, &mut out);
+                assert_eq!(out, all[start..end]);
+            }
+        }
+    }
+}
