@@ -5,7 +5,9 @@ mod divide;
 mod pieces;
 
 use pieces::PIECE;
-pub use pieces::{Destination, Extent, Piece, Pieces, Tail, cut, even_ends, too_large, whole};
+pub use pieces::{
+    Destination, Extent, Piece, Pieces, ROOM, Tail, cut, even_ends, too_large, whole,
+};
 
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
@@ -25,13 +27,13 @@ pub fn serialize(
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     check_size(parts, plan.size)?;
-    let (section_headers, count) = (plan.section_headers, plan.len() + 1);
+    let (section_headers, count) = (plan.section_headers, plan.section_count() + 1);
     let tail = Tail { section_headers, count, size: plan.size };
-    let sections = plan.sections(parts, 0..plan.len()).enumerate();
+    let sections = plan.sections(0..plan.section_count()).enumerate();
     let with_bytes = sections.filter(|(_, section)| section.has_bytes);
     let extents =
         with_bytes.map(|(i, section)| Extent { section: i, range: section.offset..section.end() });
-    let ends = |i: usize| match plan.section(parts, i) {
+    let ends = |i: usize| match plan.section(i) {
         Some(section) if section.made == Made::Copied => divide::ends(parts, &section, PIECE),
         Some(table) => even_ends(table.size),
         None => Vec::new(),
@@ -46,7 +48,7 @@ pub fn serialize(
             write_sections(parts, plan, sections.clone(), start, out)
         }
         Piece::Part(section, part) => {
-            let Some(section) = plan.section(parts, *section) else { return Ok(()) };
+            let Some(section) = plan.section(*section) else { return Ok(()) };
             match table(parts, &plan.contents, section.id, section.made) {
                 Some(table) => table.write(parts, plan, part.clone(), out),
                 None => divide::write(parts, &section, part, out)?,
@@ -100,7 +102,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
     ident[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
     let relocatable = parts.cx.config.relocatable;
     let file_type = if relocatable { FileType::REL } else { FileType::EXEC };
-    let sections = plan.len() + 1;
+    let sections = plan.section_count() + 1;
     let headers_end = plan.section_headers + (sections * size_of::<Shdr64>()) as u64;
     let header = Ehdr64 {
         e_ident: ident,
@@ -130,22 +132,20 @@ fn write_sections(
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let mut written = if start == 0 { size_of::<Ehdr64>() } else { 0 };
-    let mut sections = plan.sections(parts, sections).filter(|section| section.has_bytes);
-    let mut some = Vec::with_capacity(TOGETHER);
-    loop {
-        let sources = |section: FinalSection| (section, Sources::of(parts, &section));
-        some.extend(sections.by_ref().take(TOGETHER).map(sources));
-        if some.is_empty() {
-            break;
-        }
-        for (section, sources) in some.drain(..) {
+    let mut sections = plan.sections(sections);
+    let (mut some, mut sources) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+    while sections.advance(TOGETHER, &mut some) {
+        let with_bytes = || some.iter().filter(|section| section.has_bytes);
+        sources.clear();
+        sources.extend(with_bytes().map(|section| Sources::of(parts, section)));
+        for (section, sources) in with_bytes().zip(&sources) {
             let at = (section.offset - start) as usize;
             out[written..at].fill(0);
             written = at + section.size as usize;
             let place = &mut out[at..written];
             match table(parts, &plan.contents, section.id, section.made) {
                 Some(table) => table.write(parts, plan, 0..place.len(), place),
-                None => write_section(parts, &section, &sources, place)?,
+                None => write_section(parts, section, sources, place)?,
             }
         }
     }
@@ -239,7 +239,7 @@ fn has_direct_count(sections: usize) -> bool {
 }
 
 fn write_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
-    let count = plan.len() + 1;
+    let count = plan.section_count() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };
     let mut out = out.chunks_exact_mut(size_of::<Shdr64>());

@@ -4,14 +4,14 @@ use crate::diag::Diagnostic;
 use crate::load::guard;
 use crate::load::map::Mapped;
 use crate::load::small_files::{HUGE_PAGE, ask_for_huge_pages};
-use crate::serialize::{Destination, Pieces};
+use crate::serialize::{Destination, Pieces, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 /// A file that could not be written. The texts are nvlink's.
@@ -196,23 +196,89 @@ impl Destination for Draft {
         }
         let State::File { file, .. } = &self.state else { return Ok(()) };
         reserve(file, pieces.size()).map_err(|source| self.write_error(source))?;
-        // As many buffers as pieces are written at a time.
-        let buffers = Mutex::new(Vec::new());
-        let buffers = || buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = pieces.len().min(rayon::current_num_threads() + WAITING);
+        let mut room = room_for(count * ROOM).map_err(|source| self.write_error(source))?;
+        let writer = Writer::new(file, &mut room);
         (0..pieces.len()).into_par_iter().try_for_each(|piece| {
             let range = pieces.range(piece);
             let size = (range.end - range.start) as usize;
             let write_error = |source| Diagnostic::from(self.write_error(source));
-            let mut buffer = match buffers().pop().filter(|buffer: &MmapMut| buffer.len() >= size) {
-                Some(buffer) => buffer,
-                None => room_for(size).map_err(write_error)?,
-            };
-            let bytes = &mut buffer[..size];
-            pieces.fill(piece, bytes)?;
-            write_at(file, range.start, bytes).map_err(write_error)?;
-            buffers().push(buffer);
-            Ok(())
+            if let Some(buffer) = writer.buffer(size) {
+                pieces.fill(piece, &mut buffer[..size])?;
+                let full = Full { offset: range.start, size, buffer };
+                return writer.write(full).map_err(write_error);
+            }
+            let mut large = room_for(size).map_err(write_error)?;
+            pieces.fill(piece, &mut large[..size])?;
+            write_at(file, range.start, &large[..size]).map_err(write_error)
         })
+    }
+}
+
+/// Writes pieces one after the other, as file systems do anyway: who comes while another
+/// thread writes leaves its piece to that one, and does not wait.
+struct Writer<'f, 'b> {
+    file: &'f File,
+    state: Mutex<Writing<'b>>,
+}
+
+struct Writing<'b> {
+    /// Buffers that nobody uses.
+    free: Vec<&'b mut [u8]>,
+    /// What is to be written by the thread that is writing.
+    waiting: Vec<Full<'b>>,
+    /// Whether a thread is.
+    active: bool,
+}
+
+/// A piece that is to be written.
+struct Full<'b> {
+    offset: u64,
+    size: usize,
+    buffer: &'b mut [u8],
+}
+
+/// How many pieces are left to another thread at a time. So many buffers are needed beside
+/// one for each thread.
+const WAITING: usize = 2;
+
+impl<'f, 'b> Writer<'f, 'b> {
+    fn new(file: &'f File, room: &'b mut [u8]) -> Self {
+        let free = room.chunks_exact_mut(ROOM).collect();
+        Self { file, state: Mutex::new(Writing { free, waiting: Vec::new(), active: false }) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Writing<'b>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for a piece of the usual size; each thread has at most one.
+    fn buffer(&self, size: usize) -> Option<&'b mut [u8]> {
+        if size <= ROOM { self.state().free.pop() } else { None }
+    }
+
+    /// Writes a piece, and what others leave meanwhile.
+    fn write(&self, piece: Full<'b>) -> io::Result<()> {
+        let mut state = self.state();
+        if state.active && state.waiting.len() < WAITING {
+            state.waiting.push(piece);
+            return Ok(());
+        }
+        let leads = !state.active;
+        state.active = true;
+        let mut next = Some(piece);
+        while let Some(Full { offset, size, buffer }) = next {
+            drop(state);
+            let written = write_at(self.file, offset, &buffer[..size]);
+            state = self.state();
+            state.free.push(buffer);
+            written?;
+            next = if leads { state.waiting.pop() } else { None };
+        }
+        if leads {
+            state.active = false;
+        }
+        Ok(())
     }
 }
 
@@ -222,14 +288,10 @@ impl From<WriteError> for Diagnostic {
     }
 }
 
-/// By how much pieces differ in size, as a rule.
-const SPARE: usize = 64 << 10;
-
-/// Memory for a piece of the file, in huge pages if it fills some.
+/// Memory for pieces of the file, in huge pages if it fills some.
 fn room_for(size: usize) -> io::Result<MmapMut> {
     if size < HUGE_PAGE {
-        // With some room for pieces that are a little larger: it costs nothing unless used.
-        return MmapMut::map_anon((size + SPARE).next_multiple_of(2 * SPARE));
+        return MmapMut::map_anon(size.max(1));
     }
     let room = MmapMut::map_anon(size.next_multiple_of(HUGE_PAGE))?;
     ask_for_huge_pages(&room, 0, room.len());

@@ -3,7 +3,7 @@
 
 use super::tables::relocation_size;
 use super::{Numbering, Parts, ToolNotes, tables};
-use crate::merge::{Content, Section, SectionId, Synthetic, align_up};
+use crate::merge::{Content, Section, SectionId, Synthetic};
 use crate::unified::is_entries;
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -11,7 +11,7 @@ use cubin::raw::Sym64;
 use rayon::prelude::*;
 
 /// What is known of a section before the file is planned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     /// Its size, [`LARGE`] at most; of what is made early only when that is done.
     size: u32,
@@ -30,7 +30,7 @@ const _: () = assert!(size_of::<Facts>() <= 8);
 
 /// The size of a section that is too large to be noted: it has to be asked for again.
 const LARGE: u32 = u32::MAX;
-/// The same of an alignment.
+/// The same of an alignment that is no power of two.
 const ODD: u8 = u8::MAX;
 
 /// The bucket of sections without bytes in the file, the last.
@@ -39,9 +39,10 @@ const NO_BITS: u8 = 7;
 pub const GONE: u8 = 8;
 
 /// What a program can do with a section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// It does not have it.
+    #[default]
     Absent,
     /// It can read it.
     Readable,
@@ -50,9 +51,10 @@ pub enum Memory {
 }
 
 /// How the bytes of a section come to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Made {
     /// Inputs' bytes are copied.
+    #[default]
     Copied,
     /// Of inputs' attributes, early; nothing is left if there are none.
     Attributes,
@@ -106,10 +108,8 @@ pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
 fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
     let made = Made::of(section);
     let size = size(parts, id, made);
-    let align = align(parts, id, section, made).max(1);
-    Facts {
-        size: u32::try_from(size).unwrap_or(LARGE),
-        align: if align.is_power_of_two() { align.trailing_zeros() as u8 } else { ODD },
+    let align = align(parts, id, section, made);
+    let facts = Facts {
         bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
         made,
         memory: match section.flags() {
@@ -117,7 +117,9 @@ fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
             flags if flags & shf::WRITE == 0 => Memory::Readable,
             _ => Memory::Writable,
         },
-    }
+        ..Facts::default()
+    };
+    facts.with_extent(size, align)
 }
 
 /// The size of a section that is neither made early nor a table of symbols.
@@ -137,6 +139,14 @@ fn size(parts: Parts<'_, '_>, id: SectionId, made: Made) -> u64 {
 }
 
 impl Facts {
+    /// The same of a section of this size and alignment.
+    #[inline]
+    pub(super) fn with_extent(self, size: u64, align: u64) -> Self {
+        let size = u32::try_from(size).unwrap_or(LARGE);
+        let align = if align.is_power_of_two() { align.trailing_zeros() as u8 } else { ODD };
+        Self { size, align, ..self }
+    }
+
     /// Whether the file has it.
     pub fn exists(&self) -> bool {
         self.bucket != GONE
@@ -163,16 +173,10 @@ impl Facts {
         (self.size != LARGE).then_some(self.size.into())
     }
 
-    /// Where it starts if what is before it ends at `position`.
+    /// Its size and the power of two that is its alignment, if both were noted.
     #[inline]
-    pub fn start(&self, parts: Parts<'_, '_>, id: SectionId, position: u64) -> u64 {
-        match self.align {
-            ODD => align_up(position, align(parts, id, parts.merged.section(id), self.made)),
-            power => {
-                let below = (1 << power) - 1;
-                position.checked_add(below).map_or(u64::MAX, |end| end & !below)
-            }
-        }
+    pub fn noted_extent(&self) -> Option<(u64, u8)> {
+        (self.align != ODD).then_some((self.noted_size()?, self.align))
     }
 
     /// Notes the size of what was made, or what follows from the number of symbols.

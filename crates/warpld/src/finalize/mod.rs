@@ -4,6 +4,7 @@
 pub(crate) mod contents;
 pub(crate) mod facts;
 mod notes;
+mod places;
 mod plan;
 mod records;
 pub(crate) mod symbols;
@@ -19,7 +20,8 @@ use cubin::consts::{shf, shn};
 use cubin::raw::Shdr64;
 pub use facts::{Facts, Made, bucket, extent};
 pub use notes::ToolNotes;
-pub use plan::{FinalSection, Plan};
+pub use places::{FinalSection, Ordered};
+pub use plan::Plan;
 use std::ops::Range;
 pub use symbols::Numbering;
 
@@ -45,7 +47,7 @@ pub fn finalize<'a>(parts: Parts<'a, '_>) -> Plan<'a> {
     let contents = contents::contents(parts, &numbering, &mut facts);
     let (order, mut index_of) = order(&facts);
     keep_common_number(parts, &mut index_of);
-    Plan::new(parts, (facts, order), index_of, numbering, contents)
+    Plan::new(parts, order, index_of, numbering, contents)
 }
 
 /// Quirk: in a relocatable file the section that was created with the number that stands
@@ -65,7 +67,7 @@ fn keep_common_number(parts: Parts<'_, '_>, index_of: &mut [u32]) {
 
 /// The sections of the file in order, and the number of each section.
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(facts: &[Facts]) -> (Vec<SectionId>, Vec<u32>) {
+pub(crate) fn order(facts: &[Facts]) -> (Vec<Ordered>, Vec<u32>) {
     // Where the sections of each bucket go.
     let mut next = [0; facts::GONE as usize + 2];
     for facts in facts {
@@ -74,11 +76,12 @@ pub(crate) fn order(facts: &[Facts]) -> (Vec<SectionId>, Vec<u32>) {
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let mut order = vec![SectionId(0); next[facts::GONE as usize]];
+    let count = next[facts::GONE as usize];
+    let mut order = vec![Ordered { id: SectionId(0), facts: Facts::default() }; count];
     let mut index_of = vec![0; facts.len()];
-    for (i, facts) in facts.iter().enumerate().filter(|(_, facts)| facts.exists()) {
+    for (i, &facts) in facts.iter().enumerate().filter(|(_, facts)| facts.exists()) {
         let at = &mut next[facts.bucket as usize];
-        order[*at] = SectionId(i as u32);
+        order[*at] = Ordered { id: SectionId(i as u32), facts };
         *at += 1;
         index_of[i] = *at as u32;
     }
@@ -112,15 +115,15 @@ pub fn headers(
     mut take: impl FnMut(Shdr64),
 ) {
     const TOGETHER: usize = 16;
-    let mut sections = plan.sections(parts, sections);
-    let mut some = Vec::with_capacity(TOGETHER);
-    loop {
-        let subject = |s: FinalSection| (s, tables::subject(parts, s.id, &plan.index_of));
-        some.extend(sections.by_ref().take(TOGETHER).map(subject));
-        if some.is_empty() {
-            break;
+    let mut sections = plan.sections(sections);
+    let (mut some, mut subjects) = (Vec::with_capacity(TOGETHER), [0; TOGETHER]);
+    while sections.advance(TOGETHER, &mut some) {
+        for (subject, section) in subjects.iter_mut().zip(&some) {
+            *subject = tables::subject(parts, section.id, &plan.index_of);
         }
-        some.drain(..).for_each(|(section, subject)| take(header(parts, plan, &section, subject)));
+        for (&subject, section) in subjects.iter().zip(&some) {
+            take(header(parts, plan, section, subject));
+        }
     }
 }
 
@@ -139,7 +142,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32
         sh_size: of.size.into(),
         sh_link: link.into(),
         sh_info: info.into(),
-        sh_addralign: facts::align(parts, of.id, section, of.made).into(),
+        sh_addralign: of.align.into(),
         sh_entsize: u64::from(section.entsize()).into(),
     }
 }

@@ -1,51 +1,18 @@
 //! The file, planned to the last byte.
 
 use super::contents::table;
-use super::facts::Memory;
-use super::{Contents, Facts, Made, Numbering, Parts, extent};
-use crate::merge::{SectionId, Synthetic, align_up};
+use super::facts::{self, Memory};
+use super::places::{Ordered, Places, Sections};
+use super::{Contents, FinalSection, Numbering, Parts, extent};
+use crate::merge::{Synthetic, align_up};
 use cubin::raw::{Ehdr64, Phdr64, Shdr64};
 use std::ops::Range;
-
-/// A section of the file. There may be many, so none of this is kept, and the rest of
-/// their headers is made as they are written.
-#[derive(Clone, Copy, Debug)]
-pub struct FinalSection {
-    /// The section it came from.
-    pub id: SectionId,
-    /// How its bytes come to be.
-    pub made: Made,
-    /// Whether it has bytes in the file.
-    pub has_bytes: bool,
-    /// What the program can do with it.
-    pub memory: Memory,
-    /// Where it starts.
-    pub offset: u64,
-    /// Its size, in the file or in memory.
-    pub size: u64,
-}
-
-impl FinalSection {
-    /// Where it ends.
-    pub fn end(&self) -> u64 {
-        self.offset.saturating_add(self.size)
-    }
-
-    /// Where its bytes in the file end.
-    fn end_of_bytes(&self) -> u64 {
-        if self.has_bytes { self.end() } else { self.offset }
-    }
-}
 
 /// The file, planned to the last byte.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// What is known of each merged section.
-    facts: Vec<Facts>,
-    /// Sections in file order; the null section is not among them.
-    order: Vec<SectionId>,
-    /// Where the bytes before every [`STEP`]th of them end.
-    steps: Vec<u64>,
+    /// Where its sections lie.
+    places: Places,
     /// Program headers.
     pub segments: Vec<Phdr64>,
     /// Offset of the section headers.
@@ -62,101 +29,66 @@ pub struct Plan<'a> {
     pub contents: Contents<'a>,
 }
 
-/// How many sections are passed, at most, to find the place of one.
-const STEP: usize = 64;
-
 impl<'a> Plan<'a> {
     /// Assigns file offsets and makes the program headers.
     pub(super) fn new(
         parts: Parts<'_, '_>,
-        (facts, order): (Vec<Facts>, Vec<SectionId>),
+        order: Vec<Ordered>,
         index_of: Vec<u32>,
         numbering: Numbering,
         contents: Contents<'a>,
     ) -> Self {
+        let unusual = order.iter().filter(|section| section.facts.noted_extent().is_none());
+        let unusual = unusual
+            .map(|section| (section.id, unusual_extent(parts, section, &numbering, &contents)));
+        let unusual = unusual.collect();
+        let (mut loaded, mut end) = (Loaded::default(), size_of::<Ehdr64>() as u64);
+        let places = Places::new(order, unusual, |section| {
+            loaded.add(section);
+            end = section.end_of_bytes();
+        });
+        let section_headers = align_up(end, 8);
+        let headers = (places.count() as u64 + 1) * size_of::<Shdr64>() as u64;
+        let after = section_headers.saturating_add(headers);
+        let relocatable = parts.cx.config.relocatable;
+        let segments = if relocatable { Vec::new() } else { loaded.segments(after) };
+        let size = after.saturating_add((segments.len() * size_of::<Phdr64>()) as u64);
         let note = parts.merged.synthetic(Synthetic::VersionNote);
         let note = note.map_or(0, |id| index_of[id.0 as usize]).min(0xff);
-        let mut plan = Self {
-            steps: Vec::with_capacity(order.len() / STEP + 1),
-            facts,
-            order,
-            segments: Vec::new(),
-            section_headers: 0,
-            size: 0,
-            flags: note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04,
-            numbering,
-            index_of,
-            contents,
-        };
-        let mut loaded = Loaded::default();
-        let mut position = size_of::<Ehdr64>() as u64;
-        for (i, &id) in plan.order.iter().enumerate() {
-            if i % STEP == 0 {
-                plan.steps.push(position);
-            }
-            let section = plan.section_after(parts, position, id);
-            loaded.add(parts, &plan.facts[id.0 as usize], &section);
-            position = section.end_of_bytes();
-        }
-        plan.section_headers = align_up(position, 8);
-        let headers = (plan.len() as u64 + 1) * size_of::<Shdr64>() as u64;
-        let after = plan.section_headers.saturating_add(headers);
-        if !parts.cx.config.relocatable {
-            plan.segments = loaded.segments(after);
-        }
-        plan.size = after.saturating_add((plan.segments.len() * size_of::<Phdr64>()) as u64);
-        plan
+        let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
+        Self { places, segments, section_headers, size, flags, numbering, index_of, contents }
     }
 
     /// The number of sections, the null section left out.
-    pub fn len(&self) -> usize {
-        self.order.len()
+    pub fn section_count(&self) -> usize {
+        self.places.count()
     }
 
     /// A section, the null section not counted.
-    pub fn section(&self, parts: Parts<'_, '_>, i: usize) -> Option<FinalSection> {
-        self.sections(parts, i..i.saturating_add(1)).next()
+    pub fn section(&self, i: usize) -> Option<FinalSection> {
+        self.sections(i..i.saturating_add(1)).next()
     }
 
     /// These sections in file order, the null section not counted.
-    pub fn sections<'p>(
-        &'p self,
-        parts: Parts<'p, 'p>,
-        range: Range<usize>,
-    ) -> impl Iterator<Item = FinalSection> + 'p {
-        let step = range.start / STEP;
-        let mut position = self.steps.get(step).copied().unwrap_or(0);
-        let from_step = self.order.get(step * STEP..range.end.min(self.len())).unwrap_or_default();
-        let sections = from_step.iter().map(move |&id| {
-            let section = self.section_after(parts, position, id);
-            position = section.end_of_bytes();
-            section
-        });
-        sections.skip(range.start % STEP)
+    pub fn sections(&self, range: Range<usize>) -> Sections<'_> {
+        self.places.sections(range)
     }
+}
 
-    /// A section before which the bytes end at `position`.
-    #[inline]
-    fn section_after(&self, parts: Parts<'_, '_>, position: u64, id: SectionId) -> FinalSection {
-        let facts = &self.facts[id.0 as usize];
-        FinalSection {
-            id,
-            made: facts.made,
-            has_bytes: facts.has_bytes(),
-            memory: facts.memory,
-            offset: facts.start(parts, id, position),
-            size: facts.noted_size().unwrap_or_else(|| self.large_size(parts, id, facts.made)),
-        }
-    }
-
-    /// The size of a section that is too large for it to be noted.
-    #[cold]
-    fn large_size(&self, parts: Parts<'_, '_>, id: SectionId, made: Made) -> u64 {
-        match table(parts, &self.contents, id, made) {
-            Some(table) => table.size(&self.numbering),
-            None => extent(parts, id).0,
-        }
-    }
+/// Size and alignment of a section of which the facts do not tell it.
+#[cold]
+fn unusual_extent(
+    parts: Parts<'_, '_>,
+    of: &Ordered,
+    numbering: &Numbering,
+    contents: &Contents<'_>,
+) -> (u64, u64) {
+    let &Ordered { id, facts } = of;
+    let size = match table(parts, contents, id, facts.made) {
+        Some(table) => table.size(numbering),
+        None => extent(parts, id).0,
+    };
+    (size, facts::align(parts, id, parts.merged.section(id), facts.made))
 }
 
 /// What the program loads: where that lies in the file.
@@ -173,7 +105,7 @@ struct Loaded {
 impl Loaded {
     /// Adds a section. The sections come in order.
     #[inline]
-    fn add(&mut self, parts: Parts<'_, '_>, facts: &Facts, section: &FinalSection) {
+    fn add(&mut self, section: &FinalSection) {
         let (list, end) = match section.memory {
             Memory::Absent => return,
             Memory::Readable => (&mut self.readable, section.end()),
@@ -181,8 +113,7 @@ impl Loaded {
         };
         list.get_or_insert(section.offset..end).end = end;
         if section.memory == Memory::Writable && !section.has_bytes {
-            let start = facts.start(parts, section.id, self.zeroed);
-            self.zeroed = start.saturating_add(section.size);
+            self.zeroed = align_up(self.zeroed, section.align).saturating_add(section.size);
         }
     }
 

@@ -52,6 +52,7 @@ pub fn shape<'a>(parts: Parts<'a, '_>) -> Shape<'a> {
     let numbering = symbols::number(parts, &facts);
     let contents = finalize::contents::contents(parts, &numbering, &mut facts);
     let (machine, machine_index) = finalize::order(&facts);
+    let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
     let mut banks = parameter_banks(parts, &machine, &numbering);
     let mercury = mercury_order(parts, &machine);
     let mut mercury_index = machine_index.clone();

@@ -54,7 +54,7 @@ pub struct LinkMap {
 
 /// Collects the map of a planned file.
 pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
-    let sections = plan.sections(parts, 0..plan.len()).enumerate();
+    let sections = plan.sections(0..plan.section_count()).enumerate();
     let sections = sections.map(|(index, section)| MapSection {
         index: index + 1,
         name: text(parts.merged.section_name(section.id)),

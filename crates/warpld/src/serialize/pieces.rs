@@ -81,7 +81,10 @@ pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diag
 /// How large pieces are, but for sections that are larger: small enough for a
 /// processor's own cache, large enough to be worth a call of the system. Entries
 /// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
-pub(super) const PIECE: u64 = (1 << 19) / 48 * 48;
+pub(super) const PIECE: u64 = 480 << 10;
+
+/// All pieces fit in this but sections that are larger and cannot be divided.
+pub const ROOM: usize = 512 << 10;
 
 /// What a piece of an output holds.
 pub enum Piece {
@@ -143,7 +146,13 @@ pub fn cut(
                 at = end;
             }
             (first, start) = (section + 1, range.end);
-        } else if range.end - start >= PIECE {
+            continue;
+        }
+        if range.end - start > ROOM as u64 && first < section {
+            push(Piece::Sections(first..section), start..range.start);
+            (first, start) = (section, range.start);
+        }
+        if range.end - start >= PIECE {
             push(Piece::Sections(first..section + 1), start..range.end);
             (first, start) = (section + 1, range.end);
         }
