@@ -102,13 +102,17 @@ pub fn link_to(
 
     // What kernels inherit from the functions they call. Messages come in
     // nvlink's order: stacks, limits, undefined names, register bounds.
-    let properties = properties::properties(cx, &merged, diags);
+    // Beside that, as neither has work for all threads: where everything is in its
+    // memory space.
+    let mut limits = Diagnostics::default();
+    let (properties, layout) = rayon::join(
+        || properties::properties(cx, &merged, diags),
+        || layout::layout(cx, &merged, &mut limits),
+    );
     checks::reserved_memory(cx, diags);
     checks::aliases(cx, diags);
     checks::uncalled(cx, diags);
-
-    // Where everything is in its memory space.
-    let layout = layout::layout(cx, &merged, diags);
+    diags.append(limits);
 
     // Names nobody defines.
     undefined::check(cx, &merged, diags);

@@ -7,11 +7,12 @@
 //! all functions count, and the appended codes have a fixed order.
 
 use super::contribution::{
-    CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
+    Any, CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
 };
 use super::scc::Components;
 use super::{FUNCTIONS_AT_ONCE, Map, Properties};
 use crate::callgraph::{Callers, FunctionId};
+use crate::merge::Context;
 use crate::object::eiattr;
 use crate::resolve::SymbolId;
 use rayon::prelude::*;
@@ -96,19 +97,48 @@ impl Changes {
 pub fn propagate(
     reader: Reader<'_, '_>,
     own: Vec<Own>,
+    any: Any,
+    below: Option<Vec<Contribution>>,
     properties: &Properties,
 ) -> Map<FunctionId, Changes> {
     let components = &properties.components;
     let mut propagation =
-        Propagation { reader, properties, components, own, changes: Map::default() };
+        Propagation { reader, properties, components, own, any, changes: Map::default() };
     match properties.entries[..] {
         [] => propagation.missing_sparse_masks(),
         [only] => propagation.single(only),
-        _ => propagation.several(),
+        _ => propagation.several(below),
     }
     propagation.stubs();
     propagation.barriers_of_old_objects();
     propagation.changes
+}
+
+/// By component: what the device functions reached from it contribute.
+pub(super) fn reached(
+    cx: Context<'_, '_>,
+    own: &[Own],
+    components: &Components,
+) -> Vec<Contribution> {
+    let graph = cx.graph.successors();
+    let mut below: Vec<Contribution> = Vec::with_capacity(components.len());
+    for component in 0..components.len() {
+        let mut joint = Contribution::default();
+        let own = &own[components.range(component)];
+        for (&node, own) in components.members(component).iter().zip(own) {
+            if !own.is_entry {
+                joint.add(&own.contribution);
+            }
+            for &callee in graph.of(node) {
+                let callee = components.of[callee as usize] as usize;
+                if callee != component {
+                    joint.add(&below[callee]);
+                }
+            }
+        }
+        below.push(joint);
+    }
+    below
 }
 
 pub(super) struct Propagation<'a, 'o> {
@@ -117,6 +147,7 @@ pub(super) struct Propagation<'a, 'o> {
     components: &'o Components,
     /// By position in the list of all nodes.
     own: Vec<Own>,
+    any: Any,
     changes: Map<FunctionId, Changes>,
 }
 
@@ -145,6 +176,9 @@ impl Propagation<'_, '_> {
     /// then (quirk: the flags then stay as they are), and those of device functions
     /// count for the kernels that reach them.
     fn barriers_of_old_objects(&mut self) {
+        if !self.any.barriers_in_flags {
+            return;
+        }
         let code = eiattr::NUM_BARRIERS;
         let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
             .map(|&f| (f, self.all_own(f).barriers_in_flags))
@@ -204,6 +238,9 @@ impl Propagation<'_, '_> {
     /// Where some functions have a SPARSE_MMA_MASK and some do not, those
     /// without get 0x8000 (stubs of unified functions nothing, but in a record).
     pub(super) fn missing_sparse_masks(&mut self) {
+        if !self.any.masks {
+            return;
+        }
         let order = &self.reader.merged.function_order;
         let own = |f: &FunctionId| self.all_own(*f);
         if !order.iter().any(|f| own(f).has_mask()) {
@@ -239,10 +276,10 @@ impl Propagation<'_, '_> {
         (value != 0).then(|| Record::Words(eiattr::CRS_STACK_SIZE, vec![value]))
     }
 
-    /// Two or more kernels.
-    fn several(&mut self) {
+    /// Two or more kernels. The caller may know what they reach.
+    fn several(&mut self, below: Option<Vec<Contribution>>) {
         self.missing_sparse_masks();
-        let below = self.reached();
+        let below = below.unwrap_or_else(|| self.reached());
         let sums = self.sums();
         let fragments = self.fragments();
         let externs = self.external_lists();
@@ -259,27 +296,8 @@ impl Propagation<'_, '_> {
         self.changes.extend(made);
     }
 
-    /// By component: what the device functions reached from it contribute.
     fn reached(&self) -> Vec<Contribution> {
-        let graph = self.reader.cx.graph.successors();
-        let mut below: Vec<Contribution> = Vec::with_capacity(self.components.len());
-        for component in 0..self.components.len() {
-            let mut joint = Contribution::default();
-            let own = &self.own[self.components.range(component)];
-            for (&node, own) in self.components.members(component).iter().zip(own) {
-                if !own.is_entry {
-                    joint.add(&own.contribution);
-                }
-                for &callee in graph.of(node) {
-                    let callee = self.components.of[callee as usize] as usize;
-                    if callee != component {
-                        joint.add(&below[callee]);
-                    }
-                }
-            }
-            below.push(joint);
-        }
-        below
+        reached(self.reader.cx, &self.own, self.components)
     }
 
     /// Device functions that satisfy a condition, with the kernels reaching each.
@@ -341,6 +359,9 @@ impl Propagation<'_, '_> {
     fn sums(&self) -> Map<FunctionId, (u16, Key)> {
         let slot = slot(eiattr::NUM_MBARRIERS);
         let mut out: Map<FunctionId, (u16, Key)> = Map::default();
+        if !self.any.has(slot) {
+            return out;
+        }
         for (function, entries) in self.with_entries(|c| c.code(slot).is_some()) {
             let Some(value) = self.own(function).code(slot) else { continue };
             let key = self.reader.first(function, eiattr::NUM_MBARRIERS).unwrap_or(Key::MISSING);
@@ -355,6 +376,9 @@ impl Propagation<'_, '_> {
     /// AT_ENTRY_FRAGMENTS moves from functions to the kernels that reach them.
     fn fragments(&mut self) -> Map<FunctionId, (Vec<u32>, Key)> {
         let mut out: Map<FunctionId, (Vec<u32>, Key)> = Map::default();
+        if !self.any.has_fragments() {
+            return out;
+        }
         for (function, entries) in self.with_entries(Contribution::has_fragments) {
             let Some((words, key)) = self.reader.fragments(function) else { continue };
             for entry in entries {
@@ -369,6 +393,9 @@ impl Propagation<'_, '_> {
 
     /// By kernel: external functions its callees name, in order of first mention.
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
+        if !self.any.names_external {
+            return Map::default();
+        }
         let mut users: Map<SymbolId, Vec<Mention>> = Map::default();
         for &function in &self.reader.merged.function_order {
             let own = self.all_own(function);
@@ -497,6 +524,9 @@ impl Propagation<'_, '_> {
     /// stubs.
     fn stubs(&mut self) {
         let cx = self.reader.cx;
+        if cx.unified.stub_ids().next().is_none() {
+            return;
+        }
         let roots = self.reader.merged.function_order.iter().copied();
         let roots: Vec<FunctionId> = roots.filter(|&f| cx.reach.is_stub_root(f)).collect();
         let Some(&first) = roots.first() else { return };

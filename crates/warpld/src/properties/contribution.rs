@@ -7,6 +7,7 @@ use crate::resolve::{Sighting, SymbolId};
 use cubin::attr::Format;
 use cubin::consts::shf;
 use cubin::info;
+use rayon::prelude::*;
 
 /// How values of a code combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,6 +241,51 @@ impl Own {
         self.plain = self.plain & !(1 << bit) | u16::from(plain) << bit;
     }
 }
+
+/// What the functions of the link have at all: most links have little of it, and need not be
+/// gone through once more for the rest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Any {
+    present: u16,
+    /// See [`Own::has_mask`].
+    pub masks: bool,
+    /// See [`Own`].
+    pub names_external: bool,
+    /// See [`Own`].
+    pub barriers_in_flags: bool,
+}
+
+impl Any {
+    /// What any of these has.
+    pub fn of(own: &[Own]) -> Self {
+        let add = |any: Any, own: &Own| Any {
+            present: any.present | own.contribution.present,
+            masks: any.masks | own.has_mask(),
+            names_external: any.names_external | own.names_external,
+            barriers_in_flags: any.barriers_in_flags | (own.barriers_in_flags > 0),
+        };
+        let join = |a: Any, b: Any| Any {
+            present: a.present | b.present,
+            masks: a.masks | b.masks,
+            names_external: a.names_external | b.names_external,
+            barriers_in_flags: a.barriers_in_flags | b.barriers_in_flags,
+        };
+        own.par_iter().with_min_len(ANY_AT_ONCE).fold(Any::default, add).reduce(Any::default, join)
+    }
+
+    /// Whether there are records of the code with this position in [`CODES`].
+    pub fn has(&self, slot: usize) -> bool {
+        self.present >> slot & 1 != 0
+    }
+
+    /// Whether there are AT_ENTRY_FRAGMENTS records.
+    pub fn has_fragments(&self) -> bool {
+        self.has(FRAGMENTS)
+    }
+}
+
+/// Fewer are not worth another thread.
+const ANY_AT_ONCE: usize = 1 << 13;
 
 /// Reads the attribute records of functions.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
 use crate::resolve::text;
-use contribution::{Own, Reader};
+use contribution::{Any, Own, Reader};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 
@@ -82,9 +82,17 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     let reader = Reader { cx, merged };
     let nodes = out.components.nodes().par_iter().with_min_len(FUNCTIONS_AT_ONCE);
     let own: Vec<Own> = nodes.map(|&node| reader.own_of_node(node)).collect();
-    out.depth = depths(cx, &own, &out.components);
+    let any = Any::of(&own);
+    let components = &out.components;
+    // Masks that are missing count for callers: where there are such, it is too early.
+    let early = out.entries.len() > 1 && !any.masks;
+    let (depth, below) = rayon::join(
+        || depths(cx, &own, components),
+        || early.then(|| attributes::reached(cx, &own, components)),
+    );
+    out.depth = depth;
     check_registers(reader, &own, &out, diags);
-    out.attributes = attributes::propagate(reader, own, &out);
+    out.attributes = attributes::propagate(reader, own, any, below, &out);
     warn_about_stacks(cx, &out, diags);
     out
 }
