@@ -112,15 +112,10 @@ pub fn decompress(
     }
     // What an entry boldly declares is believed step by step: memory is taken in
     // proportion to what comes out of the stream.
-    let ordinary = (stored.len() as u64).saturating_mul(ORDINARY_RATIO).max(RATIO_SLACK);
-    let mut size = declared.min(ordinary);
+    let mut size = declared.min(ordinary_size(stored));
     let (image, actual) = loop {
         let mut image = zeroed(size)?;
-        let unpacked = match compression {
-            Compression::Lz4 => unpack_lz4(stored, &mut image)?,
-            _ => unpack_zstd(stored, &mut image)?,
-        };
-        match unpacked {
+        match unpack(compression, stored, &mut image)? {
             Some(actual) => break (image, actual as u64),
             None if size == declared => {
                 return Err(DecodeError::WrongSize { actual: size.saturating_add(1), declared });
@@ -134,6 +129,44 @@ pub fn decompress(
     Ok(image)
 }
 
+/// What `stored` may be expected to unpack to at most.
+fn ordinary_size(stored: &[u8]) -> u64 {
+    (stored.len() as u64).saturating_mul(ORDINARY_RATIO).max(RATIO_SLACK)
+}
+
+/// Whether memory of the size that an entry declares can be taken before anything comes out
+/// of the stream.
+pub(crate) fn is_ordinary(compression: Compression, stored: &[u8], declared: u64) -> bool {
+    matches!(compression, Compression::Lz4 | Compression::Zstd)
+        && declared <= MAX_IMAGE_SIZE.min(ordinary_size(stored))
+}
+
+/// Decompresses `stored` into memory that it has to fill.
+pub(crate) fn decompress_into(
+    compression: Compression,
+    stored: &[u8],
+    image: &mut [u8],
+) -> Result<(), DecodeError> {
+    let declared = image.len() as u64;
+    let actual = unpack(compression, stored, image)?.map_or(declared + 1, |actual| actual as u64);
+    match actual == declared {
+        true => Ok(()),
+        false => Err(DecodeError::WrongSize { actual, declared }),
+    }
+}
+
+/// How much came out; `None` if there is more than room.
+fn unpack(
+    compression: Compression,
+    stored: &[u8],
+    image: &mut [u8],
+) -> Result<Option<usize>, DecodeError> {
+    match compression {
+        Compression::Lz4 => unpack_lz4(stored, image),
+        _ => unpack_zstd(stored, image),
+    }
+}
+
 /// Zeroed memory that the system hands out page by page as it is written, so
 /// a wrong `declared` size costs address space only.
 fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
@@ -143,7 +176,7 @@ fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
     Ok(vec![0; size])
 }
 
-/// How much came out; `None` if there is more than room.
+/// The same.
 fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
     use lz4_flex::block::DecompressError;
     match lz4_flex::block::decompress_into(stored, image) {

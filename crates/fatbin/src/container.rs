@@ -328,4 +328,17 @@ impl<'a> Entry<'a> {
         let size = self.header.uncompressed_size.get();
         compress::decompress(compression, self.stored(), size, limit).map(Cow::Owned)
     }
+
+    /// The size of a packed payload that unpacks to no more than its like do; for others
+    /// memory must not be taken in advance.
+    pub fn ordinary_size(&self) -> Option<u64> {
+        let size = self.header.uncompressed_size.get();
+        let ordinary = compress::is_ordinary(self.compression(), self.stored(), size);
+        (ordinary && !self.flags().contains(Flags::SCRAMBLED)).then_some(size)
+    }
+
+    /// Unpacks a payload into memory of [`Entry::ordinary_size`].
+    pub fn unpack_into(&self, image: &mut [u8]) -> Result<(), DecodeError> {
+        compress::decompress_into(self.compression(), self.stored(), image)
+    }
 }

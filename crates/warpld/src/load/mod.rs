@@ -19,12 +19,13 @@ pub(crate) use scan::{READER_FAILED, Scanned};
 pub use search::CpuArch;
 
 use map::{FileKey, Mapped};
+use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What to load.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +79,8 @@ impl Opened {
 #[derive(Debug, Default)]
 pub struct Files {
     opened: Vec<search::Found>,
+    /// Where images are unpacked when they are selected.
+    store: OnceLock<MmapMut>,
     working_directory: PathBuf,
 }
 
@@ -90,7 +93,8 @@ impl Files {
         });
         opened.extend(search::libraries(request));
         take_archives_once(&mut opened);
-        Self { opened, working_directory: request.working_directory.clone() }
+        let working_directory = request.working_directory.clone();
+        Self { opened, store: OnceLock::new(), working_directory }
     }
 
     /// The name of a file that has changed since it was opened.

@@ -11,11 +11,12 @@ use fatbin::{
     Archive, ArchiveError, Container, Containers, Content, FatbinError, HostKind, HostObject,
     Member, MemberData,
 };
+use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The fatal line after errors of the fatbin reader.
 pub(crate) const READER_FAILED: &str = "elfLink fatbinary error";
@@ -92,6 +93,8 @@ pub struct Loaded<'f> {
     pub(crate) linked_elsewhere: HashSet<String>,
     /// Whether a member of the system library is among the steps.
     pub(crate) has_system_library: bool,
+    /// Where images are unpacked.
+    pub(crate) store: Option<&'f OnceLock<MmapMut>>,
     working_directory: PathBuf,
 }
 
@@ -132,7 +135,8 @@ impl Files {
             false => found.into_iter().flat_map(Steps::several).collect(),
         };
         let working_directory = self.working_directory.clone();
-        let mut loaded = Loaded { working_directory, ..Loaded::default() };
+        let mut loaded =
+            Loaded { working_directory, store: Some(&self.store), ..Loaded::default() };
         loaded.take(scanned);
         loaded
     }

@@ -7,6 +7,7 @@ pub mod compat;
 mod messages;
 pub mod need;
 mod pick;
+mod unpack;
 
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::input::{Inputs, LinkInput};
@@ -100,19 +101,25 @@ pub struct Stopped;
 impl<'f> Loaded<'f> {
     /// Picks the images for a target. Messages come in link order; the first
     /// fatal one ends the selection.
-    pub fn select(
-        &self,
+    pub fn select<'s>(
+        &'s self,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Stopped> {
         let how = How { options, read_all: self.is_looked_into(options) };
         // The system library is seldom needed: it is unpacked when it is.
-        let picks = self.scanned.par_iter().map(|item| match &item.step {
+        let source = |item: &'s Scanned<'f>| match &item.step {
             Step::Source(source) if !source.system_library && !self.is_linked(source) => {
-                Some(Pick::from(source, how))
+                Some(source)
             }
             _ => None,
-        });
+        };
+        let sources: Vec<Option<&Source<'f>>> = self.scanned.par_iter().map(source).collect();
+        let unpacked = self.store.map(|store| unpack::unpack(store, &sources, options.arch));
+        let unpacked = |number: usize| *unpacked.as_ref()?.get(number)?;
+        let picks = sources.par_iter().enumerate();
+        let picks =
+            picks.map(|(number, source)| Some(Pick::from((*source)?, unpacked(number), how)));
         let picks: Vec<Option<Pick<'f>>> = picks.collect();
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
         if !options.trace && !options.register && !options.lazy_archives && are_images() {
@@ -247,7 +254,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         *state = SystemLibrary::Used;
         self.host_use.add_system_library(side);
-        self.take(source, Picked::from(source, self.how))
+        self.take(source, Picked::from(source, None, self.how))
     }
 
     fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {

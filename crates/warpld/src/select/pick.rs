@@ -40,8 +40,8 @@ pub(super) enum Pick<'f> {
 }
 
 impl<'f> Pick<'f> {
-    /// Chooses and unpacks.
-    pub(super) fn from(source: &Source<'f>, how: How<'_>) -> Self {
+    /// Chooses and unpacks, unless that was done already.
+    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
         if let Body::Cubin(data) = source.body
             && let Some(header) = plain_header(data, how)
             && header.file_type != FileType::EWP
@@ -53,7 +53,7 @@ impl<'f> Pick<'f> {
                 system_library: source.system_library,
             });
         }
-        let mut picked = Picked::from(source, how);
+        let mut picked = Picked::from(source, unpacked, how);
         let is_plain = picked.images.len() == 1
             && picked.messages.is_empty()
             && !picked.whole_program
@@ -88,8 +88,8 @@ fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
 }
 
 impl<'f> Picked<'f> {
-    /// Chooses and unpacks.
-    pub(super) fn from(source: &Source<'f>, how: How<'_>) -> Self {
+    /// Chooses and unpacks, unless that was done already.
+    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
         let options = how.options;
         let mut picked = Self::default();
         match &source.body {
@@ -100,7 +100,7 @@ impl<'f> Picked<'f> {
             Body::Fatbins(containers) => {
                 let mut unfit = Vec::new();
                 for container in containers {
-                    picked.pick_from(source, container, how, &mut unfit);
+                    picked.pick_from(source, (container, unpacked), how, &mut unfit);
                 }
                 if !unfit.is_empty() {
                     picked.not_found(source, options, &unfit);
@@ -110,12 +110,12 @@ impl<'f> Picked<'f> {
         picked
     }
 
-    /// Picks from one container; where nothing fits, what it has is added to
-    /// `unfit`.
+    /// Picks from one container, whose image may be unpacked already; where nothing
+    /// fits, what it has is added to `unfit`.
     fn pick_from(
         &mut self,
         source: &Source<'f>,
-        container: &Container<'f>,
+        (container, unpacked): (&Container<'f>, Option<&'f [u8]>),
         how: How<'_>,
         unfit: &mut Vec<String>,
     ) {
@@ -138,7 +138,7 @@ impl<'f> Picked<'f> {
             Choice::Nothing if entries.is_empty() => return unfit.push("no image at all".into()),
             Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
         };
-        match code.payload() {
+        match unpacked.map_or_else(|| code.payload(), |image| Ok(Cow::Borrowed(image))) {
             Ok(image) => self.add(source, image, how),
             Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
         }

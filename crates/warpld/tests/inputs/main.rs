@@ -8,6 +8,7 @@ mod cut;
 mod images;
 mod make;
 mod matrix;
+mod packed;
 mod scenarios;
 mod trace;
 
