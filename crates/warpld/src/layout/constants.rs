@@ -26,10 +26,8 @@ pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
     let mut out = Bank2::default();
     for (function, entries) in &merged.bank2_users {
         let blob = blob_of(cx, merged, *function);
-        let sections: Vec<SectionId> = entries
-            .iter()
-            .filter_map(|e| merged.function_sections[e.0 as usize].constant2.get())
-            .collect();
+        let sections: Vec<SectionId> =
+            entries.iter().filter_map(|e| merged.constant2.get(e).copied()).collect();
         let extent = |id: &SectionId| {
             let s = merged.section(*id);
             out.extents.get(id).copied().unwrap_or((s.size(), s.align()))

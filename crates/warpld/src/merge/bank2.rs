@@ -131,8 +131,7 @@ impl Merger<'_, '_> {
                 if by_symbol {
                     self.clear_section(section);
                 }
-                let known = &mut self.out.function_sections[function.0 as usize].constant2;
-                *known = known.get().unwrap_or(section).into();
+                self.out.constant2.entry(function).or_insert(section);
                 self.place(section, from, align, data.size);
             }
         }
@@ -202,7 +201,7 @@ impl Merger<'_, '_> {
         filled: &HashSet<FunctionId, foldhash::fast::FixedState>,
     ) -> bool {
         let has_data = |kernel: &FunctionId| {
-            let own = self.out.function_sections[kernel.0 as usize].constant2.get();
+            let own = self.out.constant2.get(kernel);
             filled.contains(kernel)
                 || own.is_some_and(|s| self.out.sections[s.0 as usize].size() > 0)
         };

@@ -177,7 +177,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[entry.0 as usize].constant2.get() {
+        if let Some(&known) = self.out.constant2.get(&entry) {
             return known;
         }
         let id = self.cx.graph.symbol(entry);
@@ -192,7 +192,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function: Some(id),
         });
         self.out.sections[section.0 as usize].set_bank(Some(2));
-        self.out.function_sections[entry.0 as usize].constant2 = section.into();
+        self.out.constant2.insert(entry, section);
         section
     }
 }

@@ -32,7 +32,7 @@ impl<'a> Merger<'a, '_> {
         if if_new && self.out.symbol_of[id.0 as usize].is_some() {
             return;
         }
-        self.out.function_sections[function.0 as usize].single = single;
+        self.single[function.0 as usize] = single;
         self.function_symbol(id, function, list);
         if self.out.function_sections[function.0 as usize].text.is_some() {
             self.replaced(id, function, object);

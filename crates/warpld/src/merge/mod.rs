@@ -149,13 +149,13 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
 
 /// Inputs with about so many sections are planned at a time: enough to share the work,
 /// few enough to stay in the cache.
-const BATCH: usize = 1 << 13;
+const BATCH: usize = 1 << 12;
 
 /// Bytes that the name of a section takes, about.
 const NAME_LENGTH: usize = 32;
 
 /// Parts in which a batch is planned.
-const PARTS: usize = 16;
+const PARTS: usize = 8;
 
 /// Runs of inputs that are planned together.
 fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
@@ -202,9 +202,11 @@ struct Merger<'a, 'o> {
     function_table_info: Option<SectionId>,
     /// `.nv.info`
     module_info: Option<SectionId>,
-    /// By section, as far as there are any: whether the name of a section of its relocations
-    /// without addends is in the string tables.
-    rel_named: Vec<bool>,
+    /// By function: whether no other symbol has its name, if a definition was met.
+    single: Vec<bool>,
+    /// By section, 64 of them in each and as far as there are any: whether the name of a
+    /// section of its relocations without addends is in the string tables.
+    rel_named: Vec<u64>,
     /// See `ghosts`.
     ghosts: Vec<u8>,
     /// Whether any code uses textures, samplers or surfaces.
@@ -252,7 +254,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             creation_index: 0,
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
-            function_order: Vec::new(),
+            constant2: HashMap::default(),
+            function_order: Vec::with_capacity(cx.graph.len()),
             common_shared: None,
             bank2: Default::default(),
             bank2_order: Vec::new(),
@@ -276,6 +279,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function_table: None,
             function_table_info: None,
             module_info: None,
+            single: vec![false; cx.graph.len()],
             rel_named: Vec::new(),
             ghosts: ghosts::ghosts(cx),
             handles: cx.mentions_images(),

@@ -182,10 +182,6 @@ pub struct FunctionSections {
     pub shared: Maybe<SectionId>,
     /// `.nv.constant0.F`
     pub constant0: Maybe<SectionId>,
-    /// `.nv.constant2.F`
-    pub constant2: Maybe<SectionId>,
-    /// Whether no other symbol has the function's name, if a definition was met.
-    pub(super) single: bool,
 }
 
 /// Constant bank 2 contributions of one device function.
@@ -235,6 +231,8 @@ pub struct Merged {
     pub placements: Placements,
     /// Sections of each function.
     pub function_sections: Vec<FunctionSections>,
+    /// `.nv.constant2.F` of the functions that have it.
+    pub constant2: hashbrown::HashMap<FunctionId, SectionId, foldhash::fast::FixedState>,
     /// Live functions in creation order.
     pub function_order: Vec<FunctionId>,
     /// The shared-memory section of device functions, if any input has one.

@@ -44,7 +44,7 @@ impl<'a> Merger<'a, '_> {
         function: FunctionId,
     ) -> Text<'a> {
         let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        match self.out.function_sections[function.0 as usize].single {
+        match self.single[function.0 as usize] {
             true => Text::once(prefix, symbol.name),
             false => Text::of_function(prefix, symbol.name, symbol.hash),
         }

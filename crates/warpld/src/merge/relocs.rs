@@ -84,7 +84,7 @@ impl<'a> Merger<'a, '_> {
 
     /// The name of a REL section, which is looked up again and again.
     fn mention_rel(&mut self, target: SectionId, text: Option<(SymbolId, FunctionId)>) {
-        if std::mem::replace(self.rel_named(target), true) {
+        if self.name_rel(target) {
             return;
         }
         let before = self.out.creation_index;
@@ -99,13 +99,16 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
-    /// Whether the name of a section's relocations without addends was added.
-    fn rel_named(&mut self, target: SectionId) -> &mut bool {
-        let at = target.0 as usize;
-        if at >= self.rel_named.len() {
-            self.rel_named.resize(self.out.sections.len(), false);
+    /// Whether the name of a section's relocations without addends was added, which it is now.
+    fn name_rel(&mut self, target: SectionId) -> bool {
+        let (word, bit) = (target.0 as usize / 64, target.0 % 64);
+        if word >= self.rel_named.len() {
+            self.rel_named.resize(word + 1, 0);
         }
-        &mut self.rel_named[at]
+        let named = &mut self.rel_named[word];
+        let before = *named >> bit & 1 != 0;
+        *named |= 1 << bit;
+        before
     }
 
     /// The function whose code a section is, named after it.
@@ -130,7 +133,7 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let function = out.function.get();
-        let named = !rela && std::mem::replace(self.rel_named(target), true);
+        let named = !rela && self.name_rel(target);
         let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
         let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
         // Most are for code, whose name need not be looked up.

@@ -296,7 +296,7 @@ impl Section {
     pub(super) fn add_chunk(&mut self, chunk: Chunk) {
         match self.rest.is_none() && self.only == NOTHING && chunk.offset == 0 {
             true => self.only = chunk.from,
-            false => self.rest().chunks.push(chunk),
+            false => push(&mut self.rest().chunks, chunk),
         }
     }
 
@@ -314,7 +314,7 @@ impl Section {
     pub(super) fn add_source(&mut self, from: InputSection) {
         match self.rest.is_none() && self.only == NOTHING {
             true => self.only = from,
-            false => self.rest().sources.push(from),
+            false => push(&mut self.rest().sources, from),
         }
     }
 
@@ -373,6 +373,16 @@ impl Section {
         });
         self.rest.insert(full)
     }
+}
+
+/// Appends to a list, of which a link has few long ones, as a rule of a member for each
+/// input. Growing copies it into fresh memory; room that is not used costs nothing.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    const LONG: usize = 64;
+    if list.len() == list.capacity() && list.len() >= LONG {
+        list.reserve(list.len() * 7);
+    }
+    list.push(item);
 }
 
 #[cfg(test)]

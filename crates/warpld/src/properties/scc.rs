@@ -29,8 +29,10 @@ impl Components {
         let mut index = vec![UNSEEN; nodes];
         let mut low = vec![0u32; nodes];
         let mut of = vec![UNSEEN; nodes];
-        let mut members = Vec::new();
-        let mut starts = vec![0u32];
+        // All nodes as a rule, and no cycles.
+        let mut members = Vec::with_capacity(nodes);
+        let mut starts = Vec::with_capacity(nodes + 1);
+        starts.push(0u32);
         let mut open: Vec<u32> = Vec::new();
         let mut calls: Vec<(u32, usize)> = Vec::new();
         let mut next = 0;

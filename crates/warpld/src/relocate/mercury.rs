@@ -106,7 +106,7 @@ impl<'a> Relocator<'a, '_> {
         out: &mut Block,
     ) -> Result<(), Diagnostic> {
         let Some(kernel) = target.function else { return Ok(()) };
-        if self.merged.function_sections[kernel.0 as usize].constant2.get() != Some(target.id) {
+        if self.merged.constant2.get(&kernel) != Some(&target.id) {
             return Ok(());
         }
         for function in self.copied.functions_of.get(&kernel).into_iter().flatten() {

@@ -231,7 +231,7 @@ impl Collector<'_, '_> {
         };
         let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
         let parameters = sections.constant0.get().filter(|_| !self.parts.cx.flavour.is_mercury());
-        let banks = [(0, parameters), (2, sections.constant2.get())];
+        let banks = [(0, parameters), (2, merged.constant2.get(&function).copied())];
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }
 
