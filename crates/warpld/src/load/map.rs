@@ -201,7 +201,8 @@ fn read_at_start(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Ok(0)
 }
 
-/// Maps `file`, which has `size` bytes, privately, with all pages that are in memory already.
+/// Maps `file`, which has `size` bytes, privately. Its pages come when they are looked at, 16
+/// at a time: to ask for all of them at once keeps other threads from mapping theirs.
 #[allow(unsafe_code)]
 fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
     let size = usize::try_from(size).map_err(io::Error::other)?;
@@ -209,7 +210,7 @@ fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
     // it is being linked is found out by its time of change, whoever truncates it by
     // [`super::guard`]; all readers above check each offset against the slice
     // they are given and never trust a value read twice.
-    unsafe { memmap2::MmapOptions::new().len(size).populate().map(file) }
+    unsafe { memmap2::MmapOptions::new().len(size).map(file) }
 }
 
 impl Deref for Mapped {
