@@ -3,6 +3,7 @@
 use crate::codes::advice;
 use crate::demangle::{demangle, readable};
 use crate::diag::{Diagnostic, Severity};
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// The shape of a printed message.
@@ -108,6 +109,17 @@ impl Renderer {
             }
         }
         out
+    }
+
+    /// A text as it stands inside of messages.
+    pub fn spelt<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.format {
+            Format::Json => {
+                let quoted = json_string(text);
+                Cow::Owned(quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned())
+            }
+            Format::Text | Format::ColoredText => Cow::Borrowed(text),
+        }
     }
 
     fn target_suffix(&self) -> String {
@@ -239,6 +251,16 @@ mod tests {
         ] {
             let diagnostic = Diagnostic::new(severity, "c", "m");
             assert_eq!(nvlink().render(&diagnostic, true).as_deref(), Some(line));
+        }
+    }
+
+    #[test]
+    fn names_are_spelt_as_messages_have_them() {
+        let name = "a\\b\n\"c\"";
+        for format in [Format::Text, Format::Json] {
+            let renderer = Renderer { format, ..nvlink() };
+            let of = |name: &str| renderer.render(&Diagnostic::fatal("c", name), true).unwrap();
+            assert_eq!(of("{name}").replace("{name}", &renderer.spelt(name)), of(name));
         }
     }
 

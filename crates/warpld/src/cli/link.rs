@@ -74,7 +74,7 @@ fn carry_out(
     let files = Files::open(&request);
     // The process ends soon, and gives back all memory at once.
     std::mem::forget(request);
-    files.guard(|name| console.renderer.render(&changed(name), true).unwrap_or_default());
+    files.guard(&console.renderer, changed);
     let outcome = link_files(settings, &files, &console.renderer, diagnostics);
     // Whatever went wrong, this may be why.
     let outcome = match files.changed() {

@@ -6,18 +6,33 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// A map and what to say if it breaks.
+/// A map and its name in the message if it breaks.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) addresses: Range<usize>,
-    pub(crate) message: String,
+    pub(crate) name: Arc<str>,
 }
 
-/// Watches these maps for the rest of the process. The first call counts.
-pub(crate) fn watch(maps: Vec<Watched>) {
-    if !maps.is_empty() && WATCHED.set(maps).is_ok() {
+/// Maps, with what is said before and after the name of one that breaks. Links have thousands
+/// of them, so that the messages themselves are not prepared.
+#[derive(Debug)]
+struct Watch {
+    maps: Vec<Watched>,
+    before: String,
+    after: String,
+}
+
+/// Watches these maps for the rest of the process, with the message of one called [`NAME`].
+/// The first call counts.
+pub(crate) fn watch(maps: Vec<Watched>, message: &str) {
+    if maps.is_empty() {
+        return;
+    }
+    let (before, after) = message.split_once(NAME).unwrap_or((message, ""));
+    let watch = Watch { maps, before: before.to_owned(), after: after.to_owned() };
+    if WATCHED.set(watch).is_ok() {
         signals::handle(&[signals::BUS_ERROR]);
     }
 }
@@ -30,12 +45,15 @@ pub(crate) fn remove_if_interrupted(temporary: &Path) {
     }
 }
 
-static WATCHED: OnceLock<Vec<Watched>> = OnceLock::new();
+/// What stands for the name of a file in a message.
+pub(crate) const NAME: &str = "{name}";
+
+static WATCHED: OnceLock<Watch> = OnceLock::new();
 
 #[cfg(unix)]
 #[allow(unsafe_code)]
 mod signals {
-    use super::WATCHED;
+    use super::{WATCHED, Watched};
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
@@ -80,10 +98,13 @@ mod signals {
                 libc::unlink(temporary.as_ptr());
             }
             let at = (*info).si_addr() as usize;
-            let maps = WATCHED.get().filter(|_| signal == BUS_ERROR);
-            if let Some(map) = maps.and_then(|m| m.iter().find(|w| w.addresses.contains(&at))) {
-                let message = map.message.as_bytes();
-                libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+            let is_there = |map: &&Watched| map.addresses.contains(&at);
+            if let Some(watch) = WATCHED.get().filter(|_| signal == BUS_ERROR)
+                && let Some(map) = watch.maps.iter().find(is_there)
+            {
+                for text in [&*watch.before, &*map.name, &*watch.after] {
+                    libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len());
+                }
                 libc::_exit(FATAL_STATUS);
             }
             // Now as if there were no handler.

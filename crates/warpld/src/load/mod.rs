@@ -18,9 +18,12 @@ pub use scan::{Body, Ignored, Loaded, Source, Step};
 pub(crate) use scan::{READER_FAILED, Scanned};
 pub use search::CpuArch;
 
+use crate::diag::Diagnostic;
+use crate::render::Renderer;
 use map::{FileKey, Mapped};
 use memmap2::MmapMut;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -101,22 +104,25 @@ impl Files {
     pub fn changed(&self) -> Option<&str> {
         let maps: Vec<_> = self.maps().collect();
         let changed = maps.par_iter().find_first(|(_, data, _)| !data.is_unchanged());
-        changed.map(|&(name, ..)| name)
+        changed.map(|&(name, ..)| &**name)
     }
 
-    /// From now on, a file that is cut short while it is mapped ends the
-    /// process with `message` of its name on standard error.
-    pub fn guard(&self, message: impl Fn(&str) -> String + Sync) {
-        let maps: Vec<_> = self.maps().collect();
-        let maps = maps.par_iter().map(|(name, _, addresses)| guard::Watched {
-            addresses: addresses.clone(),
-            message: message(name),
+    /// From now on, a file that is cut short while it is mapped ends the process with
+    /// `message` of its name on standard error.
+    pub fn guard(&self, renderer: &Renderer, message: impl Fn(&str) -> Diagnostic) {
+        let maps = self.maps().map(|(name, _, addresses)| {
+            let name = match renderer.spelt(name) {
+                Cow::Borrowed(_) => name.clone(),
+                Cow::Owned(spelt) => spelt.into(),
+            };
+            guard::Watched { addresses, name }
         });
-        guard::watch(maps.collect());
+        let message = renderer.render(&message(guard::NAME), true);
+        guard::watch(maps.collect(), &message.unwrap_or_default());
     }
 
     /// All files that are mapped, with their names and where they lie in memory.
-    fn maps(&self) -> impl Iterator<Item = (&str, &Mapped, Range<usize>)> {
+    fn maps(&self) -> impl Iterator<Item = (&Arc<str>, &Mapped, Range<usize>)> {
         let files = self.opened.iter().filter_map(|found| match found {
             search::Found::File(file) => Some(file),
             search::Found::Message(_) => None,
@@ -124,7 +130,7 @@ impl Files {
         let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
         all.filter_map(|file| {
             let data = file.data.as_ref().ok()?;
-            Some((&*file.name, data, data.mapped_at()?))
+            Some((&file.name, data, data.mapped_at()?))
         })
     }
 }
