@@ -5,10 +5,12 @@
 //! Output lists are the reverse of input order, as nvlink prepends.
 
 mod functions;
+mod kept;
 pub mod kind;
 mod mercury;
 mod outcome;
 
+pub use kept::Kept;
 pub use kind::final_kind;
 pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 
@@ -63,7 +65,7 @@ pub fn relocate(
             block.end_section();
         }
         block.shrink();
-        block.kept.iter().for_each(|kept| used.add(kept.symbol));
+        block.kept.symbols().for_each(|symbol| used.add(symbol));
         block
     };
     let blocks: Vec<Block> = merged.sections.par_chunks(BLOCK).enumerate().map(block).collect();

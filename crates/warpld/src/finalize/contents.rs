@@ -6,7 +6,7 @@ use super::{Facts, Made, Numbering, Parts, Plan, ToolNotes};
 use super::{records, symbols, tables, unified};
 use crate::layout::Form;
 use crate::merge::{Content, SectionId, StringTables};
-use crate::relocate::OutReloc;
+use crate::relocate::Kept;
 use cubin::SectionType;
 use cubin::raw::Sym64;
 use rayon::prelude::*;
@@ -97,7 +97,7 @@ pub enum Table<'p> {
     /// Notes of inputs.
     Notes(&'p ToolNotes<'p>),
     /// Relocations that stay, with or without addend.
-    Relocs(&'p [OutReloc], bool),
+    Relocs(Kept<'p>, bool),
     /// `.strtab`.
     SymbolNames(&'p StringTables),
     /// `.symtab`.
@@ -149,8 +149,8 @@ impl Table<'_> {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[part]),
             Self::Notes(notes) => notes.write(part, out),
             Self::Relocs(list, rela) => {
-                let list = &list[rows(relocation_size(rela))];
-                tables::write_relocations(list, rela, &plan.numbering, out);
+                let list = list.part(rows(relocation_size(rela)));
+                tables::write_relocations(list.iter(), rela, &plan.numbering, out);
             }
             Self::SymbolNames(strings) => strings.write_symbols(part, out),
             Self::Symbols => symbols::write(parts, plan, rows(size_of::<Sym64>()), out),

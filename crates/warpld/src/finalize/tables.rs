@@ -69,14 +69,20 @@ pub(super) fn relocations(
 ) {
     let start = out.len();
     out.resize(start + relocs.len() * relocation_size(rela), 0);
-    write_relocations(relocs, rela, numbering, &mut out[start..]);
+    write_relocations(relocs.iter().copied(), rela, numbering, &mut out[start..]);
 }
 
 /// Writes a table of relocations; `out` has its size.
-pub fn write_relocations(relocs: &[OutReloc], rela: bool, numbering: &Numbering, out: &mut [u8]) {
-    let number = |r: &OutReloc| numbering.of(r.symbol).into();
-    for (r, out) in relocs.iter().zip(out.chunks_exact_mut(relocation_size(rela))) {
-        let (r_offset, r_type, r_sym) = (r.offset.into(), r.kind.into(), number(r));
+#[inline]
+pub fn write_relocations(
+    relocs: impl Iterator<Item = OutReloc>,
+    rela: bool,
+    numbering: &Numbering,
+    out: &mut [u8],
+) {
+    for (r, out) in relocs.zip(out.chunks_exact_mut(relocation_size(rela))) {
+        let r_sym = numbering.of(r.symbol).into();
+        let (r_offset, r_type) = (r.offset.into(), r.kind.into());
         match rela {
             true => {
                 let record = Rela64 { r_offset, r_type, r_sym, r_addend: r.addend.into() };

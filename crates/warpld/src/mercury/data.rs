@@ -297,7 +297,7 @@ fn apply(
 /// Relocations that stay, on the machine-code side.
 pub fn machine_relocs(both: &Both<'_, '_>, id: SectionId) -> Result<Vec<Rela64>, Diagnostic> {
     let relocs = both.parts.relocated.of(id);
-    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter().copied());
+    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter());
     let mut out = machine_records(both, list)?;
     let target = match both.parts.merged.section(id).content() {
         Content::Relocs(target, _) => both.rebuilt.get(&target),

@@ -466,7 +466,7 @@ fn write_sections(
         match section.body {
             Body::Kept(id, rela) => {
                 let kept = both.parts.relocated.of(id).kept;
-                tables::write_relocations(kept, rela, &both.shape.numbering, place);
+                tables::write_relocations(kept.iter(), rela, &both.shape.numbering, place);
             }
             Body::Code(id) => code::machine(both, id, place)?,
             Body::Capsule(id) => {

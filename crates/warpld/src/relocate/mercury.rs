@@ -121,9 +121,9 @@ impl<'a> Relocator<'a, '_> {
             for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
-                for (kept, from) in list.kept.iter().zip(&list.kept_from).rev() {
+                for (kept, from) in list.kept.all().iter().zip(&list.kept_from).rev() {
                     if table.contains(&kept.offset) {
-                        out.kept.push(*kept);
+                        out.kept.push(kept);
                         out.kept_from.push(*from);
                     }
                 }

@@ -1,6 +1,7 @@
 //! What becomes of relocations.
 
 use super::functions::Functions;
+use super::kept::{Kept, KeptList};
 use crate::merge::{InputSection, OutSymbolId, SectionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,7 +40,7 @@ pub struct Source {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SectionRelocs<'r> {
     /// Entries of the output relocation section.
-    pub kept: &'r [OutReloc],
+    pub kept: Kept<'r>,
     /// Changes of the target section.
     pub patches: &'r [Patch],
     /// Where the kept ones come from (Mercury only).
@@ -54,16 +55,18 @@ pub struct SectionRelocs<'r> {
 /// may be many of them with few relocations each, so they share lists.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    pub kept: Vec<OutReloc>,
+    pub kept: KeptList,
     pub patches: Vec<Patch>,
     /// As long as `kept` on Mercury's side, else empty.
     pub kept_from: Vec<Source>,
     /// As long as `patches` on Mercury's side, else empty.
     pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
-    /// The ends of the other lists, by section.
-    ends: Vec<Mark>,
-    /// The ends of `resolved` from the first section on that has any; most links have none.
+    /// The ends of what was kept, by section.
+    ends: Vec<u32>,
+    /// The ends of `patches`, none unless there are any; most blocks have none.
+    patch_ends: Vec<u32>,
+    /// The same of `resolved`.
     resolved_ends: Vec<u32>,
 }
 
@@ -87,11 +90,16 @@ impl Block {
 
     /// Ends the list of a section.
     pub fn end_section(&mut self) {
-        if !self.resolved.is_empty() {
-            self.resolved_ends.resize(self.ends.len(), 0);
-            self.resolved_ends.push(self.resolved.len() as u32);
-        }
-        self.ends.push(self.mark());
+        let sections = self.ends.len();
+        let note = |ends: &mut Vec<u32>, end: usize| {
+            if end != 0 {
+                ends.resize(sections, 0);
+                ends.push(end as u32);
+            }
+        };
+        note(&mut self.patch_ends, self.patches.len());
+        note(&mut self.resolved_ends, self.resolved.len());
+        self.ends.push(self.kept.len() as u32);
     }
 
     /// Forgets what came after, which is part of no output.
@@ -105,7 +113,7 @@ impl Block {
     /// Turns round the order of what was kept since.
     pub fn reverse_kept(&mut self, since: Mark) {
         let since = since.kept as usize;
-        self.kept.get_mut(since..).unwrap_or_default().reverse();
+        self.kept.reverse(since);
         self.kept_from.get_mut(since..).unwrap_or_default().reverse();
     }
 
@@ -120,7 +128,7 @@ impl Block {
 
     /// Frees what was allocated in advance.
     pub fn shrink(&mut self) {
-        self.kept.shrink_to_fit();
+        self.kept.shrink();
         self.patches.shrink_to_fit();
         self.kept_from.shrink_to_fit();
         self.patched_from.shrink_to_fit();
@@ -128,14 +136,17 @@ impl Block {
 
     #[inline]
     fn section(&self, i: usize) -> SectionRelocs<'_> {
-        let Some(&end) = self.ends.get(i) else { return SectionRelocs::default() };
-        let start = i.checked_sub(1).map_or(Mark::default(), |before| self.ends[before]);
-        let kept = start.kept as usize..end.kept as usize;
-        let patches = start.patches as usize..end.patches as usize;
-        let resolved = |i: usize| self.resolved_ends.get(i).map_or(0, |&end| end as usize);
-        let resolved = i.checked_sub(1).map_or(0, resolved)..resolved(i);
+        if i >= self.ends.len() {
+            return SectionRelocs::default();
+        }
+        let range = |ends: &[u32]| {
+            let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
+            i.checked_sub(1).map_or(0, end)..end(i)
+        };
+        let (kept, patches) = (range(&self.ends), range(&self.patch_ends));
+        let resolved = range(&self.resolved_ends);
         SectionRelocs {
-            kept: &self.kept[kept.clone()],
+            kept: self.kept.part(kept.clone()),
             patches: &self.patches[patches.clone()],
             kept_from: self.kept_from.get(kept).unwrap_or_default(),
             patched_from: self.patched_from.get(patches).unwrap_or_default(),

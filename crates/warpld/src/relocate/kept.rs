@@ -1,0 +1,194 @@
+//! Relocations that stay, in as few bytes as most of them take: links have hundreds of
+//! thousands.
+
+use super::OutReloc;
+use crate::merge::OutSymbolId;
+use cubin::reloc::MERCURY_BASE;
+use std::ops::Range;
+
+/// A list of relocations that grows.
+#[derive(Debug, Default)]
+pub(super) struct KeptList {
+    list: Vec<Packed>,
+    /// Those with numbers that are too large.
+    wide: Vec<OutReloc>,
+}
+
+/// A list of relocations, or a part of one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept<'r> {
+    list: &'r [Packed],
+    wide: &'r [OutReloc],
+}
+
+/// A relocation.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    /// The offset, or the place among the wide ones.
+    offset: u32,
+    addend: i32,
+    symbol: OutSymbolId,
+    /// Marked with [`MERCURY`], or [`WIDE`].
+    kind: u16,
+}
+
+const _: () = assert!(size_of::<Packed>() <= 16);
+
+/// Marks the types of Mercury's side.
+const MERCURY: u16 = 1 << 15;
+/// The type of wide ones.
+const WIDE: u16 = u16::MAX;
+
+impl Packed {
+    /// The relocation, and whether its numbers are small enough.
+    #[inline]
+    fn new(reloc: &OutReloc) -> (Self, bool) {
+        let (base, mark) = if reloc.kind < MERCURY_BASE { (0, 0) } else { (MERCURY_BASE, MERCURY) };
+        let (offset, addend) = (reloc.offset as u32, reloc.addend as i32);
+        let number = reloc.kind - base;
+        let fits = u64::from(offset) == reloc.offset
+            && i64::from(addend) == reloc.addend
+            && number < u32::from(MERCURY) - 1;
+        (Self { offset, addend, symbol: reloc.symbol, kind: number as u16 | mark }, fits)
+    }
+
+    #[inline]
+    fn unpack(self, wide: &[OutReloc]) -> OutReloc {
+        let Self { offset, addend, symbol, kind } = self;
+        if kind == WIDE {
+            return wide[offset as usize];
+        }
+        let base = if kind & MERCURY == 0 { 0 } else { MERCURY_BASE };
+        let kind = base + u32::from(kind & !MERCURY);
+        OutReloc { offset: offset.into(), kind, symbol, addend: addend.into() }
+    }
+}
+
+impl KeptList {
+    /// Adds to the end.
+    #[inline]
+    pub fn push(&mut self, reloc: OutReloc) {
+        let (packed, fits) = Packed::new(&reloc);
+        let packed = if fits { packed } else { self.widen(reloc) };
+        self.list.push(packed);
+    }
+
+    #[cold]
+    fn widen(&mut self, reloc: OutReloc) -> Packed {
+        let offset = self.wide.len() as u32;
+        self.wide.push(reloc);
+        Packed { offset, addend: 0, symbol: reloc.symbol, kind: WIDE }
+    }
+
+    /// Makes room for so many.
+    pub fn reserve(&mut self, count: usize) {
+        self.list.reserve(count);
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets those from here on.
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+    }
+
+    /// Turns round the order of those from here on.
+    pub fn reverse(&mut self, since: usize) {
+        self.list.get_mut(since..).unwrap_or_default().reverse();
+    }
+
+    /// Appends another list.
+    pub fn append(&mut self, other: &mut Self) {
+        let before = self.wide.len() as u32;
+        if !other.wide.is_empty() && before != 0 {
+            let wide = other.list.iter_mut().filter(|packed| packed.kind == WIDE);
+            wide.for_each(|packed| packed.offset += before);
+        }
+        self.list.append(&mut other.list);
+        self.wide.append(&mut other.wide);
+    }
+
+    /// Frees what was allocated in advance.
+    pub fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+    }
+
+    /// The symbols that they refer to.
+    pub fn symbols(&self) -> impl Iterator<Item = OutSymbolId> {
+        self.list.iter().map(|packed| packed.symbol)
+    }
+
+    /// Some of them.
+    #[inline]
+    pub fn part(&self, range: Range<usize>) -> Kept<'_> {
+        Kept { list: &self.list[range], wide: &self.wide }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Kept<'_> {
+        Kept { list: &self.list, wide: &self.wide }
+    }
+}
+
+impl<'r> Kept<'r> {
+    /// How many there are.
+    #[inline]
+    pub fn len(self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Some of them.
+    pub fn part(self, range: Range<usize>) -> Self {
+        Self { list: &self.list[range], ..self }
+    }
+
+    /// One after the other.
+    #[inline]
+    pub fn iter(
+        self,
+    ) -> impl ExactSizeIterator<Item = OutReloc> + DoubleEndedIterator<Item = OutReloc> + 'r {
+        self.list.iter().map(move |packed| packed.unpack(self.wide))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the numbers are, they come out as they went in.
+    #[test]
+    fn numbers_of_any_size() {
+        let kinds = [0, 1, 0x7ffe, 0x7fff, 0x8000, 0xffff, MERCURY_BASE, MERCURY_BASE + 0x7fff];
+        let offsets = [0, u32::MAX.into(), 1 << 32, u64::MAX];
+        let addends = [0, -1, i32::MIN.into(), 1 << 31, i64::MIN];
+        let mut all = Vec::new();
+        for kind in kinds {
+            for offset in offsets {
+                for addend in addends {
+                    let symbol = OutSymbolId(all.len() as u32);
+                    all.push(OutReloc { offset, kind, symbol, addend });
+                }
+            }
+        }
+        let list = |relocs: &[OutReloc]| {
+            let mut list = KeptList::default();
+            relocs.iter().for_each(|reloc| list.push(*reloc));
+            list
+        };
+        let mut joined = list(&all[..70]);
+        joined.append(&mut list(&all[70..]));
+        assert!(joined.all().iter().eq(all.iter().copied()));
+        assert!(joined.symbols().eq(all.iter().map(|reloc| reloc.symbol)));
+        joined.reverse(100);
+        all[100..].reverse();
+        assert!(joined.part(50..150).part(10..90).iter().eq(all[60..140].iter().copied()));
+    }
+}
