@@ -143,6 +143,6 @@ fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32
         sh_link: link.into(),
         sh_info: info.into(),
         sh_addralign: of.align.into(),
-        sh_entsize: u64::from(section.entsize()).into(),
+        sh_entsize: section.entsize().into(),
     }
 }

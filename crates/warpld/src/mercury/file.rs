@@ -217,7 +217,7 @@ fn machine_section<'b>(
         link,
         info,
         align: section.align(),
-        entsize: section.entsize().into(),
+        entsize: section.entsize(),
     };
     let made = || shape.contents.get(id);
     Ok(match section.content() {
@@ -283,7 +283,7 @@ fn mercury_section<'b>(
         link: 0,
         info,
         align: section.align(),
-        entsize: section.entsize().into(),
+        entsize: section.entsize(),
     };
     let symtab = shape.mercury_symtab;
     let made = || shape.contents.get(id);
