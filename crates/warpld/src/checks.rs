@@ -6,6 +6,7 @@ use crate::merge::Context;
 use crate::object::{ObjectId, SectionClass, eiattr};
 use crate::resolve::{Role, Sighting, SymbolId, text};
 use cubin::{SectionRef, info};
+use rayon::prelude::*;
 
 /// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
 /// code included, copies that lost not (fourteen links of kernels, functions and weak
@@ -40,13 +41,13 @@ pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
 
 /// nvlink cannot remove an alias without the function behind it.
 pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
-    for id in (0..cx.graph.len() as u32).map(|f| cx.graph.symbol(FunctionId(f))) {
-        if cx.keeps(id) {
-            continue;
-        }
-        let Some(behind) = behind_alias(cx, id).filter(|&behind| cx.keeps(behind)) else {
-            continue;
-        };
+    let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+    let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
+    let in_use = dead.filter_map(|id| {
+        let behind = behind_alias(cx, id)?;
+        cx.keeps(behind).then_some((id, behind))
+    });
+    for (id, behind) in in_use.collect::<Vec<_>>() {
         let [alias, function] = [id, behind].map(|id| text(cx.resolution.get(id).name));
         let message = "Internal error: reference to deleted symbol";
         diags.push(Diagnostic::fatal("dead-alias", message).about(alias.clone()).note(
@@ -58,10 +59,16 @@ pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
 /// The function that owns the code of an alias.
 fn behind_alias(cx: Context<'_, '_>, id: SymbolId) -> Option<SymbolId> {
     let at = cx.resolution.get(id).definition?;
-    let owner = cx.objects[at.object.0 as usize].owner(cx.input_symbol(at)?.shndx)?;
+    let owner = cx.objects[at.object.0 as usize].owner(cx.unnamed_symbol(at)?.shndx)?;
+    if owner == at.symbol {
+        return None;
+    }
     let behind = cx.resolution.id(at.object, owner)?;
     (behind != id).then_some(behind)
 }
+
+/// Fewer are not worth another thread.
+const FUNCTIONS_AT_ONCE: usize = 1 << 11;
 
 /// `--extra-warnings`: functions whose address is taken though no indirect
 /// call has their prototype.

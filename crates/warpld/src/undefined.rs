@@ -2,36 +2,29 @@
 
 use crate::builtins::is_builtin_function;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::{Context, List, Meaning, Merged};
+use crate::merge::{Context, List, Merged};
 use crate::object::{is_dynamic_array, is_image, is_internal, is_shared, is_system_name};
 use crate::resolve::{Symbol, SymbolId, text};
 use cubin::consts::sto;
+use rayon::prelude::*;
 
 /// Reports undefined symbols in output order.
 pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
     if cx.config.relocatable {
         return;
     }
-    let emitted = merged.symbols.iter().filter(|s| s.list() == List::Global);
-    let emitted = emitted.filter_map(|symbol| match symbol.meaning() {
-        Meaning::Symbol(id) => Some(id),
-        _ => None,
-    });
-    let is_missing = |id: &SymbolId| {
-        let symbol = cx.resolution.get(*id);
-        symbol.definition.is_none() && symbol.common.is_none()
+    let is_emitted = |id: SymbolId| {
+        let symbol = merged.symbol_of[id.0 as usize].get();
+        symbol.is_some_and(|symbol| merged.symbols[symbol.0 as usize].list() == List::Global)
     };
     // Executables do not show shared memory, but somebody must define it.
-    let shared = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
-    let shared = shared.filter(is_missing).filter(|&id| {
-        let first = cx.input_symbol(cx.resolution.get(id).first);
-        first.is_some_and(|s| is_shared(&s))
-    });
-    let mut ids: Vec<SymbolId> = emitted.filter(is_missing).chain(shared).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    for id in ids {
-        let symbol = cx.resolution.get(id);
+    let is_in_shared =
+        |symbol: &Symbol<'_>| cx.unnamed_symbol(symbol.first).is_some_and(|s| is_shared(&s));
+    let symbols = cx.resolution.symbols.par_iter().with_min_len(SYMBOLS_AT_ONCE).enumerate();
+    let missing = symbols.filter(|(_, s)| s.definition.is_none() && s.common.is_none());
+    let missing = missing.map(|(i, symbol)| (SymbolId(i as u32), symbol));
+    let missing = missing.filter(|&(id, symbol)| is_emitted(id) || is_in_shared(symbol));
+    for (_, symbol) in missing.collect::<Vec<_>>() {
         if !may_stay(cx, symbol) {
             let file = cx.objects[symbol.first.object.0 as usize].name;
             let name = text(symbol.name);
@@ -40,6 +33,9 @@ pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
         }
     }
 }
+
+/// Fewer are not worth another thread.
+const SYMBOLS_AT_ONCE: usize = 1 << 12;
 
 /// Names that the driver, or nobody, needs to define.
 fn may_stay(cx: Context<'_, '_>, symbol: &Symbol<'_>) -> bool {

@@ -238,7 +238,7 @@ impl Propagation<'_, '_> {
     /// Where some functions have a SPARSE_MMA_MASK and some do not, those
     /// without get 0x8000 (stubs of unified functions nothing, but in a record).
     pub(super) fn missing_sparse_masks(&mut self) {
-        if !self.any.masks {
+        if !self.any.lacks_masks() {
             return;
         }
         let order = &self.reader.merged.function_order;

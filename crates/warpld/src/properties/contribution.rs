@@ -247,8 +247,8 @@ impl Own {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Any {
     present: u16,
-    /// See [`Own::has_mask`].
-    pub masks: bool,
+    masks: bool,
+    assumes_mask: bool,
     /// See [`Own`].
     pub names_external: bool,
     /// See [`Own`].
@@ -261,12 +261,14 @@ impl Any {
         let add = |any: Any, own: &Own| Any {
             present: any.present | own.contribution.present,
             masks: any.masks | own.has_mask(),
+            assumes_mask: any.assumes_mask | own.assumes_mask,
             names_external: any.names_external | own.names_external,
             barriers_in_flags: any.barriers_in_flags | (own.barriers_in_flags > 0),
         };
         let join = |a: Any, b: Any| Any {
             present: a.present | b.present,
             masks: a.masks | b.masks,
+            assumes_mask: a.assumes_mask | b.assumes_mask,
             names_external: a.names_external | b.names_external,
             barriers_in_flags: a.barriers_in_flags | b.barriers_in_flags,
         };
@@ -281,6 +283,11 @@ impl Any {
     /// Whether there are AT_ENTRY_FRAGMENTS records.
     pub fn has_fragments(&self) -> bool {
         self.has(FRAGMENTS)
+    }
+
+    /// Whether some have a SPARSE_MMA_MASK and others lack it.
+    pub fn lacks_masks(&self) -> bool {
+        self.masks && self.assumes_mask
     }
 }
 

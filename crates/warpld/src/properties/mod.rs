@@ -85,7 +85,7 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     let any = Any::of(&own);
     let components = &out.components;
     // Masks that are missing count for callers: where there are such, it is too early.
-    let early = out.entries.len() > 1 && !any.masks;
+    let early = out.entries.len() > 1 && !any.lacks_masks();
     let (depth, below) = rayon::join(
         || depths(cx, &own, components),
         || early.then(|| attributes::reached(cx, &own, components)),
