@@ -33,15 +33,14 @@ pub(super) enum Part {
     Other = 128,
 }
 
-/// By function: the parts that were created. Nothing if nobody will see the numbers.
-pub(super) fn ghosts(cx: Context<'_, '_>) -> Vec<u8> {
+/// Whether the numbers of such sections may be seen.
+pub(super) fn are_seen(cx: Context<'_, '_>) -> bool {
     // An input section creates one of its own, the name of another and, for a kernel,
     // two more at most.
     const MOST: usize = 4;
     const FIXED: usize = 64;
     let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
-    let seen = sections * MOST + FIXED >= shn::LORESERVE as usize;
-    if seen { vec![0; cx.graph.len()] } else { Vec::new() }
+    sections * MOST + FIXED >= shn::LORESERVE as usize
 }
 
 impl Part {

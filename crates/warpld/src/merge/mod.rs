@@ -129,15 +129,13 @@ impl<'a> Context<'a, '_> {
 /// Creates everything the output contains.
 pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     let names = Names::new(context.resolution);
-    let mut merger = Merger::new(context);
-    merger.prototype_strings();
-    merger.fixed_sections();
-    let shown = Shown::new(context);
-    let ghosts = !merger.ghosts.is_empty();
-    let mut planned = Vec::new();
-    for batch in batches(context.objects) {
-        let plan = || plan_batch(context, shown, &names, ghosts, batch);
-        let (next, ()) = rayon::join(plan, || merger.follow(&planned));
+    let (shown, ghosts) = (Shown::new(context), ghosts::are_seen(context));
+    let plan = |batch| plan_batch(context, shown, &names, ghosts, batch);
+    let mut batches = batches(context.objects).into_iter();
+    let first = batches.next().unwrap_or_default();
+    let (mut planned, mut merger) = rayon::join(|| plan(first), || Merger::new(context, ghosts));
+    for batch in batches {
+        let (next, ()) = rayon::join(|| plan(batch), || merger.follow(&planned));
         planned = next;
     }
     merger.follow(&planned);
@@ -207,7 +205,8 @@ struct Merger<'a, 'o> {
     /// By section, 64 of them in each and as far as there are any: whether the name of a
     /// section of its relocations without addends is in the string tables.
     rel_named: Vec<u64>,
-    /// See `ghosts`.
+    /// By function: the parts that were created of those that are not part of the output.
+    /// Nothing if nobody will see the numbers.
     ghosts: Vec<u8>,
     /// Whether any code uses textures, samplers or surfaces.
     handles: bool,
@@ -241,7 +240,8 @@ impl<'n> NewSection<'n> {
 }
 
 impl<'a, 'o> Merger<'a, 'o> {
-    fn new(cx: Context<'a, 'o>) -> Self {
+    /// With all that comes before the inputs; whether there are ghosts is known.
+    fn new(cx: Context<'a, 'o>, ghosts: bool) -> Self {
         // More than are needed, mostly: room that is not used costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
@@ -267,7 +267,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             commons: Vec::new(),
             debug_cut: HashMap::default(),
         };
-        Self {
+        let mut merger = Self {
             cx,
             out,
             by_name: HashMap::default(),
@@ -281,9 +281,12 @@ impl<'a, 'o> Merger<'a, 'o> {
             module_info: None,
             single: vec![false; cx.graph.len()],
             rel_named: Vec::new(),
-            ghosts: ghosts::ghosts(cx),
+            ghosts: if ghosts { vec![0; cx.graph.len()] } else { Vec::new() },
             handles: cx.mentions_images(),
-        }
+        };
+        merger.prototype_strings();
+        merger.fixed_sections();
+        merger
     }
 
     /// Mentioning a section name adds it to `.shstrtab` and to the local run of
