@@ -28,7 +28,7 @@ fn container(payload: &[u8], compression: Compression) -> Vec<u8> {
 
 /// The cubin, and behind it so much that 30 of them take several huge pages.
 fn payload(cubin: &[u8], number: usize) -> Vec<u8> {
-    let rest = (0..150_000 + 97 * number).map(|at| (at * (number + 3) >> 4) as u8);
+    let rest = (0..150_000 + 97 * number).map(|at| ((at * (number + 3)) >> 4) as u8);
     cubin.iter().copied().chain(rest).collect()
 }
 
