@@ -3,7 +3,6 @@
 use crate::diag::Diagnostic;
 use crate::load::guard;
 use crate::load::map::Mapped;
-use crate::load::small_files::{HUGE_PAGE, ask_for_huge_pages};
 use crate::serialize::{Destination, Pieces, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
@@ -288,14 +287,9 @@ impl From<WriteError> for Diagnostic {
     }
 }
 
-/// Memory for pieces of the file, in huge pages if it fills some.
+/// Memory for pieces of the file.
 fn room_for(size: usize) -> io::Result<MmapMut> {
-    if size < HUGE_PAGE {
-        return MmapMut::map_anon(size.max(1));
-    }
-    let room = MmapMut::map_anon(size.next_multiple_of(HUGE_PAGE))?;
-    ask_for_huge_pages(&room, 0, room.len());
-    Ok(room)
+    MmapMut::map_anon(size.max(1))
 }
 
 /// Gives the file its place on the disk, where the file system can do that: a full

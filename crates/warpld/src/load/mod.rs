@@ -83,7 +83,7 @@ impl Opened {
 pub struct Files {
     opened: Vec<search::Found>,
     /// Where images are unpacked when they are selected.
-    store: OnceLock<MmapMut>,
+    store: OnceLock<Vec<MmapMut>>,
     working_directory: PathBuf,
 }
 

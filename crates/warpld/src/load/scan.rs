@@ -94,7 +94,7 @@ pub struct Loaded<'f> {
     /// Whether a member of the system library is among the steps.
     pub(crate) has_system_library: bool,
     /// Where images are unpacked.
-    pub(crate) store: Option<&'f OnceLock<MmapMut>>,
+    pub(crate) store: Option<&'f OnceLock<Vec<MmapMut>>>,
     working_directory: PathBuf,
 }
 

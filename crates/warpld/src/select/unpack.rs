@@ -1,8 +1,8 @@
-//! Unpacking the images of many sources side by side, in huge pages: fresh pages of the
-//! usual size cost as much as unpacking what goes there.
+//! Unpacking the images of many sources side by side, onto boards whose pages are provided at
+//! once: taken one by one they cost as much as unpacking what goes there.
 
 use super::choose::{Choice, choose};
-use crate::load::small_files::{HUGE_PAGE, ask_for_huge_pages};
+use crate::load::small_files::{STEP, provide};
 use crate::load::{Body, Source};
 use cubin::Arch;
 use fatbin::Entry;
@@ -17,11 +17,11 @@ const ALIGN: usize = 64;
 /// A packed image and its size.
 type Packed<'f> = (Entry<'f>, usize);
 
-/// Unpacks the images of packed sources into `store`, which outlives the selection, and tells
-/// where they are, in the order of the sources. There is none where it is not worth while or
-/// something is out of the ordinary; such images have to be unpacked one by one.
+/// Unpacks the images of packed sources onto boards in `store`, which outlives the selection,
+/// and tells where they are, in the order of the sources. There is none where it is not worth
+/// while or something is out of the ordinary; such images have to be unpacked one by one.
 pub(super) fn unpack<'f>(
-    store: &'f OnceLock<MmapMut>,
+    store: &'f OnceLock<Vec<MmapMut>>,
     sources: &[Option<&Source<'f>>],
     arch: Arch,
 ) -> Vec<Option<&'f [u8]>> {
@@ -30,27 +30,26 @@ pub(super) fn unpack<'f>(
     }
     let entry = |source: &Option<&Source<'f>>| packed((*source)?, arch);
     let entries: Vec<Option<Packed<'f>>> = sources.par_iter().map(entry).collect();
-    let places = places(&entries);
-    let total = places.last().map_or(0, |place| place.end);
-    let Some(mut memory) = (total >= HUGE_PAGE).then(|| reserve(total)).flatten() else {
+    let groups = groups(&entries);
+    if groups.len() < 2 {
         return Vec::new();
-    };
-    let mut rest = &mut memory[..];
-    let mut jobs = Vec::with_capacity(entries.len());
-    for (entry, place) in entries.iter().zip(&places) {
-        let (room, after) = rest.split_at_mut(place.len());
-        jobs.push((entry, room));
-        rest = after;
     }
-    // What fails is tried again by itself, and complained about.
-    let fill = |(entry, room): (&Option<Packed<'f>>, &mut [u8])| {
-        let (entry, size) = entry.as_ref()?;
-        entry.unpack_into(room.get_mut(..*size)?).ok().map(|()| *size)
+    let filled = groups.par_iter().map(|group| Board::fill(&entries[group.clone()]));
+    let filled: Vec<Option<Board>> = filled.collect();
+    let (mut boards, mut places) = (Vec::with_capacity(groups.len()), Vec::new());
+    for (group, board) in groups.iter().zip(filled) {
+        let number = boards.len();
+        let (memory, images) = board.map_or((None, Vec::new()), |b| (Some(b.memory), b.images));
+        boards.extend(memory);
+        places.extend(images.into_iter().map(|image| Some((number, image?))));
+        places.resize(group.end, None);
+    }
+    let kept = store.set(boards).ok().and_then(|()| store.get());
+    let image = |place: Option<(usize, Range<usize>)>| {
+        let (board, place) = place?;
+        kept?.get(board)?.get(place)
     };
-    let sizes: Vec<Option<usize>> = jobs.into_par_iter().map(fill).collect();
-    let kept = store.set(memory).ok().and_then(|()| store.get());
-    let image = |(size, place): (Option<usize>, Range<usize>)| kept?.get(place)?.get(..size?);
-    sizes.into_iter().zip(places).map(image).collect()
+    places.into_iter().map(image).collect()
 }
 
 /// The packed image that will be chosen of a source's only container, and its size.
@@ -66,23 +65,52 @@ fn packed<'f>(source: &Source<'f>, arch: Arch) -> Option<Packed<'f>> {
     Some((*code, usize::try_from(code.ordinary_size()?).ok()?))
 }
 
-/// Where the images go, one after the other.
-fn places(entries: &[Option<Packed<'_>>]) -> Vec<Range<usize>> {
-    let mut end: usize = 0;
-    let place = |entry: &Option<Packed<'_>>| {
-        let start = end;
-        let size = entry.as_ref().map_or(0, |(_, size)| size.next_multiple_of(ALIGN));
-        end = end.saturating_add(size);
-        start..end
-    };
-    entries.iter().map(place).collect()
+/// What an image takes of a board.
+fn room(entry: &Option<Packed<'_>>) -> usize {
+    entry.as_ref().map_or(0, |(_, size)| size.next_multiple_of(ALIGN))
 }
 
-/// Memory in huge pages. Address space is all it takes until something is written.
-fn reserve(size: usize) -> Option<MmapMut> {
-    let memory = MmapMut::map_anon(size.checked_next_multiple_of(HUGE_PAGE)?).ok()?;
-    let first = memory.as_ptr().align_offset(HUGE_PAGE);
-    let whole = memory.len().saturating_sub(first) / HUGE_PAGE * HUGE_PAGE;
-    ask_for_huge_pages(&memory, first, whole);
-    Some(memory)
+/// Entries that follow each other and fill a board together.
+fn groups(entries: &[Option<Packed<'_>>]) -> Vec<Range<usize>> {
+    let (mut groups, mut start, mut size) = (Vec::new(), 0, 0_usize);
+    for (number, entry) in entries.iter().enumerate() {
+        size = size.saturating_add(room(entry));
+        if size >= STEP || number + 1 == entries.len() {
+            groups.push(start..number + 1);
+            (start, size) = (number + 1, 0);
+        }
+    }
+    groups
 }
+
+/// A few images.
+struct Board {
+    memory: MmapMut,
+    /// Where they are. What failed is tried again by itself, and complained about.
+    images: Vec<Option<Range<usize>>>,
+}
+
+impl Board {
+    fn fill(entries: &[Option<Packed<'_>>]) -> Option<Self> {
+        let size = entries.iter().map(room).fold(0, usize::saturating_add);
+        let mut memory = MmapMut::map_anon(size.max(1)).ok()?;
+        // What is not likely to be filled is left to be touched.
+        let stored = entries.iter().flatten().map(|(entry, _)| entry.stored().len());
+        let likely = stored.fold(0, usize::saturating_add).saturating_mul(LIKELY_RATIO);
+        provide(&memory, 0, size.min(likely));
+        let mut end = 0;
+        let image = |entry: &Option<Packed<'_>>| {
+            let start = end;
+            end += room(entry);
+            let (entry, size) = entry.as_ref()?;
+            let place = start..start + size;
+            entry.unpack_into(memory.get_mut(place.clone())?).ok()?;
+            Some(place)
+        };
+        let images = entries.iter().map(image).collect();
+        Some(Self { memory, images })
+    }
+}
+
+/// Device code is seldom packed better than this.
+const LIKELY_RATIO: usize = 64;
