@@ -121,15 +121,8 @@ impl Loaded {
     fn segments(&self, at: u64) -> Vec<Phdr64> {
         const PT_LOAD: u32 = 1;
         const PT_PHDR: u32 = 6;
-        let segment = |kind: u32, flags: u32, offset: u64, filesz: u64, memsz: u64| Phdr64 {
-            p_type: kind.into(),
-            p_flags: flags.into(),
-            p_offset: offset.into(),
-            p_vaddr: 0.into(),
-            p_paddr: 0.into(),
-            p_filesz: filesz.into(),
-            p_memsz: memsz.into(),
-            p_align: 8.into(),
+        let segment = |kind, flags, offset, filesz, memsz| {
+            Phdr64::without_address(kind, flags, (offset, filesz, memsz))
         };
         let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
         let count = 2 + usize::from(self.readable.is_some()) + usize::from(self.writable.is_some());

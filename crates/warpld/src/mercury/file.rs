@@ -528,16 +528,7 @@ fn flags(both: &Both<'_, '_>) -> u32 {
 fn segments(both: &Both<'_, '_>, sections: &[FileSection<'_>], at: u64) -> Vec<Phdr64> {
     const PT_LOAD: u32 = 1;
     const PT_PHDR: u32 = 6;
-    let segment = |kind: u32, flags: u32, (offset, filesz, memsz): (u64, u64, u64)| Phdr64 {
-        p_type: kind.into(),
-        p_flags: flags.into(),
-        p_offset: offset.into(),
-        p_vaddr: 0.into(),
-        p_paddr: 0.into(),
-        p_filesz: filesz.into(),
-        p_memsz: memsz.into(),
-        p_align: 8.into(),
-    };
+    let segment = Phdr64::without_address;
     let machine = both.shape.machine.len() + usize::from(both.shape.adds_numbers);
     let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
         let ids = both.shape.machine.iter().zip(sections);
