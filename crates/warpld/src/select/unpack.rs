@@ -86,31 +86,37 @@ fn groups(entries: &[Option<Packed<'_>>]) -> Vec<Range<usize>> {
 /// A few images.
 struct Board {
     memory: MmapMut,
-    /// Where they are. What failed is tried again by itself, and complained about.
+    /// Where they are.
     images: Vec<Option<Range<usize>>>,
 }
 
 impl Board {
+    /// Where one of them fails the memory is given back: each is tried again by itself then,
+    /// and complained about.
     fn fill(entries: &[Option<Packed<'_>>]) -> Option<Self> {
         let size = entries.iter().map(room).fold(0, usize::saturating_add);
         let mut memory = MmapMut::map_anon(size.max(1)).ok()?;
-        // What is not likely to be filled is left to be touched.
-        let stored = entries.iter().flatten().map(|(entry, _)| entry.stored().len());
-        let likely = stored.fold(0, usize::saturating_add).saturating_mul(LIKELY_RATIO);
-        provide(&memory, 0, size.min(likely));
-        let mut end = 0;
-        let image = |entry: &Option<Packed<'_>>| {
+        let (mut images, mut end) = (Vec::with_capacity(entries.len()), 0);
+        for entry in entries {
             let start = end;
             end += room(entry);
-            let (entry, size) = entry.as_ref()?;
+            let Some((entry, size)) = entry else {
+                images.push(None);
+                continue;
+            };
+            // What is not likely to be filled is left to be touched.
+            let likely = entry.stored().len().saturating_mul(LIKELY_RATIO).min(PROVIDED_AT_MOST);
+            provide(&memory, start, likely.min(*size));
             let place = start..start + size;
             entry.unpack_into(memory.get_mut(place.clone())?).ok()?;
-            Some(place)
-        };
-        let images = entries.iter().map(image).collect();
+            images.push(Some(place));
+        }
         Some(Self { memory, images })
     }
 }
 
 /// Device code is seldom packed better than this.
 const LIKELY_RATIO: usize = 64;
+
+/// No more is provided for an image before anything has come out of it.
+const PROVIDED_AT_MOST: usize = 64 << 20;
