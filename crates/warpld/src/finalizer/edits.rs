@@ -8,13 +8,17 @@
 //! Where errors are to be reported before a thread ends (`-g`, or an input compiled
 //! for debugging that has GEN_ERRBAR_AT_EXIT), every end waits for that, in all
 //! functions of the link.
+//! Newer compilers (13.2.86; NVSHMEM's) put a NOP before BSYNC and after BREAK, and say so
+//! (NVSAL_SW_WAR). nvlink 13.0 writes both as single instructions, whatever the machine code
+//! of its input is.
 //! Stall counts are right without the removed instructions: the compiler adds
 //! them after it has counted (a comparison before a fence and the branch after it
 //! are as far apart with four reads in between as without).
 
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::moves::Moves;
-use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
+use super::recount::{Unit, recount, units};
+use cubin::capsule::{Capsule, ItemForm};
 
 /// What the output is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +53,13 @@ impl Edited {
             operation == FENCE && !purpose.protected
                 || operation == (EXIT & 0x1ff) as u16 && purpose.report_errors
         };
-        let operation = |chunk: &[u8]| u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
-        code.chunks_exact(Instruction::SIZE).any(|chunk| wanted(operation(chunk)))
+        let mut before = 0;
+        code.chunks_exact(Instruction::SIZE).any(|chunk| {
+            let operation = u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
+            let delayed = is_delayed(before, operation);
+            before = operation;
+            delayed || wanted(operation)
+        })
     }
 }
 
@@ -65,6 +74,10 @@ const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
+/// Meeting again after a branch, and not meeting.
+const BSYNC: u16 = 0x141;
+const BREAK: u16 = 0x142;
+const NOP: u16 = 0x118;
 /// STG.
 const GLOBAL_STORE: u16 = 0x186;
 /// Asynchronous copy to shared memory.
@@ -74,7 +87,7 @@ const MBARRIER: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// The Mercury instructions for mbarriers, of which counting what is pending has no SYNCS.
 const MERCURY_MBARRIER: u8 = 0x1b;
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
-const ERROR_WAIT: [Instruction; 3] = [
+pub(super) const ERROR_WAIT: [Instruction; 3] = [
     Instruction(0x000f_c000_0000_5000_0000_0000_0000_7992),
     Instruction(0x000f_c000_0000_0000_0000_0000_0000_79ab),
     Instruction(0x000f_ec00_0000_0000_0000_0000_0000_75ab),
@@ -83,10 +96,14 @@ const ERROR_WAIT: [Instruction; 3] = [
 /// is a multiple.
 const ROOM: usize = 8;
 
+/// What becomes of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Edit {
+pub(super) enum Edit {
     Keep,
     Remove,
+    /// Remove it; what is left stands for its Mercury instruction by itself, which needs no
+    /// item then.
+    RemoveForPlain,
     /// Put what waits for errors before it, with a fence or without.
     WaitForErrors {
         fence: bool,
@@ -106,6 +123,7 @@ pub fn edit(
     let calls = code.iter().any(|i| i.flow(0) == Flow::Call);
     let removes = is_kernel && !calls && !purpose.protected;
     let mut edits = vec![Edit::Keep; code.len()];
+    remove_delays(&code, &units, &mut edits)?;
     if removes {
         remove_protection(&code, capsule, &units, &mut edits)?;
     }
@@ -123,12 +141,12 @@ pub fn edit(
         first.push(out.len() as u32);
         match edit {
             Edit::Keep => out.push(instruction),
-            Edit::Remove => {}
+            Edit::Remove | Edit::RemoveForPlain => {}
             Edit::WaitForErrors { fence } => {
                 wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
             }
         }
-        let gone = edit == Edit::Remove;
+        let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain);
         itself.push(out.len().checked_sub(usize::from(!gone))? as u32);
     }
     let body = out.len();
@@ -173,6 +191,23 @@ fn remove_protection(
             if needless {
                 *edits.get_mut(unit.first + i)? = Edit::Remove;
             }
+        }
+    }
+    Some(())
+}
+
+/// Whether one of two neighbours can be a NOP for the other's sake.
+fn is_delayed(first: u16, second: u16) -> bool {
+    matches!((first, second), (NOP, BSYNC) | (BREAK, NOP))
+}
+
+/// Marks NOPs that stand for one Mercury instruction together with what they delay.
+fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+    for unit in units.iter().filter(|u| u.count == 2) {
+        let [first, second] = code.get(unit.first..unit.first + unit.count)? else { continue };
+        if is_delayed(first.operation(), second.operation()) {
+            let delay = unit.first + usize::from(second.operation() == NOP);
+            *edits.get_mut(delay)? = Edit::RemoveForPlain;
         }
     }
     Some(())
@@ -332,105 +367,10 @@ fn is_absolute(instruction: Instruction) -> bool {
     matches!(instruction.operation(), 0x143 | 0x14a)
 }
 
-/// The machine instructions that one Mercury instruction stands for.
-#[derive(Clone, Copy, Debug)]
-struct Unit {
-    first: usize,
-    count: usize,
-}
-
-/// All Mercury instructions, if they account for the whole code.
-fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
-    let mut items = capsule.items.iter();
-    let mut first = 0_usize;
-    let mut out = Vec::new();
-    for i in 0..capsule.count {
-        let count = match capsule.is_sass_only(i) {
-            true => 1,
-            false => machine_count(items.next()?),
-        };
-        out.push(Unit { first, count });
-        first = first.checked_add(count)?;
-    }
-    (first == length).then_some(out)
-}
-
-fn machine_count(item: &Item<'_>) -> usize {
-    match item.form {
-        ItemForm::Filler(n) => n.into(),
-        _ => item.expands_to.unwrap_or(1).into(),
-    }
-}
-
-/// Mercury's form of `EXIT`; byte 4 is the guard.
-const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
-
-/// The capsule with new counts. `fillers` free instructions follow the body.
-fn recount(
-    capsule: &Capsule<'_>,
-    units: &[Unit],
-    code: &[Instruction],
-    edits: &[Edit],
-    fillers: usize,
-) -> Option<Vec<u8>> {
-    let exits: Vec<[u8; 16]> = units.iter().map(|u| mercury_exit(code.get(u.first))).collect();
-    let mut mask = capsule.mask.to_vec();
-    let mut old = capsule.items.iter();
-    let mut items = Vec::with_capacity(capsule.items.len());
-    let last = units.len().checked_sub(1)?;
-    for (i, unit) in units.iter().enumerate() {
-        let edits = edits.get(unit.first..unit.first + unit.count)?;
-        let removed = edits.iter().filter(|&&e| e == Edit::Remove).count();
-        if let [Edit::WaitForErrors { fence }] = edits {
-            if capsule.is_sass_only(i as u32) {
-                *mask.get_mut(i / 8)? &= !(1 << (i % 8));
-            } else {
-                old.next()?;
-            }
-            let form = ItemForm::Full(exits.get(i)?);
-            let count = ERROR_WAIT.len() as u16 + u16::from(*fence);
-            items.push(Item { expands_to: Some(count), form });
-        } else if capsule.is_sass_only(i as u32) {
-            if removed != 0 {
-                return None;
-            }
-        } else {
-            let mut item = *old.next()?;
-            let count = unit.count.checked_sub(removed).filter(|&n| n > 0)?;
-            match &mut item.form {
-                // The branch to itself belongs to the last filler.
-                ItemForm::Filler(n) if i == last => *n = u16::try_from(fillers + 1).ok()?,
-                ItemForm::Filler(_) if removed == 0 => {}
-                ItemForm::Filler(_) => return None,
-                _ if removed != 0 => {
-                    item.expands_to = (count > 1).then_some(count as u16);
-                }
-                _ => {}
-            }
-            items.push(item);
-        }
-    }
-    let header = capsule.header;
-    if !matches!(header, CapsuleHeader::Long(_)) {
-        return None;
-    }
-    Some(Capsule { mask: &mask, items, ..capsule.clone() }.to_bytes())
-}
-
-/// A predicate takes five bits there, and its negation the lowest.
-fn mercury_exit(exit: Option<&Instruction>) -> [u8; 16] {
-    let mut out = MERCURY_EXIT;
-    if let Some(guard) = exit.map(|e| e.guard())
-        && guard & 7 != 7
-    {
-        out[4] = (guard & 7) << 3 | guard >> 3;
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cubin::capsule::{CapsuleHeader, Item};
 
     const READ: u128 = 0x000f_e200_0000_0800_0000_0000_ffff_f984;
     const NARROW: u128 = 0x000f_c000_0000_8000_0000_0000_0000_7992;
@@ -442,6 +382,9 @@ mod tests {
     const STOP: u128 = 0x000f_c000_0383_ffff_ffff_fffc_00fc_7947;
     const COPY: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7fae;
     const CALL: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7943;
+    const MEET: u128 = 0x000f_ea00_0380_0200_0000_0000_0002_7941;
+    const LEAVE: u128 = 0x000f_e200_0380_0000_0000_0000_0002_0942;
+    const DELAY: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7918;
 
     /// A kernel of single instructions around one fence of several.
     fn kernel(before: &[u128], fence: &[u128], after: &[u128]) -> (Vec<u8>, Vec<u8>) {
@@ -509,6 +452,27 @@ mod tests {
         assert_eq!(words(&edited(&mbarrier, RUN).unwrap())[1..3], [NARROW, WIDE]);
         assert_eq!(edited(&kernel(&[CALL], &[READ, WIDE], &[END]), RUN), None);
         assert_eq!(edited(&kernel(&[SKIP], &[], &[END]), RUN), None);
+    }
+
+    #[test]
+    fn what_delays_meeting_is_gone_for_every_purpose() {
+        for (unit, rest) in [([DELAY, MEET], MEET), ([LEAVE, DELAY], LEAVE)] {
+            let input = kernel(&[SKIP], &unit, &[CALL]);
+            assert!(Edited::is_candidate(&input.0, DEBUG));
+            let out = edited(&input, DEBUG).unwrap();
+            assert_eq!(words(&out)[..3], [SKIP - (4 << 16), rest, CALL]);
+            let capsule = Capsule::parse(&out.capsule).unwrap();
+            assert_eq!(
+                capsule.items.len(),
+                1,
+                "one instruction needs no item: the filler's is left"
+            );
+            assert_eq!(capsule.sass_instructions() as usize, words(&out).len());
+            assert!(capsule.is_sass_only(1));
+        }
+        // Between instructions of their own NOPs are what somebody asked for.
+        let asked = kernel(&[DELAY, MEET, DELAY], &[], &[CALL]);
+        assert_eq!(edited(&asked, RUN), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub mod line_rows;
 mod mercury_map;
 mod mode;
 mod moves;
+mod recount;
 mod rescoreboard;
 mod result;
 mod selfcheck;

@@ -4,7 +4,7 @@ use super::edited::move_attribute;
 use super::{Both, handles};
 use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
-use cubin::attr::Format;
+use cubin::attr::{Attr, Format};
 use cubin::info::{self, Record};
 use std::borrow::Cow;
 
@@ -13,6 +13,10 @@ const HEAD: usize = 4;
 
 /// What the compiler tells the finalizer; no business of the driver's.
 const FINALIZER_OPTIONS: u8 = 0x5a;
+
+/// The first attribute that the finalizer of 13.0 does not write (a note on the NOPs that it
+/// removes as well).
+const NEWER: u8 = Attr::NVSAL_SW_WAR.0;
 
 /// The records of one input function, by what the Mercury side says.
 #[derive(Default)]
@@ -127,6 +131,7 @@ fn translation<'a>(both: &Both<'a, '_>, id: SectionId) -> Translation<'a> {
                 out.moved.push((record[1], &record[HEAD..], &twin[HEAD..]));
             }
         }
+        rest.retain(|record| record[1] < NEWER);
         out.added = rest;
     }
     out

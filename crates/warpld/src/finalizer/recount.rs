@@ -1,0 +1,105 @@
+//! Capsules of changed code: which machine instructions stand for which Mercury
+//! instruction, before and after.
+
+use super::edits::{ERROR_WAIT, Edit};
+use super::instruction::Instruction;
+use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
+
+/// The machine instructions that one Mercury instruction stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub first: usize,
+    pub count: usize,
+}
+
+/// All Mercury instructions, if they account for the whole code.
+pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
+    let mut items = capsule.items.iter();
+    let mut first = 0_usize;
+    let mut out = Vec::new();
+    for i in 0..capsule.count {
+        let count = match capsule.is_sass_only(i) {
+            true => 1,
+            false => machine_count(items.next()?),
+        };
+        out.push(Unit { first, count });
+        first = first.checked_add(count)?;
+    }
+    (first == length).then_some(out)
+}
+
+fn machine_count(item: &Item<'_>) -> usize {
+    match item.form {
+        ItemForm::Filler(n) => n.into(),
+        _ => item.expands_to.unwrap_or(1).into(),
+    }
+}
+
+/// Mercury's form of `EXIT`; byte 4 is the guard.
+const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+
+/// The capsule with new counts. `fillers` free instructions follow the body.
+pub(super) fn recount(
+    capsule: &Capsule<'_>,
+    units: &[Unit],
+    code: &[Instruction],
+    edits: &[Edit],
+    fillers: usize,
+) -> Option<Vec<u8>> {
+    let exits: Vec<[u8; 16]> = units.iter().map(|u| mercury_exit(code.get(u.first))).collect();
+    let mut mask = capsule.mask.to_vec();
+    let mut old = capsule.items.iter();
+    let mut items = Vec::with_capacity(capsule.items.len());
+    let last = units.len().checked_sub(1)?;
+    for (i, unit) in units.iter().enumerate() {
+        let edits = edits.get(unit.first..unit.first + unit.count)?;
+        let removed = edits.iter().filter(|&&e| e == Edit::Remove).count();
+        if let [Edit::WaitForErrors { fence }] = edits {
+            if capsule.is_sass_only(i as u32) {
+                *mask.get_mut(i / 8)? &= !(1 << (i % 8));
+            } else {
+                old.next()?;
+            }
+            let form = ItemForm::Full(exits.get(i)?);
+            let count = ERROR_WAIT.len() as u16 + u16::from(*fence);
+            items.push(Item { expands_to: Some(count), form });
+        } else if edits.contains(&Edit::RemoveForPlain) {
+            old.next()?;
+            *mask.get_mut(i / 8)? |= 1 << (i % 8);
+        } else if capsule.is_sass_only(i as u32) {
+            if removed != 0 {
+                return None;
+            }
+        } else {
+            let mut item = *old.next()?;
+            let count = unit.count.checked_sub(removed).filter(|&n| n > 0)?;
+            match &mut item.form {
+                // The branch to itself belongs to the last filler.
+                ItemForm::Filler(n) if i == last => *n = u16::try_from(fillers + 1).ok()?,
+                ItemForm::Filler(_) if removed == 0 => {}
+                ItemForm::Filler(_) => return None,
+                _ if removed != 0 => {
+                    item.expands_to = (count > 1).then_some(count as u16);
+                }
+                _ => {}
+            }
+            items.push(item);
+        }
+    }
+    let header = capsule.header;
+    if !matches!(header, CapsuleHeader::Long(_)) {
+        return None;
+    }
+    Some(Capsule { mask: &mask, items, ..capsule.clone() }.to_bytes())
+}
+
+/// A predicate takes five bits there, and its negation the lowest.
+fn mercury_exit(exit: Option<&Instruction>) -> [u8; 16] {
+    let mut out = MERCURY_EXIT;
+    if let Some(guard) = exit.map(|e| e.guard())
+        && guard & 7 != 7
+    {
+        out[4] = (guard & 7) << 3 | guard >> 3;
+    }
+    out
+}
