@@ -120,13 +120,6 @@ fn io_error(path: &Path, source: io::Error) -> ShimError {
 mod tests {
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("warpld-shim-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
     fn toolkit(dir: &Path) -> PathBuf {
         let root = dir.join("cuda");
         fs::create_dir_all(root.join("bin/crt")).unwrap();
@@ -139,8 +132,9 @@ mod tests {
 
     #[test]
     fn everything_but_the_linker_is_the_toolkits() {
-        let dir = folder("make");
-        let (cuda, dest, linker) = (toolkit(&dir), dir.join("shim"), dir.join("warpld"));
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let (cuda, dest, linker) = (toolkit(dir), dir.join("shim"), dir.join("warpld"));
         fs::write(&linker, "linker").unwrap();
         for _ in 0..2 {
             make(&cuda, &dest, &linker).unwrap();
@@ -153,10 +147,11 @@ mod tests {
 
     #[test]
     fn nothing_of_the_users_is_touched() {
-        let dir = folder("refuse");
-        let cuda = toolkit(&dir);
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let cuda = toolkit(dir);
         let linker = dir.join("warpld");
-        let refused = make(&dir, &dir.join("new"), &linker);
+        let refused = make(dir, &dir.join("new"), &linker);
         assert!(matches!(refused, Err(ShimError::NoToolkit(_))));
         let other = dir.join("other");
         fs::create_dir_all(&other).unwrap();

@@ -350,17 +350,10 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
 mod tests {
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("warpld-output-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
-    }
-
     #[test]
     fn replaces_and_leaves_nothing_else() {
-        let dir = folder("replace");
-        let path = dir.join("o");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("o");
         write_atomically(&path, b"one").unwrap();
         write_atomically(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
@@ -371,8 +364,8 @@ mod tests {
     #[cfg(unix)]
     fn keeps_links_and_permissions() {
         use std::os::unix::fs::PermissionsExt;
-        let dir = folder("links");
-        let (file, link) = (dir.join("file"), dir.join("link"));
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
         write_atomically(&file, b"one").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).unwrap();
         std::os::unix::fs::symlink("file", &link).unwrap();
@@ -384,8 +377,8 @@ mod tests {
 
     #[test]
     fn says_what_cannot_be_opened() {
-        let dir = folder("open");
-        for path in [dir.clone(), dir.join("missing/o"), PathBuf::new()] {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [dir.path().to_owned(), dir.path().join("missing/o"), PathBuf::new()] {
             let error = write_atomically(&path, b"x").unwrap_err();
             assert_eq!(error.code(), "cannot-open-output", "{}", path.display());
             assert_eq!(
