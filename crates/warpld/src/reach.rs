@@ -50,8 +50,9 @@ impl Reach {
         self.pruned[function.0 as usize]
     }
 
-    /// Whether the function is a kernel that `--kernels-used` left out, whether or not
-    /// it stays for another reason. Its sections come later than those of others.
+    /// Whether the function is a kernel that `--kernels-used` left out and no input names
+    /// before it is defined, whether or not it stays for another reason. Its sections come
+    /// later than those of others.
     pub fn is_unnamed(&self, function: FunctionId) -> bool {
         self.unnamed[function.0 as usize]
     }
@@ -97,7 +98,12 @@ pub fn reach(
         Wanted::All => vec![false; count],
         _ => functions().map(is_unwanted).collect(),
     };
-    let unnamed = if by_name { pruned.clone() } else { vec![false; count] };
+    let is_unnamed =
+        |f: FunctionId| pruned[f.0 as usize] && resolution.is_defined_first(graph.symbol(f));
+    let unnamed: Vec<bool> = match by_name {
+        true => functions().map(is_unnamed).collect(),
+        false => vec![false; count],
+    };
     if config.relocatable || config.shows_shared() {
         let (live, pruned) = (vec![true; count], vec![false; count]);
         let kernels = || functions().filter(|&f| graph.is_entry(f)).count();

@@ -128,6 +128,13 @@ impl Resolution<'_> {
         }
     }
 
+    /// Whether the first input that mentions a symbol defines it.
+    pub fn is_defined_first(&self, id: SymbolId) -> bool {
+        let symbol = self.get(id);
+        let oldest = self.replaced.get(&id).and_then(|replaced| replaced.first());
+        oldest.or(symbol.definition.as_ref()) == Some(&symbol.first)
+    }
+
     /// Whether this definition was in force at any time.
     pub fn ever_selected(&self, id: SymbolId, at: Sighting) -> bool {
         matches!(self.role(id, at, true), Role::Selected | Role::Replaced)

@@ -59,11 +59,10 @@ impl Propagation<'_, '_> {
         self.single_externs(entry);
     }
 
-    /// All undefined functions that any record names, the one met last first as the
-    /// files' attribute sections come; the kernel's own record stays if it names the
+    /// All undefined functions and kernels that any record names, the one met last first as
+    /// the files' attribute sections come; the kernel's own record stays if it names the
     /// same ones.
     fn single_externs(&mut self, entry: FunctionId) {
-        let cx = self.reader.cx;
         let mut functions = self.reader.merged.function_order.clone();
         functions.sort_by_key(|&f| self.reader.source(f));
         let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
@@ -72,7 +71,7 @@ impl Propagation<'_, '_> {
             .filter(|&&f| self.own(f).has_externs())
             .flat_map(|&f| self.reader.externs(f))
             .map(|(_, id)| id)
-            .filter(|&id| cx.keeps(id) && cx.resolution.get(id).definition.is_none())
+            .filter(|&id| self.reader.stays_external(id))
             .filter(|&id| seen.insert(id))
             .collect();
         list.reverse();
