@@ -107,6 +107,12 @@ impl SectionType {
         )
     }
 
+    /// Whether sections of this type have bytes in the file.
+    #[inline]
+    pub fn has_bytes(self) -> bool {
+        !self.is_nobits() && self != Self::NULL
+    }
+
     /// The constant bank of `CUDA_CONSTANT_B0 + N`, N = 0…17.
     pub fn constant_bank(self) -> Option<u32> {
         let bank = self.0.wrapping_sub(Self::CUDA_CONSTANT_B0.0);

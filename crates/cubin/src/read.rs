@@ -205,6 +205,18 @@ impl<'a> Cubin<'a> {
         Self { sections, symtab: Some(symtab) }
     }
 
+    /// Whether another file has the same sections and symbols in the same order, as files of
+    /// one compiler may: they differ in names, places and sizes alone. Asked of 64-bit files
+    /// that are seen as they are.
+    pub fn is_like(&self, other: &Cubin<'_>) -> bool {
+        match (&self.symtab, &other.symtab) {
+            (Some(table), Some(others)) => {
+                self.sections.are_like(&other.sections) && table.is_like(others)
+            }
+            _ => false,
+        }
+    }
+
     /// The whole file.
     pub fn bytes(&self) -> &'a [u8] {
         self.sections.file()

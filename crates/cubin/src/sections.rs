@@ -61,6 +61,27 @@ impl<'a> Sections<'a> {
         Self { labels: Some(labels), ..self.clone() }
     }
 
+    /// Whether others differ in names, places and sizes alone.
+    pub(crate) fn are_like(&self, other: &Sections<'_>) -> bool {
+        let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, other.headers) else {
+            return false;
+        };
+        let like = |(a, b): (&raw::Shdr64, &raw::Shdr64)| {
+            // One branch for all of them.
+            let differ = (a.sh_flags.get() ^ b.sh_flags.get())
+                | (a.sh_addralign.get() ^ b.sh_addralign.get())
+                | (a.sh_entsize.get() ^ b.sh_entsize.get())
+                | u64::from(a.sh_type.get() ^ b.sh_type.get())
+                | u64::from(a.sh_link.get() ^ b.sh_link.get())
+                | u64::from(a.sh_info.get() ^ b.sh_info.get());
+            differ == 0
+        };
+        self.labels.is_none()
+            && other.labels.is_none()
+            && these.len() == those.len()
+            && these.iter().zip(those).all(like)
+    }
+
     /// Whether there is a `.symtab_shndx`, as only files with many sections have.
     pub(crate) fn are_extended(&self) -> bool {
         self.extended
@@ -122,7 +143,7 @@ impl<'a> Sections<'a> {
     #[inline]
     fn with_data(&self, section: SectionRef<'static>) -> SectionRef<'a> {
         let (start, size) = (section.offset as usize, section.size as usize);
-        let data = match has_bytes(section.kind) {
+        let data = match section.kind.has_bytes() {
             true => self.file.get(start..start.wrapping_add(size)),
             false => None,
         };
@@ -245,12 +266,6 @@ impl DoubleEndedIterator for Iter<'_, '_> {
 
 impl ExactSizeIterator for Iter<'_, '_> {}
 
-/// Whether sections of a type have bytes in the file.
-#[inline]
-fn has_bytes(kind: SectionType) -> bool {
-    !kind.is_nobits() && kind != SectionType::NULL
-}
-
 /// A section of a file of which nothing else is looked at, if that can be read.
 pub(crate) fn lone_section<'a>(
     file: &'a [u8],
@@ -261,7 +276,7 @@ pub(crate) fn lone_section<'a>(
     let (_, names) = headers.names(file, header).ok()?;
     let section = headers.get(index)?;
     let name = string_at(names, section.name_offset)?;
-    let data = match has_bytes(section.kind) {
+    let data = match section.kind.has_bytes() {
         true => slice(file, "data", Some(index), section.offset, section.size).ok()?,
         false => &[],
     };
@@ -377,7 +392,7 @@ fn check<H: SectionHeader>(
             SectionType::SYMTAB_SHNDX => found.extended = true,
             _ => {}
         }
-        if has_bytes(section.kind) {
+        if section.kind.has_bytes() {
             slice(file, "data", index, section.offset, section.size)?;
             total = total.saturating_add(section.size);
             if total > most {

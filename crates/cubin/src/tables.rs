@@ -228,6 +228,19 @@ impl<'a> SymbolTable<'a> {
         ReadError::BadField { field, section: Some(self.section.0), value }
     }
 
+    /// Whether another one differs in names, values and sizes alone.
+    pub(crate) fn is_like(&self, other: &SymbolTable<'_>) -> bool {
+        let (Entries::Elf64(these), Entries::Elf64(those)) = (self.entries, other.entries) else {
+            return false;
+        };
+        let kind = |symbol: &raw::Sym64| (symbol.st_info, symbol.st_other, symbol.st_shndx);
+        // Section numbers kept elsewhere are not looked at.
+        self.shndx.is_empty()
+            && other.shndx.is_empty()
+            && these.len() == those.len()
+            && these.iter().zip(those).all(|(a, b)| kind(a) == kind(b))
+    }
+
     /// The section it lies in.
     pub fn section(&self) -> SectionIndex {
         self.section

@@ -5,6 +5,7 @@
 use crate::name_hash::NameHash;
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType, tables};
+use std::ops::Range;
 
 /// A symbol of an input that has a name.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,12 @@ impl Named {
         Self::with_name(symbol, NameHash::of(name), length)
     }
 
+    /// Notes a symbol whose name is in this string table.
+    #[inline]
+    pub fn of(symbol: &SymbolRef<'_>, strings: &[u8]) -> Self {
+        Self::new(symbol, tables::string_at(strings, symbol.name_offset).unwrap_or_default())
+    }
+
     #[inline]
     fn with_name(symbol: &SymbolRef<'_>, hash: NameHash, length: u16) -> Self {
         let place = match symbol {
@@ -92,6 +99,31 @@ impl Named {
     pub fn are_repeated(before: &[Self], list: &[Self]) -> bool {
         let same = |(old, new): (&Self, &Self)| new.repeats && old.symbol == new.symbol;
         before.len() == list.len() && before.iter().zip(list).all(same)
+    }
+
+    /// Where the names of symbols are in the string table, ends included, if all of them are
+    /// such as others may repeat.
+    pub fn names(list: &[Self]) -> Option<Range<usize>> {
+        let end = |named: &Self| named.name as usize + usize::from(named.length) + 1;
+        let can_be = |named: &Self| {
+            named.place == Place::Undefined && named.length != LONG && named.size != u8::MAX
+        };
+        let start = list.iter().map(|named| named.name).min()?;
+        let range = start as usize..list.iter().map(end).max()?;
+        list.iter().all(can_be).then_some(range)
+    }
+
+    /// How much farther in its string table the name of a symbol is.
+    #[inline]
+    pub fn shift(&self, symbol: &SymbolRef<'_>) -> isize {
+        symbol.name_offset as isize - self.name as isize
+    }
+
+    /// Whether a symbol of the same kind has the same size, and its name is as much farther in
+    /// its string table as the names of its neighbours.
+    #[inline]
+    pub fn is_repeated_by(&self, symbol: &SymbolRef<'_>, shift: isize) -> bool {
+        self.shift(symbol) == shift && symbol.size == u64::from(self.size)
     }
 
     /// Its name in the string table.

@@ -11,6 +11,7 @@ use cubin::{Cubin, SectionRef, SymbolRef, SymbolType};
 use zerocopy::FromBytes;
 
 mod batch;
+mod before;
 mod classify;
 mod sections;
 mod tables;

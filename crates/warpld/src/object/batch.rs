@@ -1,9 +1,9 @@
 //! Reading inputs, a number of them at a time. Links have many thousands of inputs with
 //! short lists: those of neighbours lie one after the other, and objects refer to them.
 
+use super::before::Before;
 use super::classify::classify;
 use super::sections::{Extent, Shapes};
-use super::tables::Before;
 use super::{Figures, Object, ObjectId, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
@@ -50,7 +50,9 @@ pub(super) struct Lists {
 struct Counts {
     functions: usize,
     data: usize,
-    classes: usize,
+    sections: usize,
+    /// Whether their classes are those of the input before.
+    repeats_classes: bool,
     figures: usize,
 }
 
@@ -163,19 +165,41 @@ impl Lists {
     }
 }
 
+impl Lists {
+    /// Notes where the sections of an input are that has those of the one before; nothing if
+    /// one of them is unusual.
+    pub(super) fn repeat_extents(&mut self, cubin: &Cubin<'_>) -> bool {
+        let end = self.extents.len();
+        let Some(start) = end.checked_sub(cubin.sections().len()) else { return false };
+        let Some(mut sections) = cubin.sections().plain_unnamed() else { return false };
+        self.extents.extend_from_within(start..);
+        let is_usual = self.extents.iter_mut().skip(end).all(|extent| {
+            let moved = sections.next().and_then(|section| extent.moved(&section));
+            moved.map(|moved| *extent = moved).is_some()
+        });
+        if !is_usual {
+            self.extents.truncate(end);
+        }
+        is_usual
+    }
+}
+
 /// Gives each object its part of the lists.
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
     let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
-    let mut data = &[][..];
+    let (mut data, mut latest) = (&[][..], &[][..]);
     for (object, counts) in objects.iter_mut().zip(counts) {
         object.functions = take(&mut named, counts.functions);
         if !object.repeats_data {
             data = take(&mut named, counts.data);
         }
         object.data = data;
-        object.classes = take(&mut classes, counts.classes);
-        object.extents = take(&mut extents, counts.classes);
+        if !counts.repeats_classes {
+            latest = take(&mut classes, counts.sections);
+        }
+        object.classes = latest;
+        object.extents = take(&mut extents, counts.sections);
         object.shapes = &lists.shapes;
         object.figures = take(&mut figures, counts.figures);
     }
@@ -220,27 +244,35 @@ impl<'a> Object<'a> {
         before: &mut Before<'a>,
         calls: &mut Calls<'a>,
     ) -> Result<Counts, String> {
-        let (named, classes) = (lists.named.len(), lists.classes.len());
-        let figures = lists.figures.len();
-        let found = classify(self.cubin, lists)?;
+        let (named, figures) = (lists.named.len(), lists.figures.len());
+        let is_like = before.is_like(self.cubin);
+        let repeats_classes = is_like && before.repeat_sections(self.cubin, lists);
+        if !repeats_classes {
+            let start = lists.classes.len();
+            before.found = classify(self.cubin, lists)?;
+            before.classes = start..lists.classes.len();
+        }
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
         self.whole_program = header.file_type == FileType::EWP;
-        self.unified = found.unified;
-        self.barriers_in_flags = found.barriers_in_flags;
+        self.unified = before.found.unified;
+        self.barriers_in_flags = before.found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(&header);
-        let symbols = tables::add_symbols(self.cubin, lists, before);
-        self.has_shared_or_images = symbols.shared_or_images;
-        self.repeats_data = symbols.repeat_data;
-        if found.bank2 {
-            let classes = lists.classes.get(classes..).unwrap_or_default();
+        let repeated = if is_like { before.repeat_symbols(self.cubin, lists) } else { None };
+        self.repeats_data =
+            repeated.unwrap_or_else(|| tables::add_symbols(self.cubin, lists, before));
+        self.has_shared_or_images = before.symbols.shared_or_images;
+        if before.found.bank2 {
+            let classes = lists.classes.get(before.classes.clone()).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);
         }
-        self.read_tables(&found.tables, named..named + symbols.functions, lists, calls)?;
+        self.read_tables(&before.found.tables, before.functions.clone(), lists, calls)?;
+        before.cubin = Some(self.cubin);
         Ok(Counts {
-            functions: symbols.functions,
-            data: lists.named.len() - named - symbols.functions,
-            classes: lists.classes.len() - classes,
+            functions: before.functions.len(),
+            data: lists.named.len() - named - before.functions.len(),
+            sections: self.cubin.sections().len(),
+            repeats_classes,
             figures: lists.figures.len() - figures,
         })
     }

@@ -49,24 +49,24 @@ pub enum SectionClass {
 
 /// What a look at all sections tells besides their classes.
 #[derive(Default)]
-pub(super) struct Found<'a> {
+pub(super) struct Found {
     /// Whether there are tables of unified functions or variables.
     pub(super) unified: bool,
     /// Whether flags of text sections count barriers.
     pub(super) barriers_in_flags: bool,
     /// Whether there is a function's bank 2.
     pub(super) bank2: bool,
-    /// Sections that tell of the whole input, with their numbers and bytes.
-    pub(super) tables: SmallVec<[(SectionClass, u32, &'a [u8]); 6]>,
+    /// Sections that tell of the whole input, and their numbers.
+    pub(super) tables: SmallVec<[(SectionClass, u32); 6]>,
+    /// Sections whose classes hang on their names.
+    by_name: SmallVec<[u32; 6]>,
+    /// The largest alignment.
+    most_aligned: u64,
 }
 
 /// Classifies all sections.
-pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found<'a>, String> {
-    // Compilers start sections at multiples of their alignment, so none is larger
-    // than the file (ptxas pads a file to a gigabyte for `.align 1073741824`). What
-    // is would make the output grow out of proportion.
-    const PAGE: u64 = 4096;
-    let most = (cubin.bytes().len() as u64).max(PAGE);
+pub(super) fn classify(cubin: &Cubin<'_>, lists: &mut Lists) -> Result<Found, String> {
+    let most = most_alignment(cubin);
     let mut found = Found::default();
     match cubin.sections().plain_unnamed() {
         Some(mut sections) => {
@@ -81,13 +81,30 @@ pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found
     Ok(found)
 }
 
-impl<'a> Found<'a> {
+/// Compilers start sections at multiples of their alignment, so none is larger than the file
+/// (ptxas pads a file to a gigabyte for `.align 1073741824`). What is would make the output
+/// grow out of proportion.
+fn most_alignment(cubin: &Cubin<'_>) -> u64 {
+    const PAGE: u64 = 4096;
+    (cubin.bytes().len() as u64).max(PAGE)
+}
+
+impl Found {
+    /// Whether it was found of a file like this, with these classes, and holds for this too.
+    pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[SectionClass]) -> bool {
+        let is_same = |&index: &u32| {
+            let class = cubin.unnamed_section(index).and_then(|s| classify_one(cubin, &s).ok());
+            class.is_some() && class.as_ref() == classes.get(index as usize)
+        };
+        self.most_aligned <= most_alignment(cubin) && self.by_name.iter().all(is_same)
+    }
+
     /// Takes the next section. It is never put together in memory where this is expanded.
     #[inline(always)]
     fn add(
         &mut self,
-        cubin: &Cubin<'a>,
-        section: SectionRef<'a>,
+        cubin: &Cubin<'_>,
+        section: SectionRef<'_>,
         most: u64,
         lists: &mut Lists,
     ) -> Result<(), String> {
@@ -95,6 +112,7 @@ impl<'a> Found<'a> {
         if section.align > most {
             return Err(too_aligned(section.index.0, section.align));
         }
+        self.most_aligned = self.most_aligned.max(section.align);
         self.unified |= is_entries(section.kind);
         self.barriers_in_flags |=
             section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
@@ -102,9 +120,12 @@ impl<'a> Found<'a> {
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => self.bank2 = true,
             CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
-                self.tables.push((class, section.index.0, section.data));
+                self.tables.push((class, section.index.0));
             }
             _ => {}
+        }
+        if is_told_by_name(section.kind, class) {
+            self.by_name.push(section.index.0);
         }
         lists.classes.push(class);
         // Inputs of one compiler have the same sections in the same order.
@@ -118,8 +139,8 @@ impl<'a> Found<'a> {
     #[inline(never)]
     fn add_unusual(
         &mut self,
-        cubin: &Cubin<'a>,
-        section: &SectionRef<'a>,
+        cubin: &Cubin<'_>,
+        section: &SectionRef<'_>,
         most: u64,
         lists: &mut Lists,
     ) -> Result<(), String> {
@@ -195,6 +216,18 @@ fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32
             Some(bank) => SectionClass::FunctionConstant { bank, function },
             None => SectionClass::FunctionData(function),
         },
+    }
+}
+
+/// Whether the class of a section of this type hangs on its name.
+#[inline]
+fn is_told_by_name(kind: SectionType, class: SectionClass) -> bool {
+    match class {
+        SectionClass::ToolNote | SectionClass::VersionNote => true,
+        SectionClass::FunctionConstant { .. } | SectionClass::FunctionData(_) => {
+            kind.constant_bank().is_none()
+        }
+        _ => false,
     }
 }
 

@@ -61,7 +61,7 @@ impl Extent {
     /// Notes a section. Its shape is as a rule that of another one, the guess.
     #[inline]
     pub(super) fn new(section: &SectionRef<'_>, guess: Option<Self>, shapes: &mut Shapes) -> Self {
-        let has_bytes = section.data.len() as u64 == section.size;
+        let has_bytes = section.kind.has_bytes() && section.data.len() as u64 == section.size;
         let start = if has_bytes { start(section.offset) } else { Some(NO_BYTES) };
         match start {
             Some(start) if section.size < 1 << SIZE_BITS => {
@@ -70,6 +70,20 @@ impl Extent {
             }
             _ => Self { start: 0, size_and_shape: UNUSUAL << SIZE_BITS },
         }
+    }
+
+    /// The extent of a section of the same type and shape; none if it is too large.
+    #[inline]
+    pub(super) fn moved(self, section: &SectionRef<'_>) -> Option<Self> {
+        let start = match self.start {
+            NO_BYTES => NO_BYTES,
+            _ => start(section.offset)?,
+        };
+        if section.size >= 1 << SIZE_BITS || self.shape() == UNUSUAL {
+            return None;
+        }
+        let size_and_shape = section.size as u32 | self.shape() << SIZE_BITS;
+        Some(Self { start, size_and_shape })
     }
 
     #[inline]

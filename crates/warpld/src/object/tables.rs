@@ -1,6 +1,7 @@
 //! Reading the tables of an input.
 
 use super::batch::Lists;
+use super::before::{Before, Others};
 use super::{
     Bank2, Figures, Object, SectionClass, eiattr, is_image_type, is_internal, is_shared,
     symbol_and_value,
@@ -8,7 +9,6 @@ use super::{
 use crate::lists::{CallLists, Calls};
 use crate::named::Named;
 use cubin::raw::Pair;
-use cubin::tables::string_at;
 use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
 use std::convert::Infallible;
@@ -16,50 +16,43 @@ use std::ops::Range;
 use zerocopy::FromBytes;
 
 /// What a look at all symbols tells.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Symbols {
-    /// How many functions there are.
-    pub(super) functions: usize,
     /// Whether some symbol is in shared memory or refers to an image.
     pub(super) shared_or_images: bool,
-    /// Whether others are just those of the input before, and not added.
-    pub(super) repeat_data: bool,
+    /// Whether one would take part in resolution if it had a name.
+    pub(super) nameless: bool,
 }
 
-/// What is not a function among the symbols of the input before, or of the one whose list
-/// that repeats.
-#[derive(Default)]
-pub(super) struct Before<'a> {
-    /// Where they are in the list.
-    data: Range<usize>,
-    /// Their names.
-    strings: &'a [u8],
-}
-
-/// Adds the symbols that take part in resolution: functions, then others.
+/// Adds the symbols that take part in resolution: functions, then others; whether others are
+/// just those of the input before, and not added.
 pub(super) fn add_symbols<'a>(
     cubin: &Cubin<'a>,
     lists: &mut Lists,
     before: &mut Before<'a>,
-) -> Symbols {
+) -> bool {
     let start = lists.named.len();
-    let mut out = Symbols { functions: 0, shared_or_images: false, repeat_data: false };
-    let Some(table) = cubin.symtab() else { return out };
-    let strings = table.strings();
-    match table.plain_unnamed() {
-        Some(symbols) => symbols.for_each(|symbol| out.add(symbol, strings, lists, before)),
-        None => table.iter_unnamed().for_each(|symbol| out.add(symbol, strings, lists, before)),
+    let mut found = Symbols::default();
+    let strings = cubin.symbol_strings();
+    if let Some(table) = cubin.symtab() {
+        let mut add = |symbol| found.add(symbol, strings, lists, &before.others);
+        match table.plain_unnamed() {
+            Some(symbols) => symbols.for_each(&mut add),
+            None => table.iter_unnamed().for_each(&mut add),
+        }
     }
+    before.symbols = found;
     let Lists { named, others, .. } = lists;
-    out.functions = named.len() - start;
-    let others_before = named.get(before.data.clone()).unwrap_or_default();
+    before.functions = start..named.len();
+    let others_before = named.get(before.others.list.clone()).unwrap_or_default();
     if !others.is_empty() && Named::are_repeated(others_before, others) {
-        out.repeat_data = true;
         others.clear();
-        return out;
+        return true;
     }
-    *before = Before { data: named.len()..named.len() + others.len(), strings };
+    let list = named.len()..named.len() + others.len();
     named.append(others);
-    out
+    before.others = Others::new(named, list, strings);
+    false
 }
 
 impl Symbols {
@@ -70,38 +63,40 @@ impl Symbols {
         symbol: SymbolRef<'_>,
         strings: &[u8],
         Lists { named, others, .. }: &mut Lists,
-        before: &Before<'_>,
+        before: &Others<'_>,
     ) {
         let kind = symbol.kind();
         self.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
         // Most symbols are those of sections: their names are of no use.
-        if kind == SymbolType::SECTION {
+        if kind == SymbolType::SECTION || is_label(&symbol) {
             return;
         }
         if kind == SymbolType::FUNC {
-            named.push(Named::new(&symbol, name(&symbol, strings)));
-        } else if takes_part(&symbol, strings) {
-            let other = match others.len() < before.data.len() {
-                true => named.get(before.data.start + others.len()),
+            named.push(Named::of(&symbol, strings));
+        } else if has_name(&symbol, strings) {
+            let other = match others.len() < before.list.len() {
+                true => named.get(before.list.start + others.len()),
                 false => None,
             };
             let repeated = other.and_then(|o| o.repeated(before.strings, &symbol, strings));
-            others.push(repeated.unwrap_or_else(|| Named::new(&symbol, name(&symbol, strings))));
+            others.push(repeated.unwrap_or_else(|| Named::of(&symbol, strings)));
+        } else {
+            self.nameless = true;
         }
     }
 }
 
+/// Undefined locals (labels of debug files) are not resolved.
 #[inline]
-fn name<'a>(symbol: &SymbolRef<'_>, strings: &'a [u8]) -> &'a [u8] {
-    string_at(strings, symbol.name_offset).unwrap_or_default()
+fn is_label(symbol: &SymbolRef<'_>) -> bool {
+    let is_local = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
+    is_local && symbol.kind() != SymbolType::FUNC && !is_internal(symbol)
 }
 
-/// Nameless symbols and undefined locals (labels of debug files) are not resolved.
+/// Nameless symbols are not resolved.
 #[inline]
-fn takes_part(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
-    let is_label = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
-    let has_name = strings.get(symbol.name_offset as usize).is_some_and(|&first| first != 0);
-    has_name && (!is_label || is_internal(symbol))
+fn has_name(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
+    strings.get(symbol.name_offset as usize).is_some_and(|&first| first != 0)
 }
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
@@ -157,7 +152,7 @@ impl<'a> Object<'a> {
     /// list.
     pub(super) fn read_tables(
         &mut self,
-        tables: &[(SectionClass, u32, &'a [u8])],
+        tables: &[(SectionClass, u32)],
         functions: Range<usize>,
         lists: &mut Lists,
         calls: &mut Calls<'a>,
@@ -167,7 +162,8 @@ impl<'a> Object<'a> {
         lists.figures.resize(first + functions.len(), Figures::default());
         let functions = lists.named.get(functions).unwrap_or_default();
         let figures = lists.figures.get_mut(first..).unwrap_or_default();
-        for &(class, section, data) in tables {
+        for &(class, section) in tables {
+            let data = self.cubin.unnamed_section(section).map_or(&[][..], |s| s.data);
             match class {
                 SectionClass::CallGraph => {
                     self.read_callgraph(pairs(section, data)?, &mut call_lists)?;

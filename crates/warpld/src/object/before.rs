@@ -1,0 +1,96 @@
+//! What is known of the input before. As a rule one compiler makes them all, and many have
+//! the same sections and symbols in the same order: what follows from that holds again.
+
+use super::batch::Lists;
+use super::classify::Found;
+use super::tables::Symbols;
+use crate::named::Named;
+use cubin::Cubin;
+use cubin::tables::SymbolTable;
+use std::ops::Range;
+
+/// The input before, and where its parts of the lists are.
+#[derive(Default)]
+pub(super) struct Before<'a> {
+    /// The input itself, if there is one.
+    pub(super) cubin: Option<&'a Cubin<'a>>,
+    /// What its sections tell.
+    pub(super) found: Found,
+    /// Their classes.
+    pub(super) classes: Range<usize>,
+    /// Its functions.
+    pub(super) functions: Range<usize>,
+    /// What its symbols tell.
+    pub(super) symbols: Symbols,
+    /// What is not a function among its symbols, or of the input whose list that repeats.
+    pub(super) others: Others<'a>,
+}
+
+/// A list of symbols that are not functions.
+#[derive(Default)]
+pub(super) struct Others<'a> {
+    /// Where they are.
+    pub(super) list: Range<usize>,
+    /// The string table with their names.
+    pub(super) strings: &'a [u8],
+    /// Where all of these are in there, if each of the symbols can be repeated.
+    names: Option<Range<usize>>,
+}
+
+impl<'a> Others<'a> {
+    /// Those of an input, which are there in the list.
+    pub(super) fn new(named: &[Named], list: Range<usize>, strings: &'a [u8]) -> Self {
+        let names = Named::names(named.get(list.clone()).unwrap_or_default());
+        Self { list, strings, names }
+    }
+
+    /// Whether the symbols of a table, which is like that of the input before, are the same
+    /// and have the same names, wherever those begin.
+    fn are_repeated(&self, named: &[Named], table: &SymbolTable<'_>) -> bool {
+        let list = named.get(self.list.clone()).unwrap_or_default();
+        let (Some(names), Some(first)) = (&self.names, list.first()) else {
+            return list.is_empty();
+        };
+        let Some(symbol) = table.get_unnamed(first.symbol) else { return false };
+        let shift = first.shift(&symbol);
+        let is_same = |named: &Named| {
+            let symbol = table.get_unnamed(named.symbol);
+            symbol.is_some_and(|symbol| named.is_repeated_by(&symbol, shift))
+        };
+        let start = names.start.wrapping_add_signed(shift);
+        list.iter().all(is_same)
+            && self.strings.get(names.clone())
+                == table.strings().get(start..start.wrapping_add(names.len()))
+    }
+}
+
+impl<'a> Before<'a> {
+    /// Whether an input has the same sections and symbols in the same order.
+    pub(super) fn is_like(&self, cubin: &Cubin<'_>) -> bool {
+        self.cubin.is_some_and(|before| cubin.is_like(before))
+    }
+
+    /// Adds the sections of an input like that; nothing if they tell something else, as a few
+    /// classes hang on names.
+    pub(super) fn repeat_sections(&self, cubin: &Cubin<'_>, lists: &mut Lists) -> bool {
+        let classes = lists.classes.get(self.classes.clone()).unwrap_or_default();
+        self.found.holds_for(cubin, classes) && lists.repeat_extents(cubin)
+    }
+
+    /// Adds the symbols of an input like that; whether others than functions are repeated.
+    /// Nothing if they are not, and there are some.
+    pub(super) fn repeat_symbols(&mut self, cubin: &Cubin<'a>, lists: &mut Lists) -> Option<bool> {
+        let table = cubin.symtab()?;
+        if self.symbols.nameless || !self.others.are_repeated(&lists.named, table) {
+            return None;
+        }
+        let start = lists.named.len();
+        for at in self.functions.clone() {
+            let function = lists.named.get(at)?.symbol;
+            let function = table.get_unnamed(function)?;
+            lists.named.push(Named::of(&function, table.strings()));
+        }
+        self.functions = start..lists.named.len();
+        Some(!self.others.list.is_empty())
+    }
+}
