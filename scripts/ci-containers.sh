@@ -4,15 +4,13 @@
 #
 #   WARPLD_TOOLKIT  folder with bin/nvcc, bin/cuobjdump … (default: scripts/toolkit.sh)
 #   WARPLD          the program to test (default: target/release/warpld)
-#   WARPLD_WHEELS   folder with unpacked or packed wheels of nvidia-nvshmem-cu13
-#                   and nvidia-nccl-cu13==2.27.7; fetched to target/wheels if
-#                   unset. "none" leaves them out.
+#   WARPLD_WHEELS   where scripts/wheel.sh keeps NVSHMEM and NCCL; "none" leaves
+#                   them out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 toolkit=${WARPLD_TOOLKIT:-$(scripts/toolkit.sh)}
 warpld=$(realpath "${WARPLD:-target/release/warpld}")
-wheels=${WARPLD_WHEELS:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export PATH="$toolkit/bin:$PATH"
@@ -119,22 +117,12 @@ combined() {
 
 shipped() {
     compare "$toolkit/lib/libcudadevrt.a"
-    [ "$wheels" = none ] && return
-    if [ -z "$wheels" ]; then
-        wheels=target/wheels
-        mkdir -p "$wheels"
-        python3 -m pip download --quiet --no-deps --dest "$wheels" nvidia-nvshmem-cu13 nvidia-nccl-cu13==2.27.7
-    fi
-    local wheel
-    mkdir -p "$work/wheels"
-    for wheel in "$wheels"/*.whl; do
-        [ -e "$wheel" ] && python3 -m zipfile -e "$wheel" "$work/wheels"
-    done
-    local file
-    for file in $(find "$wheels" "$work/wheels" -name libnvshmem_device.a -o -name 'libnccl.so.2'); do
-        compare "$file"
-        case $file in *.so.*) compare "$file" all ;; esac
-    done
+    [ "${WARPLD_WHEELS:-}" = none ] && return
+    compare "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem/lib/libnvshmem_device.a"
+    local nccl
+    nccl=$(scripts/wheel.sh nccl)/nvidia/nccl/lib/libnccl.so.2
+    compare "$nccl"
+    compare "$nccl" all
 }
 
 sources

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Links the fixed set of programs with nvlink and with warpld and compares the files byte for byte:
-# random programs, CUDA C++ programs, named cases and (unless NCCL=no) the device link of NCCL.
+# random programs, CUDA C++ programs, named cases and (unless LIBRARIES=no) the device link of NCCL
+# and a program that uses NVSHMEM.
 # Prints the table of verdicts per target; fails unless everything agrees but what known.txt lists.
 #
 #   scripts/ci-differential.sh [options of `differential run`]
@@ -18,18 +19,12 @@ if [ -z "${WARPLD:-}" ]; then
     WARPLD=$target/release/warpld
 fi
 
-nccl=()
-if [ "${NCCL:-yes}" != no ]; then
-    library=$work/nccl-wheel/nvidia/nccl/lib/libnccl.so.2
-    if [ ! -e "$library" ]; then
-        mkdir -p "$work/nccl-wheel"
-        python3 -m pip download -q --disable-pip-version-check --no-deps -d "$work/nccl-wheel" nvidia-nccl-cu13==2.27.7
-        python3 -m zipfile -e "$work"/nccl-wheel/*.whl "$work/nccl-wheel"
-        rm "$work"/nccl-wheel/*.whl
-    fi
-    nccl=(--nccl "$library")
+libraries=()
+if [ "${LIBRARIES:-yes}" != no ]; then
+    libraries=(--nccl "$(scripts/wheel.sh nccl)/nvidia/nccl/lib/libnccl.so.2"
+        --nvshmem "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem")
 fi
 
 exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" --work "$work" \
     --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
-    --cuda tests/differential/cuda --known tests/differential/known.txt "${nccl[@]}" "$@"
+    --cuda tests/differential/cuda --known tests/differential/known.txt "${libraries[@]}" "$@"

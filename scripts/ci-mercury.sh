@@ -1,6 +1,7 @@
 #!/bin/bash
 # Links for Blackwell (sm_100 to sm_121) with nvlink and with warpld, compared part by part: random
-# programs, named cases, CUDA C++ programs, and the objects of every such target for every other.
+# programs, named cases, CUDA C++ programs, the objects of every such target for every other, and
+# (unless LIBRARIES=no) a program that uses NVSHMEM.
 # Fails unless everything agrees but what known-mercury.txt lists; control bits of kernels without
 # calls, which nvlink allocates anew, may differ. Prints the share of those kernels whose code is equal.
 #
@@ -19,9 +20,14 @@ if [ -z "${WARPLD:-}" ]; then
     WARPLD=$target/release/warpld
 fi
 
+libraries=()
+if [ "${LIBRARIES:-yes}" != no ]; then
+    libraries=(--nvshmem "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem")
+fi
+
 # Thrust and CUB take minutes to compile and are in the other set.
 exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \
     --work target/differential --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
     --cases tests/differential/cases --cuda tests/differential/cuda \
-    --skip thrust,cub,thrust-cub,thrust-lines --matrix ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
+    --skip thrust,cub,thrust-cub,thrust-lines --matrix "${libraries[@]}" ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
     --known tests/differential/known-mercury.txt "$@"

@@ -6,6 +6,7 @@ use crate::judge;
 use crate::matrix;
 use crate::named;
 use crate::nccl;
+use crate::nvshmem;
 use crate::program::Sm;
 use crate::runner::{self, Job, Settings};
 use crate::tools::Tools;
@@ -30,6 +31,7 @@ options
   --skip A,B        without the CUDA C++ programs of these names
   --matrix          also the objects of every Blackwell target linked for every such target
   --nccl FILE       also the device link of that libnccl.so.2
+  --nvshmem DIR     also the program that uses NVSHMEM, of which DIR holds include and lib
   --cases DIR       also the named cases of that folder
   --every-sm        each seed on every target, not on one of them in turn
   --links N         links per program (default 3)
@@ -54,6 +56,7 @@ pub struct Options {
     pub out: Option<PathBuf>,
     pub cuda: Option<PathBuf>,
     pub nccl: Option<PathBuf>,
+    pub nvshmem: Option<PathBuf>,
     pub cases: Option<PathBuf>,
     pub names: Vec<String>,
     pub only: Option<String>,
@@ -86,6 +89,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         out: None,
         cuda: None,
         nccl: None,
+        nvshmem: None,
         cases: None,
         names: Vec::new(),
         only: None,
@@ -108,6 +112,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             }
             "--cuda" => options.cuda = Some(value()?.into()),
             "--nccl" => options.nccl = Some(value()?.into()),
+            "--nvshmem" => options.nvshmem = Some(value()?.into()),
             "--cases" => options.cases = Some(value()?.into()),
             "--every-sm" => options.every_sm = true,
             "--links" => options.links = number(value()?)?,
@@ -211,6 +216,9 @@ fn run(options: &Options) -> Result<bool, String> {
     }
     if let Some(library) = &options.nccl {
         cases.extend(nccl::cases(&options.tools, library, &options.sms)?);
+    }
+    if let Some(library) = &options.nvshmem {
+        cases.extend(nvshmem::cases(options, library)?);
     }
     if options.matrix {
         cases.extend(matrix::cases());

@@ -45,16 +45,16 @@ fn read_programs(folder: &Path) -> Result<Vec<Program>, String> {
 
 /// Something nvcc has to make.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Unit {
-    source: String,
-    flags: Vec<String>,
+pub struct Unit {
+    pub source: String,
+    pub flags: Vec<String>,
     /// Options that name the targets and the kind of output.
-    targets: Vec<String>,
+    pub targets: Vec<String>,
 }
 
 /// Options for one object with code for all of `sms`: one front-end pass for
 /// the plain targets, one more for each with a suffix.
-fn object_targets(sms: &[Sm]) -> Vec<String> {
+pub fn object_targets(sms: &[Sm]) -> Vec<String> {
     let plain: Vec<&Sm> = sms.iter().filter(|sm| sm.suffix.is_none()).collect();
     let mut out = vec!["-dc".to_owned()];
     if let Some(oldest) = plain.iter().map(|sm| sm.number).min() {
@@ -184,7 +184,8 @@ fn links(program: &Program, sm: Sm, inputs: &[String]) -> Vec<Link> {
         .collect()
 }
 
-fn compile_all(
+/// Runs nvcc for the units that are not in the cache; where each one lies.
+pub fn compile_all(
     tools: &Tools,
     folder: &Path,
     jobs: usize,

@@ -11,6 +11,7 @@ mod matrix;
 mod mercury;
 mod named;
 mod nccl;
+mod nvshmem;
 mod program;
 mod reduce;
 mod rng;

@@ -1,0 +1,37 @@
+#!/bin/bash
+# Fetches a library with relocatable device code from PyPI, once, and prints the folder its wheel is
+# unpacked in: the one place that names the versions the tests use.
+#
+#   scripts/wheel.sh nccl       nvidia/nccl/lib/libnccl.so.2 keeps the inputs of its device link
+#   scripts/wheel.sh nvshmem    nvidia/nvshmem/{include,lib}: a library of device code
+#
+# $WARPLD_WHEELS names another folder than target/wheels; a wheel found there is not fetched.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+wheels=${WARPLD_WHEELS:-$here/target/wheels}
+
+case ${1:-} in
+nccl) package=nvidia-nccl-cu13 version=2.27.7 ;;
+nvshmem) package=nvidia-nvshmem-cu13 version=3.8.0 ;;
+*)
+    echo "usage: $0 nccl|nvshmem" >&2
+    exit 2
+    ;;
+esac
+
+folder=$wheels/$package-$version
+if [ ! -e "$folder" ]; then
+    # Unpacked under another name first: what has been interrupted is not taken for the whole.
+    part=$folder.part
+    rm -rf "$part"
+    mkdir -p "$part"
+    wheel=$(find "$wheels" -maxdepth 1 -name "${package//-/_}-$version-*.whl" -print -quit)
+    if [ -z "$wheel" ]; then
+        python3 -m pip download -q --disable-pip-version-check --no-deps --dest "$part" "$package==$version" >&2
+        wheel=$(echo "$part"/*.whl)
+    fi
+    python3 -m zipfile -e "$wheel" "$part"
+    rm -f "$part"/*.whl
+    mv "$part" "$folder"
+fi
+realpath "$folder"
