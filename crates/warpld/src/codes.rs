@@ -129,6 +129,11 @@ pub const CODES: &[Code] = &[
         "declare it the same way everywhere",
     ),
     code(
+        "too-many-images",
+        "The link has more texture, sampler or surface references than a kernel has handles for.",
+        "",
+    ),
+    code(
         "too-many-registers",
         "A callee needs more registers than the launch bounds of a kernel allow.",
         "",
@@ -190,6 +195,7 @@ fn remedy(name: &str) -> &'static str {
         "no-libnvvm" => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
         "no-output-name" => "name the output with `-o`",
         "out-of-memory" => "use a machine with more memory, or link fewer inputs",
+        "too-many-images" => "use texture and surface objects (`cudaTextureObject_t`)",
         "too-many-registers" => {
             "raise the kernel's bound (`-maxrregcount`, `__launch_bounds__`) or lower the callee's"
         }

@@ -109,6 +109,7 @@ pub fn link_to(
         || properties::properties(cx, &merged, diags),
         || layout::layout(cx, &merged, &mut limits),
     );
+    let layout = layout.map_err(|error| fail(diags, error))?;
     checks::reserved_memory(cx, diags);
     checks::aliases(cx, diags);
     checks::uncalled(cx, diags);

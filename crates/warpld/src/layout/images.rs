@@ -3,11 +3,12 @@
 
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::{Callers, FunctionId};
+use crate::diag::Diagnostic;
 use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
 use crate::relocate::kind;
-use crate::resolve::SymbolId;
+use crate::resolve::{SymbolId, text};
 use cubin::SymbolType;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// One handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,38 @@ pub struct Images {
 
 const HANDLE: u64 = 4;
 
+/// How many references a kernel can have handles for. All of the link's count, as each
+/// kernel with handles has places for all.
+const LIMITS: [(SymbolType, usize, &str); 3] = [
+    (SymbolType::CUDA_TEXTURE, 256, "textures"),
+    (SymbolType::CUDA_SAMPLER, 32, "samplers"),
+    (SymbolType::CUDA_SURFACE, 32, "surfaces"),
+];
+
+/// Refuses a link with more references than kernels can have handles for; the last kernel
+/// that has any is named.
+pub fn check_images(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    images: &Images,
+) -> Result<(), Diagnostic> {
+    let has_handles = |f: &FunctionId| {
+        let bank = merged.function_sections[f.0 as usize].constant0.get();
+        bank.is_some_and(|bank| images.banks.contains_key(&bank))
+    };
+    let Some(&last) = merged.function_order.iter().rev().find(|f| has_handles(f)) else {
+        return Ok(());
+    };
+    for (kind, most, what) in LIMITS {
+        if images.slots.iter().filter(|slot| slot.is_for(kind)).count() > most {
+            let name = text(cx.resolution.get(cx.graph.symbol(last)).name);
+            let message = format!("More than {most} {what} used in entry function '{name}'");
+            return Err(Diagnostic::fatal("too-many-images", message).about(name));
+        }
+    }
+    Ok(())
+}
+
 impl Images {
     /// The handles that the loader fills in a kernel's parameter bank.
     pub fn filled(&self, bank: SectionId) -> impl DoubleEndedIterator<Item = &Slot> {
@@ -127,6 +160,8 @@ pub fn image_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     in_order.filter(|f| found.contains(f)).collect()
 }
 
+type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+
 /// References, and who uses them.
 struct Users<'a, 'o> {
     cx: Context<'a, 'o>,
@@ -155,13 +190,13 @@ impl<'a, 'o> Users<'a, 'o> {
     /// Kernels that use references of a type, or of any. With exactly one kernel that
     /// was asked for, references from code it does not reach count as well, and others
     /// that are kept have none on Mercury's side.
-    fn of(&mut self, kind: Option<SymbolType>) -> Vec<FunctionId> {
+    fn of(&mut self, kind: Option<SymbolType>) -> Kernels {
         let cx = self.cx;
         let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));
         let images: Vec<SymbolId> = of_kind.map(|image| image.1).collect();
         let users = images.iter().filter_map(|s| cx.mentions.by_symbol.get(s)).flatten();
         let users: Vec<FunctionId> = users.copied().collect();
-        let mut out = self.callers.entries_reaching(&users);
+        let mut out: Kernels = self.callers.entries_reaching(&users).into_iter().collect();
         let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
         let mut asked = self.kernels.iter().filter(asked);
         if let (Some(&only), None) = (asked.next(), asked.next()) {
@@ -169,8 +204,8 @@ impl<'a, 'o> Users<'a, 'o> {
                 out.clear();
             }
             let used = images.iter().any(|s| cx.mentions.mentioned.contains(s));
-            if used && !out.contains(&only) {
-                out.push(only);
+            if used {
+                out.insert(only);
             }
         }
         out

@@ -59,8 +59,12 @@ pub struct Address {
     pub value: u64,
 }
 
-/// Lays out memory and checks limits.
-pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Layout {
+/// Lays out memory and checks limits. Some end the link at once.
+pub fn layout(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    diags: &mut Diagnostics,
+) -> Result<Layout, Diagnostic> {
     let mut out = Layout {
         shared: SharedLayout::default(),
         bank2: Bank2::default(),
@@ -77,6 +81,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         relocatable::layout_shared(cx, merged, &mut out);
     } else {
         out.images = images::layout_images(cx, merged);
+        images::check_images(cx, merged, &out.images)?;
         for &bank in out.images.banks.keys() {
             out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align()));
         }
@@ -90,7 +95,7 @@ pub fn layout(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> 
         check_shared(cx, merged, &out, diags);
     }
     check_constants(merged, &out, diags);
-    out
+    Ok(out)
 }
 
 impl Layout {
