@@ -484,6 +484,19 @@ impl<'a> Relocs<'a> {
         })
     }
 
+    /// All relocations in order, where the file is of 64 bits and they have addends, which is
+    /// found out once.
+    #[inline]
+    pub fn plain(self) -> Option<impl Iterator<Item = Reloc> + use<'a>> {
+        let RawRelocs::Rela64(list) = self.0 else { return None };
+        Some(list.iter().map(|r| Reloc {
+            offset: r.r_offset.get(),
+            kind: r.r_type.get(),
+            symbol: SymbolIndex(r.r_sym.get()),
+            addend: Some(r.r_addend.get()),
+        }))
+    }
+
     /// All relocations in order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Reloc> + use<'a> {

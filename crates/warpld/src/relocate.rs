@@ -9,6 +9,7 @@ mod kept;
 pub mod kind;
 mod mercury;
 mod outcome;
+mod source;
 
 pub use kept::Kept;
 pub use kind::final_kind;
@@ -17,7 +18,7 @@ pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
-use crate::lost::{is_user_constant, is_weak_sensitive_debug, lost_data, names_lost_copy};
+use crate::lost::{is_user_constant, is_weak_sensitive_debug, names_lost_copy};
 use crate::maybe::Maybe;
 use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
 use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
@@ -99,24 +100,6 @@ enum Action {
         symbol: Maybe<OutSymbolId>,
     },
     Clear,
-}
-
-/// What was decided about symbols last, by the kind of question. Relocations that
-/// follow each other often ask the same about the same symbol.
-#[derive(Default)]
-struct Latest([Option<(u32, Action)>; 5]);
-
-impl Latest {
-    /// The answer to this question. What a relocation comes to depends on its symbol
-    /// and, of its type, on who applies it and whether it clears.
-    #[inline]
-    fn slot(&mut self, kind: &Facts) -> &mut Option<(u32, Action)> {
-        let question = match kind.yields {
-            true => 4,
-            false => usize::from(kind.ours) * 2 + usize::from(kind.clears),
-        };
-        &mut self.0[question]
-    }
 }
 
 /// An output section that relocations are for.
@@ -219,133 +202,9 @@ impl<'a, 'o> Relocator<'a, 'o> {
         sources.iter().try_for_each(|&from| self.source(&Place::new(self.cx, from, target), out))
     }
 
-    fn source(&self, place: &Place<'_, 'a>, out: &mut Block) -> Result<(), Diagnostic> {
-        let (input, target) = (place.input, place.target);
-        let Some(section) = input.section(place.from.section) else { return Ok(()) };
-        let Some(relocated) = input.relocated(section.index) else { return Ok(()) };
-        let Some(base) = self.base(place, relocated) else { return Ok(()) };
-        let size = input.reloc_limit(relocated);
-        let lost = lost_data(self.cx, place.object, target.name, relocated);
-        let relocs = input.relocs(&section);
-        let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
-        let mut latest = Latest::default();
-        for index in 0..relocs.len() {
-            let Some(reloc) = relocs.get(index) else { break };
-            let kind = self.kinds.get(reloc.kind);
-            let kind =
-                kind.ok_or_else(|| self.reloc_error(place, &reloc, "unknown relocation type"))?;
-            if !lost.is_empty() && lost.iter().any(|range| range.contains(&reloc.offset)) {
-                continue;
-            }
-            let mut offset = base.saturating_add(reloc.offset);
-            if let Some(pieces) = target.pieces {
-                // There is none in a constant that is gone.
-                let from = InputSection { object: place.object, section: relocated };
-                let Some(moved) = pieces.moved(from, reloc.offset, offset) else { continue };
-                offset = moved;
-            }
-            let slot = latest.slot(kind);
-            let action = match *slot {
-                Some((symbol, action)) if symbol == reloc.symbol.0 => action,
-                _ => {
-                    let Some(&id) = place.ids.get(reloc.symbol.0 as usize) else {
-                        return Err(self.reloc_error(place, &reloc, "symbol index out of range"));
-                    };
-                    let action = self.action(place, &reloc, kind, id);
-                    *slot = Some((reloc.symbol.0, action));
-                    action
-                }
-            };
-            // Only relocations that are applied touch bytes, but all have a place.
-            let span = match action {
-                Action::Apply { .. } | Action::Clear => kind.span.into(),
-                _ => 1,
-            };
-            if reloc.offset.checked_add(span).is_none_or(|end| end > size) {
-                return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
-            }
-            let source = Source { from: place.from, index: index as u32 };
-            self.act(place, (source, &reloc, offset), (action, kind), out);
-        }
-        Ok(())
-    }
-
-    /// Does what was decided about a relocation that lies at `offset` in the output.
-    #[inline]
-    fn act(
-        &self,
-        place: &Place<'_, 'a>,
-        (source, reloc, offset): (Source, &Reloc, u64),
-        (action, kind): (Action, &Facts),
-        out: &mut Block,
-    ) {
-        let traced = self.cx.flavour.is_mercury();
-        let held = || self.held(place.target.id, offset, reloc.kind);
-        match action {
-            Action::Drop => {}
-            Action::Clear => {
-                if traced {
-                    out.patched_from.push(source);
-                }
-                let (kind, value, bank) = (reloc.kind, 0, 0);
-                out.patches.push(Patch { offset, kind, value, bank, adds: false })
-            }
-            Action::Keep { symbol, relative } => {
-                let forced = self.cx.config.force_rela;
-                let addend = reloc.addend.unwrap_or_else(|| if forced { held() } else { 0 });
-                let (kind, shift) = match relative {
-                    true => (reloc.kind, self.section_shift(place, reloc)),
-                    false => (kind.kept, 0),
-                };
-                let addend = addend.wrapping_add(shift);
-                if traced {
-                    out.kept_from.push(source);
-                }
-                out.kept.push(OutReloc { offset, kind, symbol, addend });
-            }
-            Action::Apply { value, bank, symbol } => {
-                let addend = reloc.addend.unwrap_or(0);
-                let value = value.wrapping_add(addend as u64);
-                let (kind, adds) = (reloc.kind, reloc.addend.is_none());
-                if traced {
-                    out.patched_from.push(source);
-                }
-                out.patches.push(Patch { offset, kind, value, bank, adds });
-                if let Some(symbol) = symbol.get()
-                    && self.is_preserved(place, reloc)
-                {
-                    // Relative to a section, the addend is the new offset.
-                    let relative = self.is_section_relative(place, reloc);
-                    let held = if adds && relative { held() } else { 0 };
-                    let addend = if relative { held.wrapping_add(value as i64) } else { addend };
-                    let resolved = OutReloc { offset, kind: reloc.kind, symbol, addend };
-                    out.resolved.push((source, resolved));
-                }
-            }
-        }
-    }
-
-    /// Where the input section that is relocated lies in the target.
-    fn base(&self, place: &Place<'_, 'a>, section: u32) -> Option<u64> {
-        if place.base.is_some() {
-            return place.base;
-        }
-        let base = self.merged.placement(place.object, section)?;
-        debug_assert_eq!(base.section, place.target.id);
-        Some(base.offset)
-    }
-
-    /// What a REL relocation's place holds. Quirk: where equal constants were merged,
-    /// that may be something else.
-    fn held(&self, target: SectionId, offset: u64, kind: u32) -> i64 {
-        let Some(known) = reloc::by_number(kind) else { return 0 };
-        let mut held = [0; 16];
-        self.layout.read(self.cx, self.merged, target, offset, &mut held);
-        reloc::held(known.fields, &held).unwrap_or(0) as i64
-    }
-
     /// What is to be done about a symbol. What it is the link knows by its id, without a look
     /// at the input's table: functions are nowhere declared to be data, or the link had stopped.
+    #[inline(never)]
     fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, id: SymbolId) -> Action {
         let index = reloc.symbol.0;
         if kind.yields {

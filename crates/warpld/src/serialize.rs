@@ -4,10 +4,10 @@
 mod divide;
 mod pieces;
 
-use pieces::PIECE;
 pub use pieces::{
     Destination, Extent, Piece, Pieces, ROOM, Tail, cut, even_ends, too_large, whole,
 };
+use pieces::{GROUP, PIECE};
 
 use crate::diag::Diagnostic;
 use crate::finalize::contents::table;
@@ -29,10 +29,7 @@ pub fn serialize(
     check_size(parts, plan.size)?;
     let (section_headers, count) = (plan.section_headers, plan.section_count() + 1);
     let tail = Tail { section_headers, count, size: plan.size };
-    let sections = plan.sections(0..plan.section_count()).enumerate();
-    let with_bytes = sections.filter(|(_, section)| section.has_bytes);
-    let extents =
-        with_bytes.map(|(i, section)| Extent { section: i, range: section.offset..section.end() });
+    let extents = plan.extents(GROUP).map(|(sections, range)| Extent { sections, range });
     let ends = |i: usize| match plan.section(i) {
         Some(section) if section.made == Made::Copied => divide::ends(parts, &section, PIECE),
         Some(table) => even_ends(table.size),
@@ -140,7 +137,7 @@ fn write_sections(
         sources.extend(with_bytes().map(|section| Sources::of(parts, section)));
         for (section, sources) in with_bytes().zip(&sources) {
             let at = (section.offset - start) as usize;
-            out[written..at].fill(0);
+            clear(&mut out[written..at]);
             written = at + section.size as usize;
             let place = &mut out[at..written];
             match table(parts, &plan.contents, section.id, section.made) {
@@ -197,8 +194,25 @@ fn write_section(
     Ok(())
 }
 
+/// Writes zeros where there is room for any.
+#[inline]
+fn clear(gap: &mut [u8]) {
+    if !gap.is_empty() {
+        gap.fill(0);
+    }
+}
+
 /// Copies inputs' bytes to a section, of which `out` is the part from `base` on.
+#[inline]
 fn copy(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
+    match sources.chunks {
+        // Most are copies of one section of an input.
+        Chunks::One(_) if sources.first.len() == out.len() => out.copy_from_slice(sources.first),
+        _ => copy_all(parts, sources, base, out),
+    }
+}
+
+fn copy_all(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     // Up to here all bytes are written.
     let mut written = 0;
     for (i, chunk) in sources.chunks.iter().enumerate() {
@@ -206,15 +220,13 @@ fn copy(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u
         let data = if i == 0 { sources.first } else { parts.cx.linked_bytes(chunk.from) };
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
-            if let Some(gap) = out.get_mut(written..start)
-                && !gap.is_empty()
-            {
-                gap.fill(0);
+            if let Some(gap) = out.get_mut(written..start) {
+                clear(gap);
             }
             written = written.max(start + data.len());
         }
     }
-    out[written..].fill(0);
+    clear(&mut out[written..]);
 }
 
 /// Applies a relocation to a section, of which `out` is the part from `base` on.

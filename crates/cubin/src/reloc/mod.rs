@@ -161,6 +161,9 @@ fn write(
     bank: u32,
     add: bool,
 ) -> Result<(), PatchError> {
+    if !add && write_word(fields, bytes, value) {
+        return Ok(());
+    }
     let mut word = load(fields, bytes)?;
     if fields.iter().any(|f| f.value == Value::Instruction) {
         return Err(PatchError::Instruction);
@@ -181,6 +184,22 @@ fn write(
     let size = span(fields);
     bytes[..size].copy_from_slice(&word.to_le_bytes()[..size]);
     Ok(())
+}
+
+/// Writes a value that takes a whole word, as in nearly all debug data; whether it does.
+#[inline]
+fn write_word(fields: &[Field], bytes: &mut [u8], value: u64) -> bool {
+    let &[Field { start: 0, width, value: what, shift: 0 }] = fields else { return false };
+    let value = match what {
+        Value::Address => value,
+        Value::Zero => 0,
+        _ => return false,
+    };
+    match width {
+        32 => bytes.first_chunk_mut().map(|word| *word = (value as u32).to_le_bytes()).is_some(),
+        64 => bytes.first_chunk_mut().map(|word| *word = value.to_le_bytes()).is_some(),
+        _ => false,
+    }
 }
 
 /// What the first field holds, as it stands there. This is what nvlink makes
@@ -267,6 +286,18 @@ mod tests {
         assert_eq!(extract(cuda(75).unwrap().fields, &bytes), Ok(target));
         let word = u128::from_le_bytes(bytes);
         assert_eq!((word >> 16) & 0xff, u128::from((target >> 2) & 0xff));
+    }
+
+    #[test]
+    fn whole_words_are_written_and_nothing_beside_them() {
+        let value = 0x0123_4567_89ab_cdef_u64;
+        for (kind, expected) in [(1, 0x89ab_cdef_u64), (2, value), (72, 0), (73, 0)] {
+            let size = cuda(kind).unwrap().span();
+            let mut bytes = [0xff; 16];
+            patch(cuda(kind).unwrap().fields, &mut bytes, value, 3).unwrap();
+            assert_eq!(bytes[..size], expected.to_le_bytes()[..size]);
+            assert!(bytes[size..].iter().all(|byte| *byte == 0xff));
+        }
     }
 
     #[test]

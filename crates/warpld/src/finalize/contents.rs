@@ -32,6 +32,9 @@ struct Block {
 /// How many sections share a block.
 const BLOCK: usize = 1024;
 
+/// Bytes that are made early of a section, about, where most sections are not.
+const USUAL_SIZE: usize = 16;
+
 impl Contents<'_> {
     /// The bytes of a section; none if it is not made early.
     pub fn get(&self, section: SectionId) -> &[u8] {
@@ -51,7 +54,7 @@ pub fn contents<'a>(
 ) -> Contents<'a> {
     let notes = ToolNotes::collect(parts);
     let block = |(number, facts): (usize, &mut [Facts])| {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
         let mut ends = Vec::with_capacity(facts.len());
         let mut writer = records::Writer::new(parts, numbering);
         for (i, facts) in facts.iter_mut().enumerate() {
@@ -117,7 +120,7 @@ pub fn table<'p>(
     let strings = &parts.merged.strings;
     Some(match made {
         Made::Copied => return None,
-        Made::Rel | Made::Rela => Table::Relocs(parts.relocated.of(id).kept, made == Made::Rela),
+        Made::Rel | Made::Rela => Table::Relocs(parts.relocated.kept(id), made == Made::Rela),
         Made::ToolNotes => Table::Notes(&contents.notes),
         Made::SectionNames => Table::Bytes(strings.sections()),
         Made::SymbolNames => Table::SymbolNames(strings),

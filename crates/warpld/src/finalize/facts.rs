@@ -107,35 +107,31 @@ pub fn collect(parts: Parts<'_, '_>) -> Vec<Facts> {
 #[inline]
 fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> Facts {
     let made = Made::of(section);
-    let size = size(parts, id, made);
-    let align = align(parts, id, section, made);
+    let strings = &parts.merged.strings;
+    let (size, align) = match made {
+        Made::Copied => extent(parts, id),
+        Made::Entries => (extent(parts, id).0, section.align()),
+        Made::Rel | Made::Rela => {
+            let size = parts.relocated.kept(id).len() * relocation_size(made == Made::Rela);
+            (size as u64, section.align())
+        }
+        Made::SectionNames => (strings.sections().len() as u64, section.align()),
+        Made::SymbolNames => (strings.symbols_size() as u64, section.align()),
+        // Known when it is made, or when symbols are numbered.
+        _ => (0, section.align()),
+    };
+    let flags = section.flags();
     let facts = Facts {
         bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
         made,
-        memory: match section.flags() {
-            flags if flags & shf::ALLOC == 0 => Memory::Absent,
-            flags if flags & shf::WRITE == 0 => Memory::Readable,
+        memory: match flags {
+            _ if flags & shf::ALLOC == 0 => Memory::Absent,
+            _ if flags & shf::WRITE == 0 => Memory::Readable,
             _ => Memory::Writable,
         },
         ..Facts::default()
     };
     facts.with_extent(size, align)
-}
-
-/// The size of a section that is neither made early nor a table of symbols.
-#[inline]
-fn size(parts: Parts<'_, '_>, id: SectionId, made: Made) -> u64 {
-    let strings = &parts.merged.strings;
-    let table = match made {
-        Made::Copied | Made::Entries => return extent(parts, id).0,
-        Made::Rel | Made::Rela => {
-            parts.relocated.of(id).kept.len() * relocation_size(made == Made::Rela)
-        }
-        Made::SectionNames => strings.sections().len(),
-        Made::SymbolNames => strings.symbols_size(),
-        _ => 0,
-    };
-    table as u64
 }
 
 impl Facts {
@@ -200,15 +196,14 @@ impl Facts {
 #[inline]
 fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match section.content() {
-        Content::Chunks(_) => are_chunks_there(parts, id, section, size),
+        Content::Chunks(_) => are_chunks_there(parts, id, section, || size),
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
         Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(target, _) => {
             let section = parts.merged.section(target);
-            let chunks = matches!(section.content(), Content::Chunks(_));
-            let there = || are_chunks_there(parts, target, section, extent(parts, target).0);
-            size > 0 && (!chunks || there())
+            let extent = || extent(parts, target).0;
+            size > 0 && (!section.is_chunks() || are_chunks_there(parts, target, section, extent))
         }
         Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
         Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(&bank),
@@ -217,7 +212,16 @@ fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> 
 
 /// Whether a section of this size that is made of inputs' sections remains.
 #[inline]
-fn are_chunks_there(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
+fn are_chunks_there(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    section: &Section,
+    size: impl Fn() -> u64,
+) -> bool {
+    // So does what has bytes and belongs to a function, tables of constants aside.
+    if !section.is_nobits() && section.function.is_some() && section.bank() != Some(2) {
+        return true;
+    }
     let is_kernel_shared = section.is_nobits()
         && section
             .function
@@ -225,11 +229,11 @@ fn are_chunks_there(parts: Parts<'_, '_>, id: SectionId, section: &Section, size
             .and_then(|f| parts.cx.graph.function(f))
             .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == id.into());
     if parts.cx.config.relocatable {
-        size > 0 || !is_kernel_shared && section.bank() != Some(2)
-    } else if section.bank() == Some(2) && size == 0 {
+        size() > 0 || !is_kernel_shared && section.bank() != Some(2)
+    } else if section.bank() == Some(2) && size() == 0 {
         false
     } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
-        size > 0
+        size() > 0
     } else if is_kernel_shared {
         parts.layout.shared.kernels.contains_key(&id)
     } else if parts.merged.common_shared == Some(id) {
@@ -261,15 +265,17 @@ pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: Made)
 }
 
 /// Where nvlink sorts a section.
+#[inline]
 pub fn bucket(s: &Section) -> u8 {
+    let flags = s.flags();
     match s.kind {
         SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
         SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
         _ if s.is_nobits() => NO_BITS,
-        SectionType::PROGBITS if s.flags() & shf::ALLOC == 0 => 1,
-        _ if s.flags() & shf::ALLOC == 0 => 2,
-        _ if s.flags() & shf::EXECINSTR != 0 => 5,
-        _ if s.flags() & shf::WRITE != 0 => 6,
+        SectionType::PROGBITS if flags & shf::ALLOC == 0 => 1,
+        _ if flags & shf::ALLOC == 0 => 2,
+        _ if flags & shf::EXECINSTR != 0 => 5,
+        _ if flags & shf::WRITE != 0 => 6,
         _ => 4,
     }
 }

@@ -55,6 +55,13 @@ impl<'a> ToolNotes<'a> {
     pub fn write(&self, part: Range<usize>, mut out: &mut [u8]) {
         let mut start = 0;
         for note in self.iter() {
+            if out.is_empty() {
+                break;
+            }
+            if start + note.len() <= part.start {
+                start += note.len();
+                continue;
+            }
             let within = |at: usize| at.clamp(start, start + note.len()) - start;
             let bytes = &note[within(part.start)..within(part.end)];
             let (place, after) = out.split_at_mut(bytes.len());

@@ -61,6 +61,8 @@ pub struct Places {
     unusual: Unusual,
     /// Where the bytes before every [`STEP`]th of them end.
     steps: Vec<u64>,
+    /// Where those of the last one end.
+    end: u64,
 }
 
 /// Sizes and alignments of some sections.
@@ -77,8 +79,8 @@ impl Places {
         mut take: impl FnMut(&FinalSection),
     ) -> Self {
         let steps = Vec::with_capacity(order.len().div_ceil(STEP));
-        let mut places = Self { order, unusual, steps };
         let mut position = size_of::<Ehdr64>() as u64;
+        let mut places = Self { order, unusual, steps, end: position };
         for (i, section) in places.order.iter().enumerate() {
             if i % STEP == 0 {
                 places.steps.push(position);
@@ -87,7 +89,28 @@ impl Places {
             take(&section);
             position = section.end_of_bytes();
         }
+        places.end = position;
         places
+    }
+
+    /// Where the bytes of the last section end.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Where the bytes of sections lie: of each, or of some that have `most` bytes together.
+    pub fn extents(&self, most: u64) -> impl Iterator<Item = (Range<usize>, Range<u64>)> {
+        self.steps.iter().enumerate().flat_map(move |(step, &start)| {
+            let end = self.steps.get(step + 1).copied().unwrap_or(self.end);
+            let sections = step * STEP..self.count().min((step + 1) * STEP);
+            let (some, each) = match end.saturating_sub(start) <= most {
+                true => (Some((sections, start..end)), 0..0),
+                false => (None, sections),
+            };
+            let each = (each.start..).zip(self.sections(each)).filter(|(_, one)| one.has_bytes);
+            let each = each.map(|(i, section)| (i..i + 1, section.offset..section.end()));
+            some.into_iter().chain(each)
+        })
     }
 
     /// The number of sections, the null section left out.
@@ -208,5 +231,23 @@ mod tests {
             }
             assert_eq!(by_turns, offsets);
         }
+    }
+
+    /// Whether sections are told apart or not, none is left out.
+    #[test]
+    fn extents_follow_each_other() {
+        let size = |i: usize| if i / STEP == 1 { 1000 } else { 10 };
+        let facts = |i| Facts::default().with_extent(size(i), 4);
+        let order = (0..3 * STEP + 5).map(|i| Ordered { id: SectionId(i as u32), facts: facts(i) });
+        let places = Places::new(order.collect(), Unusual::default(), |_| {});
+        let extents: Vec<_> = places.extents(1000).collect();
+        assert_eq!(extents.len(), 3 + STEP);
+        let (mut section, mut end) = (0, size_of::<Ehdr64>() as u64);
+        for (sections, range) in extents {
+            assert_eq!(sections.start, section);
+            assert!((end..end + 4).contains(&range.start));
+            (section, end) = (sections.end, range.end);
+        }
+        assert_eq!((section, end), (places.count(), places.end()));
     }
 }

@@ -5,7 +5,7 @@ use super::facts::{self, Memory};
 use super::places::{Ordered, Places, Sections};
 use super::{Contents, FinalSection, Numbering, Parts, extent};
 use crate::merge::{Synthetic, align_up};
-use cubin::raw::{Ehdr64, Phdr64, Shdr64};
+use cubin::raw::{Phdr64, Shdr64};
 use std::ops::Range;
 
 /// The file, planned to the last byte.
@@ -42,12 +42,9 @@ impl<'a> Plan<'a> {
         let unusual = unusual
             .map(|section| (section.id, unusual_extent(parts, section, &numbering, &contents)));
         let unusual = unusual.collect();
-        let (mut loaded, mut end) = (Loaded::default(), size_of::<Ehdr64>() as u64);
-        let places = Places::new(order, unusual, |section| {
-            loaded.add(section);
-            end = section.end_of_bytes();
-        });
-        let section_headers = align_up(end, 8);
+        let mut loaded = Loaded::default();
+        let places = Places::new(order, unusual, |section| loaded.add(section));
+        let section_headers = align_up(places.end(), 8);
         let headers = (places.count() as u64 + 1) * size_of::<Shdr64>() as u64;
         let after = section_headers.saturating_add(headers);
         let relocatable = parts.cx.config.relocatable;
@@ -67,6 +64,11 @@ impl<'a> Plan<'a> {
     /// A section, the null section not counted.
     pub fn section(&self, i: usize) -> Option<FinalSection> {
         self.sections(i..i.saturating_add(1)).next()
+    }
+
+    /// Where the bytes of sections lie: of each, or of some that have `most` bytes together.
+    pub fn extents(&self, most: u64) -> impl Iterator<Item = (Range<usize>, Range<u64>)> {
+        self.places.extents(most)
     }
 
     /// These sections in file order, the null section not counted.

@@ -26,8 +26,8 @@ pub struct Writer<'a, 'o> {
     changes: Option<&'o Changes>,
     /// What was last found of a function. Records that follow each other often describe one.
     latest: Option<(Sighting, Option<Described>)>,
-    /// The records of an input section.
-    records: Vec<&'a [u8]>,
+    /// What the record at hand becomes.
+    bytes: Vec<u8>,
 }
 
 /// A function of the output that a record describes, and its number.
@@ -40,7 +40,7 @@ struct Described {
 impl<'a, 'o> Writer<'a, 'o> {
     /// What makes sections one after the other.
     pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
-        Self { parts, numbering, changes: None, latest: None, records: Vec::new() }
+        Self { parts, numbering, changes: None, latest: None, bytes: Vec::new() }
     }
 
     /// Appends the bytes of a section.
@@ -54,10 +54,14 @@ impl<'a, 'o> Writer<'a, 'o> {
         } else {
             let task = |sources: &&[InputSection]| {
                 let mut out = Vec::new();
-                let mut writer = Self { records: Vec::new(), ..*self };
+                let mut writer = Self { bytes: Vec::new(), ..*self };
                 writer.sources(function.is_some(), sources, &mut out);
                 out
             };
+            let size = |from: &InputSection| {
+                parts.cx.objects[from.object.0 as usize].section_data(from.section).len()
+            };
+            out.reserve(sources.iter().map(size).sum());
             in_turns(sources.rchunks(TASK), task, |list| out.extend_from_slice(&list));
         }
         for record in self.changes.map_or(&[][..], |c| &c.tail) {
@@ -71,26 +75,85 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// Appends the records of inputs, the last one's first.
     fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
-        let mut records = std::mem::take(&mut self.records);
+        let adds_version = parts.cx.flavour.is_mercury() && of_function;
+        let is_usual = self.changes.is_none() && !adds_version;
         for &from in sources.iter().rev() {
             let data = parts.cx.objects[from.object.0 as usize].section_data(from.section);
-            let adds_version = parts.cx.flavour.is_mercury() && of_function;
-            if self.changes.is_none() && !adds_version && append_reversed(data, out) {
-                continue;
-            }
-            records.clear();
-            records.extend(info::raw_records(data));
-            out.reserve(data.len());
-            if adds_version && !is_versioned(&records) {
-                // Objects of ptxas 12.9 do not say it.
-                let code = eiattr::MERCURY_ISA_VERSION;
-                info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
-            }
-            for record in records.iter().rev() {
-                self.input_record(from, record, out);
+            if !is_usual || !self.reversed(from, data, out) {
+                self.changed(from, data, adds_version, out);
             }
         }
-        self.records = records;
+    }
+
+    /// Appends the records of an input, the last first, if nothing but their symbols changes:
+    /// then none becomes longer, and each is written where it belongs as it is met. Otherwise
+    /// nothing is appended.
+    fn reversed(&mut self, from: InputSection, data: &[u8], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.resize(start + data.len(), 0);
+        let mut left = &mut out[start..];
+        for record in info::raw_records(data) {
+            let Some(unused) = self.put_last(from, record, left) else {
+                out.truncate(start);
+                return false;
+            };
+            left = unused;
+        }
+        let unused = left.len();
+        if unused > 0 {
+            out.drain(start..start + unused);
+        }
+        true
+    }
+
+    /// Writes what becomes of a record to the end of a place; the rest of that. Nothing if
+    /// there is not enough of it.
+    #[inline]
+    fn put_last<'p>(
+        &mut self,
+        from: InputSection,
+        record: &[u8],
+        place: &'p mut [u8],
+    ) -> Option<&'p mut [u8]> {
+        match *record {
+            [format, code, low, high] if format != SVAL => put(&[format, code, low, high], place),
+            [_, code, _, _, ref payload @ ..] if describes_a_function(code) => {
+                match self.function_record(from, code, payload) {
+                    Some(pair) => put(&pair, place),
+                    None => Some(place),
+                }
+            }
+            [_, eiattr::PARAM_CBANK, _, _, _, _, _, _, ..] => {
+                let at = place.len().checked_sub(record.len())?;
+                let (rest, last) = place.split_at_mut(at);
+                last.copy_from_slice(record);
+                last[4..8].copy_from_slice(&self.parameter_bank(from).to_le_bytes());
+                Some(rest)
+            }
+            [_, code, ..] if is_plain(code) => put(record, place),
+            _ => {
+                let mut bytes = std::mem::take(&mut self.bytes);
+                bytes.clear();
+                self.input_record(from, record, &mut bytes);
+                let left = put(&bytes, place);
+                self.bytes = bytes;
+                left
+            }
+        }
+    }
+
+    /// Appends the records of an input, the last first, with what was decided about them.
+    fn changed(&mut self, from: InputSection, data: &[u8], adds_version: bool, out: &mut Vec<u8>) {
+        let records: Vec<_> = info::raw_records(data).collect();
+        out.reserve(data.len());
+        if adds_version && !is_versioned(&records) {
+            // Objects of ptxas 12.9 do not say it.
+            let code = eiattr::MERCURY_ISA_VERSION;
+            info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
+        }
+        for record in records.iter().rev() {
+            self.input_record(from, record, out);
+        }
     }
 
     fn input_record(&mut self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
@@ -110,9 +173,14 @@ impl<'a, 'o> Writer<'a, 'o> {
                 let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));
                 self.externs(ids, out);
             }
-            eiattr::MAX_STACK_SIZE if !self.parts.cx.config.relocatable => {}
-            code if describes_a_function(code) => self.function_record(from, code, payload, out),
-            eiattr::PARAM_CBANK => self.parameter_bank(from, code, payload, out),
+            code if describes_a_function(code) => {
+                let pair = self.function_record(from, code, payload);
+                out.extend_from_slice(pair.as_ref().map_or(&[], |pair| &pair[..]));
+            }
+            eiattr::PARAM_CBANK => {
+                let number = self.parameter_bank(from).to_le_bytes();
+                sval(code, &[&number, payload.get(4..).unwrap_or_default()], out);
+            }
             code if names_a_symbol(code) => {
                 let id =
                     words(payload).next().and_then(|s| self.parts.cx.resolution.id(from.object, s));
@@ -126,17 +194,25 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     /// A number that belongs to a function: gone with it or with a losing copy.
-    fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
+    #[inline]
+    fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8]) -> Option<Pair> {
         let cx = self.parts.cx;
-        let mut fields = words(payload);
-        let (Some(symbol), Some(mut value)) = (fields.next(), fields.next()) else { return };
+        if code == eiattr::MAX_STACK_SIZE && !cx.config.relocatable {
+            return None;
+        }
+        let &[a, b, c, d, e, f, g, h, ..] = payload else { return None };
+        let (symbol, mut value) =
+            (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
         let at = Sighting { object: from.object, symbol };
         let described = match self.latest {
             Some((latest, described)) if latest == at => described,
-            _ => self.described(at),
+            _ => {
+                let described = self.described(at);
+                self.latest = Some((at, described));
+                described
+            }
         };
-        self.latest = Some((at, described));
-        let Some(Described { id, number }) = described else { return };
+        let Described { id, number } = described?;
         if code == eiattr::REGCOUNT
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
@@ -145,7 +221,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         {
             value = self.parts.properties.depth(function).registers;
         }
-        pair(code, number, value, out);
+        Some(pair(code, number, value))
     }
 
     /// The function whose definition this is, if that is part of the output.
@@ -158,16 +234,15 @@ impl<'a, 'o> Writer<'a, 'o> {
         stays.then(|| Described { id, number: self.number(id) })
     }
 
-    /// Word 0 becomes the section symbol of the kernel's parameter bank.
-    fn parameter_bank(&self, from: InputSection, code: u8, payload: &[u8], out: &mut Vec<u8>) {
+    /// What word 0 becomes: the section symbol of the kernel's parameter bank.
+    #[inline]
+    fn parameter_bank(&self, from: InputSection) -> u32 {
         let owner = self.parts.cx.owner(from.object, from.section);
         let bank = owner
             .and_then(|(id, _)| self.parts.cx.graph.function(id))
             .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0.get())
             .and_then(|s| self.parts.merged.section(s).symbol.get());
-        let number = bank.map_or(0, |s| self.numbering.index[s.0 as usize]);
-        let rest = payload.get(4..).unwrap_or_default();
-        sval(code, &[&number.to_le_bytes(), rest], out);
+        bank.map_or(0, |s| self.numbering.index[s.0 as usize])
     }
 
     fn record(&self, record: &Record, out: &mut Vec<u8>) {
@@ -215,7 +290,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             .collect();
         entries.sort_unstable();
         for (number, stack) in entries {
-            pair(eiattr::MIN_STACK_SIZE, number, stack, out);
+            out.extend_from_slice(&pair(eiattr::MIN_STACK_SIZE, number, stack));
         }
     }
 
@@ -239,33 +314,20 @@ fn describes_a_function(code: u8) -> bool {
     )
 }
 
-/// Whether a record that nothing replaces is written as it is.
+/// Whether a record with a payload that nothing replaces is written as it is.
 #[inline]
-fn is_plain(record: &[u8]) -> bool {
-    match *record {
-        [SVAL, code, ..] => {
-            !describes_a_function(code)
-                && !names_a_symbol(code)
-                && !matches!(code, eiattr::EXTERNS | eiattr::PARAM_CBANK)
-        }
-        _ => true,
-    }
+fn is_plain(code: u8) -> bool {
+    !describes_a_function(code)
+        && !names_a_symbol(code)
+        && !matches!(code, eiattr::EXTERNS | eiattr::PARAM_CBANK)
 }
 
-/// Appends the records of an input as they are, the last first, if all are written so:
-/// those of functions that are no kernels, as a rule. Otherwise nothing is appended.
-fn append_reversed(data: &[u8], out: &mut Vec<u8>) -> bool {
-    let sizes = info::raw_records(data).map(|record| is_plain(record).then_some(record.len()));
-    let Some(size) = sizes.sum::<Option<usize>>() else { return false };
-    let start = out.len();
-    out.resize(start + size, 0);
-    let mut left = &mut out[start..];
-    for record in info::raw_records(data) {
-        let (before, last) = left.split_at_mut(left.len() - record.len());
-        last.copy_from_slice(record);
-        left = before;
-    }
-    true
+/// Writes bytes to the end of a place; the rest of that. Nothing if there is not enough of it.
+#[inline]
+fn put<'p>(bytes: &[u8], place: &'p mut [u8]) -> Option<&'p mut [u8]> {
+    let (rest, last) = place.split_at_mut(place.len().checked_sub(bytes.len())?);
+    last.copy_from_slice(bytes);
+    Some(rest)
 }
 
 /// Other codes whose first word is a symbol: image slots and sampler settings.
@@ -278,11 +340,13 @@ fn is_versioned(records: &[&[u8]]) -> bool {
     records.iter().any(|record| record.get(1) == Some(&eiattr::MERCURY_ISA_VERSION))
 }
 
-/// A symbol and a number that belongs to it.
-fn pair(code: u8, symbol: u32, value: u32, out: &mut Vec<u8>) {
+/// The record of a symbol and a number that belongs to it.
+type Pair = [u8; 12];
+
+fn pair(code: u8, symbol: u32, value: u32) -> Pair {
     let [a, b, c, d] = symbol.to_le_bytes();
     let [e, f, g, h] = value.to_le_bytes();
-    out.extend_from_slice(&[SVAL, code, 8, 0, a, b, c, d, e, f, g, h]);
+    [SVAL, code, 8, 0, a, b, c, d, e, f, g, h]
 }
 
 fn sval(code: u8, payload: &[&[u8]], out: &mut Vec<u8>) {

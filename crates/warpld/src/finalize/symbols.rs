@@ -2,7 +2,7 @@
 
 use super::{Facts, Parts, Plan};
 use crate::layout::{Address, is_orphan};
-use crate::merge::{List, Meaning, OutSymbolId, SectionId};
+use crate::merge::{List, Meaning, OutSymbol, OutSymbolId, SectionId};
 use crate::object::{is_internal, is_shared};
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
@@ -37,13 +37,16 @@ pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
     let mut local_count = 0;
-    let ids = (0..merged.symbols.len() as u32).into_par_iter().map(OutSymbolId);
-    let remains: Vec<bool> = ids.map(|id| remains(parts, id, facts)).collect();
+    let symbols = merged.symbols.par_iter().enumerate().with_min_len(TASK);
+    let list = |(i, symbol): (usize, &OutSymbol)| {
+        remains(parts, OutSymbolId(i as u32), symbol, facts).then(|| symbol.list())
+    };
+    let lists: Vec<Option<List>> = symbols.map(list).collect();
     for list in [List::Local, List::Global] {
-        for (i, symbol) in merged.symbols.iter().enumerate() {
-            if symbol.list() == list && remains[i] {
+        for (i, index) in index.iter_mut().enumerate() {
+            if lists[i] == Some(list) {
                 order.push(OutSymbolId(i as u32));
-                index[i] = order.len() as u32;
+                *index = order.len() as u32;
             }
         }
         if list == List::Local {
@@ -53,9 +56,12 @@ pub fn number(parts: Parts<'_, '_>, facts: &[Facts]) -> Numbering {
     Numbering { index, order, local_count }
 }
 
+/// Fewer symbols are not worth another thread.
+const TASK: usize = 1024;
+
 #[inline]
-fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
-    match parts.merged.symbols[id.0 as usize].meaning() {
+fn remains(parts: Parts<'_, '_>, id: OutSymbolId, symbol: &OutSymbol, facts: &[Facts]) -> bool {
+    match symbol.meaning() {
         Meaning::Section(section) => {
             let facts = &facts[section.0 as usize];
             let size = || {
@@ -78,13 +84,13 @@ fn remains(parts: Parts<'_, '_>, id: OutSymbolId, facts: &[Facts]) -> bool {
 /// Mercury's side of a kernel's shared memory does not count what the system
 /// keeps, which decides whether the section has a symbol.
 fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
+    if !parts.cx.flavour.is_mercury() {
+        return 0;
+    }
     let shared = &parts.layout.shared;
     let common = shared.common.filter(|_| parts.merged.common_shared == Some(section));
     let extent = shared.kernels.get(&section).copied().or(common);
-    match extent.filter(|_| parts.cx.flavour.is_mercury()) {
-        Some((size, _)) => reserved(parts).min(size),
-        None => 0,
-    }
+    extent.map_or(0, |(size, _)| reserved(parts).min(size))
 }
 
 #[inline]
@@ -228,14 +234,14 @@ pub(crate) fn symbol_fields(
     index_of: &[u32],
 ) -> (u8, u8, u32, u64, u64) {
     let cx = parts.cx;
-    let symbol = cx.resolution.get(id);
     if let Some((section, code)) = parts.relocated.functions.code(id) {
         let other =
             final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
         let section = index_of[section.0 as usize];
-        let info = symbol.binding.0 << 4 | SymbolType::FUNC.0;
+        let info = code.binding.0 << 4 | SymbolType::FUNC.0;
         return (info, other, section, 0, code.size.into());
     }
+    let symbol = cx.resolution.get(id);
     let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
     let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
     let mut value = address.map_or(0, |a| a.value);

@@ -267,6 +267,25 @@ pub fn link_and_info(
     index_of: &[u32],
 ) -> (u32, u32) {
     let section = parts.merged.section(id);
+    // Nearly all are of three kinds.
+    if section.is_attributes() || section.relocates().is_some() {
+        (SYMTAB, subject)
+    } else if !section.is_chunks() || is_entries(section.kind) {
+        other_link_and_info(parts, section, numbering, index_of)
+    } else if subject != 0 && subject == index_of[id.0 as usize] {
+        (SYMTAB, text_info(parts, section, numbering))
+    } else {
+        (0, subject)
+    }
+}
+
+#[cold]
+fn other_link_and_info(
+    parts: Parts<'_, '_>,
+    section: &Section,
+    numbering: &Numbering,
+    index_of: &[u32],
+) -> (u32, u32) {
     let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
     match section.content() {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
@@ -276,23 +295,15 @@ pub fn link_and_info(
         Content::Synthetic(
             Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
         ) => (SYMTAB, 0),
-        Content::Synthetic(_) => (0, 0),
-        Content::Attributes(_) | Content::Relocs(..) | Content::ImageRelocs(_) => (SYMTAB, subject),
         Content::ResolvedRelocs(targets) => {
             (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
         }
         // The list that an executable has early names no symbol table.
-        Content::Chunks(_) if is_entries(section.kind) => {
+        Content::Chunks(_) => {
             let early = section.kind == SectionType::CUDA_UFT_ENTRY;
             (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
-        Content::Chunks(chunks) => {
-            if subject != 0 && subject == index_of[id.0 as usize] {
-                (SYMTAB, text_info(parts, section, numbering, &chunks))
-            } else {
-                (0, subject)
-            }
-        }
+        _ => (0, 0),
     }
 }
 
@@ -301,7 +312,7 @@ pub fn link_and_info(
 #[inline]
 pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
     let section = parts.merged.section(id);
-    if let Content::Relocs(target, _) | Content::ImageRelocs(target) = section.content() {
+    if let Some(target) = section.relocates() {
         return index_of[target.0 as usize];
     }
     section
@@ -314,20 +325,18 @@ pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
 
 /// A text section names its function's symbol, before sm_90 with the register
 /// count the input had in the high byte.
-fn text_info(
-    parts: Parts<'_, '_>,
-    section: &Section,
-    numbering: &Numbering,
-    chunks: &[crate::merge::Chunk],
-) -> u32 {
+#[inline]
+fn text_info(parts: Parts<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
     let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());
     let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
     if !parts.cx.flavour.registers_in_text_info() {
         return number;
     }
-    let registers = chunks.first().and_then(|chunk| {
-        let object = &parts.cx.objects[chunk.from.object.0 as usize];
-        Some(object.registers(object.owner(chunk.from.section)?))
-    });
-    number | registers.unwrap_or(0) << 24
+    let registers = || {
+        let Content::Chunks(chunks) = section.content() else { return None };
+        let from = chunks.first()?.from;
+        let object = &parts.cx.objects[from.object.0 as usize];
+        Some(object.registers(object.owner(from.section)?))
+    };
+    number | registers().unwrap_or(0) << 24
 }

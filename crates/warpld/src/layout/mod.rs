@@ -106,9 +106,10 @@ impl Layout {
     }
 
     /// Writes what was laid out symbol by symbol, if the section was.
+    #[inline]
     pub fn write_pieces(&self, cx: Context<'_, '_>, id: SectionId, out: &mut [u8]) {
-        let pieces = self.pieces.get(&id).into_iter();
-        for (piece, bytes) in pieces.flat_map(|pieces| pieces.bytes(cx)) {
+        let Some(pieces) = self.pieces.get(&id) else { return };
+        for (piece, bytes) in pieces.bytes(cx) {
             let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
             if let Some(place) = out.get_mut(start..start.saturating_add(bytes.len())) {
                 place.copy_from_slice(bytes);

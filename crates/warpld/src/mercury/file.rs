@@ -297,7 +297,7 @@ fn mercury_section<'b>(
         }
         Content::Relocs(..) => {
             let kind = SectionType::CUDA_MERCURY_RELA.0;
-            let kept = parts.relocated.of(id).kept;
+            let kept = parts.relocated.kept(id);
             let rela = section.kind == SectionType::RELA;
             let size = kept.len() * tables::relocation_size(rela);
             Head { kind, link: symtab, ..head }.with(size as u64, Body::Kept(id, rela))
@@ -384,7 +384,8 @@ pub fn write(both: &Both<'_, '_>, destination: &mut dyn Destination) -> Result<(
         return Err(too_large(size));
     }
     let with_bytes = sections.iter().enumerate().filter(|(_, section)| section.body.has_bytes());
-    let extents = with_bytes.map(|(i, section)| Extent { section: i, range: section.range() });
+    let extents =
+        with_bytes.map(|(i, section)| Extent { sections: i..i + 1, range: section.range() });
     let ends = |i: usize| match &sections[i] {
         section if section.body.bytes().is_some() => even_ends(section.header.sh_size.get()),
         _ => Vec::new(),
@@ -465,7 +466,7 @@ fn write_sections(
         let place = &mut out[at..end];
         match section.body {
             Body::Kept(id, rela) => {
-                let kept = both.parts.relocated.of(id).kept;
+                let kept = both.parts.relocated.kept(id);
                 tables::write_relocations(kept.iter(), rela, &both.shape.numbering, place);
             }
             Body::Code(id) => code::machine(both, id, place)?,

@@ -22,7 +22,7 @@ impl<'a> Merger<'a, '_> {
         let emitted = match emitted {
             Emitted::Yes => true,
             Emitted::No => false,
-            Emitted::WithSection(section) => self.out.placement(object, section).is_some(),
+            Emitted::WithSection(section) => self.out.placements.section(object, section).is_some(),
         };
         if emitted && self.out.symbol_of[id.0 as usize].is_none() {
             self.named_symbol(id, list);
@@ -33,7 +33,7 @@ impl<'a> Merger<'a, '_> {
     /// the input's bytes, once.
     pub(super) fn data_section(&mut self, object: ObjectId, data: &Data<'a>) {
         let from = InputSection { object, section: data.section };
-        if self.out.placement(object, data.section).is_some() {
+        if self.out.placements.section(object, data.section).is_some() {
             return;
         }
         let known = self.by_name.get(data.name).copied();
@@ -82,7 +82,7 @@ impl<'a> Merger<'a, '_> {
     pub(super) fn function_data(&mut self, object: ObjectId, data: &FunctionData) {
         let FunctionData { id, function, role, align, size, .. } = *data;
         let from = InputSection { object, section: data.section };
-        if self.out.placement(object, data.section).is_some() {
+        if self.out.placements.section(object, data.section).is_some() {
             return;
         }
         let sections = self.out.function_sections[function.0 as usize];

@@ -142,6 +142,7 @@ pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
     merger.closing_sections();
     merger.global_names(&names);
     merger.out.strings.close();
+    merger.out.placements.close();
     merger.out
 }
 
@@ -299,11 +300,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
+    #[inline]
     fn create(&mut self, new: NewSection<'_>) -> SectionId {
         let (name, symbol_name) = self.out.strings.add(new.name);
         self.create_named(name, symbol_name, new)
     }
 
+    /// Callers know most of what a new section is described by: there it comes to little.
+    #[inline(always)]
     fn create_named(&mut self, name: u32, symbol_name: u32, new: NewSection<'_>) -> SectionId {
         let id = SectionId(self.out.sections.len() as u32);
         self.out.creation_index += 1;
@@ -315,6 +319,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         id
     }
 
+    #[inline]
     fn push_symbol(&mut self, name: u32, list: List, meaning: Meaning) -> OutSymbolId {
         let id = OutSymbolId(self.out.symbols.len() as u32);
         self.out.symbols.push(OutSymbol::new(name, list, meaning));
@@ -382,11 +387,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Appends a whole input section to an output section.
     fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
-        let out = &mut self.out.sections[section.0 as usize];
-        let offset = align_up(out.size(), align);
-        out.set_size(offset.saturating_add(size));
-        out.set_align(out.align().max(align));
-        out.add_chunk(Chunk { from, offset });
+        let offset = self.out.sections[section.0 as usize].append(from, align, size);
         self.out.placements.set(from, Placement { section, offset });
     }
 
@@ -477,9 +478,14 @@ impl Context<'_, '_> {
 }
 
 /// Rounds up; an alignment of 0 or 1 changes nothing.
+#[inline]
 pub fn align_up(value: u64, align: u64) -> u64 {
     match align {
         0 | 1 => value,
+        // As a rule; to divide takes long.
+        _ if align.is_power_of_two() => {
+            value.checked_add(align - 1).map_or(u64::MAX, |end| end & !(align - 1))
+        }
         _ => value.div_ceil(align).saturating_mul(align),
     }
 }

@@ -67,6 +67,7 @@ const GLOBAL: u32 = 1 << 31;
 const KIND: u32 = 29;
 
 impl OutSymbol {
+    #[inline]
     pub(super) fn new(name: u32, list: List, meaning: Meaning) -> Self {
         let (kind, id) = match meaning {
             Meaning::Section(id) => (0, id.0),
@@ -114,6 +115,8 @@ pub struct Placements {
     sections: Vec<u32>,
     /// The offsets of those, by place in `sections`.
     offsets: Vec<(usize, u64)>,
+    /// Where those of each input start, once all are there.
+    first_offsets: Vec<u32>,
 }
 
 /// Marks input sections with an offset. There are never as many output sections.
@@ -128,9 +131,11 @@ impl Placements {
             total += count;
             starts.push(total);
         }
-        Self { starts, sections: vec![0; total], offsets: Vec::new() }
+        let (offsets, first_offsets) = (Vec::new(), Vec::new());
+        Self { starts, sections: vec![0; total], offsets, first_offsets }
     }
 
+    #[inline]
     fn index(&self, object: ObjectId, section: u32) -> Option<usize> {
         let start = *self.starts.get(object.0 as usize)?;
         let end = *self.starts.get(object.0 as usize + 1)?;
@@ -138,12 +143,20 @@ impl Placements {
     }
 
     /// Where an input section went.
+    #[inline]
     pub fn get(&self, object: ObjectId, section: u32) -> Option<Placement> {
         let index = self.index(object, section)?;
         let noted = self.sections[index];
         let section = SectionId((noted & !INSIDE).checked_sub(1)?);
-        let offset = if noted & INSIDE != 0 { self.offset(index) } else { 0 };
+        let offset = if noted & INSIDE != 0 { self.offset(object, index) } else { 0 };
         Some(Placement { section, offset })
+    }
+
+    /// The output section that an input section went to.
+    #[inline]
+    pub(super) fn section(&self, object: ObjectId, section: u32) -> Option<SectionId> {
+        let noted = self.sections[self.index(object, section)?];
+        Some(SectionId((noted & !INSIDE).checked_sub(1)?))
     }
 
     /// Notes where an input section went.
@@ -165,9 +178,27 @@ impl Placements {
         }
     }
 
-    fn offset(&self, index: usize) -> u64 {
-        let at = self.offsets.binary_search_by_key(&index, |&(index, _)| index);
-        at.map_or(0, |at| self.offsets[at].1)
+    /// Notes where the offsets of each input are. Nothing is added after that.
+    pub(super) fn close(&mut self) {
+        let mut first = Vec::with_capacity(self.starts.len());
+        let mut at = 0;
+        for &start in &self.starts {
+            let before = self.offsets[at..].iter().take_while(|&&(index, _)| index < start);
+            at += before.count();
+            first.push(at as u32);
+        }
+        self.first_offsets = first;
+    }
+
+    fn offset(&self, object: ObjectId, index: usize) -> u64 {
+        // Of most inputs there is one.
+        let object = object.0 as usize;
+        let own = match self.first_offsets.get(object..object + 2) {
+            Some(&[start, end]) => &self.offsets[start as usize..end as usize],
+            _ => &self.offsets,
+        };
+        let at = own.binary_search_by_key(&index, |&(index, _)| index);
+        at.map_or(0, |at| own[at].1)
     }
 }
 

@@ -127,13 +127,13 @@ impl<'a> Planner<'a, '_> {
         let mut last = None;
         for named in input.data.iter() {
             // All inputs refer to the same few.
-            let id = self.cx.resolution.id(object, named.symbol);
+            let id = ids.get(named.symbol as usize).copied().unwrap_or(NO_SYMBOL);
             let is_reference =
                 named.place == Place::Undefined && named.other & sto::SPACE != sto::SHARED;
-            if let (false, Some(symbol)) = (
-                is_reference && id.is_some_and(|id| self.is_known(id)),
-                input.cubin.symbol(named.symbol),
-            ) {
+            if is_reference && id != NO_SYMBOL && self.is_known(id) {
+                continue;
+            }
+            if let Some(symbol) = input.cubin.symbol(named.symbol) {
                 self.variable(object, &symbol, &mut last);
             }
         }

@@ -13,13 +13,13 @@ use cubin::consts::shf;
 impl<'a> Merger<'a, '_> {
     pub(super) fn relocations(&mut self, object: ObjectId, relocs: &Relocs) {
         let Some((function, role)) = relocs.owner else {
-            if let Some(p) = self.out.placement(object, relocs.target) {
-                self.add_relocs(p.section, object, relocs, true);
+            if let Some(section) = self.out.placements.section(object, relocs.target) {
+                self.add_relocs(section, object, relocs, true);
             }
             return;
         };
         let from = InputSection { object, section: relocs.section };
-        let place = self.out.placement(object, relocs.target);
+        let place = self.out.placements.section(object, relocs.target);
         let mercury = self.cx.flavour.is_mercury();
         // The jump tables of a losing duplicate that were kept, see
         // `function_data`, keep their relocations.
@@ -29,7 +29,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let out = match place {
-            Some(place) => Some(place.section),
+            Some(_) => place,
             None if relocs.of_code => self.out.function_sections[function.0 as usize].text.get(),
             None => None,
         };

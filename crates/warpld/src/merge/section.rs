@@ -1,8 +1,8 @@
 //! Output sections. Links have hundreds of thousands, and every phase after the merge goes
 //! through them: what few have is kept aside.
 
-use super::NewSection;
 use super::model::{InputSection, OutSymbolId, SectionId};
+use super::{NewSection, align_up};
 use crate::maybe::Maybe;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
@@ -261,6 +261,24 @@ impl Section {
         }
     }
 
+    /// Whether it is made of bytes of inputs.
+    #[inline]
+    pub fn is_chunks(&self) -> bool {
+        self.made == Kind::Chunks
+    }
+
+    /// Whether it is made of attribute records of inputs.
+    #[inline]
+    pub fn is_attributes(&self) -> bool {
+        self.made == Kind::Attributes
+    }
+
+    /// What it relocates, if it consists of relocations that stay.
+    #[inline]
+    pub fn relocates(&self) -> Option<SectionId> {
+        self.is_relocs().then(|| self.target())
+    }
+
     /// Whether the linker makes it for this purpose.
     #[inline]
     pub fn is_synthetic(&self, what: Synthetic) -> bool {
@@ -291,9 +309,26 @@ impl Section {
         }
     }
 
-    /// Appends bytes of an input.
+    /// Appends bytes of an input, so many and so aligned; where they go.
     #[inline]
-    pub(super) fn add_chunk(&mut self, chunk: Chunk) {
+    pub(super) fn append(&mut self, from: InputSection, align: u64, size: u64) -> u64 {
+        // Most sections are made of one.
+        if let (None, NOTHING, 0, Ok(size), true) =
+            (&self.rest, self.only, self.size, u32::try_from(size), align.is_power_of_two())
+        {
+            (self.only, self.size) = (from, size);
+            self.align = self.align.max(align.trailing_zeros() as u8 + 1);
+            return 0;
+        }
+        let offset = align_up(self.size(), align);
+        self.set_size(offset.saturating_add(size));
+        self.set_align(self.align().max(align));
+        self.add_chunk(Chunk { from, offset });
+        offset
+    }
+
+    #[inline]
+    fn add_chunk(&mut self, chunk: Chunk) {
         match self.rest.is_none() && self.only == NOTHING && chunk.offset == 0 {
             true => self.only = chunk.from,
             false => push(&mut self.rest().chunks, chunk),
@@ -324,7 +359,7 @@ impl Section {
     }
 
     #[inline]
-    pub(super) fn set_size(&mut self, size: u64) {
+    fn set_size(&mut self, size: u64) {
         match u32::try_from(size) {
             Ok(size) if self.rest.is_none() => self.size = size,
             _ => self.rest().size = size,
@@ -332,7 +367,7 @@ impl Section {
     }
 
     #[inline]
-    pub(super) fn set_align(&mut self, align: u64) {
+    fn set_align(&mut self, align: u64) {
         let power = match align {
             0 => Some(0),
             _ => align.is_power_of_two().then(|| align.trailing_zeros() as u8 + 1),
@@ -418,6 +453,23 @@ mod tests {
                     assert_eq!(all, (flags, align, entsize, u64::MAX));
                     assert_eq!(*section.chunks(), [chunk(1, 0)]);
                 }
+            }
+        }
+    }
+
+    /// As large and as aligned as all that is in it, however odd that is.
+    #[test]
+    fn sections_grow() {
+        for aligns in [[4, 8, 4], [0, 3, 16], [128, 1, 0], [1 << 40, 4, 24]] {
+            let mut section = section(Made::Chunks, 6, 2, 0);
+            let (mut end, mut most) = (0, 2);
+            for (i, align) in (1..).zip(aligns) {
+                let from = InputSection { object: ObjectId(7), section: i };
+                let offset = section.append(from, align, 10);
+                assert_eq!(offset, align_up(end, align));
+                (end, most) = (offset + 10, align.max(most));
+                assert_eq!((section.size(), section.align()), (end, most));
+                assert_eq!(section.chunks().last(), Some(&chunk(i, offset)));
             }
         }
     }

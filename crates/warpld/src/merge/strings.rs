@@ -95,9 +95,9 @@ impl<'n> Text<'n> {
         self.parts[0].first().or(self.parts[1].first()) == Some(&b'.')
     }
 
+    #[inline]
     fn append_to(&self, table: &mut Vec<u8>) -> u32 {
         let start = table.len();
-        table.reserve(self.size());
         table.extend_from_slice(self.parts[0]);
         table.extend_from_slice(self.parts[1]);
         table.push(0);
@@ -183,6 +183,7 @@ impl StringTables {
     }
 
     /// The same for a string that is at this place of `.shstrtab`.
+    #[inline]
     pub fn add_symbol_of_section(&mut self, text: Text<'_>, at: u32) -> u32 {
         match self.is_new(&text) {
             true => self.symbols.add_shared(at, text.size()),
@@ -191,28 +192,33 @@ impl StringTables {
     }
 
     /// Adds a string to `.shstrtab`; the offset of the one entry it has.
+    #[inline]
     pub fn add_section(&mut self, text: Text<'_>) -> u32 {
-        if self.is_new(&text) {
-            return text.append_to(&mut self.sections);
+        match self.is_new(&text) {
+            true => text.append_to(&mut self.sections),
+            false => self.find_or_add(text, false).0,
         }
-        let (entry, sections, _) = self.entry(text);
-        if entry.in_sections == 0 {
-            entry.in_sections = text.append_to(sections);
-        }
-        entry.in_sections
     }
 
     /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
+    #[inline]
     pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
         if self.is_new(&text) {
             let at = text.append_to(&mut self.sections);
             return (at, self.symbols.add_shared(at, text.size()));
         }
+        self.find_or_add(text, true)
+    }
+
+    /// The same for a string that may be there, in `.strtab` only if it is to be there.
+    #[inline(never)]
+    fn find_or_add(&mut self, text: Text<'_>, in_symbols: bool) -> (u32, u32) {
         let (entry, sections, symbols) = self.entry(text);
         if entry.in_sections == 0 {
             entry.in_sections = text.append_to(sections);
         }
-        (entry.in_sections, entry.add_symbol(&text, symbols))
+        let at = if in_symbols { entry.add_symbol(&text, symbols) } else { entry.in_symbols };
+        (entry.in_sections, at)
     }
 
     /// Adds names of symbols to `.strtab`, none of which is there or comes again; where the
@@ -232,6 +238,7 @@ impl StringTables {
     }
 
     /// Whether the string is known to be new and need not be found again.
+    #[inline]
     fn is_new(&self, text: &Text<'_>) -> bool {
         text.origin == Origin::Once && !self.complete
     }

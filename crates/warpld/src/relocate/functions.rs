@@ -7,7 +7,7 @@ use crate::merge::{Context, Merged, OutSymbolId, SectionId};
 use crate::object::{SectionClass, is_internal, is_shared};
 use crate::resolve::{Role, Sighting, Symbol, SymbolId};
 use cubin::consts::shn;
-use cubin::{Reloc, SymbolRef, SymbolType};
+use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use rayon::prelude::*;
 
 /// What stands for functions in the output, by symbol of the link. A function is called
@@ -35,11 +35,28 @@ pub struct Code {
     pub other: u8,
     /// `st_other` where the function is first seen.
     pub first_other: u8,
+    /// Its binding, as the link has it.
+    pub binding: Binding,
 }
+
+const _: () = assert!(size_of::<Function>() <= 16);
 
 /// The number of a function's symbol, or one of the values below.
 #[derive(Clone, Copy)]
 pub(super) struct Found(u32);
+
+impl Found {
+    /// What relocations against the function come to that are not lost.
+    #[inline]
+    pub(super) fn action(self, kind: &Facts) -> Action {
+        match self.0 {
+            GONE if kind.clears => Action::Clear,
+            GONE | NAMELESS => Action::Drop,
+            _ if kind.clears => Action::Drop,
+            symbol => Action::Keep { symbol: OutSymbolId(symbol), relative: false },
+        }
+    }
+}
 
 /// Not part of the output.
 const GONE: u32 = u32::MAX;
@@ -128,7 +145,8 @@ fn code(
         && (place.offset, input.value) == (0, 0)
         && known.common.is_none();
     let size = u32::try_from(input.size).ok().filter(|_| ordinary)?;
-    Some(Code { section: place.section.into(), size, other: input.other, first_other })
+    let (section, other) = (place.section.into(), input.other);
+    Some(Code { section, size, other, first_other, binding: known.binding })
 }
 
 impl<'a> Relocator<'a, '_> {
@@ -142,12 +160,7 @@ impl<'a> Relocator<'a, '_> {
         if place.target.weak_sensitive && self.is_debug_lost(place, reloc, id, found != GONE) {
             return Action::Drop;
         }
-        match found {
-            GONE if kind.clears => Action::Clear,
-            GONE | NAMELESS => Action::Drop,
-            _ if kind.clears => Action::Drop,
-            symbol => Action::Keep { symbol: OutSymbolId(symbol), relative: false },
-        }
+        Found(found).action(kind)
     }
 
     /// Whether debug data loses its relocations against a function.

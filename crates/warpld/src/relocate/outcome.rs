@@ -3,6 +3,7 @@
 use super::functions::Functions;
 use super::kept::{Kept, KeptList};
 use crate::merge::{InputSection, OutSymbolId, SectionId};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A relocation of the output.
@@ -139,12 +140,8 @@ impl Block {
         if i >= self.ends.len() {
             return SectionRelocs::default();
         }
-        let range = |ends: &[u32]| {
-            let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
-            i.checked_sub(1).map_or(0, end)..end(i)
-        };
-        let (kept, patches) = (range(&self.ends), range(&self.patch_ends));
-        let resolved = range(&self.resolved_ends);
+        let (kept, patches) = (range(&self.ends, i), range(&self.patch_ends, i));
+        let resolved = range(&self.resolved_ends, i);
         SectionRelocs {
             kept: self.kept.part(kept.clone()),
             patches: &self.patches[patches.clone()],
@@ -153,6 +150,13 @@ impl Block {
             resolved: &self.resolved[resolved],
         }
     }
+}
+
+/// The part of a list that belongs to the section with this number, by where the parts end.
+#[inline]
+fn range(ends: &[u32], i: usize) -> Range<usize> {
+    let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
+    i.checked_sub(1).map_or(0, end)..end(i)
 }
 
 /// Outcome of all relocations, by output relocation section.
@@ -196,6 +200,26 @@ impl Used {
 pub(super) const BLOCK: usize = 256;
 
 impl Relocated {
+    /// The entries of an output relocation section; none of others.
+    #[inline]
+    pub fn kept(&self, section: SectionId) -> Kept<'_> {
+        let section = section.0 as usize;
+        let block = self.blocks.get(section / BLOCK);
+        block.map_or(Kept::default(), |block| block.kept.part(range(&block.ends, section % BLOCK)))
+    }
+
+    /// The changes of the target of an output relocation section.
+    #[inline]
+    pub fn patches(&self, section: SectionId) -> &[Patch] {
+        let section = section.0 as usize;
+        match self.blocks.get(section / BLOCK) {
+            Some(block) if !block.patch_ends.is_empty() => {
+                &block.patches[range(&block.patch_ends, section % BLOCK)]
+            }
+            _ => &[],
+        }
+    }
+
     /// What became of the relocations of an output relocation section; nothing
     /// for others.
     #[inline]

@@ -53,7 +53,7 @@ pub(super) fn patches<'o>(
 ) -> impl Iterator<Item = &'o [Patch]> {
     let section = parts.merged.section(id);
     let relocs = [section.rel(), section.rela()].into_iter().flatten();
-    relocs.map(move |relocs| parts.relocated.of(relocs).patches)
+    relocs.map(move |relocs| parts.relocated.patches(relocs))
 }
 
 /// Whether the changes of each part follow those of the part before.

@@ -83,6 +83,9 @@ pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diag
 /// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
 pub(super) const PIECE: u64 = 480 << 10;
 
+/// Sections are not told apart where so many bytes have many: a piece may be larger by that.
+pub(super) const GROUP: u64 = ROOM as u64 - PIECE;
+
 /// All pieces fit in this but sections that are larger and cannot be divided.
 pub const ROOM: usize = 512 << 10;
 
@@ -98,11 +101,11 @@ pub enum Piece {
     Segments,
 }
 
-/// The bytes of a section in the file.
+/// The bytes of a section in the file, or of some small ones that follow each other.
 pub struct Extent {
-    /// Its number, the null section left out.
-    pub section: usize,
-    /// Where it lies.
+    /// Their numbers, the null section left out.
+    pub sections: Range<usize>,
+    /// Where they lie.
     pub range: Range<u64>,
 }
 
@@ -124,7 +127,7 @@ pub fn even_ends(size: u64) -> Vec<u64> {
 /// Cuts an output into pieces. Sections come in the order of their offsets. The parts of large
 /// ones can be written on their own, if they have `ends`.
 pub fn cut(
-    sections: impl Iterator<Item = Extent>,
+    extents: impl Iterator<Item = Extent>,
     ends: impl Fn(usize) -> Vec<u64>,
     tail: &Tail,
 ) -> (Vec<Piece>, Vec<Range<u64>>) {
@@ -134,7 +137,7 @@ pub fn cut(
         out.1.push(range);
     };
     let (mut first, mut start) = (0, 0);
-    for Extent { section, range } in sections {
+    for Extent { sections: Range { start: section, end: after }, range } in extents {
         let size = range.end - range.start;
         let ends = if size > PIECE { ends(section) } else { Vec::new() };
         if !ends.is_empty() {
@@ -145,7 +148,7 @@ pub fn cut(
                 push(Piece::Part(section, at as usize..end as usize), part);
                 at = end;
             }
-            (first, start) = (section + 1, range.end);
+            (first, start) = (after, range.end);
             continue;
         }
         if range.end - start > ROOM as u64 && first < section {
@@ -153,8 +156,8 @@ pub fn cut(
             (first, start) = (section, range.start);
         }
         if range.end - start >= PIECE {
-            push(Piece::Sections(first..section + 1), start..range.end);
-            (first, start) = (section + 1, range.end);
+            push(Piece::Sections(first..after), start..range.end);
+            (first, start) = (after, range.end);
         }
     }
     push(Piece::Sections(first..tail.count - 1), start..tail.section_headers);
@@ -186,7 +189,7 @@ mod tests {
         let headers = 7 * PIECE + 64;
         let extents = [64..100, 128..128 + 3 * PIECE, 4 * PIECE..6 * PIECE, 6 * PIECE..headers];
         let sections = extents.into_iter().enumerate();
-        let sections = sections.map(|(section, range)| Extent { section, range });
+        let sections = sections.map(|(i, range)| Extent { sections: i..i + 1, range });
         let size = headers + 5 * size_of::<Shdr64>() as u64;
         let tail = Tail { section_headers: headers, count: 5, size };
         let ends = |section| if section == 1 { even_ends(3 * PIECE) } else { Vec::new() };
