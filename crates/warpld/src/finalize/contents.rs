@@ -54,9 +54,10 @@ pub fn contents<'a>(
 ) -> Contents<'a> {
     let notes = ToolNotes::collect(parts);
     let block = |(number, facts): (usize, &mut [Facts])| {
-        let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
+        // What grows comes last, so that it can do so where it is.
         let mut ends = Vec::with_capacity(facts.len());
         let mut writer = records::Writer::new(parts, numbering);
+        let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
         for (i, facts) in facts.iter_mut().enumerate() {
             let start = bytes.len();
             if facts.exists() && facts.is_early() {

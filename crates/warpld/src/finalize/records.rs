@@ -16,6 +16,9 @@ const SVAL: u8 = 4;
 /// Version 1.0 of Mercury.
 const FIRST_VERSION: u16 = 0x100;
 
+/// Room for most records.
+const USUAL_SIZE: usize = 64;
+
 /// How many inputs of one section are worth a task of their own.
 const TASK: usize = 64;
 
@@ -40,7 +43,13 @@ struct Described {
 impl<'a, 'o> Writer<'a, 'o> {
     /// What makes sections one after the other.
     pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
-        Self { parts, numbering, changes: None, latest: None, bytes: Vec::new() }
+        Self {
+            parts,
+            numbering,
+            changes: None,
+            latest: None,
+            bytes: Vec::with_capacity(USUAL_SIZE),
+        }
     }
 
     /// Appends the bytes of a section.
