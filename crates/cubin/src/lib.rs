@@ -32,7 +32,7 @@ pub use arch::{Arch, Variant};
 pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};
 pub use header::{Class, FileKind, Header, identify};
 pub use read::{
-    Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,
+    Cubin, Likeness, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,
 };
 pub use sections::Sections;
 pub use tables::SymbolTable;

@@ -175,6 +175,16 @@ pub struct Segment {
     pub align: u64,
 }
 
+/// How much a file is like another one. Both have the same sections and symbols in the same
+/// order, as files of one compiler may: they differ in names, places and sizes at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Likeness {
+    /// Sections have the same places and sizes.
+    pub same_sections: bool,
+    /// Symbols have the same values and sizes, and their names start at the same places.
+    pub same_symbols: bool,
+}
+
 /// A device ELF file whose header, section table, names, symbol table and
 /// section extents have been checked.
 #[derive(Clone, Debug, Default)]
@@ -186,13 +196,19 @@ pub struct Cubin<'a> {
 impl<'a> Cubin<'a> {
     /// Reads and checks `data` as a device file of either class.
     pub fn parse(data: &'a [u8]) -> Result<Self, ReadError> {
+        Self::parse_after(data, &Cubin::default())
+    }
+
+    /// The same of a file that may have just the tables of another one, as files that a
+    /// program wrote often do: what was checked of those holds then.
+    pub fn parse_after(data: &'a [u8], before: &Cubin<'_>) -> Result<Self, ReadError> {
         let header = Header::parse(data)?;
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });
         }
-        let (sections, table) = Sections::read(data, &header)?;
+        let (sections, table) = Sections::read(data, &header, before)?;
         let symtab = match table {
-            Some(s) => Some(SymbolTable::read(header.class, &sections, &s)?),
+            Some(s) => Some(SymbolTable::read(header.class, &sections, &s, before)?),
             None => None,
         };
         Ok(Self { sections, symtab })
@@ -205,16 +221,12 @@ impl<'a> Cubin<'a> {
         Self { sections, symtab: Some(symtab) }
     }
 
-    /// Whether another file has the same sections and symbols in the same order, as files of
-    /// one compiler may: they differ in names, places and sizes alone. Asked of 64-bit files
-    /// that are seen as they are.
-    pub fn is_like(&self, other: &Cubin<'_>) -> bool {
-        match (&self.symtab, &other.symtab) {
-            (Some(table), Some(others)) => {
-                self.sections.are_like(&other.sections) && table.is_like(others)
-            }
-            _ => false,
-        }
+    /// How much a file is like another one; not at all if one of them is of 32 bits or not
+    /// seen as it is.
+    pub fn likeness(&self, other: &Cubin<'_>) -> Option<Likeness> {
+        let same_sections = self.sections.likeness(&other.sections)?;
+        let same_symbols = self.symtab.as_ref()?.likeness(other.symtab.as_ref()?)?;
+        Some(Likeness { same_sections, same_symbols })
     }
 
     /// The whole file.
@@ -317,7 +329,7 @@ impl<'a> Cubin<'a> {
     }
     /// Reads another symbol table than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {
-        SymbolTable::read(self.sections.class(), &self.sections, section)
+        SymbolTable::read(self.sections.class(), &self.sections, section, &Cubin::default())
     }
     /// The program headers.
     pub fn segments(&self) -> Result<Vec<Segment>, ReadError> {

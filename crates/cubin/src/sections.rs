@@ -6,11 +6,11 @@ use crate::consts::{SectionType, shn};
 use crate::half;
 use crate::header::{Class, Header};
 use crate::raw;
-use crate::read::{ReadError, SectionIndex, SectionRef, slice};
-use crate::tables::{check_name_lengths, string_at, terminated};
+use crate::read::{Cubin, ReadError, SectionIndex, SectionRef, slice};
+use crate::tables::{are_names_short, check_name_lengths, string_at, terminated};
 use std::ops::Range;
 use std::sync::Arc;
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 #[derive(Clone, Copy, Debug)]
 enum Headers<'a> {
@@ -42,6 +42,7 @@ impl<'a> Sections<'a> {
     pub(crate) fn read(
         file: &'a [u8],
         header: &Header,
+        before: &Cubin<'_>,
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
         if header.shoff == 0 {
             return Ok((Self { file, ..Self::default() }, None));
@@ -49,9 +50,15 @@ impl<'a> Sections<'a> {
         let headers = Headers::read(file, header)?;
         let (name_table, names) = headers.names(file, header)?;
         let names = terminated(names);
-        let found = headers.check(file, (name_table, names))?;
-        let extended = found.extended;
-        let sections = Self { file, headers, names, labels: None, extended };
+        let mut sections = Self { file, headers, names, labels: None, extended: false };
+        let found = match sections.holds_what(before.sections()) {
+            true => Found {
+                symbols: before.symtab_section().map(|section| section.0),
+                extended: before.sections().extended,
+            },
+            false => headers.check(file, (name_table, names))?,
+        };
+        sections.extended = found.extended;
         let table = found.symbols.and_then(|i| sections.get_unnamed(i));
         Ok((sections, table))
     }
@@ -61,25 +68,38 @@ impl<'a> Sections<'a> {
         Self { labels: Some(labels), ..self.clone() }
     }
 
-    /// Whether others differ in names, places and sizes alone.
-    pub(crate) fn are_like(&self, other: &Sections<'_>) -> bool {
-        let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, other.headers) else {
+    /// Whether all that was checked of others is true of these: they have the same headers,
+    /// and no less bytes and names.
+    pub(crate) fn holds_what(&self, others: &Sections<'_>) -> bool {
+        let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, others.headers) else {
             return false;
         };
-        let like = |(a, b): (&raw::Shdr64, &raw::Shdr64)| {
-            // One branch for all of them.
-            let differ = (a.sh_flags.get() ^ b.sh_flags.get())
-                | (a.sh_addralign.get() ^ b.sh_addralign.get())
-                | (a.sh_entsize.get() ^ b.sh_entsize.get())
-                | u64::from(a.sh_type.get() ^ b.sh_type.get())
-                | u64::from(a.sh_link.get() ^ b.sh_link.get())
-                | u64::from(a.sh_info.get() ^ b.sh_info.get());
-            differ == 0
+        others.labels.is_none()
+            && self.file.len() >= others.file.len()
+            && self.names.len() >= others.names.len()
+            && are_names_short(self.file.len(), self.names.len(), these.len())
+            && these.as_bytes() == those.as_bytes()
+    }
+
+    /// Whether others have the same places and sizes, if they differ in those and names alone.
+    pub(crate) fn likeness(&self, other: &Sections<'_>) -> Option<bool> {
+        let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, other.headers) else {
+            return None;
         };
-        self.labels.is_none()
-            && other.labels.is_none()
-            && these.len() == those.len()
-            && these.iter().zip(those).all(like)
+        if self.labels.is_some() || other.labels.is_some() || these.len() != those.len() {
+            return None;
+        }
+        // In their order, so that neighbours are compared at once.
+        let like = |(a, b): (&raw::Shdr64, &raw::Shdr64)| {
+            a.sh_type == b.sh_type
+                && a.sh_flags == b.sh_flags
+                && a.sh_link == b.sh_link
+                && a.sh_info == b.sh_info
+                && a.sh_addralign == b.sh_addralign
+                && a.sh_entsize == b.sh_entsize
+        };
+        let same = these.as_bytes() == those.as_bytes();
+        (same || these.iter().zip(those).all(like)).then_some(same)
     }
 
     /// Whether there is a `.symtab_shndx`, as only files with many sections have.

@@ -4,11 +4,11 @@ use crate::consts::{SectionType, shn};
 use crate::header::{Class, Header};
 use crate::raw;
 use crate::read::{
-    ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
+    Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
 use crate::sections::Sections;
-use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// The string that starts at `offset`; `None` if it has no end in the table.
 #[inline]
@@ -68,17 +68,28 @@ pub(crate) fn check_name_lengths(
     names: &[u8],
     offsets: impl ExactSizeIterator<Item = u32>,
 ) -> Result<(), ReadError> {
-    let limit = 16 * file_size as u64 + 4096 * offsets.len() as u64;
-    // As a rule all of them may have the longest name that there can be.
-    if (names.len() as u64).saturating_mul(offsets.len() as u64) <= limit {
+    if are_names_short(file_size, names.len(), offsets.len()) {
         return Ok(());
     }
+    let limit = most_names(file_size, offsets.len());
     let mut left = limit;
     for name in offsets.filter_map(|offset| string_at(names, offset)) {
         let rest = left.checked_sub(name.len() as u64);
         left = rest.ok_or(ReadError::Names { section, limit })?;
     }
     Ok(())
+}
+
+/// Whether so many entries may have the longest name that there can be, as is the rule.
+#[inline]
+pub(crate) fn are_names_short(file_size: usize, names: usize, entries: usize) -> bool {
+    (names as u64).saturating_mul(entries as u64) <= most_names(file_size, entries)
+}
+
+/// How long the names of so many entries may be together.
+#[inline]
+fn most_names(file_size: usize, entries: usize) -> u64 {
+    16 * file_size as u64 + 4096 * entries as u64
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,9 +155,16 @@ impl<'a> SymbolTable<'a> {
         class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
+        before: &Cubin<'_>,
     ) -> Result<Self, ReadError> {
         let table = Self::unchecked(class, sections, s)?;
-        table.check(sections.file().len(), sections.len())?;
+        let file_size = sections.file().len();
+        let is_checked = before.symtab().is_some_and(|other| {
+            before.sections().len() == sections.len() && table.holds_what(file_size, other)
+        });
+        if !is_checked {
+            table.check(file_size, sections.len())?;
+        }
         Ok(table)
     }
 
@@ -228,17 +246,30 @@ impl<'a> SymbolTable<'a> {
         ReadError::BadField { field, section: Some(self.section.0), value }
     }
 
-    /// Whether another one differs in names, values and sizes alone.
-    pub(crate) fn is_like(&self, other: &SymbolTable<'_>) -> bool {
+    /// Whether another one has the same values, sizes and places of names, if they differ in
+    /// those alone.
+    pub(crate) fn likeness(&self, other: &SymbolTable<'_>) -> Option<bool> {
         let (Entries::Elf64(these), Entries::Elf64(those)) = (self.entries, other.entries) else {
-            return false;
+            return None;
         };
-        let kind = |symbol: &raw::Sym64| (symbol.st_info, symbol.st_other, symbol.st_shndx);
         // Section numbers kept elsewhere are not looked at.
-        self.shndx.is_empty()
-            && other.shndx.is_empty()
-            && these.len() == those.len()
-            && these.iter().zip(those).all(|(a, b)| kind(a) == kind(b))
+        if !self.shndx.is_empty() || !other.shndx.is_empty() || these.len() != those.len() {
+            return None;
+        }
+        // In their order, so that they are compared at once.
+        let like = |(a, b): (&raw::Sym64, &raw::Sym64)| {
+            a.st_info == b.st_info && a.st_other == b.st_other && a.st_shndx == b.st_shndx
+        };
+        let same = these.as_bytes() == those.as_bytes();
+        (same || these.iter().zip(those).all(like)).then_some(same)
+    }
+
+    /// Whether all that was checked of the table of another file, which has as many sections,
+    /// is true of this: they are the same, and this has no less strings.
+    fn holds_what(&self, file_size: usize, other: &SymbolTable<'_>) -> bool {
+        self.strings.len() >= other.strings.len()
+            && are_names_short(file_size, self.strings.len(), self.len())
+            && self.likeness(other) == Some(true)
     }
 
     /// The section it lies in.

@@ -2,7 +2,9 @@
 //! entries, which are not worth a copy.
 
 use crate::name_hash::{NameHash, ShortHash};
+use crate::object::ROOM_AT_MOST;
 use cubin::raw::Pair;
+use cubin::tables::string_at;
 
 /// A list of `.nv.callgraph`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl List {
 type More<'a> = Box<[(List, &'a [Pair])]>;
 
 /// The lists of `.nv.callgraph`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CallLists<'a> {
     first: [&'a [Pair]; 4],
     more: More<'a>,
@@ -109,6 +111,15 @@ impl Prototype {
         self.offset == other.offset
     }
 
+    /// The one at the same place in another string table, whose name is mostly the same.
+    fn repeated(self, others: &[u8], strings: &[u8]) -> Self {
+        let place = self.offset as usize..self.offset as usize + self.length as usize + 1;
+        match (others.get(place.clone()), strings.get(place)) {
+            (Some(other), Some(name)) if name == other => self,
+            _ => Self::new(self.offset, string_at(strings, self.offset).unwrap_or_default()),
+        }
+    }
+
     /// What is kept of it.
     pub fn kept(&self) -> KeptPrototype {
         KeptPrototype { offset: self.offset, hash: self.hash }
@@ -148,9 +159,15 @@ pub struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    /// For so many inputs with so many functions.
-    pub fn with_room_for(inputs: usize, functions: usize) -> Self {
-        Self { inputs: Vec::with_capacity(inputs), prototypes: Vec::with_capacity(functions) }
+    /// For so many inputs.
+    pub fn of(inputs: usize) -> Self {
+        Self { inputs: Vec::with_capacity(inputs), prototypes: Vec::new() }
+    }
+
+    /// Makes room for what the first input is followed by, if all have as many prototypes.
+    pub fn make_room_after_first(&mut self, inputs: usize) {
+        let room = self.prototypes.len().saturating_mul(inputs).min(ROOM_AT_MOST);
+        self.prototypes.reserve_exact(room);
     }
 
     /// Adds a prototype of the next input.
@@ -161,6 +178,19 @@ impl<'a> Calls<'a> {
     /// Adds the next input, whose prototypes are there.
     pub fn add(&mut self, lists: CallLists<'a>) {
         self.inputs.push((lists, self.prototypes.len()));
+    }
+
+    /// Adds the next input, which says what the one before does, with prototypes at the same
+    /// places of its own string table.
+    pub fn repeat(&mut self, others: &[u8], strings: &[u8]) {
+        let Some((lists, end)) = self.inputs.last() else { return };
+        let (lists, end) = (lists.clone(), *end);
+        let start = self.inputs.len().checked_sub(2).map_or(0, |before| self.inputs[before].1);
+        for at in start..end {
+            let (function, prototype) = self.prototypes[at];
+            self.add_prototype(function, prototype.repeated(others, strings));
+        }
+        self.add(lists);
     }
 
     /// What each input says: its lists, then functions and their prototypes.

@@ -47,10 +47,15 @@ impl NameHash {
             return Self(whole);
         }
         // Zeros before the first digit do not count.
-        let mut last = [0; 8];
-        last[8 - rest.len()..].copy_from_slice(rest);
-        let last = digits(u64::from_le_bytes(last));
-        Self(whole.wrapping_mul(POWERS[rest.len()]).wrapping_add(last))
+        let last = match name.last_chunk() {
+            Some(&word) => u64::from_le_bytes(word) & u64::MAX << (64 - 8 * rest.len()),
+            None => {
+                let mut last = [0; 8];
+                last[8 - rest.len()..].copy_from_slice(rest);
+                u64::from_le_bytes(last)
+            }
+        };
+        Self(whole.wrapping_mul(POWERS[rest.len()]).wrapping_add(digits(last)))
     }
 
     /// The hash of this name followed by one of `length` bytes.

@@ -16,6 +16,7 @@ mod classify;
 mod sections;
 mod tables;
 
+pub(crate) use batch::ROOM_AT_MOST;
 pub use batch::{Parts, Shelf};
 pub use classify::{SectionClass, constant_bank};
 pub use sections::Section;
@@ -121,11 +122,16 @@ impl<'a> Object<'a> {
     /// The name of a symbol of the lists.
     #[inline]
     pub fn name_of(&self, named: &Named) -> &'a [u8] {
-        if self.repeats_data && named.place == Place::Undefined {
-            // It is noted where the other input has it.
-            return self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name);
+        if self.repeats_data && named.place == Place::Undefined && !named.is_function() {
+            return self.own_name_of(named);
         }
         named.name(self.cubin.symbol_strings())
+    }
+
+    /// The name of a symbol that is noted where another input has it.
+    #[cold]
+    fn own_name_of(&self, named: &Named) -> &'a [u8] {
+        self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name)
     }
 
     /// What the symbols of a bank 2 lead to, if it has any.

@@ -83,8 +83,8 @@ pub struct Resolution<'a> {
     /// The ids of all symbols of all inputs, one input after the other; `NO_SYMBOL` for
     /// section symbols, nameless ones and undefined locals.
     ids: Vec<SymbolId>,
-    /// Where those of each input end.
-    ends: Vec<usize>,
+    /// Where those of each input start, and where the last ones end.
+    bounds: Vec<usize>,
     /// Definitions that were in force for a while, oldest first.
     pub replaced: HashMap<SymbolId, Vec<Sighting>, foldhash::fast::FixedState>,
 }
@@ -103,9 +103,10 @@ impl Resolution<'_> {
     /// The ids of an input's symbols; [`NO_SYMBOL`] for some.
     #[inline]
     pub fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
-        let object = object.0 as usize;
-        let start = object.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-        self.ids.get(start?..*self.ends.get(object)?)
+        match *self.bounds.get(object.0 as usize..)? {
+            [start, end, ..] => self.ids.get(start..end),
+            _ => None,
+        }
     }
 
     /// The symbol with this id.
@@ -155,6 +156,8 @@ type FirstPrototype = (Maybe<ObjectId>, KeptPrototype);
 
 /// Resolves inputs as they come.
 pub struct Resolver<'a> {
+    /// How many there are.
+    objects: usize,
     /// By name.
     names: HashTable<(ShortHash, SymbolId)>,
     /// By symbol.
@@ -189,7 +192,10 @@ pub fn room(sum: usize, first: usize, all: usize) -> usize {
 impl<'a> Resolver<'a> {
     /// For so many inputs.
     pub fn new(objects: usize) -> Self {
+        let mut bounds = Vec::with_capacity(objects + 1);
+        bounds.push(0);
         Self {
+            objects,
             names: HashTable::new(),
             expected: Vec::new(),
             prototypes: Vec::new(),
@@ -200,7 +206,7 @@ impl<'a> Resolver<'a> {
                 symbols: Vec::new(),
                 own: Vec::new(),
                 ids: Vec::new(),
-                ends: Vec::with_capacity(objects),
+                bounds,
                 replaced: HashMap::default(),
             },
             errors: Vec::new(),
@@ -230,8 +236,7 @@ impl<'a> Resolver<'a> {
     /// Makes room for all inputs, of which these are the first: lists that grow are copied
     /// again and again, into memory that is new each time.
     fn make_room(&mut self, first: &[Object<'a>]) {
-        let all = self.out.ends.capacity();
-        let of_all = |sum: usize| room(sum, first.len(), all);
+        let of_all = |sum: usize| room(sum, first.len(), self.objects);
         let defined = |object: &Object<'_>| {
             object.functions.iter().filter(|named| named.place == Place::Defined).count()
         };
@@ -271,16 +276,22 @@ impl<'a> Pass<'a, '_> {
         let start = self.known.out.ids.len();
         let end = start + object.cubin.symbol_count();
         self.known.out.ids.resize(end, NO_SYMBOL);
-        self.known.out.ends.push(end);
+        self.known.out.bounds.push(end);
         for named in object.functions {
             let symbol = self.symbol(id, object, named);
             self.known.out.ids[start + named.symbol as usize] = symbol;
         }
-        let repeats = |named: &Named| named.repeats || object.repeats_data;
-        for (i, named) in object.data.iter().enumerate() {
+        if object.repeats_data && self.known.settled {
             // What the input before said just so has been looked at.
+            let ids = self.known.out.ids.get_mut(start..).unwrap_or_default();
+            for (named, &latest) in object.data.iter().zip(&self.known.latest) {
+                ids[named.symbol as usize] = latest;
+            }
+            return;
+        }
+        for (i, named) in object.data.iter().enumerate() {
             let latest = match self.known.latest.get(i) {
-                Some(&latest) if repeats(named) && self.known.settled => latest,
+                Some(&latest) if named.repeats && self.known.settled => latest,
                 _ => self.latest(i, id, object, named),
             };
             self.known.out.ids[start + named.symbol as usize] = latest;
@@ -314,6 +325,7 @@ impl<'a> Pass<'a, '_> {
         match known {
             Ok(known) => {
                 if !self.is_plain_mention(known, named)
+                    && !self.define_plainly(known, at, named)
                     && let Some(symbol) = object.cubin.symbol(named.symbol)
                 {
                     if !named.is_function() {
@@ -369,6 +381,25 @@ impl<'a> Pass<'a, '_> {
         known.common.is_none()
             && (expected.other ^ named.other) & (sto::SPACE | sto::MANAGED) == 0
             && (size == Some(0) || size.is_some() && size == expected.size)
+    }
+
+    /// Defines a function that was only mentioned so far, if both agree. [`Self::merge`] would
+    /// do the same.
+    fn define_plainly(&mut self, id: SymbolId, at: Sighting, named: &Named) -> bool {
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        let is_plain = named.place == Place::Defined
+            && named.is_function()
+            && known.function
+            && known.entry == named.is_entry()
+            && known.definition.is_none()
+            && known.common.is_none()
+            && !is_shared_space(named.other);
+        if is_plain {
+            known.definition = Some(at);
+            known.binding = named.binding();
+            self.known.expected[id.0 as usize].other = named.other;
+        }
+        is_plain
     }
 
     fn create(&mut self, at: Sighting, object: &Object<'a>, named: &Named) {

@@ -66,10 +66,11 @@ impl Opened {
     /// The suffix of its name.
     fn suffix(&self) -> &str {
         // Taking a path apart is dear; most names are plain.
-        if let Some((stem, suffix)) = self.name.rsplit_once('.')
+        let length = self.name.bytes().rev().take_while(u8::is_ascii_alphanumeric).count();
+        if let Some((stem, suffix)) = self.name.split_at_checked(self.name.len() - length)
+            && let [.., last, b'.'] = stem.as_bytes()
+            && last.is_ascii_alphanumeric()
             && !suffix.is_empty()
-            && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && stem.ends_with(|last: char| last.is_ascii_alphanumeric())
         {
             return suffix;
         }

@@ -59,7 +59,9 @@ impl Opened {
             Err(_) => Vec::new(),
         };
         let archive = data.as_ref().is_ok_and(|data| recognise::is_archive(data));
-        Self { name: path.to_string_lossy().into(), data, members, library, archive }
+        // Nearly all names are text: to find that out costs less than to mend what is not.
+        let name = path.to_str().map_or_else(|| path.to_string_lossy().into(), Arc::from);
+        Self { name, data, members, library, archive }
     }
 }
 

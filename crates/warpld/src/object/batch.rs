@@ -13,6 +13,7 @@ use crate::select::check::unreadable;
 use crate::unified::is_entries;
 use cubin::half::Halves;
 use cubin::{Cubin, FileType};
+use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 /// What a number of objects refer to.
@@ -41,19 +42,22 @@ pub(super) struct Lists {
     pub(super) classes: Vec<SectionClass>,
     pub(super) extents: Vec<Extent>,
     pub(super) shapes: Shapes,
-    /// How many sections the object before has.
-    pub(super) sections_before: usize,
     pub(super) figures: Vec<Figures>,
+    /// How many sections the objects have that are not read yet.
+    sections_left: usize,
 }
+
+/// More room is not made beforehand: the first input may be larger than the others.
+pub(crate) const ROOM_AT_MOST: usize = 1 << 14;
 
 /// How many entries of each list are those of an object.
 struct Counts {
     functions: usize,
     data: usize,
-    sections: usize,
-    /// Whether their classes are those of the input before.
-    repeats_classes: bool,
-    figures: usize,
+    /// How many of these there are; none if they are those of the input before.
+    classes: Option<usize>,
+    extents: Option<usize>,
+    figures: Option<usize>,
 }
 
 /// Objects as they are read, a part of them after the other; all parts but the last are of
@@ -106,12 +110,17 @@ impl<'i> Shelf<'i> {
             let Some(cubin) = object.halves.map(|halves| &halves.mercury).or(whole) else { break };
             object.cubin = cubin;
         }
-        let mut lists = Lists::with_room_for(objects);
-        let mut calls = Calls::with_room_for(objects.len(), lists.figures.capacity());
+        let mut lists = Lists::of(objects);
+        let mut calls = Calls::of(objects.len());
         let mut counts = Vec::with_capacity(objects.len());
         let mut before = Before::default();
+        let others = objects.len().saturating_sub(1);
         for (object, input) in objects.iter_mut().zip(inputs) {
             let read = object.read(&input.image, &mut lists, &mut before, &mut calls);
+            if counts.is_empty() {
+                lists.make_room_after_first(others);
+                calls.make_room_after_first(others);
+            }
             counts.push(read.map_err(|e| damaged(input, &e))?);
         }
         if let Some(failure) = failure {
@@ -128,12 +137,13 @@ impl<'i> Files<'i> {
     fn read(inputs: &'i [LinkInput<'_>], side: Side) -> (Self, Option<Diagnostic>) {
         let is_unread = |input: &&LinkInput<'_>| side == Side::Machine && input.parsed.is_none();
         let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
-        let mut halves = Vec::new();
+        let (mut halves, nothing) = (Vec::new(), Cubin::default());
         let failure = inputs.iter().find_map(|input| match (side, &input.parsed) {
             (Side::Machine, Some(_)) => None,
             (Side::Machine, None) => {
-                let read = Cubin::parse(&input.image).map(|cubin| cubins.push(cubin));
-                read.map_err(|e| unreadable(&input.name, &e)).err()
+                let before = cubins.last().unwrap_or(&nothing);
+                let read = Cubin::parse_after(&input.image, before);
+                read.map(|cubin| cubins.push(cubin)).map_err(|e| unreadable(&input.name, &e)).err()
             }
             (Side::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
         });
@@ -150,37 +160,51 @@ fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
 }
 
 impl Lists {
-    /// Room for the lists whose lengths can be told beforehand, more or less: what is not
-    /// used of it costs nothing, but what grows is copied into memory that is new.
-    fn with_room_for(objects: &[Object<'_>]) -> Self {
-        let symbols = objects.iter().map(|object| object.cubin.symbol_count()).sum();
-        let sections = objects.iter().map(|object| object.cubin.sections().len()).sum();
-        Self {
-            named: Vec::with_capacity(symbols),
-            classes: Vec::with_capacity(sections),
-            extents: Vec::with_capacity(sections),
-            figures: Vec::with_capacity(symbols),
-            ..Self::default()
+    /// Nothing yet of these.
+    fn of(objects: &[Object<'_>]) -> Self {
+        let sections_left = objects.iter().map(|object| object.cubin.sections().len()).sum();
+        Self { sections_left, ..Self::default() }
+    }
+
+    /// Makes room for the classes and extents of an input with so many sections: for those of
+    /// all that are left, but at the first one, as others may repeat it. Lists that grow are
+    /// copied into memory that is new, and room that is not used costs a page at its end.
+    fn make_room(&mut self, sections: usize) {
+        let room = if self.classes.is_empty() { sections } else { self.sections_left };
+        if self.classes.capacity() - self.classes.len() < sections {
+            self.classes.reserve_exact(room);
+        }
+        if self.extents.capacity() - self.extents.len() < sections {
+            self.extents.reserve_exact(room);
         }
     }
-}
 
-impl Lists {
-    /// Notes where the sections of an input are that has those of the one before; nothing if
-    /// one of them is unusual.
-    pub(super) fn repeat_extents(&mut self, cubin: &Cubin<'_>) -> bool {
-        let end = self.extents.len();
-        let Some(start) = end.checked_sub(cubin.sections().len()) else { return false };
-        let Some(mut sections) = cubin.sections().plain_unnamed() else { return false };
-        self.extents.extend_from_within(start..);
-        let is_usual = self.extents.iter_mut().skip(end).all(|extent| {
-            let moved = sections.next().and_then(|section| extent.moved(&section));
+    /// Makes room for what the first input is followed by, if all have as many functions.
+    fn make_room_after_first(&mut self, inputs: usize) {
+        self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
+    }
+
+    /// Notes where the sections of an input are that has those of another one, whose extents
+    /// are there; where they are noted. Nothing if one of them is unusual.
+    pub(super) fn repeat_extents(
+        &mut self,
+        cubin: &Cubin<'_>,
+        others: Range<usize>,
+    ) -> Option<Range<usize>> {
+        let sections = cubin.sections().plain_unnamed()?;
+        let start = self.extents.len();
+        self.make_room(others.len());
+        self.extents.extend_from_within(others);
+        let extents = self.extents.get_mut(start..).unwrap_or_default();
+        let is_usual = extents.iter_mut().zip(sections).all(|(extent, section)| {
+            let moved = extent.moved(&section);
             moved.map(|moved| *extent = moved).is_some()
         });
         if !is_usual {
-            self.extents.truncate(end);
+            self.extents.truncate(start);
+            return None;
         }
-        is_usual
+        Some(start..self.extents.len())
     }
 }
 
@@ -188,20 +212,26 @@ impl Lists {
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
     let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
-    let (mut data, mut latest) = (&[][..], &[][..]);
+    let (mut data, mut own_figures) = (&[][..], &[][..]);
+    let (mut own_classes, mut own_extents) = (&[][..], &[][..]);
     for (object, counts) in objects.iter_mut().zip(counts) {
         object.functions = take(&mut named, counts.functions);
         if !object.repeats_data {
             data = take(&mut named, counts.data);
         }
         object.data = data;
-        if !counts.repeats_classes {
-            latest = take(&mut classes, counts.sections);
+        if let Some(count) = counts.classes {
+            own_classes = take(&mut classes, count);
         }
-        object.classes = latest;
-        object.extents = take(&mut extents, counts.sections);
+        if let Some(count) = counts.extents {
+            own_extents = take(&mut extents, count);
+        }
+        (object.classes, object.extents) = (own_classes, own_extents);
         object.shapes = &lists.shapes;
-        object.figures = take(&mut figures, counts.figures);
+        if let Some(count) = counts.figures {
+            own_figures = take(&mut figures, count);
+        }
+        object.figures = own_figures;
     }
 }
 
@@ -245,12 +275,14 @@ impl<'a> Object<'a> {
         calls: &mut Calls<'a>,
     ) -> Result<Counts, String> {
         let (named, figures) = (lists.named.len(), lists.figures.len());
-        let is_like = before.is_like(self.cubin);
-        let repeats_classes = is_like && before.repeat_sections(self.cubin, lists);
-        if !repeats_classes {
-            let start = lists.classes.len();
-            before.found = classify(self.cubin, lists)?;
-            before.classes = start..lists.classes.len();
+        let (classes, extents) = (lists.classes.len(), lists.extents.len());
+        let likeness = before.likeness(self.cubin);
+        let repeats = likeness.is_some_and(|like| before.repeat_sections(self.cubin, like, lists));
+        if !repeats {
+            lists.make_room(self.cubin.sections().len());
+            before.found = classify(self.cubin, lists, before.extents.start)?;
+            before.classes = classes..lists.classes.len();
+            before.extents = extents..lists.extents.len();
         }
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
@@ -258,7 +290,7 @@ impl<'a> Object<'a> {
         self.unified = before.found.unified;
         self.barriers_in_flags = before.found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(&header);
-        let repeated = if is_like { before.repeat_symbols(self.cubin, lists) } else { None };
+        let repeated = likeness.and_then(|like| before.repeat_symbols(self.cubin, like, lists));
         self.repeats_data =
             repeated.unwrap_or_else(|| tables::add_symbols(self.cubin, lists, before));
         self.has_shared_or_images = before.symbols.shared_or_images;
@@ -266,14 +298,15 @@ impl<'a> Object<'a> {
             let classes = lists.classes.get(before.classes.clone()).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);
         }
-        self.read_tables(&before.found.tables, before.functions.clone(), lists, calls)?;
+        let repeats_figures = self.read_tables(before, repeats, lists, calls)?;
         before.cubin = Some(self.cubin);
+        lists.sections_left -= self.cubin.sections().len();
         Ok(Counts {
             functions: before.functions.len(),
             data: lists.named.len() - named - before.functions.len(),
-            sections: self.cubin.sections().len(),
-            repeats_classes,
-            figures: lists.figures.len() - figures,
+            classes: (!repeats).then_some(lists.classes.len() - classes),
+            extents: (before.extents.start == extents).then_some(before.extents.len()),
+            figures: (!repeats_figures).then_some(lists.figures.len() - figures),
         })
     }
 }

@@ -3,11 +3,15 @@
 
 use super::batch::Lists;
 use super::classify::Found;
+use super::sections::Extent;
 use super::tables::Symbols;
 use crate::named::Named;
-use cubin::Cubin;
 use cubin::tables::SymbolTable;
+use cubin::{Cubin, Likeness};
 use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
 
 /// The input before, and where its parts of the lists are.
 #[derive(Default)]
@@ -15,9 +19,13 @@ pub(super) struct Before<'a> {
     /// The input itself, if there is one.
     pub(super) cubin: Option<&'a Cubin<'a>>,
     /// What its sections tell.
-    pub(super) found: Found,
+    pub(super) found: Found<'a>,
     /// Their classes.
     pub(super) classes: Range<usize>,
+    /// Their extents.
+    pub(super) extents: Range<usize>,
+    /// The string table of its symbols.
+    pub(super) strings: &'a [u8],
     /// Its functions.
     pub(super) functions: Range<usize>,
     /// What its symbols tell.
@@ -46,7 +54,7 @@ impl<'a> Others<'a> {
 
     /// Whether the symbols of a table, which is like that of the input before, are the same
     /// and have the same names, wherever those begin.
-    fn are_repeated(&self, named: &[Named], table: &SymbolTable<'_>) -> bool {
+    fn are_repeated(&self, named: &[Named], table: &SymbolTable<'_>, same_symbols: bool) -> bool {
         let list = named.get(self.list.clone()).unwrap_or_default();
         let (Some(names), Some(first)) = (&self.names, list.first()) else {
             return list.is_empty();
@@ -58,30 +66,66 @@ impl<'a> Others<'a> {
             symbol.is_some_and(|symbol| named.is_repeated_by(&symbol, shift))
         };
         let start = names.start.wrapping_add_signed(shift);
-        list.iter().all(is_same)
+        (same_symbols || list.iter().all(is_same))
             && self.strings.get(names.clone())
                 == table.strings().get(start..start.wrapping_add(names.len()))
     }
 }
 
 impl<'a> Before<'a> {
-    /// Whether an input has the same sections and symbols in the same order.
-    pub(super) fn is_like(&self, cubin: &Cubin<'_>) -> bool {
-        self.cubin.is_some_and(|before| cubin.is_like(before))
+    /// Whether an input has the same sections and symbols in the same order, and what else is
+    /// the same.
+    pub(super) fn likeness(&self, cubin: &Cubin<'_>) -> Option<Likeness> {
+        cubin.likeness(self.cubin?)
     }
 
     /// Adds the sections of an input like that; nothing if they tell something else, as a few
     /// classes hang on names.
-    pub(super) fn repeat_sections(&self, cubin: &Cubin<'_>, lists: &mut Lists) -> bool {
+    pub(super) fn repeat_sections(
+        &mut self,
+        cubin: &Cubin<'_>,
+        likeness: Likeness,
+        lists: &mut Lists,
+    ) -> bool {
         let classes = lists.classes.get(self.classes.clone()).unwrap_or_default();
-        self.found.holds_for(cubin, classes) && lists.repeat_extents(cubin)
+        if !self.found.holds_for(cubin, classes) {
+            return false;
+        }
+        if likeness.same_sections {
+            return true;
+        }
+        let Some(extents) = lists.repeat_extents(cubin, self.extents.clone()) else { return false };
+        self.extents = extents;
+        true
+    }
+
+    /// Finds the tables of an input with the same sections or of the one at hand; whether they
+    /// are those of the input before, byte by byte.
+    pub(super) fn find_tables(&mut self, cubin: &Cubin<'a>, extents: &[Extent]) -> bool {
+        // What they say of names is in bounds if it was before.
+        let mut same = cubin.symbol_strings().len() >= self.strings.len();
+        for (_, section, table) in &mut self.found.tables {
+            let extent = extents.get(*section as usize);
+            let data = match extent.and_then(|extent| extent.bytes(cubin.bytes())) {
+                Some(data) => data,
+                None => cubin.unnamed_section(*section).map_or(&[][..], |s| s.data),
+            };
+            same &= data == *table;
+            *table = data;
+        }
+        same
     }
 
     /// Adds the symbols of an input like that; whether others than functions are repeated.
     /// Nothing if they are not, and there are some.
-    pub(super) fn repeat_symbols(&mut self, cubin: &Cubin<'a>, lists: &mut Lists) -> Option<bool> {
-        let table = cubin.symtab()?;
-        if self.symbols.nameless || !self.others.are_repeated(&lists.named, table) {
+    pub(super) fn repeat_symbols(
+        &mut self,
+        cubin: &Cubin<'a>,
+        likeness: Likeness,
+        lists: &mut Lists,
+    ) -> Option<bool> {
+        let (table, same) = (cubin.symtab()?, likeness.same_symbols);
+        if self.symbols.nameless || !self.others.are_repeated(&lists.named, table, same) {
             return None;
         }
         let start = lists.named.len();

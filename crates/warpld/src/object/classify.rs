@@ -49,35 +49,38 @@ pub enum SectionClass {
 
 /// What a look at all sections tells besides their classes.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     /// Whether there are tables of unified functions or variables.
     pub(super) unified: bool,
     /// Whether flags of text sections count barriers.
     pub(super) barriers_in_flags: bool,
     /// Whether there is a function's bank 2.
     pub(super) bank2: bool,
-    /// Sections that tell of the whole input, and their numbers.
-    pub(super) tables: SmallVec<[(SectionClass, u32); 6]>,
+    /// Sections that tell of the whole input, with their numbers and bytes.
+    pub(super) tables: SmallVec<[(SectionClass, u32, &'a [u8]); 6]>,
     /// Sections whose classes hang on their names.
     by_name: SmallVec<[u32; 6]>,
     /// The largest alignment.
     most_aligned: u64,
 }
 
-/// Classifies all sections.
-pub(super) fn classify(cubin: &Cubin<'_>, lists: &mut Lists) -> Result<Found, String> {
+/// Classifies all sections. The extents of the input before start there in the list.
+pub(super) fn classify<'a>(
+    cubin: &Cubin<'a>,
+    lists: &mut Lists,
+    before: usize,
+) -> Result<Found<'a>, String> {
     let most = most_alignment(cubin);
     let mut found = Found::default();
     match cubin.sections().plain_unnamed() {
         Some(mut sections) => {
-            sections.try_for_each(|section| found.add(cubin, section, most, lists))
+            sections.try_for_each(|section| found.add(cubin, section, (most, before), lists))
         }
         None => cubin
             .sections()
             .iter_unnamed()
-            .try_for_each(|section| found.add_unusual(cubin, &section, most, lists)),
+            .try_for_each(|section| found.add_unusual(cubin, &section, (most, before), lists)),
     }?;
-    lists.sections_before = cubin.sections().len();
     Ok(found)
 }
 
@@ -89,7 +92,7 @@ fn most_alignment(cubin: &Cubin<'_>) -> u64 {
     (cubin.bytes().len() as u64).max(PAGE)
 }
 
-impl Found {
+impl<'a> Found<'a> {
     /// Whether it was found of a file like this, with these classes, and holds for this too.
     pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[SectionClass]) -> bool {
         let is_same = |&index: &u32| {
@@ -104,8 +107,8 @@ impl Found {
     fn add(
         &mut self,
         cubin: &Cubin<'_>,
-        section: SectionRef<'_>,
-        most: u64,
+        section: SectionRef<'a>,
+        (most, before): (u64, usize),
         lists: &mut Lists,
     ) -> Result<(), String> {
         use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
@@ -120,7 +123,7 @@ impl Found {
         match class {
             SectionClass::FunctionConstant { bank: 2, .. } => self.bank2 = true,
             CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
-                self.tables.push((class, section.index.0));
+                self.tables.push((class, section.index.0, section.data));
             }
             _ => {}
         }
@@ -129,8 +132,7 @@ impl Found {
         }
         lists.classes.push(class);
         // Inputs of one compiler have the same sections in the same order.
-        let before = lists.extents.len().wrapping_sub(lists.sections_before);
-        let guess = lists.extents.get(before).copied();
+        let guess = lists.extents.get(before + section.index.0 as usize).copied();
         lists.extents.push(Extent::new(&section, guess, &mut lists.shapes));
         Ok(())
     }
@@ -140,11 +142,11 @@ impl Found {
     fn add_unusual(
         &mut self,
         cubin: &Cubin<'_>,
-        section: &SectionRef<'_>,
-        most: u64,
+        section: &SectionRef<'a>,
+        known: (u64, usize),
         lists: &mut Lists,
     ) -> Result<(), String> {
-        self.add(cubin, *section, most, lists)
+        self.add(cubin, *section, known, lists)
     }
 }
 

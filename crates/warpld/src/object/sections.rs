@@ -86,6 +86,19 @@ impl Extent {
         Some(Self { start, size_and_shape })
     }
 
+    /// The bytes in the file; none of a section whose extent is not noted.
+    #[inline]
+    pub(super) fn bytes(self, file: &[u8]) -> Option<&[u8]> {
+        match (self.start, self.shape()) {
+            (_, UNUSUAL) => None,
+            (NO_BYTES, _) => Some(&[]),
+            (start, _) => {
+                let (start, size) = (start as usize, self.size() as usize);
+                Some(file.get(start..start.saturating_add(size)).unwrap_or_default())
+            }
+        }
+    }
+
     #[inline]
     fn size(self) -> u32 {
         self.size_and_shape & ((1 << SIZE_BITS) - 1)
@@ -134,22 +147,19 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn section(&self, index: u32) -> Option<Section<'a>> {
         let extent = *self.extents.get(index as usize)?;
-        if extent.shape() == UNUSUAL {
-            return self.unusual_section(index);
-        }
+        let Some(data) = extent.bytes(self.file) else { return self.unusual_section(index) };
         let Shape { kind, flags, align, entsize } = self.shapes.list[extent.shape() as usize];
-        let (size, data) = (extent.size().into(), self.bytes_of(extent));
-        Some(Section { index, kind, flags, size, align, entsize, data })
+        Some(Section { index, kind, flags, size: extent.size().into(), align, entsize, data })
     }
 
     /// The bytes of the section with this index, without a look at its header; none if there
     /// is no such section.
     #[inline]
     pub fn section_data(&self, index: u32) -> &'a [u8] {
-        match self.extents.get(index as usize) {
-            Some(extent) if extent.shape() != UNUSUAL => self.bytes_of(*extent),
-            Some(_) => self.unusual_section(index).map_or(&[], |section| section.data),
-            None => &[],
+        let Some(extent) = self.extents.get(index as usize) else { return &[] };
+        match extent.bytes(self.file) {
+            Some(bytes) => bytes,
+            None => self.unusual_section(index).map_or(&[], |section| section.data),
         }
     }
 
@@ -157,15 +167,6 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn relocs(&self, section: &Section<'a>) -> Result<Relocs<'a>, ReadError> {
         self.cubin.relocs_in(section.index, section.entsize, section.data)
-    }
-
-    #[inline]
-    fn bytes_of(&self, extent: Extent) -> &'a [u8] {
-        if extent.start == NO_BYTES {
-            return &[];
-        }
-        let (start, size) = (extent.start as usize, extent.size() as usize);
-        self.file.get(start..start.saturating_add(size)).unwrap_or_default()
     }
 
     #[cold]

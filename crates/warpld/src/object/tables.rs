@@ -12,7 +12,6 @@ use cubin::raw::Pair;
 use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
 use std::convert::Infallible;
-use std::ops::Range;
 use zerocopy::FromBytes;
 
 /// What a look at all symbols tells.
@@ -148,34 +147,43 @@ pub(super) fn bank2<'a>(
 }
 
 impl<'a> Object<'a> {
-    /// Reads sections that tell of the whole input, whose functions lie there in the
-    /// list.
+    /// Reads sections that tell of the whole input, of which all else has been read. Those of
+    /// the input before may say the same, if it has the same sections and symbols; whether the
+    /// figures of functions are its own then.
     pub(super) fn read_tables(
         &mut self,
-        tables: &[(SectionClass, u32)],
-        functions: Range<usize>,
+        before: &mut Before<'a>,
+        is_like: bool,
         lists: &mut Lists,
         calls: &mut Calls<'a>,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
+        let extents = lists.extents.get(before.extents.clone()).unwrap_or_default();
+        let repeats = before.find_tables(self.cubin, extents) && is_like;
         let mut call_lists = CallLists::default();
         let first = lists.figures.len();
-        lists.figures.resize(first + functions.len(), Figures::default());
-        let functions = lists.named.get(functions).unwrap_or_default();
+        if !repeats {
+            lists.figures.resize(first + before.functions.len(), Figures::default());
+        }
+        let functions = lists.named.get(before.functions.clone()).unwrap_or_default();
         let figures = lists.figures.get_mut(first..).unwrap_or_default();
-        for &(class, section) in tables {
-            let data = self.cubin.unnamed_section(section).map_or(&[][..], |s| s.data);
+        for &(class, section, data) in &before.found.tables {
             match class {
+                SectionClass::Compat => self.read_compat(data)?,
+                SectionClass::VersionNote => self.read_version_note(data),
+                _ if repeats => {}
                 SectionClass::CallGraph => {
                     self.read_callgraph(pairs(section, data)?, &mut call_lists)?;
                 }
                 SectionClass::Prototype => self.read_prototypes(pairs(section, data)?, calls)?,
-                SectionClass::Compat => self.read_compat(data)?,
-                SectionClass::ModuleInfo => read_module_info(data, functions, figures)?,
-                _ => self.read_version_note(data),
+                _ => read_module_info(data, functions, figures)?,
             }
         }
-        calls.add(call_lists);
-        Ok(())
+        match repeats {
+            true => calls.repeat(before.strings, self.cubin.symbol_strings()),
+            false => calls.add(call_lists),
+        }
+        before.strings = self.cubin.symbol_strings();
+        Ok(repeats)
     }
 
     fn read_compat(&mut self, data: &'a [u8]) -> Result<(), String> {

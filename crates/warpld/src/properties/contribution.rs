@@ -370,10 +370,16 @@ impl<'o> Reader<'_, 'o> {
         let mut has_limit = None;
         for &from in self.sources(function) {
             let data = cx.objects[from.object.0 as usize].section_data(from.section);
-            // Most records are of no interest.
-            let wanted = |r: &info::Record<'_>| BITS[usize::from(r.code)] != NO_BIT;
-            for record in info::readable_records(data).filter(wanted) {
-                match usize::from(BITS[usize::from(record.code)]) {
+            for raw in info::raw_records(data) {
+                let &[format, code, low, high, ref payload @ ..] = raw else { continue };
+                let bit = BITS[usize::from(code)];
+                // Most records are of no interest.
+                if bit == NO_BIT {
+                    continue;
+                }
+                let value = u16::from_le_bytes([low, high]);
+                let record = info::Record { format, code, value, payload };
+                match usize::from(bit) {
                     CRS => out.crs = words(record.payload).next().unwrap_or(out.crs),
                     LIMIT => has_limit = has_limit.or(Some(record.value)),
                     EXTERNS => self.note_externs(&mut out, from.object, &record),
