@@ -47,7 +47,7 @@ pub fn relocate(
         layout,
         copied: CopiedTables::collect(cx, merged),
         kinds: Kinds::new(cx.config, cx.flavour.is_mercury()),
-        functions: Functions::new(cx, merged, layout),
+        functions: Functions::new(cx, merged),
     };
     let errors = Mutex::new(Vec::new());
     let used = Used::new(merged.symbols.len());
@@ -143,15 +143,17 @@ const TASK: usize = 64;
 impl<'a, 'o> Relocator<'a, 'o> {
     /// Makes room for what most sections keep, all their relocations.
     fn reserve(&self, sections: &[Section], out: &mut Block) {
-        let count = |from: &InputSection| {
-            let input = &self.cx.objects[from.object.0 as usize];
-            input.section_data(from.section).len() / size_of::<Rela64>()
-        };
         let sources = sections.iter().filter_map(|section| match section.content() {
             Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
             _ => None,
         });
-        out.kept.reserve(sources.flatten().map(count).sum());
+        out.kept.reserve(sources.map(|sources| self.count(sources)).sum());
+    }
+
+    /// How many relocations there are, about.
+    fn count(&self, sources: &[InputSection]) -> usize {
+        let size: usize = sources.iter().map(|&from| self.cx.data_of(from).len()).sum();
+        size / size_of::<Rela64>()
     }
 
     fn section(

@@ -56,6 +56,8 @@ pub struct Symbol<'a> {
     pub entry: bool,
     /// First input that mentions it.
     pub first: Sighting,
+    /// `st_other` there.
+    pub first_other: u8,
     /// The definition in force.
     pub definition: Option<Sighting>,
     /// Binding in the output.
@@ -420,6 +422,7 @@ impl<'a> Pass<'a, '_> {
             function: named.is_function(),
             entry: named.is_function() && named.is_entry(),
             first: at,
+            first_other: named.other,
             definition: is_defined.then_some(at),
             // An undefined weak reference becomes a plain one.
             binding: match (named.place, named.binding()) {

@@ -133,16 +133,20 @@ fn write_sections(
     let (mut some, mut sources) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
     while sections.advance(TOGETHER, &mut some) {
         let with_bytes = || some.iter().filter(|section| section.has_bytes);
+        let copied = with_bytes().filter(|section| section.made == Made::Copied);
         sources.clear();
-        sources.extend(with_bytes().map(|section| Sources::of(parts, section)));
-        for (section, sources) in with_bytes().zip(&sources) {
+        sources.extend(copied.map(|section| Sources::of(parts, section)));
+        let mut sources = sources.iter();
+        for section in with_bytes() {
             let at = (section.offset - start) as usize;
             clear(&mut out[written..at]);
             written = at + section.size as usize;
             let place = &mut out[at..written];
             match table(parts, &plan.contents, section.id, section.made) {
                 Some(table) => table.write(parts, plan, 0..place.len(), place),
-                None => write_section(parts, section, sources, place)?,
+                None => sources
+                    .next()
+                    .map_or(Ok(()), |sources| write_section(parts, section, sources, place))?,
             }
         }
     }
@@ -166,11 +170,7 @@ struct Sources<'a, 'o> {
 impl<'a, 'o> Sources<'a, 'o> {
     #[inline]
     fn of(parts: Parts<'a, 'o>, section: &FinalSection) -> Self {
-        let chunks = match section.made {
-            Made::Copied => parts.layout.chunks(parts.merged, section.id),
-            _ => Chunks::Many(&[]),
-        };
-        Self::new(parts, chunks)
+        Self::new(parts, parts.layout.chunks(parts.merged, section.id))
     }
 
     #[inline]
@@ -188,8 +188,10 @@ fn write_section(
 ) -> Result<(), Diagnostic> {
     copy(parts, sources, 0, out);
     parts.layout.write_pieces(parts.cx, section.id, out);
-    for patch in divide::patches(parts, section.id).flatten() {
-        apply(patch, 0, out)?;
+    for patches in divide::patches(parts, section.id) {
+        for patch in patches {
+            apply(patch, 0, out)?;
+        }
     }
     Ok(())
 }

@@ -32,6 +32,9 @@ struct Block {
 /// How many sections share a block.
 const BLOCK: usize = 1024;
 
+/// So many sections are looked at before the first is made.
+const TOGETHER: usize = 64;
+
 /// Bytes that are made early of a section, about, where most sections are not.
 const USUAL_SIZE: usize = 16;
 
@@ -58,18 +61,34 @@ pub fn contents<'a>(
         let mut ends = Vec::with_capacity(facts.len());
         let mut writer = records::Writer::new(parts, numbering);
         let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
-        for (i, facts) in facts.iter_mut().enumerate() {
-            let start = bytes.len();
-            if facts.exists() && facts.is_early() {
-                content(&mut writer, SectionId((number * BLOCK + i) as u32), &mut bytes);
+        let mut id = SectionId((number * BLOCK) as u32);
+        for some in facts.chunks_mut(TOGETHER) {
+            ask_for(parts, id, some);
+            for facts in some {
+                let start = bytes.len();
+                if facts.exists() && facts.is_early() {
+                    content(&mut writer, id, &mut bytes);
+                }
+                facts.settle(bytes.len() - start, &notes, numbering);
+                ends.push(bytes.len());
+                id.0 += 1;
             }
-            facts.settle(bytes.len() - start, &notes, numbering);
-            ends.push(bytes.len());
         }
         bytes.shrink_to_fit();
         Block { bytes, ends }
     };
     Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect(), notes }
+}
+
+/// Asks for what attributes of sections are made of, from this section on.
+fn ask_for(parts: Parts<'_, '_>, first: SectionId, facts: &[Facts]) {
+    for (id, facts) in (first.0..).map(SectionId).zip(facts) {
+        if facts.made == Made::Attributes
+            && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
+        {
+            records::ask_for(parts, sources);
+        }
+    }
 }
 
 /// Appends the bytes of a section that is made early.

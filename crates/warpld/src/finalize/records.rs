@@ -9,6 +9,7 @@ use crate::resolve::{Sighting, SymbolId};
 use crate::turns::in_turns;
 use cubin::attr::Format;
 use cubin::info;
+use std::hint::black_box;
 
 /// Record formats.
 const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
@@ -62,15 +63,12 @@ impl<'a, 'o> Writer<'a, 'o> {
             self.sources(function.is_some(), sources, out);
         } else {
             let task = |sources: &&[InputSection]| {
-                let mut out = Vec::new();
+                let mut out = Vec::with_capacity(ask_for(parts, sources));
                 let mut writer = Self { bytes: Vec::new(), ..*self };
                 writer.sources(function.is_some(), sources, &mut out);
                 out
             };
-            let size = |from: &InputSection| {
-                parts.cx.objects[from.object.0 as usize].section_data(from.section).len()
-            };
-            out.reserve(sources.iter().map(size).sum());
+            out.reserve(sources.iter().map(|&from| parts.cx.data_of(from).len()).sum());
             in_turns(sources.rchunks(TASK), task, |list| out.extend_from_slice(&list));
         }
         for record in self.changes.map_or(&[][..], |c| &c.tail) {
@@ -87,7 +85,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         let adds_version = parts.cx.flavour.is_mercury() && of_function;
         let is_usual = self.changes.is_none() && !adds_version;
         for &from in sources.iter().rev() {
-            let data = parts.cx.objects[from.object.0 as usize].section_data(from.section);
+            let data = parts.cx.data_of(from);
             if !is_usual || !self.reversed(from, data, out) {
                 self.changed(from, data, adds_version, out);
             }
@@ -308,6 +306,19 @@ impl<'a, 'o> Writer<'a, 'o> {
             .get()
             .map_or(0, |s| self.numbering.index[s.0 as usize])
     }
+}
+
+/// Asks for the records of inputs, which no cache has any more; how many bytes they have. They
+/// are short: to ask for those of many inputs before the first are needed lets the processor
+/// wait for all at once, instead of once for each.
+pub fn ask_for(parts: Parts<'_, '_>, sources: &[InputSection]) -> usize {
+    let mut size = 0;
+    for &from in sources {
+        let data = parts.cx.data_of(from);
+        black_box((data.first().copied(), data.last().copied()));
+        size += data.len();
+    }
+    size
 }
 
 /// Codes of numbers that belong to functions.

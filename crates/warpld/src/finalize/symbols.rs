@@ -2,7 +2,7 @@
 
 use super::{Facts, Parts, Plan};
 use crate::layout::{Address, is_orphan};
-use crate::merge::{List, Meaning, OutSymbol, OutSymbolId, SectionId};
+use crate::merge::{Code, List, Meaning, OutSymbol, OutSymbolId, SectionId};
 use crate::object::{is_internal, is_shared};
 use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
@@ -163,13 +163,23 @@ fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
     match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
-            if let Some((section, _)) = parts.relocated.functions.code(id) {
+            if let Some((section, _)) = code(parts, id) {
                 return Some(section);
             }
             let (input, address) = input_and_address(parts, id)?;
             symbol_section(parts, &input, address)
         }
         Meaning::DynamicInstance(_) => None,
+    }
+}
+
+/// The code of a function, if that is all there is to know of its place. Tables of unified
+/// functions are laid out symbol by symbol.
+#[inline]
+fn code(parts: Parts<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+    match parts.layout.pieces.is_empty() {
+        true => parts.merged.code_of(parts.cx, id),
+        false => None,
     }
 }
 
@@ -234,7 +244,7 @@ pub(crate) fn symbol_fields(
     index_of: &[u32],
 ) -> (u8, u8, u32, u64, u64) {
     let cx = parts.cx;
-    if let Some((section, code)) = parts.relocated.functions.code(id) {
+    if let Some((section, code)) = code(parts, id) {
         let other =
             final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
         let section = index_of[section.0 as usize];
@@ -253,8 +263,7 @@ pub(crate) fn symbol_fields(
     }
     if symbol.function && symbol.definition != Some(symbol.first) {
         // Quirk: whether a function is unified is known from where it is first seen.
-        let first = cx.unnamed_symbol(symbol.first).map_or(0, |s| s.other);
-        other = other & !sto::UNIFIED | first & sto::UNIFIED;
+        other = other & !sto::UNIFIED | symbol.first_other & sto::UNIFIED;
     }
     if is_shared(&input) {
         if relocatable {

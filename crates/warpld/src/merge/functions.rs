@@ -1,7 +1,7 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
-use super::steps::{Definition, Start};
-use super::{InputSection, List, Made, Meaning, Merger, NewSection, SectionId, Text};
+use super::steps::{self, Definition, Start};
+use super::{Code, InputSection, List, Made, Meaning, Merger, NewSection, SectionId, Text};
 use crate::callgraph::FunctionId;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
@@ -56,6 +56,7 @@ impl<'a> Merger<'a, '_> {
         });
         self.place(text, from, code.align, code.size);
         self.out.function_sections[function.0 as usize].text = text.into();
+        self.out.code[function.0 as usize] = self.code(id, text, code);
         match start {
             Start::Plain => {}
             Start::Kernel => {
@@ -67,6 +68,19 @@ impl<'a> Merger<'a, '_> {
                 self.info_section(id, function);
                 self.mention_shared(id);
             }
+        }
+    }
+
+    /// What is noted of a function's code, which is in this section.
+    #[inline]
+    fn code(&self, id: SymbolId, text: SectionId, code: &steps::Code) -> Code {
+        let symbol = self.cx.resolution.get(id);
+        match code.ordinary {
+            Some((size, other)) if symbol.common.is_none() => {
+                let (first_other, binding) = (symbol.first_other, symbol.binding);
+                Code { section: text.into(), size, other, first_other, binding }
+            }
+            _ => Code::default(),
         }
     }
 

@@ -111,6 +111,12 @@ impl<'a> Context<'a, '_> {
         cut.unwrap_or_else(|| object.section_data(from.section))
     }
 
+    /// All bytes of an input section.
+    #[inline]
+    pub fn data_of(&self, from: InputSection) -> &'a [u8] {
+        self.objects[from.object.0 as usize].section_data(from.section)
+    }
+
     /// The bank of a copy that lost is taken by its name, as a whole.
     fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
         let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
@@ -255,6 +261,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             creation_index: 0,
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
             function_sections: vec![FunctionSections::default(); cx.graph.len()],
+            code: vec![Code::default(); cx.graph.len()],
             constant2: HashMap::default(),
             function_order: Vec::with_capacity(cx.graph.len()),
             common_shared: None,

@@ -7,6 +7,7 @@ use crate::callgraph::FunctionId;
 use crate::maybe::Maybe;
 use crate::object::ObjectId;
 use crate::resolve::SymbolId;
+use cubin::Binding;
 use cubin::consts::shn;
 
 /// An output section, numbered in creation order.
@@ -215,6 +216,24 @@ pub struct FunctionSections {
     pub constant0: Maybe<SectionId>,
 }
 
+/// The code of an ordinary function, which is all there is in its section, and what the
+/// definition says of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Code {
+    /// The output section; none if the function is not ordinary.
+    pub section: Maybe<SectionId>,
+    /// Its size.
+    pub size: u32,
+    /// `st_other` of the definition.
+    pub other: u8,
+    /// `st_other` where the function is first seen.
+    pub first_other: u8,
+    /// Its binding, as the link has it.
+    pub binding: Binding,
+}
+
+const _: () = assert!(size_of::<Code>() <= 12);
+
 /// Constant bank 2 contributions of one device function.
 #[derive(Clone, Debug, Default)]
 pub struct Bank2Parts {
@@ -262,6 +281,8 @@ pub struct Merged {
     pub placements: Placements,
     /// Sections of each function.
     pub function_sections: Vec<FunctionSections>,
+    /// Code of each function.
+    pub code: Vec<Code>,
     /// `.nv.constant2.F` of the functions that have it.
     pub constant2: hashbrown::HashMap<FunctionId, SectionId, foldhash::fast::FixedState>,
     /// Live functions in creation order.
@@ -305,6 +326,14 @@ impl Merged {
     /// The section that the linker makes for this purpose, if there is one.
     pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
         self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId(i as u32))
+    }
+
+    /// The code of an ordinary function.
+    #[inline]
+    pub fn code_of(&self, cx: Context<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+        let function = cx.graph.function(id)?;
+        let code = self.code[function.0 as usize];
+        Some((code.section.get()?, code))
     }
 
     /// Where an input section went.

@@ -19,7 +19,7 @@ use crate::object::{
 use crate::reach::Pruning;
 use crate::resolve::{NO_SYMBOL, Role, Sighting, SymbolId};
 use cubin::consts::sto;
-use cubin::{Binding, SectionType, SymbolRef};
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use std::collections::HashMap;
 
 /// Which symbols of shared memory are shown that usually are not.
@@ -63,6 +63,7 @@ pub(super) fn plan<'a, 'o>(
         attributes: Vec::new(),
         relocs: Vec::new(),
         named: [NO_SYMBOL; NAMED],
+        classes: (&[], Vec::new()),
     };
     for object in objects {
         planner.object(ObjectId(object as u32));
@@ -88,6 +89,9 @@ pub(super) struct Planner<'a, 'o> {
     /// Symbols that have steps already. All inputs refer to the same few, and the first
     /// one of them is enough.
     named: [SymbolId; NAMED],
+    /// Classes of sections, and those of them that the plan has to do with. Many inputs have
+    /// the same list.
+    classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
 }
 
 /// What became of an input's mention of a function.
@@ -111,6 +115,17 @@ impl Fate {
 }
 
 impl<'a> Planner<'a, '_> {
+    /// Finds the sections of an input that the plan has to do with.
+    #[inline]
+    fn look_at_classes(&mut self, classes: &'a [SectionClass]) {
+        if !std::ptr::eq(self.classes.0, classes) {
+            let some = (0..).zip(classes.iter().copied()).filter(|(_, class)| is_planned(*class));
+            self.classes.1.clear();
+            self.classes.1.extend(some);
+            self.classes.0 = classes;
+        }
+    }
+
     fn object(&mut self, object: ObjectId) {
         let input = &self.cx.objects[object.0 as usize];
         self.steps.push(Step::Input(object));
@@ -138,22 +153,20 @@ impl<'a> Planner<'a, '_> {
             }
         }
         let namesakes = self.namesakes(input);
-        for (section, &class) in (0..).zip(input.classes.iter()) {
+        self.look_at_classes(input.classes);
+        let classes = std::mem::take(&mut self.classes.1);
+        for &(section, class) in &classes {
             match class {
-                SectionClass::Data
-                | SectionClass::FunctionData(_)
-                | SectionClass::FunctionConstant { .. } => {
-                    self.remaining_section(object, section, class);
-                }
                 SectionClass::ModuleInfo => self.attributes(object, section, None),
                 SectionClass::Info(owner) => {
                     let known_as = namesakes.get(&section).copied().unwrap_or(section);
                     self.attributes(object, known_as, Some(owner));
                 }
                 SectionClass::Reloc(target) => self.relocs(object, section, target),
-                _ => {}
+                _ => self.remaining_section(object, section, class),
             }
         }
+        self.classes.1 = classes;
         self.steps.append(&mut self.attributes);
         self.steps.append(&mut self.relocs);
     }
@@ -464,6 +477,20 @@ impl<'a> Planner<'a, '_> {
     }
 }
 
+/// Whether sections of this class are looked at one by one. Others are found by their symbols,
+/// or have no counterpart in the output.
+fn is_planned(class: SectionClass) -> bool {
+    matches!(
+        class,
+        SectionClass::Data
+            | SectionClass::FunctionData(_)
+            | SectionClass::FunctionConstant { .. }
+            | SectionClass::ModuleInfo
+            | SectionClass::Info(_)
+            | SectionClass::Reloc(_)
+    )
+}
+
 /// The section of a symbol that is somewhere.
 fn section_of(input: &Object<'_>, named: &Named) -> Option<u32> {
     match named.place {
@@ -499,6 +526,20 @@ impl Context<'_, '_> {
             flags: input.flags,
             align: input.align,
             size: self.size_of_linked(at.object, section, input.size),
+            ordinary: self.unnamed_symbol(at).and_then(|symbol| ordinary(&symbol)),
         })
     }
+}
+
+/// Size and `st_other` of a function that starts where its section does. It is looked at while
+/// its entry is at hand, which is cold later.
+fn ordinary(symbol: &SymbolRef<'_>) -> Option<(u32, u8)> {
+    let is_ordinary = symbol.kind() == SymbolType::FUNC
+        && !symbol.is_undefined()
+        && !symbol.reserved
+        && !is_shared(symbol)
+        && !is_internal(symbol)
+        && symbol.value == 0;
+    let size = u32::try_from(symbol.size).ok().filter(|_| is_ordinary)?;
+    Some((size, symbol.other))
 }

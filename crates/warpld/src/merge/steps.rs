@@ -59,6 +59,8 @@ pub(super) struct Code {
     pub flags: u64,
     pub align: u64,
     pub size: u64,
+    /// Size and `st_other` of the function, if it is an ordinary one.
+    pub ordinary: Option<(u32, u8)>,
 }
 
 /// What comes with the code of a function.

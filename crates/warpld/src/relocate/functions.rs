@@ -1,45 +1,18 @@
 //! What relocations against functions come to.
 
 use super::{Action, Facts, Place, Relocator};
-use crate::layout::Layout;
-use crate::maybe::Maybe;
-use crate::merge::{Context, Merged, OutSymbolId, SectionId};
-use crate::object::{SectionClass, is_internal, is_shared};
+use crate::merge::{Context, Merged, OutSymbolId};
+use crate::object::SectionClass;
 use crate::resolve::{Role, Sighting, Symbol, SymbolId};
+use cubin::Reloc;
 use cubin::consts::shn;
-use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use rayon::prelude::*;
 
-/// What stands for functions in the output, by symbol of the link. A function is called
-/// from many places, so it is worth looking it up once.
+/// What stands for functions in the output, by symbol of the link: the number of their symbol,
+/// or one of the values below. A function is called from many places, so it is worth looking it
+/// up once.
 #[derive(Debug)]
-pub struct Functions(Vec<Function>);
-
-/// What stands for a function.
-#[derive(Clone, Copy, Debug)]
-struct Function {
-    /// The number of its symbol, or one of the values below.
-    symbol: u32,
-    /// Its code.
-    code: Code,
-}
-
-/// A function's code and what the definition says of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Code {
-    /// The output section, which starts with it; none if that takes a closer look.
-    section: Maybe<SectionId>,
-    /// Its size.
-    pub size: u32,
-    /// `st_other` of the definition.
-    pub other: u8,
-    /// `st_other` where the function is first seen.
-    pub first_other: u8,
-    /// Its binding, as the link has it.
-    pub binding: Binding,
-}
-
-const _: () = assert!(size_of::<Function>() <= 16);
+pub struct Functions(Vec<u32>);
 
 /// The number of a function's symbol, or one of the values below.
 #[derive(Clone, Copy)]
@@ -70,11 +43,11 @@ const TASK: usize = 1024;
 
 impl Functions {
     /// Finds what stands for all functions.
-    pub(super) fn new(cx: Context<'_, '_>, merged: &Merged, layout: &Layout) -> Self {
+    pub(super) fn new(cx: Context<'_, '_>, merged: &Merged) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
-            true => find(cx, merged, layout, SymbolId(i as u32)),
-            false => Function { symbol: OTHER, code: Code::default() },
+            true => find(cx, merged, SymbolId(i as u32), symbol),
+            false => OTHER,
         };
         Self(symbols.map(find).collect())
     }
@@ -88,65 +61,31 @@ impl Functions {
     /// What stands for a function; `None` if the symbol is none.
     #[inline]
     pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
-        let symbol = self.0.get(id.0 as usize)?.symbol;
+        let symbol = *self.0.get(id.0 as usize)?;
         (symbol != OTHER).then_some(Found(symbol))
-    }
-
-    /// The code of a function and its section, if it was found.
-    pub fn code(&self, id: SymbolId) -> Option<(SectionId, Code)> {
-        let code = self.0.get(id.0 as usize)?.code;
-        Some((code.section.get()?, code))
     }
 }
 
 /// What stands for a function.
-fn find(cx: Context<'_, '_>, merged: &Merged, layout: &Layout, id: SymbolId) -> Function {
+fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId, symbol: &Symbol<'_>) -> u32 {
     if !cx.keeps(id) {
-        return Function { symbol: GONE, code: Code::default() };
+        return GONE;
     }
-    let known = cx.resolution.get(id);
-    let definition = known.definition.and_then(|at| Some((at, cx.unnamed_symbol(at)?)));
-    let function = definition.and_then(|(at, input)| {
-        // An alias is replaced by the function that owns its section.
-        match cx.objects[at.object.0 as usize].owner(input.shndx)? {
-            owner if owner == at.symbol => Some(id),
-            owner => cx.resolution.id(at.object, owner),
-        }
-    });
-    let symbol = merged.symbol_of[function.unwrap_or(id).0 as usize].get();
-    Function {
-        symbol: symbol.map_or(NAMELESS, |symbol| symbol.0),
-        // Tables of unified functions are laid out symbol by symbol.
-        code: definition
-            .filter(|_| layout.pieces.is_empty())
-            .and_then(|(at, input)| code(cx, merged, known, at, &input))
-            .unwrap_or_default(),
-    }
+    let function = match merged.code_of(cx, id) {
+        Some(_) => id,
+        None => behind(cx, id, symbol).unwrap_or(id),
+    };
+    merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
 }
 
-/// The code of an ordinary function, which is all there is in its section.
-fn code(
-    cx: Context<'_, '_>,
-    merged: &Merged,
-    known: &Symbol<'_>,
-    at: Sighting,
-    input: &SymbolRef<'_>,
-) -> Option<Code> {
-    let first_other = match known.first == at {
-        true => input.other,
-        false => cx.unnamed_symbol(known.first)?.other,
-    };
-    let place = merged.placement(at.object, input.shndx)?;
-    let ordinary = input.kind() == SymbolType::FUNC
-        && !input.is_undefined()
-        && !input.reserved
-        && !is_shared(input)
-        && !is_internal(input)
-        && (place.offset, input.value) == (0, 0)
-        && known.common.is_none();
-    let size = u32::try_from(input.size).ok().filter(|_| ordinary)?;
-    let (section, other) = (place.section.into(), input.other);
-    Some(Code { section, size, other, first_other, binding: known.binding })
+/// An alias is replaced by the function that owns its section.
+fn behind(cx: Context<'_, '_>, id: SymbolId, symbol: &Symbol<'_>) -> Option<SymbolId> {
+    let at = symbol.definition?;
+    let section = cx.unnamed_symbol(at)?.shndx;
+    match cx.objects[at.object.0 as usize].owner(section)? {
+        owner if owner == at.symbol => Some(id),
+        owner => cx.resolution.id(at.object, owner),
+    }
 }
 
 impl<'a> Relocator<'a, '_> {
