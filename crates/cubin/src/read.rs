@@ -179,7 +179,8 @@ pub struct Segment {
 /// order, as files of one compiler may: they differ in names, places and sizes at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Likeness {
-    /// Sections have the same places and sizes.
+    /// The tables of sections are the same to the last byte: sections have the same places and
+    /// sizes, and their names start at the same places.
     pub same_sections: bool,
     /// Symbols have the same values and sizes, and their names start at the same places.
     pub same_symbols: bool,

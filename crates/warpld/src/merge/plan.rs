@@ -64,6 +64,7 @@ pub(super) fn plan<'a, 'o>(
         relocs: Vec::new(),
         named: [NO_SYMBOL; NAMED],
         classes: (&[], Vec::new()),
+        name_places: (None, Vec::new()),
     };
     for object in objects {
         planner.object(ObjectId(object as u32));
@@ -73,6 +74,9 @@ pub(super) fn plan<'a, 'o>(
 
 /// How many names are remembered.
 const NAMED: usize = 64;
+
+/// Of how many sections the place of their name is.
+const NAME_PLACES: usize = 8;
 
 pub(super) struct Planner<'a, 'o> {
     pub(super) cx: Context<'a, 'o>,
@@ -92,6 +96,9 @@ pub(super) struct Planner<'a, 'o> {
     /// Classes of sections, and those of them that the plan has to do with. Many inputs have
     /// the same list.
     classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
+    /// An input, and where it has the names of some of its sections. Inputs with the same table
+    /// have them there, too, and that table, which is cold, is not looked at.
+    name_places: (Option<&'o Object<'a>>, Vec<(u32, u32)>),
 }
 
 /// What became of an input's mention of a function.
@@ -345,8 +352,21 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// The name of an input's section, which is in none of the tables that are at hand.
-    fn name(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
-        Some(self.cx.objects[object.0 as usize].cubin.section(section)?.name)
+    fn name(&mut self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        let input = &self.cx.objects[object.0 as usize];
+        let (of, places) = &mut self.name_places;
+        if !of.is_some_and(|of| input.has_table_of(of)) {
+            *of = Some(input);
+            places.clear();
+        }
+        if let Some(&(_, place)) = places.iter().find(|(known, _)| *known == section) {
+            return input.cubin.sections().name_at(place);
+        }
+        let found = input.cubin.section(section)?;
+        if places.len() < NAME_PLACES {
+            places.push((section, found.name_offset));
+        }
+        Some(found.name)
     }
 
     fn data_section(
@@ -401,7 +421,8 @@ impl<'a> Planner<'a, '_> {
         let Fate { id, function, role, live, .. } = fate;
         if !live {
             if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
-                self.steps.extend(self.name(object, section).map(Step::Mention));
+                let name = self.name(object, section);
+                self.steps.extend(name.map(Step::Mention));
             }
             if self.ghosts {
                 self.ghost_data(index, what, role);

@@ -92,6 +92,7 @@ impl<'a> Before<'a> {
             return false;
         }
         if likeness.same_sections {
+            // Their extents are shared, which is how `Object::has_table_of` knows.
             return true;
         }
         let Some(extents) = lists.repeat_extents(cubin, self.extents.clone()) else { return false };
