@@ -201,8 +201,9 @@ impl<'a> Cubin<'a> {
     }
 
     /// The same of a file that may have just the tables of another one, as files that a
-    /// program wrote often do: what was checked of those holds then.
-    pub fn parse_after(data: &'a [u8], before: &Cubin<'_>) -> Result<Self, ReadError> {
+    /// program wrote often do: what was checked of those holds then, and they are used in
+    /// place of its own, so that tables of many files are in the cache when they are asked for.
+    pub fn parse_after(data: &'a [u8], before: &Cubin<'a>) -> Result<Self, ReadError> {
         let header = Header::parse(data)?;
         if header.machine != EM_CUDA {
             return Err(ReadError::NotDevice { machine: header.machine });

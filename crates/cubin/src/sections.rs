@@ -42,7 +42,7 @@ impl<'a> Sections<'a> {
     pub(crate) fn read(
         file: &'a [u8],
         header: &Header,
-        before: &Cubin<'_>,
+        before: &Cubin<'a>,
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
         if header.shoff == 0 {
             return Ok((Self { file, ..Self::default() }, None));
@@ -51,12 +51,12 @@ impl<'a> Sections<'a> {
         let (name_table, names) = headers.names(file, header)?;
         let names = terminated(names);
         let mut sections = Self { file, headers, names, labels: None, extended: false };
-        let found = match sections.holds_what(before.sections()) {
-            true => Found {
-                symbols: before.symtab_section().map(|section| section.0),
-                extended: before.sections().extended,
-            },
-            false => headers.check(file, (name_table, names))?,
+        let found = if sections.holds_what(before.sections()) {
+            sections.headers = before.sections().headers;
+            let symbols = before.symtab_section().map(|section| section.0);
+            Found { symbols, extended: before.sections().extended }
+        } else {
+            headers.check(file, (name_table, names))?
         };
         sections.extended = found.extended;
         let table = found.symbols.and_then(|i| sections.get_unnamed(i));
@@ -98,7 +98,7 @@ impl<'a> Sections<'a> {
                 && a.sh_addralign == b.sh_addralign
                 && a.sh_entsize == b.sh_entsize
         };
-        let same = these.as_bytes() == those.as_bytes();
+        let same = std::ptr::eq(these, those) || these.as_bytes() == those.as_bytes();
         (same || these.iter().zip(those).all(like)).then_some(same)
     }
 

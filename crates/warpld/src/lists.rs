@@ -82,9 +82,16 @@ impl<'a> CallLists<'a> {
 
     /// The entries of a list.
     pub fn of(&self, list: List) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let more = self.more.iter().filter(move |(other, _)| *other == list);
-        let more = more.flat_map(|(_, part)| part.iter());
-        self.first[list as usize].iter().chain(more).map(numbers)
+        let (mut part, mut more) = (self.first[list as usize].iter(), self.more.iter());
+        std::iter::from_fn(move || {
+            loop {
+                // As a rule there is one part.
+                match part.next() {
+                    Some(entry) => return Some(numbers(entry)),
+                    None => part = more.find(|(other, _)| *other == list)?.1.iter(),
+                }
+            }
+        })
     }
 }
 

@@ -228,9 +228,14 @@ impl<'a> Resolver<'a> {
             if pass.known.has_conflicts() {
                 return;
             }
+            let ids = pass.known.out.ids.len();
             pass.object(id, object);
             for &(function, prototype) in prototypes {
-                pass.prototype(id, function, prototype);
+                // Its symbols are the last ones.
+                match pass.known.out.ids.get(ids + function as usize) {
+                    None | Some(&NO_SYMBOL) => {}
+                    Some(&symbol) => pass.prototype(id, symbol, prototype),
+                }
             }
         }
     }
@@ -244,9 +249,13 @@ impl<'a> Resolver<'a> {
         };
         let functions = of_all(first.iter().map(defined).sum());
         self.names.reserve(functions, |(hash, _)| hash.spread());
-        self.out.symbols.reserve(functions);
-        self.expected.reserve(functions);
-        self.prototypes.reserve(functions);
+        // Variables are mostly those of all inputs; were there no room for them, all would be
+        // copied at the end. The rest is for what nobody defines.
+        let variables = first.iter().map(|object| object.data.len()).max().unwrap_or(0);
+        let all = functions + variables.min(functions) + functions / 32;
+        self.out.symbols.reserve_exact(all);
+        self.expected.reserve_exact(all);
+        self.prototypes.reserve_exact(all);
         let symbols = first.iter().map(|object| object.cubin.symbol_count()).sum();
         self.out.ids.reserve(of_all(symbols));
     }

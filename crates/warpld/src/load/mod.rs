@@ -20,6 +20,7 @@ pub use search::CpuArch;
 
 use crate::diag::Diagnostic;
 use crate::render::Renderer;
+use fatbin::Content;
 use map::{FileKey, Mapped};
 use memmap2::MmapMut;
 use rayon::prelude::*;
@@ -58,8 +59,9 @@ pub(crate) struct Opened {
     pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
     library: bool,
-    /// It begins as an archive does (members are not asked).
-    archive: bool,
+    /// What it is, which is told while its first bytes are in the cache (members of a thin
+    /// archive are asked later).
+    content: Content,
 }
 
 impl Opened {
@@ -141,9 +143,9 @@ impl Files {
 fn take_archives_once(opened: &mut Vec<search::Found>) {
     let mut seen: HashSet<FileKey> = HashSet::new();
     opened.retain(|found| match found {
-        search::Found::File(Opened { name, data: Ok(mapped), archive: true, .. }) => {
-            mapped.key(name).is_none_or(|key| seen.insert(key))
-        }
+        search::Found::File(Opened {
+            name, data: Ok(mapped), content: Content::Archive, ..
+        }) => mapped.key(name).is_none_or(|key| seen.insert(key)),
         _ => true,
     });
 }

@@ -10,10 +10,6 @@ pub(super) const NOT_RECOGNISED: &str = "Binary format for key='0', ident='' is 
 /// nvlink probes this much of a file and refuses shorter ones.
 const SMALLEST_FILE: usize = 56;
 
-pub(super) fn is_archive(data: &[u8]) -> bool {
-    Content::of(data) == Content::Archive
-}
-
 /// Whether a file is too short to be any input.
 pub(super) fn is_too_short(data: &[u8], content: Content) -> bool {
     !data.is_empty() && data.len() < SMALLEST_FILE && content != Content::Archive

@@ -215,8 +215,7 @@ impl<'f> Scanner<'f> {
                 return Steps::One(Scanned::message(could_not_open(&self.opened.name, error)));
             }
         };
-        let content = Content::of(data);
-        match self.refusal(data, content) {
+        match self.refusal(data, self.opened.content) {
             Ok(Content::Archive) => self.archive(data),
             Ok(content) => Steps::One(self.file(self.opened.name.clone(), data, content, None)),
             Err(scanned) => Steps::One(*scanned),

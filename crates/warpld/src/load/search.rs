@@ -1,10 +1,9 @@
 //! Opening files and finding `-l` libraries.
 
 use super::map::{Mapped, OpenError};
-use super::recognise;
 use super::{LoadRequest, Opened};
 use crate::diag::Diagnostic;
-use fatbin::{Archive, MemberData};
+use fatbin::{Archive, Content, MemberData};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -58,10 +57,10 @@ impl Opened {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),
         };
-        let archive = data.as_ref().is_ok_and(|data| recognise::is_archive(data));
+        let content = data.as_ref().map_or(Content::Empty, |data| Content::of(data));
         // Nearly all names are text: to find that out costs less than to mend what is not.
         let name = path.to_str().map_or_else(|| path.to_string_lossy().into(), Arc::from);
-        Self { name, data, members, library, archive }
+        Self { name, data, members, library, content }
     }
 }
 
@@ -80,7 +79,8 @@ fn open_thin_members(archive: &Path, data: &[u8]) -> Vec<Opened> {
         let relative = Path::new(&*name);
         let data = Mapped::open(&folder.join(relative))
             .or_else(|error| Mapped::open(relative).map_err(|_| error));
-        opened.push(Opened { name, data, members: Vec::new(), library: false, archive: false });
+        let content = Content::Unknown;
+        opened.push(Opened { name, data, members: Vec::new(), library: false, content });
     }
     opened
 }
@@ -131,7 +131,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             return;
         };
         // A file that is no archive goes on too, to be refused by name.
-        if !opened.archive || fits_host(data, &opened.members, machine) {
+        if opened.content != Content::Archive || fits_host(data, &opened.members, machine) {
             found.push(Found::File(opened));
             return;
         }

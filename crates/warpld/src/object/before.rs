@@ -111,8 +111,10 @@ impl<'a> Before<'a> {
                 Some(data) => data,
                 None => cubin.unnamed_section(*section).map_or(&[][..], |s| s.data),
             };
-            same &= data == *table;
-            *table = data;
+            // The first of those that are the same is kept: it is in the cache.
+            if data != *table {
+                (*table, same) = (data, false);
+            }
         }
         same
     }

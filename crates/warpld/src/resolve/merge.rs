@@ -199,8 +199,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Holds the prototype of an input's function against the first one.
-    pub(super) fn prototype(&mut self, object: ObjectId, function: u32, prototype: Prototype) {
-        let Some(id) = self.known.out.id(object, function) else { return };
+    pub(super) fn prototype(&mut self, object: ObjectId, id: SymbolId, prototype: Prototype) {
         let symbol = &self.known.out.symbols[id.0 as usize];
         if symbol.binding == Binding::LOCAL {
             return;
