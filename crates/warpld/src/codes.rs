@@ -94,6 +94,11 @@ pub const CODES: &[Code] = &[
         "An input was compiled by a toolkit before CUDA 12.0.",
         "compile it again",
     ),
+    code(
+        "older-whole-program",
+        "A whole program (`-ewp`) was compiled by a toolkit before CUDA 13.0.",
+        "compile it again",
+    ),
     code("option-argument", "An option lacks its value, or a flag has one.", ""),
     code("option-ignored", "An option has no effect beside another.", ""),
     code("options-file", "An options file cannot be read, or they name each other.", ""),

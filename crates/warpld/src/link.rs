@@ -81,8 +81,14 @@ pub fn link_to(
         .map_err(|error| fail(diags, error))?;
 
     // Which functions stay.
-    let reach =
-        reach::reach(&graph, &resolution, &unified, inputs.host_references.as_ref(), config);
+    let reach = reach::reach(
+        &objects,
+        &graph,
+        &resolution,
+        &unified,
+        inputs.host_references.as_ref(),
+        config,
+    );
     // Who uses shared memory and image references.
     let mentions = mentions::collect(&objects, &resolution, &graph, &reach);
     let cx = Context {

@@ -7,6 +7,7 @@
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::{Config, HostInfo};
 use crate::input::HostReferences;
+use crate::object::{Object, ObjectId};
 use crate::resolve::{Resolution, SymbolId};
 use crate::unified::Unified;
 use cubin::Binding;
@@ -76,6 +77,7 @@ impl Reach {
 
 /// Decides which functions stay.
 pub fn reach(
+    objects: &[Object<'_>],
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
     unified: &Unified,
@@ -155,6 +157,7 @@ pub fn reach(
         live[f] |= proto.is_some();
     }
     keep_undefined_callees(graph, &mut live);
+    keep_nested(objects, graph, resolution, &mut live);
     Reach { live, pruned, unnamed, stub_roots, constants, pruning }
 }
 
@@ -174,6 +177,26 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
     for &(caller, callee) in &graph.calls {
         if live[caller.0 as usize] && !graph.is_defined(callee) {
             live[callee.0 as usize] = true;
+        }
+    }
+}
+
+/// What is inside another function's code (`ptxas -ewp` puts functions into the kernels that
+/// call them) stays with it. No call leads there, and its stack is the kernel's.
+fn keep_nested(
+    objects: &[Object<'_>],
+    graph: &CallGraph<'_>,
+    resolution: &Resolution<'_>,
+    live: &mut [bool],
+) {
+    for (i, object) in objects.iter().enumerate().filter(|(_, object)| object.whole_program) {
+        let function = |symbol| graph.function(resolution.id(ObjectId(i as u32), symbol)?);
+        for named in object.functions {
+            let section = object.cubin.unnamed_symbol(named.symbol).map(|symbol| symbol.shndx);
+            let owner = section.and_then(|section| object.owner(section)).and_then(function);
+            if let (Some(nested), Some(owner)) = (function(named.symbol), owner) {
+                live[nested.0 as usize] |= live[owner.0 as usize];
+            }
         }
     }
 }

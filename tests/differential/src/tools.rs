@@ -145,8 +145,10 @@ impl Tools {
         };
         fs::write(&source, ptx).map_err(|e| e.to_string())?;
         let mut command = Command::new(older.unwrap_or(&self.program("ptxas")));
+        // A program that is compiled as a whole is no object.
+        let whole = module.flags.iter().any(|flag| flag == "-ewp");
         command
-            .arg("-c")
+            .args((!whole).then_some("-c"))
             .arg(format!("-arch={}", module.sm))
             .args(&module.flags)
             .arg(source.file_name().unwrap_or_default())

@@ -204,7 +204,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     #[inline]
     fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8]) -> Option<Pair> {
         let cx = self.parts.cx;
-        if code == eiattr::MAX_STACK_SIZE && !cx.config.relocatable {
+        let is_stack = matches!(code, eiattr::MAX_STACK_SIZE | eiattr::MIN_STACK_SIZE);
+        if is_stack && !cx.config.relocatable {
             return None;
         }
         let &[a, b, c, d, e, f, g, h, ..] = payload else { return None };

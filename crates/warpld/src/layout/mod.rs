@@ -89,6 +89,7 @@ pub fn layout(
         out.bank2 = constants::layout_bank2(cx, merged);
         apply_bank2(merged, &mut out);
         compact_constants(cx, merged, &mut out);
+        out.null_value = out.shared.null_value.unwrap_or(out.null_value);
         for (section, pieces) in pieces::unified(cx, merged) {
             out.add_pieces(section, pieces);
         }

@@ -3,7 +3,7 @@
 //! of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, Together, is_dynamic, is_orphan};
+use super::shared::{DYNAMIC_ALIGN, Together, is_dynamic, is_orphan, ready_made};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
@@ -54,10 +54,20 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         false => HashMap::default(),
     };
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
+    let ready_made = ready_made(cx, merged);
+    let mut null_value = None;
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function.0 as usize].shared.get() else {
             continue;
         };
+        if let Some(&(size, align)) = ready_made.get(&section) {
+            out.extents.insert(section, padded(size, align));
+            out.instances.static_size.insert(section, size);
+            // Quirk: the value of what has no place yet is its alignment, and what has no
+            // name is symbol 0. The last kernel comes first.
+            null_value.get_or_insert(align);
+            continue;
+        }
         let (size, align) = extent(section);
         let dynamic = users.contains(&function);
         let joint = ends.get(&function).copied();
@@ -80,6 +90,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
             out.extents.insert(section, (size, align));
         }
     }
+    out.null_value = null_value.unwrap_or(out.null_value);
 }
 
 /// For debuggers a dynamic array has one place: kernels whose own code uses one end

@@ -36,6 +36,8 @@ pub struct SharedLayout {
     pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
     /// Static bytes of each kernel, without the reserve.
     pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Value of symbol 0 that comes of it.
+    pub null_value: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +57,8 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
     let mut common: Vec<Object> = Vec::new();
     let mut dynamic: Vec<SymbolId> = Vec::new();
     collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
-    if private.is_empty() && common.is_empty() && dynamic.is_empty() {
+    let ready_made = ready_made(cx, merged);
+    if private.is_empty() && common.is_empty() && dynamic.is_empty() && ready_made.is_empty() {
         return SharedLayout::default();
     }
     let mut planner = Planner {
@@ -69,6 +72,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
     };
     planner.groups(common, &mut private);
     planner.kernels(private, &dynamic);
+    planner.whole_programs(ready_made);
     planner.out
 }
 
@@ -255,6 +259,28 @@ impl Planner<'_, '_> {
             }
         }
         self.common_section(dynamic, reserved);
+    }
+
+    /// Kernels that were compiled as a whole. Quirk: the system's part comes to what is
+    /// empty only where the finalizer makes the file. What has no name is symbol 0.
+    fn whole_programs(&mut self, ready_made: ReadyMade) {
+        if self.cx.config.shows_shared() {
+            return;
+        }
+        for (section, (size, align)) in ready_made {
+            if size > 0 {
+                let shift = self.out.null_value.unwrap_or(0);
+                self.out.null_value = Some(shift.saturating_add(self.reserved()));
+            }
+            if let Some(placed) = self.out.kernels.get_mut(&section) {
+                // Quirk: for debuggers objects have names, and are placed once more.
+                *placed = (placed.0.saturating_add(size), placed.1.max(align));
+                continue;
+            }
+            let used = size > 0 || self.cx.flavour.is_mercury();
+            let reserved = if used { self.reserved() } else { 0 };
+            self.out.kernels.insert(section, (size.saturating_add(reserved), align));
+        }
     }
 
     fn reserved(&self) -> u64 {
@@ -507,4 +533,27 @@ fn common_alignment(cx: Context<'_, '_>) -> u64 {
         symbols.map(|s| s.value).max().unwrap_or(0)
     };
     cx.objects.iter().map(of_object).max().unwrap_or(0)
+}
+
+/// Sizes and alignments of sections.
+type ReadyMade = HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>;
+
+/// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a
+/// name, so it stays as it came.
+pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
+    let mut out = ReadyMade::default();
+    let objects = cx.objects.iter().enumerate();
+    for (i, object) in objects.filter(|(_, object)| object.whole_program) {
+        for section in object.cubin.sections() {
+            let class = object.classes.get(section.index.0 as usize);
+            let Some(&SectionClass::KernelShared(symbol)) = class else { continue };
+            let id = cx.resolution.id(ObjectId(i as u32), symbol);
+            let function = id.and_then(|id| cx.graph.function(id));
+            let sections = function.and_then(|f| merged.function_sections.get(f.0 as usize));
+            if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
+                out.insert(shared, (section.size, section.align));
+            }
+        }
+    }
+    out
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::lists::{CallLists, Calls};
 use crate::named::Named;
+use cubin::consts::sto;
 use cubin::raw::Pair;
 use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
 use hashbrown::HashMap;
@@ -72,6 +73,8 @@ impl Symbols {
         }
         if kind == SymbolType::FUNC {
             named.push(Named::of(&symbol, strings));
+        } else if is_mark(&symbol) {
+            // It says that a whole program was compiled for a target with reserved memory.
         } else if has_name(&symbol, strings) {
             let other = match others.len() < before.list.len() {
                 true => named.get(before.list.start + others.len()),
@@ -90,6 +93,12 @@ impl Symbols {
 fn is_label(symbol: &SymbolRef<'_>) -> bool {
     let is_local = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
     is_local && symbol.kind() != SymbolType::FUNC && !is_internal(symbol)
+}
+
+/// Places in reserved shared memory that hold nothing (`ptxas -ewp`) are not resolved.
+#[inline]
+fn is_mark(symbol: &SymbolRef<'_>) -> bool {
+    symbol.size == 0 && !symbol.is_undefined() && symbol.other & sto::SPACE == sto::RESERVED_SHARED
 }
 
 /// Nameless symbols are not resolved.

@@ -266,7 +266,14 @@ impl Propagation<'_, '_> {
     /// functions (removed and undefined ones count) than masks.
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
-        count > 0 && count < self.reader.cx.graph.len()
+        let graph = self.reader.cx.graph;
+        let nested = match self.reader.cx.objects.iter().any(|object| object.whole_program) {
+            true => {
+                (0..graph.len() as u32).filter(|&f| self.reader.is_nested(FunctionId(f))).count()
+            }
+            false => 0,
+        };
+        count > 0 && count + nested < graph.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.

@@ -393,6 +393,7 @@ impl<'o> Reader<'_, 'o> {
         } else if symbol.definition.is_some()
             && !out.contribution.has(sparse_slot())
             && cx.flavour.missing_sparse_mask_counts()
+            && !self.is_nested(function)
         {
             out.contribution.set_code(sparse_slot(), Some(self.missing_sparse_mask(function)));
             out.assumes_mask = true;
@@ -442,6 +443,13 @@ impl<'o> Reader<'_, 'o> {
     pub fn stays_external(&self, id: SymbolId) -> bool {
         let symbol = self.cx.resolution.get(id);
         symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
+    }
+
+    /// Whether the function is inside another one of a whole program.
+    pub fn is_nested(&self, function: FunctionId) -> bool {
+        let definition = self.cx.resolution.get(self.cx.graph.symbol(function)).definition;
+        definition.is_some_and(|at| self.cx.objects[at.object.0 as usize].whole_program)
+            && self.section_owner(function) != function
     }
 
     /// The function whose section an alias lives in; others own theirs.

@@ -12,9 +12,11 @@ pub use scc::Components;
 use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
+use crate::object::{ObjectId, eiattr, symbol_and_value};
 use crate::resolve::text;
 use contribution::{Any, Own, Reader};
-use hashbrown::HashMap;
+use cubin::info;
+use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 
 /// Code of the message about a callee that exceeds a kernel's bound.
@@ -91,9 +93,33 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
         || early.then(|| attributes::reached(cx, &own, components)),
     );
     out.depth = depth;
+    let unbounded = unbounded(cx);
+    for &kernel in &unbounded {
+        let component = out.components.of.get(kernel.0 as usize).copied();
+        if let Some(depth) = component.and_then(|at| out.depth.get_mut(at as usize)) {
+            depth.recursive = true;
+        }
+    }
     check_registers(reader, &own, &out, diags);
     out.attributes = attributes::propagate(reader, own, any, below, &out);
-    warn_about_stacks(cx, &out, diags);
+    warn_about_stacks(cx, &out, &unbounded, diags);
+    out
+}
+
+/// Kernels that were compiled as a whole, with something inside that recurses: the compiler
+/// says so.
+fn unbounded(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+    let mut out = HashSet::default();
+    let objects = cx.objects.iter().enumerate();
+    for (i, object) in objects.filter(|(_, object)| object.whole_program) {
+        let tables = object.cubin.sections().iter().filter(|s| s.name == b".nv.info");
+        let records = tables.flat_map(|table| info::records(table.data)).flatten();
+        let stacks = records.filter(|record| record.code == eiattr::MIN_STACK_SIZE);
+        let unknown = stacks.filter_map(|record| symbol_and_value(record.payload));
+        let unknown = unknown.filter(|&(_, size)| size == UNKNOWN_STACK);
+        let ids = unknown.filter_map(|(symbol, _)| cx.resolution.id(ObjectId(i as u32), symbol));
+        out.extend(ids.filter_map(|id| cx.graph.function(id)).filter(|&f| cx.graph.is_entry(f)));
+    }
     out
 }
 
@@ -176,11 +202,17 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     }
 }
 
-fn warn_about_stacks(cx: Context<'_, '_>, out: &Properties, diags: &mut Diagnostics) {
+fn warn_about_stacks(
+    cx: Context<'_, '_>,
+    out: &Properties,
+    known: &HashSet<FunctionId, foldhash::fast::FixedState>,
+    diags: &mut Diagnostics,
+) {
     if cx.config.suppress_stack_size_warning {
         return;
     }
-    for &entry in out.entries.iter().filter(|e| out.depth(**e).recursive) {
+    let recursive = |entry: &FunctionId| out.depth(*entry).recursive && !known.contains(entry);
+    for &entry in out.entries.iter().filter(|entry| recursive(entry)) {
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);
         diags.push(
             Diagnostic::warning(

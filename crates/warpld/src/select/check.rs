@@ -3,7 +3,7 @@
 use super::compat::machine_code_fits;
 use crate::diag::Diagnostic;
 use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
-use cubin::{Arch, Class, Cubin, Header, ReadError, Variant, note};
+use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, Variant, note};
 
 /// Toolkit this linker speaks for: code of newer ones is refused.
 const TOOLKIT: u32 = 130;
@@ -21,7 +21,7 @@ pub fn is_plainly_fit(image: &[u8], target: Arch) -> Option<Header> {
         && has_known_abi(&header)
         && Flags::decode(&header).sm() == target.number
         && info.version.get() >= note::VERSION
-        && (OLDEST_TOOLKIT..=TOOLKIT).contains(&info.toolkit.get());
+        && (oldest(&header)..=TOOLKIT).contains(&info.toolkit.get());
     fits.then_some(header)
 }
 
@@ -71,10 +71,25 @@ pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>,
         Some(toolkit) if toolkit > TOOLKIT => {
             Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
         }
-        Some(toolkit) if toolkit >= OLDEST_TOOLKIT => Ok(cubin),
-        None if has_first_note(&cubin) => Ok(cubin),
+        Some(toolkit) if toolkit >= oldest(&cubin.header()) => Ok(cubin),
+        None if has_first_note(&cubin) && !is_whole_program(&cubin.header()) => Ok(cubin),
+        _ if is_whole_program(&cubin.header()) => {
+            let message = "linking with -ewp objects requires using current toolkit";
+            Err(Diagnostic::fatal("older-whole-program", message)
+                .note(format_args!("'{name}' was compiled by an older one")))
+        }
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
+}
+
+/// Oldest toolkit whose code of this kind is linked.
+fn oldest(header: &Header) -> u32 {
+    if is_whole_program(header) { TOOLKIT } else { OLDEST_TOOLKIT }
+}
+
+/// Whether a file is a whole program for others to extend (`ptxas -ewp`).
+pub fn is_whole_program(header: &Header) -> bool {
+    header.file_type == FileType::EWP
 }
 
 fn has_known_abi(header: &Header) -> bool {

@@ -13,7 +13,7 @@ use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::input::{Inputs, LinkInput};
 use crate::load::host_use::{HostSide, HostUse};
 use crate::load::{Loaded, Scanned, Source, Step};
-use cubin::{Arch, FileType, Header};
+use cubin::{Arch, Header};
 use pick::{How, Pick, Picked};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -315,7 +315,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         let images = &self.selected.inputs.images;
         let is_whole_program = |input: &LinkInput<'_>| {
-            Header::parse(&input.image).is_ok_and(|h| h.file_type == FileType::EWP)
+            Header::parse(&input.image).is_ok_and(|header| check::is_whole_program(&header))
         };
         if !images.iter().any(is_whole_program) {
             return Ok(());

@@ -6,7 +6,7 @@ use super::{SelectOptions, check, messages};
 use crate::diag::Diagnostic;
 use crate::input::LinkInput;
 use crate::load::{Body, Source};
-use cubin::{Cubin, FileType, Header};
+use cubin::{Cubin, Header};
 use fatbin::Container;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ impl<'f> Pick<'f> {
     pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
         if let Body::Cubin(data) = source.body
             && let Some(header) = plain_header(data, how)
-            && header.file_type != FileType::EWP
+            && !check::is_whole_program(&header)
         {
             return Self::Image(LinkInput {
                 name: source.name.clone(),
@@ -164,10 +164,10 @@ impl<'f> Picked<'f> {
         how: How<'_>,
     ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
         if let Some(header) = plain_header(image, how) {
-            self.whole_program |= header.file_type == FileType::EWP;
+            self.whole_program |= check::is_whole_program(&header);
             return Ok(None);
         }
-        let whole_program = |cubin: &Cubin<'_>| cubin.header().file_type == FileType::EWP;
+        let whole_program = |cubin: &Cubin<'_>| check::is_whole_program(&cubin.header());
         let (parsed, whole_program) = match *image {
             Cow::Borrowed(image) => {
                 let cubin = check::check(name, image, how.options.arch)?;
