@@ -13,6 +13,7 @@ target=${CARGO_TARGET_DIR:-target}
 work=target/differential
 cuda=$(scripts/toolkit.sh)
 ptxas12=$(scripts/toolkit.sh ptxas12)
+ptxas120=$(scripts/toolkit.sh ptxas120)
 cargo build --release -q -p differential
 if [ -z "${WARPLD:-}" ]; then
     cargo build --release -q -p warpld
@@ -25,6 +26,6 @@ if [ "${LIBRARIES:-yes}" != no ]; then
         --nvshmem "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem")
 fi
 
-exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" --work "$work" \
-    --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
+exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \
+    --warpld "$WARPLD" --work "$work" --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
     --cuda tests/differential/cuda --known tests/differential/known.txt "${libraries[@]}" "$@"

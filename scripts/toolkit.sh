@@ -4,6 +4,7 @@
 #
 #   scripts/toolkit.sh            CUDA 13.0.88: nvcc, ptxas, nvlink, fatbinary, cuobjdump, nvdisasm
 #   scripts/toolkit.sh ptxas12    the path of ptxas 12.9.86, which writes the older ABI
+#   scripts/toolkit.sh ptxas120   the path of ptxas 12.0.140, which leaves out what came to that later
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${TOOLKIT:-$here/.toolkit}
@@ -36,8 +37,12 @@ ptxas12)
     install "$folder/ptxas12" nvidia/cuda_nvcc/bin/ptxas --no-deps nvidia-cuda-nvcc-cu12==12.9.86
     echo "$(site "$folder/ptxas12")/nvidia/cuda_nvcc/bin/ptxas"
     ;;
+ptxas120)
+    install "$folder/ptxas120" nvidia/cuda_nvcc/bin/ptxas --no-deps nvidia-cuda-nvcc-cu12==12.0.140
+    echo "$(site "$folder/ptxas120")/nvidia/cuda_nvcc/bin/ptxas"
+    ;;
 *)
-    echo "usage: $0 [cuda13|ptxas12]" >&2
+    echo "usage: $0 [cuda13|ptxas12|ptxas120]" >&2
     exit 2
     ;;
 esac

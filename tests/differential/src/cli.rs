@@ -22,7 +22,8 @@ differential gen SEED --out DIR   writes a program's PTX files and command lines
 options
   --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: $TOOLKIT_ROOT)
   --warpld PATH     the linker under test; without it nvlink runs alone
-  --ptxas12 PATH    ptxas of CUDA 12 for modules in the older ABI
+  --ptxas12 PATH    ptxas of CUDA 12.9 for modules in the older ABI
+  --ptxas120 PATH   ptxas of CUDA 12.0 for the oldest objects
   --work DIR        objects, running and failed cases (default: target/differential)
   --seeds A..B,C    seeds of random programs
   --name TEXT       only cases whose name contains TEXT
@@ -69,6 +70,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         tools: Tools {
             toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
             ptxas12: None,
+            ptxas120: None,
             warpld: None,
             work: PathBuf::from("target/differential"),
         },
@@ -104,6 +106,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--toolkit" => options.tools.toolkit = value()?.into(),
             "--warpld" => options.tools.warpld = Some(value()?.into()),
             "--ptxas12" => options.tools.ptxas12 = Some(value()?.into()),
+            "--ptxas120" => options.tools.ptxas120 = Some(value()?.into()),
             "--work" => options.tools.work = value()?.into(),
             "--seeds" => options.seeds = seeds(value()?)?,
             "--sm" => {

@@ -59,7 +59,7 @@ fn case(objects: Sm) -> Case {
         name: name.into(),
         ptx: format!(".version 9.0\n.target {objects}\n.address_size 64\n{text}"),
         flags: Vec::new(),
-        older: false,
+        compiler: Default::default(),
         sm: objects,
         pack,
     };

@@ -21,7 +21,7 @@
 //! `=255` is the exit status nvlink must have, 0 if it is not given. The three
 //! header lines of PTX are added.
 
-use crate::program::{Case, HostRefs, Link, Module, Pack, Sm};
+use crate::program::{Case, Compiler, HostRefs, Link, Module, Pack, Sm};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -75,7 +75,8 @@ fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>
         contents.into_iter().map(|(head, text)| hex(head, text)).collect::<Result<_, _>>()?;
     let own = targets;
     // nvlink schedules code of the older compiler anew for later targets.
-    let older = parts.iter().any(|(head, _)| head.split_whitespace().any(|w| w == "cuda12"));
+    let older =
+        parts.iter().any(|(head, _)| head.split_whitespace().any(|w| w.starts_with("cuda12")));
     Sm::wanted(name, &own, sms, every_sm)
         .into_iter()
         .filter(|sm| own.contains(sm) || !older && !only)
@@ -147,7 +148,7 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
     let mut archive = None;
     let mut target = sm;
     let mut mode = "";
-    let mut older = false;
+    let mut compiler = Compiler::Current;
     for word in words {
         let list = |value: &str| value.split(',').map(str::to_owned).collect();
         match word.split_once('=') {
@@ -157,7 +158,8 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
             Some(("constants", value)) => refs.constants = list(value),
             Some(("archive", value)) => archive = Some(value.to_owned()),
             Some(("target", value)) => target = Sm::parse(value).ok_or("unknown target")?,
-            _ if word == "cuda12" => older = true,
+            _ if word == "cuda12" => compiler = Compiler::Cuda12,
+            _ if word == "cuda12.0" => compiler = Compiler::Cuda120,
             _ if word == "texmode_independent" => mode = ", texmode_independent",
             _ => flags.push(word.to_owned()),
         }
@@ -170,5 +172,5 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
         _ => return Err(format!("unknown kind of module {file}")),
     };
     let ptx = format!(".version 9.0\n.target {target}{mode}\n.address_size 64\n{text}");
-    Ok(Module { name: name.into(), ptx, flags, sm: target, older, pack })
+    Ok(Module { name: name.into(), ptx, flags, sm: target, compiler, pack })
 }

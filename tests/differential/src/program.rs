@@ -137,6 +137,18 @@ pub enum Pack {
     Fatbin,
 }
 
+/// A compiler of modules. Where an older one is not at hand the toolkit's own takes its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compiler {
+    /// That of the toolkit.
+    #[default]
+    Current,
+    /// CUDA 12.9: the older ABI.
+    Cuda12,
+    /// CUDA 12.0: the same without the flags and attributes that came later.
+    Cuda120,
+}
+
 /// A source to compile.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -146,8 +158,8 @@ pub struct Module {
     pub ptx: String,
     /// Further options for ptxas.
     pub flags: Vec<String>,
-    /// Compiled by CUDA 12, if that is at hand: the older ABI.
-    pub older: bool,
+    /// What compiles it.
+    pub compiler: Compiler,
     /// Target it is compiled for.
     pub sm: Sm,
     /// How the linker gets it.

@@ -1,7 +1,7 @@
 //! The toolkit's programs, run with a time limit, and a cache of objects.
 
 use crate::hostobj;
-use crate::program::{Case, Module, Pack};
+use crate::program::{Case, Compiler, Module, Pack};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -68,6 +68,8 @@ pub struct Tools {
     pub toolkit: PathBuf,
     /// ptxas of CUDA 12, which writes the older ABI; none to do without.
     pub ptxas12: Option<PathBuf>,
+    /// ptxas of CUDA 12.0; none to do without.
+    pub ptxas120: Option<PathBuf>,
     /// The linker under test; none to look at nvlink alone.
     pub warpld: Option<PathBuf>,
     /// Folder for objects, running cases and failed cases.
@@ -126,12 +128,17 @@ impl Tools {
 
     /// Compiles `module` for separate linking, or takes it from the cache.
     fn compile(&self, module: &Module, folder: &Path) -> Result<Vec<u8>, String> {
-        let older = self.ptxas12.as_ref().filter(|_| module.older);
+        // An older one, the PTX version that it knows, and its part of the key.
+        let older = match module.compiler {
+            Compiler::Current => None,
+            Compiler::Cuda12 => self.ptxas12.as_ref().map(|ptxas| (ptxas, "8.8", "12")),
+            Compiler::Cuda120 => self.ptxas120.as_ref().map(|ptxas| (ptxas, "8.0", "12.0")),
+        };
         let key = content_key(&[
             module.ptx.as_bytes(),
             module.flags.join(" ").as_bytes(),
             module.sm.to_string().as_bytes(),
-            if older.is_some() { b"12" } else { b"13" },
+            older.map_or("13", |(.., key)| key).as_bytes(),
         ]);
         let cached = self.cache().join(format!("{key}.cubin"));
         if let Ok(bytes) = fs::read(&cached) {
@@ -140,11 +147,13 @@ impl Tools {
         let source = folder.join(format!("{}.ptx", module.name));
         let output = folder.join(format!("{}.compiling", module.name));
         let ptx = match older {
-            Some(_) => module.ptx.replacen(".version 9.0", ".version 8.8", 1),
+            Some((_, version, _)) => {
+                module.ptx.replacen(".version 9.0", &format!(".version {version}"), 1)
+            }
             None => module.ptx.clone(),
         };
         fs::write(&source, ptx).map_err(|e| e.to_string())?;
-        let mut command = Command::new(older.unwrap_or(&self.program("ptxas")));
+        let mut command = Command::new(older.map_or(&self.program("ptxas"), |(ptxas, ..)| ptxas));
         // A program that is compiled as a whole is no object.
         let whole = module.flags.iter().any(|flag| flag == "-ewp");
         command

@@ -65,7 +65,8 @@ fn module_values(cubin: &Cubin<'_>) -> ModuleValues {
 fn owned_sections<'a>(cubin: &Cubin<'a>) -> HashMap<u32, Vec<SectionRef<'a>>> {
     let mut owned: HashMap<u32, Vec<_>> = HashMap::new();
     for section in cubin.sections() {
-        if section.flags & (shf::INFO_LINK | shf::MERCURY) == shf::INFO_LINK {
+        // Compilers up to 12.2 do not set `SHF_INFO_LINK`.
+        if section.info != 0 && section.flags & shf::MERCURY == 0 {
             owned.entry(section.info).or_default().push(section);
         }
     }

@@ -5,6 +5,7 @@ use super::{Context, InputSection, Merger, SectionId};
 use crate::callgraph::{Callers, FunctionId};
 use crate::object::{ObjectId, SectionClass};
 use crate::resolve::{Role, SymbolId};
+use cubin::consts::shf;
 use hashbrown::{HashMap, HashSet};
 use std::cell::OnceCell;
 
@@ -157,7 +158,10 @@ impl Merger<'_, '_> {
             self.out.creation_index += 1;
             return None;
         }
-        self.per_function(None, id, from)
+        // Compilers up to 12.2 do not set it. What is made for a symbol has it all the same,
+        // a copy of the input's section has not.
+        let more_flags = if stray { 0 } else { shf::INFO_LINK };
+        self.per_function(None, id, from, more_flags)
     }
 
     fn collect_bank2(&mut self, function: FunctionId, from: InputSection, align: u64, new: bool) {

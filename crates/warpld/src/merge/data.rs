@@ -109,7 +109,7 @@ impl<'a> Merger<'a, '_> {
                 let input = self.cx.objects[object.0 as usize].cubin.section(from.section);
                 let Some(name) = input.map(|input| input.name) else { return };
                 let known = self.by_function.get(&(id, name)).copied();
-                let Some(section) = self.per_function(known, id, from) else { return };
+                let Some(section) = self.per_function(known, id, from, 0) else { return };
                 self.by_function.insert((id, name), section);
                 if role == Role::Selected {
                     self.place(section, from, align, size);
@@ -142,12 +142,14 @@ impl<'a> Merger<'a, '_> {
         known: Option<SectionId>,
         id: SymbolId,
         from: InputSection,
+        more_flags: u64,
     ) -> Option<SectionId> {
         if known.is_some() {
             return known;
         }
         let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
-        let section = self.create(self.like((input.kind, input.flags), Text::new(input.name), id));
+        let flags = input.flags | more_flags;
+        let section = self.create(self.like((input.kind, flags), Text::new(input.name), id));
         self.out.sections[section.0 as usize].set_bank(constant_bank(input.name, input.kind));
         Some(section)
     }

@@ -179,12 +179,12 @@ fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionCl
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
         SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
-        SectionType::CUDA_INFO if !is_owned(section.flags) => SectionClass::ModuleInfo,
-        SectionType::CUDA_SHARED if !is_owned(section.flags) => SectionClass::CommonShared,
+        SectionType::CUDA_INFO if !is_owned(section.info) => SectionClass::ModuleInfo,
+        SectionType::CUDA_SHARED if !is_owned(section.info) => SectionClass::CommonShared,
         kind if is_text(kind, section.flags) => {
             SectionClass::Text(text_owner(cubin, section.index.0, section.info)?)
         }
-        kind if is_owned(section.flags) => {
+        kind if is_owned(section.info) => {
             classify_owned(cubin, section.index.0, kind, section.info)
         }
         _ => SectionClass::Data,
@@ -197,10 +197,12 @@ fn is_text(kind: SectionType, flags: u64) -> bool {
         && flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
 }
 
-/// Whether the section belongs to another, as a rule to code.
+/// Whether the section belongs to another, as a rule to code. Compilers up to 12.2 do not
+/// set `SHF_INFO_LINK`, and nvlink does not look at it: without the flag the output is the
+/// same, without the number attributes count as the module's.
 #[inline]
-fn is_owned(flags: u64) -> bool {
-    flags & shf::INFO_LINK != 0
+fn is_owned(info: u32) -> bool {
+    info != 0
 }
 
 /// The class of a section that belongs to another: that of a text section's function, whose

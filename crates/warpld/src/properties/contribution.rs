@@ -220,6 +220,13 @@ impl Own {
         self.contribution.has(sparse_slot()) && !self.assumes_mask
     }
 
+    /// Takes back what a missing SPARSE_MMA_MASK counts for.
+    pub fn forget_assumed_mask(&mut self) {
+        if std::mem::take(&mut self.assumes_mask) {
+            self.contribution.set_code(sparse_slot(), None);
+        }
+    }
+
     /// Whether nothing has to be done about the EXTERNS records to keep only what is
     /// still external in them.
     pub fn has_plain_externs(&self) -> bool {
@@ -283,6 +290,12 @@ impl Any {
     /// Whether there are AT_ENTRY_FRAGMENTS records.
     pub fn has_fragments(&self) -> bool {
         self.has(FRAGMENTS)
+    }
+
+    /// Whether functions lack a SPARSE_MMA_MASK and none has one, as in objects of compilers
+    /// up to 12.2: then nothing is counted for those that are missing.
+    pub fn has_no_masks(&self) -> bool {
+        self.assumes_mask && !self.masks
     }
 
     /// Whether some have a SPARSE_MMA_MASK and others lack it.

@@ -83,8 +83,11 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
     }
     let reader = Reader { cx, merged };
     let nodes = out.components.nodes().par_iter().with_min_len(FUNCTIONS_AT_ONCE);
-    let own: Vec<Own> = nodes.map(|&node| reader.own_of_node(node)).collect();
+    let mut own: Vec<Own> = nodes.map(|&node| reader.own_of_node(node)).collect();
     let any = Any::of(&own);
+    if any.has_no_masks() {
+        own.iter_mut().for_each(Own::forget_assumed_mask);
+    }
     let components = &out.components;
     // Masks that are missing count for callers: where there are such, it is too early.
     let early = out.entries.len() > 1 && !any.lacks_masks();

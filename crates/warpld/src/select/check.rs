@@ -9,6 +9,9 @@ use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, Variant, note};
 const TOOLKIT: u32 = 130;
 /// Oldest toolkit whose code is linked.
 const OLDEST_TOOLKIT: u32 = 120;
+/// The first architecture whose files are asked for it: nvlink links files of CUDA 11.8 for
+/// sm_75 to sm_89, whatever version they name.
+const FIRST_WITH_OLDEST: u16 = 90;
 /// Value of the note's index in `e_flags` for an index that does not fit.
 const INDEX_ELSEWHERE: u8 = 0xFF;
 
@@ -78,6 +81,7 @@ pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>,
             Err(Diagnostic::fatal("older-whole-program", message)
                 .note(format_args!("'{name}' was compiled by an older one")))
         }
+        _ if arch.number < FIRST_WITH_OLDEST => Ok(cubin),
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }

@@ -4,7 +4,7 @@ use super::Mix;
 use super::body::{Body, Owner, Uses};
 use super::plan::{Func, Kernel, Linkage, Plan, Signature};
 use super::vars::{Address, Init, Var, reachable};
-use crate::program::{Module, Pack};
+use crate::program::{Compiler, Module, Pack};
 use crate::rng::Rng;
 use std::fmt::Write;
 
@@ -40,7 +40,10 @@ pub fn module(rng: &mut Rng, mix: &mut Mix, plan: &Plan, m: usize) -> Module {
         ptx,
         flags: plan.modules[m].flags.clone(),
         sm: plan.modules[m].sm,
-        older: plan.modules[m].older,
+        compiler: match plan.modules[m].older {
+            true => Compiler::Cuda12,
+            false => Compiler::Current,
+        },
         pack: Pack::Cubin,
     }
 }
