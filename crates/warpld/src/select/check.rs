@@ -2,8 +2,9 @@
 
 use super::compat::machine_code_fits;
 use crate::diag::Diagnostic;
+use cubin::consts::shf;
 use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
-use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, Variant, note};
+use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
 
 /// Toolkit this linker speaks for: code of newer ones is refused.
 const TOOLKIT: u32 = 130;
@@ -81,7 +82,7 @@ pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>,
             Err(Diagnostic::fatal("older-whole-program", message)
                 .note(format_args!("'{name}' was compiled by an older one")))
         }
-        _ if arch.number < FIRST_WITH_OLDEST => Ok(cubin),
+        _ if arch.number < FIRST_WITH_OLDEST && !has_untyped_data(&cubin) => Ok(cubin),
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }
@@ -94,6 +95,17 @@ fn oldest(header: &Header) -> u32 {
 /// Whether a file is a whole program for others to extend (`ptxas -ewp`).
 pub fn is_whole_program(header: &Header) -> bool {
     header.file_type == FileType::EWP
+}
+
+/// Whether data for the device is in sections of ordinary types, as CUDA 11.0 wrote it. nvlink
+/// tells what they are by their names; the later phases here go by types, so such files are refused.
+#[cold]
+fn has_untyped_data(cubin: &Cubin<'_>) -> bool {
+    cubin.sections().iter().any(|section| {
+        matches!(section.kind, SectionType::PROGBITS | SectionType::NOBITS)
+            && section.flags & (shf::ALLOC | shf::EXECINSTR) == shf::ALLOC
+            && (section.name.starts_with(b".nv.") || section.name == b".nv_debug.shared")
+    })
 }
 
 fn has_known_abi(header: &Header) -> bool {
