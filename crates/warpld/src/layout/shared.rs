@@ -268,7 +268,7 @@ impl Planner<'_, '_> {
             return;
         }
         for (section, (size, align)) in ready_made {
-            if size > 0 {
+            if size > 0 && !self.cx.flavour.is_mercury() {
                 let shift = self.out.null_value.unwrap_or(0);
                 self.out.null_value = Some(shift.saturating_add(self.reserved()));
             }

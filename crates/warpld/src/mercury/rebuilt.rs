@@ -240,7 +240,10 @@ fn each_function<'a>(
             continue;
         };
         let entries: Vec<Sides<'a>> = entries.iter().filter_map(sides).collect();
-        let name = match names.get(&(kept.from.object.0, kept.from.section)) {
+        // What a whole program has inside its kernels is no name of theirs.
+        let whole = parts.cx.objects[kept.from.object.0 as usize].whole_program;
+        let found = names.get(&(kept.from.object.0, kept.from.section)).filter(|_| !whole);
+        let name = match found {
             Some(&(first, _)) if first < function.symbol => Name::Later,
             Some(&(first, last)) if first < last => Name::First,
             _ => Name::Only,

@@ -166,6 +166,11 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let object = &parts.cx.objects[at.object.0 as usize];
     let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
+        if let Some(twin) = twin.filter(|_| object.whole_program) {
+            // It may be inside another one, and its code stays as it is.
+            (symbol.st_value, symbol.st_size) = (twin.value.into(), twin.size.into());
+            return;
+        }
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
         let text = object.halves.as_ref().and_then(|h| h.twin(section));
         if let Some(text) = text.filter(|_| names_code(both, id, section)) {
