@@ -224,8 +224,13 @@ fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
                 false => fails("sh_size", s.size, past),
             };
         }
-        // Shared memory of a program that was linked in two steps may have any.
-        let any = s.kind == SectionType::NOBITS;
+        // Shared memory of a program that was linked in two steps may have any, and constants
+        // that were laid out one by one are aligned as the largest below eight bytes.
+        let any = match s.kind {
+            SectionType::NOBITS => true,
+            SectionType::PROGBITS | SectionType::CUDA_MERCURY_CONSTANT_USER => s.align < 8,
+            _ => false,
+        };
         if s.align > 1 && !any && !s.align.is_power_of_two() {
             return fails("sh_addralign", s.align, Problem::NotPowerOfTwo);
         }

@@ -34,7 +34,7 @@ pub struct Piece {
     pub offset: u64,
 }
 
-/// Bank 3 is aligned to this, whatever its constants ask for.
+/// Constants are aligned to this at most, whatever they ask for.
 const ALIGN: u64 = 8;
 
 /// Places constants by falling alignment and rising size. Quirk: alignments are
@@ -49,7 +49,8 @@ pub fn constants(cx: Context<'_, '_>, used: &[SymbolId]) -> Pieces {
         constant.offset = align_up(end, align(constant));
         end = constant.offset.saturating_add(constant.size);
     }
-    Pieces::new(placed, (end, ALIGN), true)
+    let most = placed.iter().map(align).max().unwrap_or(ALIGN);
+    Pieces::new(placed, (end, most), true)
 }
 
 /// The tables of unified functions and variables, as the index file has them.
