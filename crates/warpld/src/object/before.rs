@@ -128,7 +128,7 @@ impl<'a> Before<'a> {
         lists: &mut Lists,
     ) -> Option<bool> {
         let (table, same) = (cubin.symtab()?, likeness.same_symbols);
-        if self.symbols.nameless || !self.others.are_repeated(&lists.named, table, same) {
+        if self.symbols.left_out || !self.others.are_repeated(&lists.named, table, same) {
             return None;
         }
         let start = lists.named.len();

@@ -20,8 +20,8 @@ use zerocopy::FromBytes;
 pub(super) struct Symbols {
     /// Whether some symbol is in shared memory or refers to an image.
     pub(super) shared_or_images: bool,
-    /// Whether one would take part in resolution if it had a name.
-    pub(super) nameless: bool,
+    /// Whether one was left out that would take part if it had a name or a size.
+    pub(super) left_out: bool,
 }
 
 /// Adds the symbols that take part in resolution: functions, then others; whether others are
@@ -74,7 +74,9 @@ impl Symbols {
         if kind == SymbolType::FUNC {
             named.push(Named::of(&symbol, strings));
         } else if is_mark(&symbol) {
-            // It says that a whole program was compiled for a target with reserved memory.
+            // It says that a whole program was compiled for a target with reserved memory. The
+            // next input may have something there.
+            self.left_out = true;
         } else if has_name(&symbol, strings) {
             let other = match others.len() < before.list.len() {
                 true => named.get(before.list.start + others.len()),
@@ -83,7 +85,7 @@ impl Symbols {
             let repeated = other.and_then(|o| o.repeated(before.strings, &symbol, strings));
             others.push(repeated.unwrap_or_else(|| Named::of(&symbol, strings)));
         } else {
-            self.nameless = true;
+            self.left_out = true;
         }
     }
 }
