@@ -136,7 +136,7 @@ pub const CODES: &[Code] = &[
     code(
         "too-many-images",
         "The link has more texture, sampler or surface references than a kernel has handles for.",
-        "",
+        "use texture and surface objects (`cudaTextureObject_t`)",
     ),
     code(
         "too-many-registers",
@@ -200,7 +200,6 @@ fn remedy(name: &str) -> &'static str {
         "no-libnvvm" => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
         "no-output-name" => "name the output with `-o`",
         "out-of-memory" => "use a machine with more memory, or link fewer inputs",
-        "too-many-images" => "use texture and surface objects (`cudaTextureObject_t`)",
         "too-many-registers" => {
             "raise the kernel's bound (`-maxrregcount`, `__launch_bounds__`) or lower the callee's"
         }

@@ -4,7 +4,7 @@
 
 mod tables;
 
-use crate::consts::{EM_CUDA, FileType, SectionType};
+use crate::consts::{EM_CUDA, FileType, SectionType, shf};
 use crate::header::{Class, Header};
 use crate::read::{Cubin, ReadError, SectionRef};
 use crate::sections::bare_sections;
@@ -226,9 +226,10 @@ fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
         }
         // Shared memory of a program that was linked in two steps may have any, and constants
         // that were laid out one by one are aligned as the largest below eight bytes.
+        let fixed = s.flags & (shf::ALLOC | shf::WRITE | shf::EXECINSTR) == shf::ALLOC;
         let any = match s.kind {
             SectionType::NOBITS => true,
-            SectionType::PROGBITS | SectionType::CUDA_MERCURY_CONSTANT_USER => s.align < 8,
+            SectionType::PROGBITS | SectionType::CUDA_MERCURY_CONSTANT_USER => fixed && s.align < 8,
             _ => false,
         };
         if s.align > 1 && !any && !s.align.is_power_of_two() {
