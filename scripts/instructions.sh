@@ -49,7 +49,7 @@ copies tests/fixtures/scale.sm_90.cubin 400 "$work/many"
 copies tests/fixtures/scale.sm_100.cubin 100 "$work/mercury"
 
 count() { # words of a link
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 2>&1 |
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 --no-fork 2>&1 |
         sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' | grep .
 }
 

@@ -75,6 +75,30 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
+/// A large link ends before its memory is given back: whoever started it need not wait for
+/// what does that, which goes away by itself.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_memory_of_a_large_link_is_given_back_behind_it() {
+    let dir = folder("left-behind");
+    fs::write(dir.join("part.cubin"), fixture("scale.sm_90.cubin")).expect("an input");
+    // Every copy clashes with the first, after all have been read.
+    fs::write(dir.join("names"), "part.cubin\n".repeat(10_000)).expect("a list of inputs");
+    let words = ["-arch=sm_90", "-o", "out", "-optf", "names"].map(String::from);
+    let waits = link(&dir, &[&words[..], &["--no-fork".to_string()]].concat());
+    let leaves = link(&dir, &words);
+    assert_eq!((waits.status, waits.stderr), (leaves.status, leaves.stderr));
+    let is_left = || {
+        let processes = fs::read_dir("/proc").expect("processes").flatten();
+        processes.filter_map(|p| fs::read_link(p.path().join("cwd")).ok()).any(|cwd| cwd == dir)
+    };
+    let gone = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        !is_left()
+    });
+    assert!(gone, "a process is left");
+}
+
 #[test]
 #[cfg(unix)]
 fn a_failed_write_leaves_the_old_output() {

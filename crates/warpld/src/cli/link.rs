@@ -6,6 +6,7 @@ use super::{Console, elsewhere, lto, output, register, threads, timing, trace, t
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::link::Failed;
+use crate::load::map::leave_memory_behind;
 use crate::load::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
@@ -43,6 +44,9 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     };
     if let Err(diagnostic) = finished {
         console.print(&diagnostic);
+    }
+    if !settings.no_fork {
+        leave_memory_behind();
     }
     console.status()
 }

@@ -194,6 +194,8 @@ pub struct LinkSettings {
     pub use_host_info: bool,
     /// `--threads`; 0 is one per processor.
     pub threads: usize,
+    /// `--no-fork`.
+    pub no_fork: bool,
     /// `--verify`.
     pub verify: bool,
     /// `--finalizer`: a linker of NVIDIA's for code that needs a compiler.
@@ -316,6 +318,7 @@ impl LinkSettings {
             uidx: line.path(Opt::UidxFile),
             use_host_info: line.has(Opt::UseHostInfo),
             threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
+            no_fork: line.has(Opt::NoFork),
             verify: line.has(Opt::Verify),
             finalizer: line.path(Opt::Finalizer),
             config,

@@ -297,6 +297,9 @@ options! {
         .takes(Kind::Number, "N")
         .own()
         .help("Use N threads; 0 is one per processor, the default.");
+    NoFork: Row::new("no-fork", "", General)
+        .own()
+        .help("Give all memory back before the process ends. A large link leaves that to a child that ends after it, as others need not wait for it.");
     Verify: Row::new("verify", "", General)
         .own()
         .help("Check the output once more before it is written.");
