@@ -63,6 +63,11 @@ pub const CODES: &[Code] = &[
         "declare it the same way everywhere",
     ),
     code("merge-failed", "The link stopped because of the errors above.", ""),
+    code(
+        "mixed-cta-groups",
+        "A kernel uses tensor memory for single CTAs and, itself or in what it calls, for pairs.",
+        "use one `.cta_group` in all that a kernel calls",
+    ),
     code("module-ids", "The module ids of a host object make no sense.", ""),
     code(
         "multiple-definition",

@@ -106,6 +106,23 @@ impl<'a, 'e> Kept<'a, 'e> {
     }
 }
 
+/// The functions of the output that symbols of inputs name, looked up once each.
+#[derive(Default)]
+pub struct KeptCache<'a, 'e>(Map<(u32, u32), Option<Kept<'a, 'e>>>);
+
+impl<'a, 'e> KeptCache<'a, 'e> {
+    /// The function that a symbol of an input names.
+    pub fn of_symbol(
+        &mut self,
+        both: &'e Both<'a, '_>,
+        object: ObjectId,
+        symbol: u32,
+    ) -> Option<&Kept<'a, 'e>> {
+        let look_up = || Kept::of_symbol(both.parts, &both.edited, object, symbol);
+        self.0.entry((object.0, symbol)).or_insert_with(look_up).as_ref()
+    }
+}
+
 /// The function that a symbol of an input names, itself or by its section.
 fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
     let cx = parts.cx;

@@ -1,9 +1,10 @@
 //! Data on both sides. Where the sides differ in size (debug sections), the
 //! machine-code side has offsets of its own.
 
-use super::copies::Kept;
+use super::copies::{Kept, KeptCache};
 use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
+use super::symbols::reserved_shared_place;
 use super::{Both, damaged, handles, jump_tables};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent, tables};
@@ -172,7 +173,7 @@ pub fn patch_machine(
     let merged = both.parts.merged;
     let Some(relocs) = merged.section(id).rela() else { return Ok(()) };
     let relocs = both.parts.relocated.of(relocs);
-    let mut pairs = PairCache::default();
+    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
             continue;
@@ -182,7 +183,7 @@ pub fn patch_machine(
         let value = match section_relative(both, source, &machine) {
             Some(value) => value,
             None => {
-                let addend = machine_addend(both, source, &machine);
+                let addend = machine_addend(both, &mut copies, source, (&mercury, &machine));
                 let addends = addend.wrapping_sub(mercury.addend.unwrap_or(0));
                 let shift = handles::shift(both, source, &machine);
                 patch.value.wrapping_add(addends as u64).wrapping_add(shift)
@@ -197,7 +198,7 @@ pub fn patch_machine(
         let place = machine_place(both, source, &mercury, &machine, kept.offset);
         let value = match both.parts.cx.config.relocatable {
             true => handles::open(both, source, &machine),
-            false => table_offset(both, source, &machine),
+            false => closed_value(both, source, &machine),
         };
         if let (Some(offset), Some(value)) = (place, value) {
             apply(both, machine.kind, bytes, offset, value, 0)?;
@@ -206,10 +207,24 @@ pub fn patch_machine(
     Ok(())
 }
 
-/// The addend of a relocation; a place in code that moved moves with it.
-fn machine_addend(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> i64 {
+/// The addend of a relocation; a place in code that moved moves with it. A place in a copy
+/// that the output does not have is the instruction at or behind it in the one it has, and
+/// that one's end if there is none (`debug-places-of-copies`).
+fn machine_addend<'a, 'e>(
+    both: &'e Both<'a, '_>,
+    copies: &mut KeptCache<'a, 'e>,
+    source: &Source,
+    (mercury, machine): (&Reloc, &Reloc),
+) -> i64 {
     let addend = machine.addend.unwrap_or(0);
     let object = source.from.object;
+    let place = mercury.addend.and_then(|place| u64::try_from(place).ok());
+    if let Some(place) = place.filter(|&place| place != 0)
+        && let Some(kept) = copies.of_symbol(both, object, mercury.symbol.0)
+        && kept.from.object != object
+    {
+        return kept.place_from(place).unwrap_or(kept.size) as i64;
+    }
     let moves = || moves_of_symbol(both.parts, &both.edited, object, machine.symbol.0);
     match u64::try_from(addend) {
         Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
@@ -217,8 +232,17 @@ fn machine_addend(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> i64 
     }
 }
 
-/// The value of a relocation for an offset in a debug table, which only the
-/// Mercury side keeps in an executable.
+/// The value of a relocation that only the Mercury side keeps in an executable: for an
+/// offset in a debug table, or for the system's part of shared memory (`tensor-memory`).
+fn closed_value(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    let reserved = || {
+        let place = reserved_shared_place(both, source.from.object, machine.symbol.0)?;
+        Some(place.wrapping_add(machine.addend.unwrap_or(0) as u64))
+    };
+    table_offset(both, source, machine).or_else(reserved)
+}
+
+/// The value of a relocation for an offset in a debug table.
 fn table_offset(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     if machine.kind != kind::R32 {
         return None;
@@ -364,7 +388,7 @@ fn machine_records(
     both: &Both<'_, '_>,
     list: impl Iterator<Item = (Source, OutReloc)>,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let mut pairs = PairCache::default();
+    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
     let mut out = Vec::with_capacity(list.size_hint().0);
     for (source, reloc) in list {
         let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, source)? else {
@@ -373,10 +397,11 @@ fn machine_records(
         let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
         let Some(offset) = place else { continue };
         let kind = final_kind(both.parts.cx.config, machine.kind);
-        let addend = match table_offset(both, &source, &machine) {
+        let closed = closed_value(both, &source, &machine);
+        let addend = match closed {
             Some(_) if !both.parts.cx.config.relocatable => continue,
             Some(moved) => moved as i64,
-            None => machine_addend(both, &source, &machine),
+            None => machine_addend(both, &mut copies, &source, (&mercury, &machine)),
         };
         out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
     }

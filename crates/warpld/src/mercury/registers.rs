@@ -20,7 +20,8 @@ const WORD: usize = 4;
 /// The tables of all inputs, one after the other.
 pub struct Tables<'b, 'a, 'o> {
     both: &'b Both<'a, 'o>,
-    /// The functions of the output, by name. Of several local ones the first counts.
+    /// The functions of the output, by name. Of several the first in the table of symbols
+    /// counts, so a local one before a global one.
     kept: Map<&'o [u8], SymbolId>,
     /// Functions that had their ranges already.
     seen: HashSet<SymbolId>,
@@ -32,11 +33,18 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// Before the first table.
     pub fn new(both: &'b Both<'a, 'o>) -> Self {
         let cx = both.parts.cx;
-        let mut kept = Map::default();
+        let mut kept: Map<&[u8], SymbolId> = Map::default();
+        let number = |id: SymbolId| {
+            let symbol = both.parts.merged.symbol_of[id.0 as usize].get();
+            symbol.map_or(u32::MAX, |s| both.shape.numbering.index[s.0 as usize])
+        };
         for &function in &both.parts.merged.function_order {
             let id = cx.graph.symbol(function);
             if cx.keeps(id) {
-                kept.entry(cx.resolution.get(id).name).or_insert(id);
+                let first = kept.entry(cx.resolution.get(id).name).or_insert(id);
+                if number(id) < number(*first) {
+                    *first = id;
+                }
             }
         }
         Self { both, kept, seen: HashSet::new(), functions: None }

@@ -159,6 +159,30 @@ fn in_reserved_shared(both: &Both<'_, '_>, id: SymbolId) -> bool {
     address.is_some_and(|a| parts.merged.section_name(a.section) == RESERVED_SHARED)
 }
 
+/// The machine code's value of a symbol in the system's part of shared memory, which is
+/// laid out in executables alone.
+fn reserved_shared_value(both: &Both<'_, '_>, id: SymbolId) -> Option<u64> {
+    let parts = both.parts;
+    if parts.cx.config.relocatable || !in_reserved_shared(both, id) {
+        return None;
+    }
+    let known = parts.cx.resolution.get(id);
+    let input = parts.cx.input_symbol(known.definition.unwrap_or(known.first));
+    let alignment = input.map_or(0, |s| s.value);
+    let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
+    Some(value.wrapping_sub(alignment).wrapping_add(RESERVED_SHARED_START))
+}
+
+/// The same for a symbol of an input.
+pub fn reserved_shared_place(both: &Both<'_, '_>, object: ObjectId, symbol: u32) -> Option<u64> {
+    let cx = both.parts.cx;
+    let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;
+    if input.other & sto::SPACE != sto::RESERVED_SHARED {
+        return None;
+    }
+    reserved_shared_value(both, cx.resolution.id(object, symbol)?)
+}
+
 fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let parts = both.parts;
     let known = parts.cx.resolution.get(id);
@@ -187,10 +211,8 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         // The system's data in no memory space has its type on both sides.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
-    if in_reserved_shared(both, id) && !parts.cx.config.relocatable {
-        let alignment = parts.cx.input_symbol(at).map_or(0, |s| s.value);
-        let offset = symbol.st_value.get().wrapping_sub(alignment);
-        symbol.st_value = offset.wrapping_add(RESERVED_SHARED_START).into();
+    if let Some(value) = reserved_shared_value(both, id) {
+        symbol.st_value = value.into();
     }
     if is_reserved(known.name)
         && let Some(twin) = twin

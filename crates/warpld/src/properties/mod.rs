@@ -3,6 +3,7 @@
 
 mod attributes;
 mod contribution;
+mod groups;
 mod scc;
 mod single;
 
@@ -104,6 +105,7 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
         }
     }
     check_registers(reader, &own, &out, diags);
+    groups::check(reader, &own, &any, below.as_deref(), &out, diags);
     out.attributes = attributes::propagate(reader, own, any, below, &out);
     warn_about_stacks(cx, &out, &unbounded, diags);
     out

@@ -13,9 +13,11 @@ impl Propagation<'_, '_> {
         self.missing_sparse_masks();
         let mixed = self.lacks_some_sparse_mask();
         let mut reached = Contribution::default();
+        let own_fragments = self.reader.fragments(entry).map(|f| f.0);
         let mut fragments: Vec<u32> = Vec::new();
         for &function in &self.reader.merged.function_order {
             if function == entry {
+                fragments.extend(own_fragments.iter().flatten());
                 continue;
             }
             let own = *self.own(function);
@@ -50,9 +52,9 @@ impl Propagation<'_, '_> {
             };
             self.set(entry, Record::Value { format, code, value });
         }
-        if !fragments.is_empty() {
-            let own = self.reader.fragments(entry);
-            let record = fragments_record(own.as_ref().map(|f| &f.0[..]), &fragments);
+        // The kernel's own record stays if functions add nothing (`tensor-memory`).
+        if fragments.iter().any(|f| own_fragments.as_ref().is_none_or(|own| !own.contains(f))) {
+            let record = fragments_record(None, &fragments);
             self.change(entry).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
             self.change(entry).tail.push(record);
         }

@@ -1,0 +1,65 @@
+//! Tensor memory belongs to single CTAs or to pairs of them: no kernel may use both.
+
+use super::contribution::{Any, Contribution, Own, Reader, slot};
+use super::{Properties, attributes};
+use crate::callgraph::FunctionId;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::object::eiattr;
+use crate::resolve::text;
+
+const SINGLE: usize = slot(eiattr::TCGEN05_1CTA_USED);
+const PAIR: usize = slot(eiattr::TCGEN05_2CTA_USED);
+
+/// Refuses kernels that use both with what they call. Quirk: the only kernel of a link is
+/// refused if it uses the one and any function that is kept the other, called or not; what
+/// functions do among themselves is not looked at (`tensor-memory-groups`).
+pub fn check(
+    reader: Reader<'_, '_>,
+    own: &[Own],
+    any: &Any,
+    below: Option<&[Contribution]>,
+    out: &Properties,
+    diags: &mut Diagnostics,
+) {
+    if !any.has(SINGLE) || !any.has(PAIR) {
+        return;
+    }
+    let uses = |c: &Contribution| (c.code(SINGLE).is_some(), c.code(PAIR).is_some());
+    let of = |f: FunctionId| out.components.position(f.0).map(|at| uses(&own[at].contribution));
+    let mixed = |entry: FunctionId, others: (bool, bool)| {
+        let (single, pair) = of(entry).unwrap_or_default();
+        single && others.1 || pair && others.0
+    };
+    let refused: Vec<FunctionId> = match out.entries[..] {
+        [entry] => {
+            let others = reader.merged.function_order.iter().filter(|&&f| f != entry);
+            let found = others.filter_map(|&f| of(f)).fold((false, false), join);
+            if mixed(entry, found) { vec![entry] } else { Vec::new() }
+        }
+        _ => {
+            let reached;
+            let below = match below {
+                Some(below) => below,
+                None => {
+                    reached = attributes::reached(reader.cx, own, &out.components);
+                    &reached
+                }
+            };
+            let below = |f: FunctionId| uses(&below[out.components.of[f.0 as usize] as usize]);
+            let is_refused = |f: FunctionId| mixed(f, below(f)) || below(f) == (true, true);
+            out.entries.iter().copied().filter(|&f| is_refused(f)).collect()
+        }
+    };
+    for entry in refused {
+        let name = text(reader.cx.resolution.get(reader.cx.graph.symbol(entry)).name);
+        let message = format!(
+            "Function '{name}' uses single CTA(.cta_group::1) and CTA pair \
+             granularity(.cta_group::2) and that is not allowed."
+        );
+        diags.push(Diagnostic::error("mixed-cta-groups", message).in_kernel(name));
+    }
+}
+
+fn join(a: (bool, bool), b: (bool, bool)) -> (bool, bool) {
+    (a.0 || b.0, a.1 || b.1)
+}
