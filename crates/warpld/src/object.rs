@@ -141,6 +141,13 @@ impl<'a> Object<'a> {
         list.get(at).map(|&(_, data)| data)
     }
 
+    /// The function that another one's code lies inside of. An alias starts where its function
+    /// does.
+    pub fn code_around(&self, function: u32) -> Option<u32> {
+        let symbol = self.cubin.unnamed_symbol(function)?;
+        self.owner(symbol.shndx).filter(|&owner| owner != function && symbol.value != 0)
+    }
+
     /// The function's symbol that owns this section, if one does.
     pub fn owner(&self, section: u32) -> Option<u32> {
         match *self.classes.get(section as usize)? {
@@ -228,6 +235,9 @@ impl<'a> Object<'a> {
         prototype.of(self.cubin.symbol_strings())
     }
 }
+
+/// The names of functions inside others start like this (`$kernel$function`).
+pub const NESTED: &[u8] = b"$";
 
 /// Which of the functions has this symbol. As a rule the symbols of functions follow one
 /// another.

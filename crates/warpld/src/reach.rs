@@ -7,7 +7,7 @@
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::{Config, HostInfo};
 use crate::input::HostReferences;
-use crate::object::{Object, ObjectId};
+use crate::object::{NESTED, Object};
 use crate::resolve::{Resolution, SymbolId};
 use crate::unified::Unified;
 use cubin::Binding;
@@ -182,21 +182,23 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
 }
 
 /// What is inside another function's code (`ptxas -ewp` puts functions into the kernels that
-/// call them) stays with it. No call leads there, and its stack is the kernel's.
+/// call them, and `-r` leaves them there) stays with it. No call leads there, and its stack is
+/// the kernel's.
 fn keep_nested(
     objects: &[Object<'_>],
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
     live: &mut [bool],
 ) {
-    for (i, object) in objects.iter().enumerate().filter(|(_, object)| object.whole_program) {
-        let function = |symbol| graph.function(resolution.id(ObjectId(i as u32), symbol)?);
-        for named in object.functions {
-            let section = object.cubin.unnamed_symbol(named.symbol).map(|symbol| symbol.shndx);
-            let owner = section.and_then(|section| object.owner(section)).and_then(function);
-            if let (Some(nested), Some(owner)) = (function(named.symbol), owner) {
-                live[nested.0 as usize] |= live[owner.0 as usize];
-            }
+    for f in (0..graph.len() as u32).map(FunctionId) {
+        let symbol = resolution.get(graph.symbol(f));
+        let Some(at) = symbol.definition.filter(|_| symbol.name.starts_with(NESTED)) else {
+            continue;
+        };
+        let owner = objects[at.object.0 as usize].code_around(at.symbol);
+        let owner = owner.and_then(|owner| graph.function(resolution.id(at.object, owner)?));
+        if let Some(owner) = owner {
+            live[f.0 as usize] |= live[owner.0 as usize];
         }
     }
 }

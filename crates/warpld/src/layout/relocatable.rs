@@ -61,6 +61,9 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
             continue;
         };
         if let Some(&(size, align)) = ready_made.get(&section) {
+            if cx.config.shows_shared() {
+                continue;
+            }
             out.extents.insert(section, padded(size, align));
             out.instances.static_size.insert(section, size);
             // Quirk: the value of what has no place yet is its alignment, and what has no

@@ -267,13 +267,11 @@ impl Propagation<'_, '_> {
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
         let graph = self.reader.cx.graph;
-        let nested = match self.reader.cx.objects.iter().any(|object| object.whole_program) {
-            true => {
-                (0..graph.len() as u32).filter(|&f| self.reader.is_nested(FunctionId(f))).count()
-            }
-            false => 0,
+        let nested = || {
+            let functions = (0..graph.len() as u32).map(FunctionId);
+            functions.filter(|&f| self.reader.is_nested(f)).count()
         };
-        count > 0 && count + nested < graph.len()
+        count > 0 && count + nested() < graph.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.

@@ -2,7 +2,7 @@
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Content, Context, InputSection, Merged};
-use crate::object::{ObjectId, eiattr, words};
+use crate::object::{NESTED, ObjectId, eiattr, words};
 use crate::resolve::{Sighting, SymbolId};
 use cubin::attr::Format;
 use cubin::consts::shf;
@@ -458,11 +458,11 @@ impl<'o> Reader<'_, 'o> {
         symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
     }
 
-    /// Whether the function is inside another one of a whole program.
+    /// Whether the function is inside another one, as in whole programs.
     pub fn is_nested(&self, function: FunctionId) -> bool {
-        let definition = self.cx.resolution.get(self.cx.graph.symbol(function)).definition;
-        definition.is_some_and(|at| self.cx.objects[at.object.0 as usize].whole_program)
-            && self.section_owner(function) != function
+        let symbol = self.cx.resolution.get(self.cx.graph.symbol(function));
+        let at = symbol.definition.filter(|_| symbol.name.starts_with(NESTED));
+        at.is_some_and(|at| self.cx.objects[at.object.0 as usize].code_around(at.symbol).is_some())
     }
 
     /// The function whose section an alias lives in; others own theirs.

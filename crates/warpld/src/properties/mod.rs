@@ -19,6 +19,7 @@ use contribution::{Any, Own, Reader};
 use cubin::info;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// Code of the message about a callee that exceeds a kernel's bound.
 pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
@@ -97,7 +98,7 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
         || early.then(|| attributes::reached(cx, &own, components)),
     );
     out.depth = depth;
-    let unbounded = unbounded(cx);
+    let unbounded = unbounded(reader);
     for &kernel in &unbounded {
         let component = out.components.of.get(kernel.0 as usize).copied();
         if let Some(depth) = component.and_then(|at| out.depth.get_mut(at as usize)) {
@@ -112,17 +113,23 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
 }
 
 /// Kernels that were compiled as a whole, with something inside that recurses: the compiler
-/// says so.
-fn unbounded(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+/// says so, and `-r` leaves it there.
+fn unbounded(reader: Reader<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+    let cx = reader.cx;
+    let nested =
+        (0..cx.graph.len() as u32).map(FunctionId).filter(|&function| reader.is_nested(function));
+    let definitions =
+        nested.filter_map(|f| cx.resolution.get(cx.graph.symbol(f)).definition.map(|at| at.object));
+    let objects: BTreeSet<ObjectId> = definitions.collect();
     let mut out = HashSet::default();
-    let objects = cx.objects.iter().enumerate();
-    for (i, object) in objects.filter(|(_, object)| object.whole_program) {
+    for id in objects {
+        let object = &cx.objects[id.0 as usize];
         let tables = object.cubin.sections().iter().filter(|s| s.name == b".nv.info");
         let records = tables.flat_map(|table| info::records(table.data)).flatten();
         let stacks = records.filter(|record| record.code == eiattr::MIN_STACK_SIZE);
         let unknown = stacks.filter_map(|record| symbol_and_value(record.payload));
         let unknown = unknown.filter(|&(_, size)| size == UNKNOWN_STACK);
-        let ids = unknown.filter_map(|(symbol, _)| cx.resolution.id(ObjectId(i as u32), symbol));
+        let ids = unknown.filter_map(|(symbol, _)| cx.resolution.id(id, symbol));
         out.extend(ids.filter_map(|id| cx.graph.function(id)).filter(|&f| cx.graph.is_entry(f)));
     }
     out
