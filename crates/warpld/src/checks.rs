@@ -4,7 +4,7 @@ use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::Context;
 use crate::object::{ObjectId, SectionClass, eiattr};
-use crate::resolve::{Role, Sighting, SymbolId, text};
+use crate::resolve::{Role, Sighting, text};
 use cubin::{SectionRef, info};
 use rayon::prelude::*;
 
@@ -44,7 +44,7 @@ pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
     let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
     let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
     let in_use = dead.filter_map(|id| {
-        let behind = behind_alias(cx, id)?;
+        let behind = cx.owner_of_code(id).filter(|&behind| behind != id)?;
         cx.keeps(behind).then_some((id, behind))
     });
     for (id, behind) in in_use.collect::<Vec<_>>() {
@@ -54,17 +54,6 @@ pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
             format_args!("'{alias}' is another name of '{function}', and only that is in use"),
         ));
     }
-}
-
-/// The function that owns the code of an alias.
-fn behind_alias(cx: Context<'_, '_>, id: SymbolId) -> Option<SymbolId> {
-    let at = cx.resolution.get(id).definition?;
-    let owner = cx.objects[at.object.0 as usize].owner(cx.unnamed_symbol(at)?.shndx)?;
-    if owner == at.symbol {
-        return None;
-    }
-    let behind = cx.resolution.id(at.object, owner)?;
-    (behind != id).then_some(behind)
 }
 
 /// Fewer are not worth another thread.

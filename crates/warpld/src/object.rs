@@ -141,13 +141,6 @@ impl<'a> Object<'a> {
         list.get(at).map(|&(_, data)| data)
     }
 
-    /// The function that another one's code lies inside of. An alias starts where its function
-    /// does.
-    pub fn code_around(&self, function: u32) -> Option<u32> {
-        let symbol = self.cubin.unnamed_symbol(function)?;
-        self.owner(symbol.shndx).filter(|&owner| owner != function && symbol.value != 0)
-    }
-
     /// The function's symbol that owns this section, if one does.
     pub fn owner(&self, section: u32) -> Option<u32> {
         match *self.classes.get(section as usize)? {
@@ -236,9 +229,6 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The names of functions inside others start like this (`$kernel$function`).
-pub const NESTED: &[u8] = b"$";
-
 /// Which of the functions has this symbol. As a rule the symbols of functions follow one
 /// another.
 fn position(functions: &[Named], symbol: u32) -> Option<usize> {
@@ -254,6 +244,9 @@ fn no_prototype(offset: u32) -> String {
     format!("prototype at string offset {offset:#x}")
 }
 
+/// MIN_STACK_SIZE of a kernel that recurses.
+pub const UNKNOWN_STACK: u32 = u32::MAX;
+
 /// What `.nv.info` says of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
@@ -261,6 +254,8 @@ pub struct Figures {
     pub registers: u32,
     /// FRAME_SIZE.
     pub frame: u32,
+    /// Its MIN_STACK_SIZE is unknown.
+    pub unbounded: bool,
 }
 
 /// Splits an 8-byte payload of a symbol index and a number.

@@ -7,7 +7,7 @@
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::{Config, HostInfo};
 use crate::input::HostReferences;
-use crate::object::{NESTED, Object};
+use crate::object::Object;
 use crate::resolve::{Resolution, SymbolId};
 use crate::unified::Unified;
 use cubin::Binding;
@@ -181,25 +181,19 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
     }
 }
 
-/// What is inside another function's code (`ptxas -ewp` puts functions into the kernels that
-/// call them, and `-r` leaves them there) stays with it. No call leads there, and its stack is
-/// the kernel's.
+/// What is inside the code of a kernel (`ptxas -ewp` puts functions into the kernels that call
+/// them) stays with it. No call leads there, and its stack is the kernel's.
 fn keep_nested(
     objects: &[Object<'_>],
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
     live: &mut [bool],
 ) {
-    for f in (0..graph.len() as u32).map(FunctionId) {
-        let symbol = resolution.get(graph.symbol(f));
-        let Some(at) = symbol.definition.filter(|_| symbol.name.starts_with(NESTED)) else {
-            continue;
-        };
-        let owner = objects[at.object.0 as usize].code_around(at.symbol);
-        let owner = owner.and_then(|owner| graph.function(resolution.id(at.object, owner)?));
-        if let Some(owner) = owner {
-            live[f.0 as usize] |= live[owner.0 as usize];
-        }
+    let dead: Vec<usize> = (0..live.len()).filter(|&f| !live[f]).collect();
+    for f in dead {
+        let nested = graph.symbol(FunctionId(f as u32));
+        let kernel = resolution.kernel_around(objects, nested).and_then(|id| graph.function(id));
+        live[f] = kernel.is_some_and(|kernel| live[kernel.0 as usize]);
     }
 }
 

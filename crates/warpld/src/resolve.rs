@@ -117,6 +117,25 @@ impl Resolution<'_> {
         &self.symbols[id.0 as usize]
     }
 
+    /// The function whose section holds what a name stands for: as a rule itself, for an alias
+    /// the function behind it, for a function that `ptxas -ewp` put into a kernel that kernel.
+    pub fn owner_of_code(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+        let at = self.get(id).definition?;
+        let object = objects.get(at.object.0 as usize)?;
+        match object.owner(object.cubin.unnamed_symbol(at.symbol)?.shndx)? {
+            owner if owner == at.symbol => Some(id),
+            owner => self.id(at.object, owner),
+        }
+    }
+
+    /// The kernel that has a function inside its code. Neither binding nor place tells such a
+    /// function from an alias, only that a kernel has no alias (`whole-programs-relinked`;
+    /// 20 objects with changed symbols).
+    pub fn kernel_around(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+        let owner = self.owner_of_code(objects, id)?;
+        (owner != id && self.get(owner).entry).then_some(owner)
+    }
+
     /// What the sighting of `id` is.
     #[inline]
     pub fn role(&self, id: SymbolId, at: Sighting, defined: bool) -> Role {

@@ -3,7 +3,7 @@
 //! of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, Together, is_dynamic, is_orphan, ready_made};
+use super::shared::{DYNAMIC_ALIGN, Ready, Together, is_dynamic, is_orphan, ready_made};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
@@ -60,15 +60,14 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         let Some(section) = merged.function_sections[function.0 as usize].shared.get() else {
             continue;
         };
-        if let Some(&(size, align)) = ready_made.get(&section) {
-            if cx.config.shows_shared() {
-                continue;
-            }
+        if let Some(&Ready { size, align, late }) = ready_made.get(&section) {
             out.extents.insert(section, padded(size, align));
             out.instances.static_size.insert(section, size);
             // Quirk: the value of what has no place yet is its alignment, and what has no
             // name is symbol 0. The last kernel comes first.
-            null_value.get_or_insert(align);
+            if !late {
+                null_value.get_or_insert(align);
+            }
             continue;
         }
         let (size, align) = extent(section);

@@ -267,8 +267,8 @@ impl Planner<'_, '_> {
         if self.cx.config.shows_shared() {
             return;
         }
-        for (section, (size, align)) in ready_made {
-            if size > 0 && !self.cx.flavour.is_mercury() {
+        for (section, Ready { size, align, late }) in ready_made {
+            if size > 0 && !late && !self.cx.flavour.is_mercury() {
                 let shift = self.out.null_value.unwrap_or(0);
                 self.out.null_value = Some(shift.saturating_add(self.reserved()));
             }
@@ -277,7 +277,7 @@ impl Planner<'_, '_> {
                 *placed = (placed.0.saturating_add(size), placed.1.max(align));
                 continue;
             }
-            let used = size > 0 || self.cx.flavour.is_mercury();
+            let used = size > 0 && !late || self.cx.flavour.is_mercury();
             let reserved = if used { self.reserved() } else { 0 };
             self.out.kernels.insert(section, (size.saturating_add(reserved), align));
         }
@@ -535,8 +535,17 @@ fn common_alignment(cx: Context<'_, '_>) -> u64 {
     cx.objects.iter().map(of_object).max().unwrap_or(0)
 }
 
-/// Sizes and alignments of sections.
-type ReadyMade = HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>;
+/// Sections that stay as they came.
+type ReadyMade = HashMap<SectionId, Ready, foldhash::fast::FixedState>;
+
+/// Shared memory that the compiler has laid out.
+#[derive(Clone, Copy)]
+pub(super) struct Ready {
+    pub size: u64,
+    pub align: u64,
+    /// Of a kernel that nobody asked for: nothing is counted for it (`whole-programs-used`).
+    pub late: bool,
+}
 
 /// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a
 /// name, so it stays as it came.
@@ -551,7 +560,8 @@ pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
             let function = id.and_then(|id| cx.graph.function(id));
             let sections = function.and_then(|f| merged.function_sections.get(f.0 as usize));
             if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
-                out.insert(shared, (section.size, section.align));
+                let late = function.is_some_and(|f| cx.reach.is_unnamed(f));
+                out.insert(shared, Ready { size: section.size, align: section.align, late });
             }
         }
     }

@@ -197,7 +197,7 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         }
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
         let text = object.halves.as_ref().and_then(|h| h.twin(section));
-        if let Some(text) = text.filter(|_| names_code(both, id, section)) {
+        if let Some(text) = text.filter(|_| names_code(both, id)) {
             symbol.st_size = edited_size(both, at.object, section).unwrap_or(text.size).into();
         }
         return;
@@ -230,10 +230,12 @@ fn edited_size(both: &Both<'_, '_>, object: ObjectId, section: u32) -> Option<u6
 
 /// Whether the symbol is taken for its section's function: the function itself,
 /// or an alias that comes before it.
-fn names_code(both: &Both<'_, '_>, id: SymbolId, section: u32) -> bool {
+fn names_code(both: &Both<'_, '_>, id: SymbolId) -> bool {
     let parts = both.parts;
-    let Some(at) = parts.cx.resolution.get(id).definition else { return false };
-    let owner = parts.cx.owner(at.object, section).map(|(owner, _)| owner);
+    if parts.cx.resolution.get(id).definition.is_none() {
+        return false;
+    }
+    let owner = parts.cx.owner_of_code(id);
     let number = |id: SymbolId| {
         let symbol = parts.merged.symbol_of[id.0 as usize].get();
         symbol.map_or(0, |s| both.shape.numbering.index[s.0 as usize])

@@ -130,6 +130,11 @@ impl<'a> Context<'a, '_> {
         let id = self.resolution.id(object, symbol)?;
         Some((id, Sighting { object, symbol }))
     }
+
+    /// The function whose code a function's name stands for.
+    pub fn owner_of_code(&self, function: SymbolId) -> Option<SymbolId> {
+        self.resolution.owner_of_code(self.objects, function)
+    }
 }
 
 /// Creates everything the output contains.

@@ -176,6 +176,19 @@ impl<'a> Planner<'a, '_> {
         self.classes.1 = classes;
         self.steps.append(&mut self.attributes);
         self.steps.append(&mut self.relocs);
+        if input.whole_program {
+            self.nameless_shared(object, input);
+        }
+    }
+
+    /// Shared memory that has no symbols comes last, where kernels that nobody asked for have
+    /// none yet (`whole-programs-used`).
+    fn nameless_shared(&mut self, object: ObjectId, input: &Object<'a>) {
+        for (section, &class) in (0..).zip(input.classes) {
+            if let (SectionClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
+                self.data_section(object, &input, class, false);
+            }
+        }
     }
 
     /// Quirk: in a relinked file functions of one name have attributes of one name, and a

@@ -3,8 +3,8 @@
 use super::batch::Lists;
 use super::before::{Before, Others};
 use super::{
-    Bank2, Figures, Object, SectionClass, eiattr, is_image_type, is_internal, is_shared,
-    symbol_and_value,
+    Bank2, Figures, Object, SectionClass, UNKNOWN_STACK, eiattr, is_image_type, is_internal,
+    is_shared, symbol_and_value,
 };
 use crate::lists::{CallLists, Calls};
 use crate::named::Named;
@@ -274,16 +274,17 @@ fn read_module_info(
     let mut read = 0;
     for record in info::raw_records(data) {
         read += record.len();
-        let &[_, code @ (eiattr::REGCOUNT | eiattr::FRAME_SIZE), _, _, ref payload @ ..] = record
-        else {
+        let &[_, code, _, _, ref payload @ ..] = record else { continue };
+        if !matches!(code, eiattr::REGCOUNT | eiattr::FRAME_SIZE | eiattr::MIN_STACK_SIZE) {
             continue;
-        };
+        }
         let Some((symbol, value)) = symbol_and_value(payload) else { continue };
         let at = super::position(functions, symbol);
         let Some(figures) = at.and_then(|at| figures.get_mut(at)) else { continue };
         match code {
             eiattr::REGCOUNT => figures.registers = value,
-            _ => figures.frame = value,
+            eiattr::FRAME_SIZE => figures.frame = value,
+            _ => figures.unbounded = value == UNKNOWN_STACK,
         }
     }
     if read == data.len() {

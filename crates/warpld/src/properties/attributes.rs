@@ -267,11 +267,9 @@ impl Propagation<'_, '_> {
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
         let graph = self.reader.cx.graph;
-        let nested = || {
-            let functions = (0..graph.len() as u32).map(FunctionId);
-            functions.filter(|&f| self.reader.is_nested(f)).count()
-        };
-        count > 0 && count + nested() < graph.len()
+        let is_nested = |&f: &u32| self.reader.is_nested(FunctionId(f));
+        let nested = || (0..graph.len() as u32).filter(is_nested).count();
+        count > 0 && count < graph.len() && count + nested() < graph.len()
     }
 
     /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.

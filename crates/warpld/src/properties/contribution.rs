@@ -2,7 +2,7 @@
 
 use crate::callgraph::FunctionId;
 use crate::merge::{Content, Context, InputSection, Merged};
-use crate::object::{NESTED, ObjectId, eiattr, words};
+use crate::object::{ObjectId, eiattr, words};
 use crate::resolve::{Sighting, SymbolId};
 use cubin::attr::Format;
 use cubin::consts::shf;
@@ -193,6 +193,9 @@ pub struct Own {
     pub names_external: bool,
     /// It is a kernel.
     pub is_entry: bool,
+    /// It is a kernel of whose stack the compiler says that it has no bound: something that
+    /// `ptxas -ewp` put into it recurses.
+    pub unbounded: bool,
 }
 
 impl Own {
@@ -208,6 +211,7 @@ impl Own {
         assumes_mask: false,
         names_external: false,
         is_entry: false,
+        unbounded: false,
     };
 
     /// Whether the function's records of the code come to this value as they are.
@@ -378,6 +382,7 @@ impl<'o> Reader<'_, 'o> {
             let object = &cx.objects[at.object.0 as usize];
             let figures = object.figures(at.symbol);
             (out.registers, out.frame) = (figures.registers, figures.frame);
+            out.unbounded = symbol.entry && figures.unbounded;
             out.barriers_in_flags = self.barriers_in_flags(at);
         }
         let mut has_limit = None;
@@ -458,23 +463,16 @@ impl<'o> Reader<'_, 'o> {
         symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
     }
 
-    /// Whether the function is inside another one, as in whole programs.
+    /// Whether the function is inside a kernel.
     pub fn is_nested(&self, function: FunctionId) -> bool {
-        let symbol = self.cx.resolution.get(self.cx.graph.symbol(function));
-        let at = symbol.definition.filter(|_| symbol.name.starts_with(NESTED));
-        at.is_some_and(|at| self.cx.objects[at.object.0 as usize].code_around(at.symbol).is_some())
+        let cx = self.cx;
+        cx.resolution.kernel_around(cx.objects, cx.graph.symbol(function)).is_some()
     }
 
     /// The function whose section an alias lives in; others own theirs.
     pub fn section_owner(&self, function: FunctionId) -> FunctionId {
-        let cx = self.cx;
-        let definition = cx.resolution.get(cx.graph.symbol(function)).definition;
-        let owner = definition.and_then(|at| {
-            let symbol = cx.input_symbol(at)?;
-            let owner = cx.objects[at.object.0 as usize].owner(symbol.shndx)?;
-            cx.graph.function(cx.resolution.id(at.object, owner)?)
-        });
-        owner.unwrap_or(function)
+        let owner = self.cx.owner_of_code(self.cx.graph.symbol(function));
+        owner.and_then(|owner| self.cx.graph.function(owner)).unwrap_or(function)
     }
 }
 

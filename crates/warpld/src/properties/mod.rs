@@ -13,13 +13,11 @@ pub use scc::Components;
 use crate::callgraph::{Callers, FunctionId};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::merge::{Context, Merged};
-use crate::object::{ObjectId, eiattr, symbol_and_value};
+use crate::object::UNKNOWN_STACK;
 use crate::resolve::text;
 use contribution::{Any, Own, Reader};
-use cubin::info;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 
 /// Code of the message about a callee that exceeds a kernel's bound.
 pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
@@ -50,9 +48,6 @@ pub struct Properties {
 }
 
 pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
-
-/// MIN_STACK_SIZE of a kernel that recurses.
-pub const UNKNOWN_STACK: u32 = u32::MAX;
 
 impl Properties {
     /// What is below a function of the output.
@@ -98,40 +93,10 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
         || early.then(|| attributes::reached(cx, &own, components)),
     );
     out.depth = depth;
-    let unbounded = unbounded(reader);
-    for &kernel in &unbounded {
-        let component = out.components.of.get(kernel.0 as usize).copied();
-        if let Some(depth) = component.and_then(|at| out.depth.get_mut(at as usize)) {
-            depth.recursive = true;
-        }
-    }
     check_registers(reader, &own, &out, diags);
     groups::check(reader, &own, &any, below.as_deref(), &out, diags);
+    warn_about_stacks(cx, &own, &out, diags);
     out.attributes = attributes::propagate(reader, own, any, below, &out);
-    warn_about_stacks(cx, &out, &unbounded, diags);
-    out
-}
-
-/// Kernels that were compiled as a whole, with something inside that recurses: the compiler
-/// says so, and `-r` leaves it there.
-fn unbounded(reader: Reader<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
-    let cx = reader.cx;
-    let nested =
-        (0..cx.graph.len() as u32).map(FunctionId).filter(|&function| reader.is_nested(function));
-    let definitions =
-        nested.filter_map(|f| cx.resolution.get(cx.graph.symbol(f)).definition.map(|at| at.object));
-    let objects: BTreeSet<ObjectId> = definitions.collect();
-    let mut out = HashSet::default();
-    for id in objects {
-        let object = &cx.objects[id.0 as usize];
-        let tables = object.cubin.sections().iter().filter(|s| s.name == b".nv.info");
-        let records = tables.flat_map(|table| info::records(table.data)).flatten();
-        let stacks = records.filter(|record| record.code == eiattr::MIN_STACK_SIZE);
-        let unknown = stacks.filter_map(|record| symbol_and_value(record.payload));
-        let unknown = unknown.filter(|&(_, size)| size == UNKNOWN_STACK);
-        let ids = unknown.filter_map(|(symbol, _)| cx.resolution.id(id, symbol));
-        out.extend(ids.filter_map(|id| cx.graph.function(id)).filter(|&f| cx.graph.is_entry(f)));
-    }
     out
 }
 
@@ -161,6 +126,7 @@ fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Dept
             joint.registers = joint.registers.max(own.registers);
             frame = frame.max(own.frame);
             crs = crs.max(own.crs);
+            joint.recursive |= own.unbounded;
         }
         joint.stack = joint.stack.saturating_add(frame);
         joint.crs = joint.crs.saturating_add(crs);
@@ -214,16 +180,13 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     }
 }
 
-fn warn_about_stacks(
-    cx: Context<'_, '_>,
-    out: &Properties,
-    known: &HashSet<FunctionId, foldhash::fast::FixedState>,
-    diags: &mut Diagnostics,
-) {
+/// What the compiler said itself needs no warning.
+fn warn_about_stacks(cx: Context<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     if cx.config.suppress_stack_size_warning {
         return;
     }
-    let recursive = |entry: &FunctionId| out.depth(*entry).recursive && !known.contains(entry);
+    let is_known = |f: FunctionId| out.components.position(f.0).is_some_and(|at| own[at].unbounded);
+    let recursive = |entry: &FunctionId| out.depth(*entry).recursive && !is_known(*entry);
     for &entry in out.entries.iter().filter(|entry| recursive(entry)) {
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);
         diags.push(

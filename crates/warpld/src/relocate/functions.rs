@@ -46,7 +46,7 @@ impl Functions {
     pub(super) fn new(cx: Context<'_, '_>, merged: &Merged) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
-            true => find(cx, merged, SymbolId(i as u32), symbol),
+            true => find(cx, merged, SymbolId(i as u32)),
             false => OTHER,
         };
         Self(symbols.map(find).collect())
@@ -67,25 +67,16 @@ impl Functions {
 }
 
 /// What stands for a function.
-fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId, symbol: &Symbol<'_>) -> u32 {
+fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     if !cx.keeps(id) {
         return GONE;
     }
     let function = match merged.code_of(cx, id) {
         Some(_) => id,
-        None => behind(cx, id, symbol).unwrap_or(id),
+        // An alias is replaced by the function behind it.
+        None => cx.owner_of_code(id).unwrap_or(id),
     };
     merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
-}
-
-/// An alias is replaced by the function that owns its section.
-fn behind(cx: Context<'_, '_>, id: SymbolId, symbol: &Symbol<'_>) -> Option<SymbolId> {
-    let at = symbol.definition?;
-    let section = cx.unnamed_symbol(at)?.shndx;
-    match cx.objects[at.object.0 as usize].owner(section)? {
-        owner if owner == at.symbol => Some(id),
-        owner => cx.resolution.id(at.object, owner),
-    }
 }
 
 impl<'a> Relocator<'a, '_> {
