@@ -157,6 +157,12 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The alignment of a shared object, which is its value until it has a place. In a whole
+    /// program (`ptxas -ewp`) it has one (`whole-programs-debug`).
+    pub fn shared_alignment(&self, symbol: &SymbolRef<'_>) -> u64 {
+        if self.whole_program { 1 } else { symbol.value }
+    }
+
     /// The section that a section of relocations is for.
     #[inline]
     pub fn relocated(&self, relocs: u32) -> Option<u32> {

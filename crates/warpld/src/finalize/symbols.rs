@@ -267,12 +267,15 @@ pub(crate) fn symbol_fields(
     }
     if is_shared(&input) {
         if relocatable {
-            value = if is_orphan(cx, id) { 0 } else { input.value };
+            let at = symbol.definition.unwrap_or(symbol.first);
+            let alignment = cx.objects[at.object.0 as usize].shared_alignment(&input);
+            value = if is_orphan(cx, id) { 0 } else { alignment };
             if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
                 value = u64::MAX;
             }
             if crate::object::is_dynamic_array(&input) {
-                value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(value);
+                let unused = if cx.config.shows_shared() { 0 } else { value };
+                value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(unused);
             }
         } else if address.is_some() {
             // Quirk: it is added for each copy that was ever in force. The finalizer of

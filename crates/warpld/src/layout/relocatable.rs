@@ -3,7 +3,9 @@
 //! of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, Ready, Together, is_dynamic, is_orphan, ready_made};
+use super::shared::{
+    DYNAMIC_ALIGN, Together, is_dynamic, is_orphan, ready_made, ready_made_alignment,
+};
 use crate::callgraph::FunctionId;
 use crate::merge::{Context, Merged, SectionId, align_up};
 use crate::object::{ObjectId, is_shared};
@@ -42,7 +44,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     let mut common_align = 0;
     if let Some(section) = merged.common_shared {
         let (size, align) = extent(section);
-        let align = align.max(instances.unwrap_or(0));
+        let align = align.max(instances.unwrap_or(0)).max(ready_made_alignment(cx));
         common_align = align;
         let align = align.max(if declared { DYNAMIC_ALIGN } else { 0 });
         out.extents.insert(section, padded(size, align));
@@ -60,17 +62,17 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         let Some(section) = merged.function_sections[function.0 as usize].shared.get() else {
             continue;
         };
-        if let Some(&Ready { size, align, late }) = ready_made.get(&section) {
-            out.extents.insert(section, padded(size, align));
-            out.instances.static_size.insert(section, size);
+        let (mut size, mut align) = extent(section);
+        let ready = ready_made.get(&section);
+        if let Some(ready) = ready {
+            size = align_up(size, ready.align).saturating_add(ready.size);
+            align = align.max(ready.align);
             // Quirk: the value of what has no place yet is its alignment, and what has no
             // name is symbol 0. The last kernel comes first.
-            if !late {
-                null_value.get_or_insert(align);
+            if !ready.late {
+                null_value.get_or_insert(ready.align);
             }
-            continue;
         }
-        let (size, align) = extent(section);
         let dynamic = users.contains(&function);
         let joint = ends.get(&function).copied();
         if dynamic {
@@ -85,7 +87,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
         let align = align.max(if dynamic { DYNAMIC_ALIGN } else { 0 });
         // Quirk: without objects it is kept only if its alignment is that of
         // dynamic arrays.
-        let kept = size > 0 || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
+        let kept = size > 0 || ready.is_some() || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
         if kept {
             let (size, align) = padded(size, align);
             let size = if dynamic { align_up(size, DYNAMIC_ALIGN) } else { size };
@@ -144,7 +146,7 @@ fn static_extents(cx: Context<'_, '_>, merged: &Merged) -> Extents {
             {
                 let (size, align) = out.entry(place.section).or_default();
                 *size = size.saturating_add(symbol.size);
-                *align = (*align).max(symbol.value);
+                *align = (*align).max(input.shared_alignment(&symbol));
             }
         }
     }

@@ -48,6 +48,8 @@ struct Object {
     /// Not a dynamic array. A copy that a later definition replaced keeps its
     /// storage; the symbol is where the last copy of it is placed.
     placed: bool,
+    /// Where the compiler of a whole program (`ptxas -ewp`) placed it: there it stays.
+    fixed: Option<u64>,
 }
 
 /// Lays out the shared memory of every kernel.
@@ -97,7 +99,8 @@ fn collect_objects(
                     dynamic.push(id);
                     // Takes part in the sort, though it has no place of its own.
                     let align = symbol.value;
-                    common.push(Object { symbol: id, size: 0, align, placed: false });
+                    let array = Object { symbol: id, size: 0, align, placed: false, fixed: None };
+                    common.push(array);
                 }
                 continue;
             }
@@ -106,7 +109,9 @@ fn collect_objects(
             if role == Role::Discarded {
                 continue;
             }
-            let new = Object { symbol: id, size: symbol.size, align: symbol.value, placed: true };
+            let align = input.shared_alignment(&symbol);
+            let fixed = input.whole_program.then_some(symbol.value);
+            let new = Object { symbol: id, size: symbol.size, align, placed: true, fixed };
             match input.classes.get(symbol.shndx as usize) {
                 Some(&SectionClass::KernelShared(owner)) if !is_orphan(cx, id) => {
                     let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
@@ -264,9 +269,6 @@ impl Planner<'_, '_> {
     /// Kernels that were compiled as a whole. Quirk: the system's part comes to what is
     /// empty only where the finalizer makes the file. What has no name is symbol 0.
     fn whole_programs(&mut self, ready_made: ReadyMade) {
-        if self.cx.config.shows_shared() {
-            return;
-        }
         for (section, Ready { size, align, late }) in ready_made {
             if size > 0 && !late && !self.cx.flavour.is_mercury() {
                 let shift = self.out.null_value.unwrap_or(0);
@@ -279,6 +281,7 @@ impl Planner<'_, '_> {
             }
             let used = size > 0 && !late || self.cx.flavour.is_mercury();
             let reserved = if used { self.reserved() } else { 0 };
+            let align = if late { align } else { align.max(self.group_align) };
             self.out.kernels.insert(section, (size.saturating_add(reserved), align));
         }
     }
@@ -298,11 +301,12 @@ impl Planner<'_, '_> {
         let section = self.merged.function_sections[entry.0 as usize].shared.get();
         let (mut end, mut align) = (start, 0);
         for object in list {
-            end = self.past_null(align_up(end, object.align), object.align);
+            let next = || self.past_null(align_up(end, object.align), object.align);
+            let start = object.fixed.unwrap_or_else(next);
             if let Some(section) = section.filter(|_| object.placed) {
-                self.out.objects.insert(object.symbol, (section, end));
+                self.out.objects.insert(object.symbol, (section, start));
             }
-            end = end.saturating_add(object.size);
+            end = end.max(start.saturating_add(object.size));
             // An object of no alignment, declared first as an array and relinked, has 1.
             align = align.max(object.align).max(1);
         }
@@ -551,6 +555,10 @@ pub(super) struct Ready {
 /// name, so it stays as it came.
 pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
     let mut out = ReadyMade::default();
+    // For debuggers all of it has names, and is laid out once more.
+    if cx.config.shows_shared() {
+        return out;
+    }
     let objects = cx.objects.iter().enumerate();
     for (i, object) in objects.filter(|(_, object)| object.whole_program) {
         for section in object.cubin.sections() {
@@ -566,4 +574,14 @@ pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
         }
     }
     out
+}
+
+/// The alignment of memory that kernels of whole programs share.
+pub(super) fn ready_made_alignment(cx: Context<'_, '_>) -> u64 {
+    let whole = cx.objects.iter().filter(|object| object.whole_program);
+    let common = whole.filter_map(|object| object.first_of(SectionClass::CommonShared));
+    match cx.config.shows_shared() {
+        true => 0,
+        false => common.map(|section| section.align).max().unwrap_or(0),
+    }
 }
