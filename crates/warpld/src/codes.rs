@@ -139,6 +139,11 @@ pub const CODES: &[Code] = &[
         "declare it the same way everywhere",
     ),
     code(
+        "tensor-memory-mismatch",
+        "Two inputs share out tensor memory in different ways: compilers of CUDA 12 and 13 made them.",
+        "compile the older one again",
+    ),
+    code(
         "too-many-images",
         "The link has more texture, sampler or surface references than a kernel has handles for.",
         "use texture and surface objects (`cudaTextureObject_t`)",

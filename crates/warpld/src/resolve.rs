@@ -16,6 +16,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{HashMap, HashTable};
 
 mod merge;
+mod tensor;
 
 /// A name of the link, or one local symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,6 +193,8 @@ pub struct Resolver<'a> {
     settled: bool,
     /// Whether the input at hand has others.
     stirred: bool,
+    /// How tensor memory is shared out, if an input uses it.
+    accounts: Option<tensor::Accounts>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
 }
@@ -223,6 +226,7 @@ impl<'a> Resolver<'a> {
             latest: Vec::new(),
             settled: false,
             stirred: false,
+            accounts: None,
             out: Resolution {
                 symbols: Vec::new(),
                 own: Vec::new(),
@@ -249,6 +253,7 @@ impl<'a> Resolver<'a> {
             }
             let ids = pass.known.out.ids.len();
             pass.object(id, object);
+            pass.tensor_memory(id, object);
             for &(function, prototype) in prototypes {
                 // Its symbols are the last ones.
                 match pass.known.out.ids.get(ids + function as usize) {
