@@ -1,9 +1,11 @@
 //! `.nv.info.F` of the machine-code side, made from the Mercury side's.
 
 use super::edited::move_attribute;
+use super::rebuilt::Map;
 use super::{Both, handles};
-use crate::merge::{Content, SectionId};
-use crate::object::eiattr;
+use crate::merge::{Content, Meaning, SectionId};
+use crate::object::{eiattr, symbol_and_value};
+use crate::resolve::SymbolId;
 use cubin::attr::{Attr, Format};
 use cubin::info::{self, Record};
 use std::borrow::Cow;
@@ -40,7 +42,7 @@ impl<'a> Translation<'a> {
 pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
     let mercury = both.shape.contents.get(id);
     if both.parts.merged.section(id).function.is_none() {
-        return Cow::Borrowed(mercury);
+        return joint_frames(both, mercury);
     }
     let translation = translation(both, id);
     let moves = both.code_of(id).and_then(|text| both.edited.get(&text)).map(|e| &e.moves);
@@ -73,6 +75,45 @@ pub fn machine<'b>(both: &'b Both<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
     if handles(both, id).is_some() {
         for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// `.nv.info`, where all functions in one kernel have the frame of the last of them.
+/// [frames of five functions changed by hand; `whole-programs-capsules`]
+fn joint_frames<'b>(both: &Both<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]> {
+    let owner_of = |number: u32| {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        let symbol = both.shape.numbering.order.get(at)?;
+        let Meaning::Symbol(id) = both.parts.merged.symbols.get(symbol.0 as usize)?.meaning()
+        else {
+            return None;
+        };
+        let kernel = both.parts.cx.resolution.kernel_around(both.parts.cx.objects, id);
+        Some((kernel.unwrap_or(id), kernel.is_some()))
+    };
+    let (mut start, mut any_nested) = (0, false);
+    let mut frames = Vec::new();
+    for record in info::raw_records(table) {
+        let payload = start + HEAD;
+        start += record.len();
+        let frame = symbol_and_value(&record[HEAD..]).filter(|_| record[1] == eiattr::FRAME_SIZE);
+        if let Some((symbol, size)) = frame
+            && let Some((owner, is_nested)) = owner_of(symbol)
+        {
+            any_nested |= is_nested;
+            frames.push((owner, payload + 4, size));
+        }
+    }
+    if !any_nested {
+        return Cow::Borrowed(table);
+    }
+    let last: Map<SymbolId, u32> = frames.iter().map(|&(owner, _, size)| (owner, size)).collect();
+    let mut out = table.to_vec();
+    for (owner, at, _) in frames {
+        if let (Some(size), Some(word)) = (last.get(&owner), out.get_mut(at..at + 4)) {
+            word.copy_from_slice(&size.to_le_bytes());
         }
     }
     Cow::Owned(out)

@@ -4,8 +4,7 @@
 use super::copies::{Kept, KeptCache};
 use super::edited::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
-use super::symbols::reserved_shared_place;
-use super::{Both, damaged, handles, jump_tables};
+use super::{Both, damaged, handles, jump_tables, tenants};
 use crate::diag::Diagnostic;
 use crate::finalize::{Parts, extent, tables};
 use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
@@ -61,8 +60,6 @@ pub fn machine_extent(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// Shared memory that the system keeps for itself on some targets.
 pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
-/// Where it starts in a kernel's shared memory.
-pub const RESERVED_SHARED_START: u64 = 0x40;
 
 /// Size and alignment of memory without bits on the machine-code side.
 pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
@@ -71,7 +68,7 @@ pub fn machine_nobits(both: &Both<'_, '_>, id: SectionId) -> (u64, u64) {
     if parts.cx.config.relocatable {
         (size, align)
     } else if parts.merged.section_name(id) == RESERVED_SHARED {
-        (size + RESERVED_SHARED_START, align)
+        (size + tenants::START, align)
     } else if parts.merged.common_shared == Some(id) && size == 0 {
         (reserved_shared(parts.cx), align)
     } else {
@@ -235,11 +232,7 @@ fn machine_addend<'a, 'e>(
 /// The value of a relocation that only the Mercury side keeps in an executable: for an
 /// offset in a debug table, or for the system's part of shared memory (`tensor-memory`).
 fn closed_value(both: &Both<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let reserved = || {
-        let place = reserved_shared_place(both, source.from.object, machine.symbol.0)?;
-        Some(place.wrapping_add(machine.addend.unwrap_or(0) as u64))
-    };
-    table_offset(both, source, machine).or_else(reserved)
+    table_offset(both, source, machine).or_else(|| tenants::value(both, source, machine))
 }
 
 /// The value of a relocation for an offset in a debug table.

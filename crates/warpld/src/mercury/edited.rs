@@ -13,8 +13,8 @@ use cubin::info;
 use rayon::prelude::*;
 
 /// Changes functions. A relocatable output keeps what protects its fences, as for a
-/// debugger; a program that was compiled as a whole keeps its code. With
-/// `--suppress-debug-info` code is as without `-g`.
+/// debugger; a program that was compiled as a whole keeps its code, but for `-g`. With
+/// `--suppress-debug-info` code is as without that.
 pub fn edited(parts: Parts<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     let debug = config.shows_shared();
@@ -47,7 +47,7 @@ fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edi
     let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
     let from = chunks.first()?.from;
     let object = parts.cx.objects.get(from.object.0 as usize)?;
-    if object.whole_program {
+    if object.whole_program && !parts.cx.config.shows_shared() {
         return None;
     }
     let code = object.halves.as_ref()?.twin(from.section)?.data;

@@ -26,6 +26,7 @@ mod reserved;
 mod shape;
 mod side;
 mod symbols;
+mod tenants;
 
 pub use fastpath::targets as fastpath_targets;
 pub use line_copies::translate_sequence;
@@ -43,6 +44,7 @@ use data::MachinePlaces;
 use rebuilt::Rebuilt;
 use shape::Shape;
 use std::collections::HashSet;
+use tenants::Tenants;
 
 /// What the parts of this phase share.
 pub(crate) struct Both<'a, 'o> {
@@ -57,6 +59,7 @@ pub(crate) struct Both<'a, 'o> {
     /// The largest output that is in proportion to the inputs.
     most_bytes: u64,
     attributes: AttributeSections,
+    tenants: Tenants,
 }
 
 /// Writes both halves.
@@ -79,6 +82,7 @@ pub fn write(parts: Parts<'_, '_>, destination: &mut dyn Destination) -> Result<
         spoilt_names,
         most_bytes,
         attributes,
+        tenants: Tenants::place(parts),
     };
     file::write(&both, destination)
 }

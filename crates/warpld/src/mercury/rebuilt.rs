@@ -13,6 +13,7 @@ use crate::finalizer::{Edited, Moves};
 use crate::merge::{Chunk, Content, SectionId};
 use crate::object::ObjectId;
 use crate::relocate::kind;
+use crate::resolve::SymbolId;
 use cubin::SymbolType;
 use hashbrown::HashMap;
 
@@ -240,10 +241,7 @@ fn each_function<'a>(
             continue;
         };
         let entries: Vec<Sides<'a>> = entries.iter().filter_map(sides).collect();
-        // What a whole program has inside its kernels is no name of theirs.
-        let whole = parts.cx.objects[kept.from.object.0 as usize].whole_program;
-        let found = names.get(&(kept.from.object.0, kept.from.section)).filter(|_| !whole);
-        let name = match found {
+        let name = match names.get(&(kept.from.object.0, kept.from.section)) {
             Some(&(first, _)) if first < function.symbol => Name::Later,
             Some(&(first, last)) if first < last => Name::First,
             _ => Name::Only,
@@ -252,13 +250,17 @@ fn each_function<'a>(
     }
 }
 
-/// The first and the last symbol of the output for each input's code.
+/// The first and the last symbol of the output for each input's code. What is inside a kernel
+/// is no name of it.
 fn names_of_code(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
     let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
-    for (known, symbol) in parts.cx.resolution.symbols.iter().zip(&parts.merged.symbol_of) {
+    let resolution = parts.cx.resolution;
+    let is_nested = |id| resolution.kernel_around(parts.cx.objects, id).is_some();
+    let symbols = resolution.symbols.iter().zip(&parts.merged.symbol_of);
+    for (id, (known, symbol)) in (0..).map(SymbolId).zip(symbols) {
         let (Some(symbol), Some(at)) = (symbol.get(), known.definition) else { continue };
         let Some(input) = parts.cx.input_symbol(at) else { continue };
-        if input.kind() == SymbolType::FUNC {
+        if input.kind() == SymbolType::FUNC && !is_nested(id) {
             let number = numbering.index[symbol.0 as usize];
             let names = out.entry((at.object.0, input.shndx)).or_insert((number, number));
             *names = (number.min(names.0), number.max(names.1));

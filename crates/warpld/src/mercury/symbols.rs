@@ -2,15 +2,14 @@
 //! and banks; the machine-code one ends with the parameter banks.
 
 use super::Both;
-use super::data::{RESERVED_SHARED, RESERVED_SHARED_START};
 use super::names::Names;
 use crate::finalize::symbols::{entry, has_room, symbol_fields};
 use crate::merge::{Meaning, Merged, OutSymbolId};
 use crate::object::{ObjectId, is_shared};
 use crate::resolve::SymbolId;
-use cubin::SymbolType;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
+use cubin::{SymbolRef, SymbolType};
 use zerocopy::IntoBytes;
 
 /// A symbol table and the index after its last local symbol.
@@ -146,41 +145,9 @@ fn as_in_object(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     if is_reserved(known.name) {
         symbol.st_value = 0.into();
     }
-    if in_reserved_shared(both, id) && !parts.cx.config.relocatable {
-        // Values in shared memory are alignments until the layout is known.
-        symbol.st_value = symbol.st_value.get().wrapping_sub(input.value).into();
+    if let Some(offset) = both.tenants.offset(id) {
+        symbol.st_value = offset.into();
     }
-}
-
-/// Whether the symbol lies in the system's part of shared memory.
-fn in_reserved_shared(both: &Both<'_, '_>, id: SymbolId) -> bool {
-    let parts = both.parts;
-    let address = parts.layout.address(parts.cx, parts.merged, id);
-    address.is_some_and(|a| parts.merged.section_name(a.section) == RESERVED_SHARED)
-}
-
-/// The machine code's value of a symbol in the system's part of shared memory, which is
-/// laid out in executables alone.
-fn reserved_shared_value(both: &Both<'_, '_>, id: SymbolId) -> Option<u64> {
-    let parts = both.parts;
-    if parts.cx.config.relocatable || !in_reserved_shared(both, id) {
-        return None;
-    }
-    let known = parts.cx.resolution.get(id);
-    let input = parts.cx.input_symbol(known.definition.unwrap_or(known.first));
-    let alignment = input.map_or(0, |s| s.value);
-    let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
-    Some(value.wrapping_sub(alignment).wrapping_add(RESERVED_SHARED_START))
-}
-
-/// The same for a symbol of an input.
-pub fn reserved_shared_place(both: &Both<'_, '_>, object: ObjectId, symbol: u32) -> Option<u64> {
-    let cx = both.parts.cx;
-    let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;
-    if input.other & sto::SPACE != sto::RESERVED_SHARED {
-        return None;
-    }
-    reserved_shared_value(both, cx.resolution.id(object, symbol)?)
 }
 
 fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
@@ -190,13 +157,15 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let object = &parts.cx.objects[at.object.0 as usize];
     let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
-        if let Some(twin) = twin.filter(|_| object.whole_program) {
-            // It may be inside another one, and its code stays as it is.
-            (symbol.st_value, symbol.st_size) = (twin.value.into(), twin.size.into());
-            return;
-        }
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
         let text = object.halves.as_ref().and_then(|h| h.twin(section));
+        if parts.cx.resolution.kernel_around(parts.cx.objects, id).is_some() {
+            if let Some(twin) = twin {
+                let (value, size) = nested(both, at.object, section, &twin);
+                (symbol.st_value, symbol.st_size) = (value.into(), size.into());
+            }
+            return;
+        }
         if let Some(text) = text.filter(|_| names_code(both, id)) {
             symbol.st_size = edited_size(both, at.object, section).unwrap_or(text.size).into();
         }
@@ -211,8 +180,8 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         // The system's data in no memory space has its type on both sides.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
-    if let Some(value) = reserved_shared_value(both, id) {
-        symbol.st_value = value.into();
+    if let Some(address) = both.tenants.address(id) {
+        symbol.st_value = address.into();
     }
     if is_reserved(known.name)
         && let Some(twin) = twin
@@ -220,6 +189,16 @@ fn as_machine_code(both: &Both<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
         symbol.st_value = value.max(twin.value).into();
     }
+}
+
+/// Place and size of a function inside a kernel's code. The last one reaches to the end,
+/// whatever fills that (`whole-programs-capsules`).
+fn nested(both: &Both<'_, '_>, object: ObjectId, section: u32, twin: &SymbolRef<'_>) -> (u64, u64) {
+    let placed = both.parts.merged.placement(object, section);
+    let edited = placed.and_then(|placed| both.edited.get(&placed.section));
+    let moved = |place| edited.map_or(place, |edited| edited.moves.target(place));
+    let (start, end) = (moved(twin.value), moved(twin.value.saturating_add(twin.size)));
+    (start, end.saturating_sub(start))
 }
 
 /// The size of code that the finalizer changed.
