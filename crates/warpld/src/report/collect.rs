@@ -2,7 +2,7 @@
 
 use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
 use crate::callgraph::FunctionId;
-use crate::finalize::Parts;
+use crate::finalize::{Parts, extent};
 use crate::merge::{Content, SectionId};
 use crate::object::eiattr;
 use crate::properties::Components;
@@ -123,19 +123,15 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Calls in input order, then what indirect calls may reach; nvlink
-    /// prepends as it goes, so the last one comes first.
+    /// Calls in input order, then what indirect calls may reach, the last of these first; nvlink
+    /// prepends as it goes, so all comes out the other way round (kernels with calls through
+    /// two to four types of pointers).
     fn callees(&self, function: FunctionId) -> Vec<usize> {
         let graph = self.parts.cx.graph;
-        let functions = graph.len();
-        let mut callees = Vec::new();
-        for &node in graph.successors().of(function.0) {
-            if (node as usize) < functions {
-                callees.push(node as usize);
-            } else {
-                callees.extend(graph.successors().of(node).iter().map(|&f| f as usize));
-            }
-        }
+        let (direct, indirect): (Vec<u32>, Vec<u32>) =
+            graph.successors().of(function.0).iter().partition(|&&n| (n as usize) < graph.len());
+        let reached = indirect.iter().rev().flat_map(|&node| graph.successors().of(node));
+        let mut callees: Vec<usize> = direct.iter().chain(reached).map(|&f| f as usize).collect();
         callees.reverse();
         callees
     }
@@ -198,6 +194,7 @@ impl Collector<'_, '_> {
             barriers: needed.barriers.value,
             barriers_from: culprit(needed.barriers, node.barriers),
             stack: if needed.recursive { 0 } else { needed.stack.into() },
+            own_stack: node.frame.into(),
             recursive: needed.recursive,
             deepest_chain: chain(function.0, needs, nodes.len()),
             shared: self.shared(function),
@@ -209,18 +206,18 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Static bytes, and the reserve if the target has one and the kernel any
-    /// shared memory at all.
+    /// The size of the kernel's section. Later targets than sm_90 do not count the reserve in it.
     fn shared(&self, function: FunctionId) -> u64 {
-        let cx = self.parts.cx;
-        let bytes = self.parts.layout.shared.static_bytes.get(&function).copied().unwrap_or(0);
-        let reserve = match cx.config.disable_smem_reservation {
-            true => 0,
-            false => cx.flavour.reserved_shared(),
-        };
-        // sm_90 alone counts the reserve; later targets have it and do not.
-        let counts = bytes != 0 && cx.config.arch.number == 90;
-        if counts { bytes.saturating_add(reserve) } else { bytes }
+        let config = self.parts.cx.config;
+        let shared = &self.parts.layout.shared;
+        let sections = self.parts.merged.function_sections.get(function.0 as usize);
+        let section = sections.and_then(|sections| sections.shared.get());
+        let placed = section.and_then(|section| shared.kernels.get(&section));
+        match placed.filter(|_| config.arch.number <= 90) {
+            Some(&(size, _)) => size,
+            None if config.relocatable => section.map_or(0, |id| extent(self.parts, id).0),
+            None => shared.static_bytes.get(&function).copied().unwrap_or(0),
+        }
     }
 
     /// Constant banks 0 and 2, of which Mercury has the latter only.

@@ -39,6 +39,8 @@ pub struct KernelUse {
     pub barriers_from: Option<Culprit>,
     /// Stack; 0 if it is not known.
     pub stack: u64,
+    /// Stack of the kernel alone, which `-v` shows if the other is not known.
+    pub own_stack: u64,
     /// The stack is not known because a callee may call itself.
     pub recursive: bool,
     /// The calls that lead to the deepest stack, the kernel left out.
@@ -80,7 +82,10 @@ impl KernelUse {
     fn line(&self, mercury: bool) -> String {
         let mut line = format!(
             "used {} registers, used {} barriers, {} stack, {} bytes smem",
-            self.registers, self.barriers, self.stack, self.shared
+            self.registers,
+            self.barriers,
+            if self.recursive { self.own_stack } else { self.stack },
+            self.shared
         );
         if mercury {
             let _ = write!(line, ", {} bytes lmem", self.local);
@@ -121,7 +126,12 @@ mod tests {
                     samplers: 1,
                     ..KernelUse::default()
                 },
-                KernelUse { name: "k".into(), ..KernelUse::default() },
+                KernelUse {
+                    name: "k".into(),
+                    own_stack: 16,
+                    recursive: true,
+                    ..KernelUse::default()
+                },
             ],
             ..LinkReport::default()
         };
@@ -134,7 +144,7 @@ mod tests {
                 "used 16 registers, used 6 barriers, 64 stack, 0 bytes smem, 636 bytes cmem[0], \
                  0 bytes lmem, 2 textures, 1 surfaces, 1 samplers",
                 "Function properties for 'k':",
-                "used 0 registers, used 0 barriers, 0 stack, 0 bytes smem, 0 bytes lmem",
+                "used 0 registers, used 0 barriers, 16 stack, 0 bytes smem, 0 bytes lmem",
             ]
         );
     }
