@@ -330,11 +330,13 @@ fn mercury_section<'b>(
             }
             let name = parts.merged.section_name(id);
             let shared = Body::SharedWith(shape.machine_index[id.0 as usize]);
-            if shares_bytes(name) {
+            if shares_bytes(name) && section.rela().is_none() {
                 return Ok(head.with(size, shared));
             }
             let bytes = data::mercury(both, id)?;
-            let is_common = section.flags() & shf::ALLOC == 0 && name != b".debug_info";
+            // Addresses of functions inside kernels are offsets on the other side alone.
+            let is_common =
+                shares_bytes(name) || section.flags() & shf::ALLOC == 0 && name != b".debug_info";
             if is_common && *data::machine(both, id)? == bytes[..] {
                 head.with(size, shared)
             } else {

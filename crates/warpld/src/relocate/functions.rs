@@ -73,10 +73,16 @@ fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     }
     let function = match merged.code_of(cx, id) {
         Some(_) => id,
+        // Mercury's side names what is inside a kernel (`whole-programs-capsules`).
+        None if cx.flavour.is_mercury() && is_nested(cx, id) => id,
         // An alias is replaced by the function behind it.
         None => cx.owner_of_code(id).unwrap_or(id),
     };
     merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
+}
+
+fn is_nested(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    cx.resolution.kernel_around(cx.objects, id).is_some()
 }
 
 impl<'a> Relocator<'a, '_> {
