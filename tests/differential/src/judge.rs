@@ -229,7 +229,23 @@ fn verdict(
     if let Some(side) = &link.side_file {
         worst = worst.max(same_file(folder, side, false, detail));
     }
-    worst
+    worst.max(same_properties(nvlink, warpld, detail))
+}
+
+/// Compares what `-v` tells of the image and of each kernel.
+fn same_properties(nvlink: &Outcome, warpld: &Outcome, detail: &mut Vec<String>) -> Verdict {
+    let [ours, theirs] = [warpld, nvlink].map(|outcome| {
+        let mut lines = messages(&outcome.text);
+        lines.retain(|line| line.starts_with("nvlink info"));
+        lines
+    });
+    let Some(at) = (0..ours.len().max(theirs.len())).find(|&i| ours.get(i) != theirs.get(i)) else {
+        return Verdict::Identical;
+    };
+    for (who, lines) in [("n", &theirs), ("w", &ours)] {
+        detail.push(format!("info {at}, {who}: {}", lines.get(at).map_or("none", |l| l.as_str())));
+    }
+    Verdict::Different
 }
 
 /// Whether nvlink ran into a mistake of its own: nothing to imitate.
