@@ -190,6 +190,7 @@ pub(crate) fn capsule(file: &File<'_, '_>, s: &SectionRef<'_>) -> Option<Vec<Ent
         let (form, content) = match item.form {
             ItemForm::Full(bytes) => ("whole instruction", words::hex(bytes)),
             ItemForm::Short(bytes) => ("short form", words::hex(bytes)),
+            ItemForm::Note(bytes) => ("note", words::hex(bytes)),
             ItemForm::Filler(count) => ("filler", count.to_string()),
         };
         Entry::new(format!("item {i}"))

@@ -44,6 +44,25 @@ pub struct Item<'a> {
     pub form: ItemForm<'a>,
 }
 
+impl Item<'_> {
+    /// How many machine instructions it stands for.
+    pub fn sass_instructions(&self) -> u16 {
+        match self.form {
+            ItemForm::Full(_) | ItemForm::Short(_) => self.expands_to.unwrap_or(1),
+            ItemForm::Note(_) => self.expands_to.unwrap_or(0),
+            ItemForm::Filler(n) => n,
+        }
+    }
+    /// Bytes it takes, its prefix included.
+    pub fn size(&self) -> usize {
+        let form = match self.form {
+            ItemForm::Full(bytes) | ItemForm::Short(bytes) | ItemForm::Note(bytes) => bytes.len(),
+            ItemForm::Filler(_) => 2,
+        };
+        form + if self.expands_to.is_some() { 2 } else { 0 }
+    }
+}
+
 /// The forms of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemForm<'a> {
@@ -51,6 +70,10 @@ pub enum ItemForm<'a> {
     Full(&'a [u8]),
     /// Four bytes that stand for an instruction of 16 or 32 bytes.
     Short(&'a [u8]),
+    /// Sixteen bytes of Mercury about the function, a loop or an instruction, for which there
+    /// is no machine instruction. ptxas adds them to functions with `cutlass` in their name
+    /// (`mercury-notes`).
+    Note(&'a [u8]),
     /// This many filler instructions (the branch to itself and the NOPs after
     /// a function's end).
     Filler(u16),
@@ -155,7 +178,9 @@ impl<'a> Capsule<'a> {
                 out.extend_from_slice(&prefix(PREFIX_EXPANDS, n));
             }
             match item.form {
-                ItemForm::Full(bytes) | ItemForm::Short(bytes) => out.extend_from_slice(bytes),
+                ItemForm::Full(bytes) | ItemForm::Short(bytes) | ItemForm::Note(bytes) => {
+                    out.extend_from_slice(bytes);
+                }
                 ItemForm::Filler(n) => out.extend_from_slice(&prefix(PREFIX_FILLER, n)),
             }
         }
@@ -169,14 +194,8 @@ impl<'a> Capsule<'a> {
             CapsuleHeader::Long(_) => 12,
             CapsuleHeader::Short => 8,
         };
-        let item = |item: &Item<'_>| {
-            let form = match item.form {
-                ItemForm::Full(bytes) | ItemForm::Short(bytes) => bytes.len(),
-                ItemForm::Filler(_) => 2,
-            };
-            form + if item.expands_to.is_some() { 2 } else { 0 }
-        };
-        header + self.mask.len() + self.items.iter().map(item).sum::<usize>() + self.tail.len()
+        let items: usize = self.items.iter().map(Item::size).sum();
+        header + self.mask.len() + items + self.tail.len()
     }
 
     /// Whether instruction `index` is in the machine code only.
@@ -187,13 +206,9 @@ impl<'a> Capsule<'a> {
     /// How many machine instructions the function has; its text section has
     /// 16 bytes for each.
     pub fn sass_instructions(&self) -> i64 {
-        self.items.iter().fold(i64::from(self.count), |sum, item| {
-            let filler = match item.form {
-                ItemForm::Filler(n) => i64::from(n) - 1,
-                _ => 0,
-            };
-            sum + filler + item.expands_to.map_or(0, |n| i64::from(n) - 1)
-        })
+        let stored = self.items.iter();
+        stored
+            .fold(i64::from(self.count), |sum, item| sum + i64::from(item.sass_instructions()) - 1)
     }
 }
 
@@ -215,6 +230,7 @@ fn read_item<'a>(reader: &mut Reader<'a>) -> Result<Item<'a>, CapsuleError> {
     let form = match reader.data.get(offset) {
         Some(0x01) => ItemForm::Full(reader.bytes(16, "an item")?),
         Some(0x02) => ItemForm::Full(reader.bytes(32, "an item")?),
+        Some(0x31) => ItemForm::Note(reader.bytes(16, "a note")?),
         Some(0x41 | 0x42) => ItemForm::Short(reader.bytes(4, "an item")?),
         Some(&form) => return Err(CapsuleError::Item { offset, form }),
         None => return Err(CapsuleError::Truncated { what: "the items", offset }),
@@ -237,6 +253,19 @@ mod tests {
         bytes.extend_from_slice(&[9; 15]);
         bytes.extend_from_slice(&((7 << 7) | PREFIX_FILLER).to_le_bytes());
         bytes
+    }
+
+    #[test]
+    fn a_note_stands_for_no_machine_instruction() {
+        let mut bytes = Vec::new();
+        for word in [17, LONG_HEADER, 2, 0_u32] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[0x31, 2, 0, 0x58, 0, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend_from_slice(&((7 << 7) | PREFIX_FILLER).to_le_bytes());
+        let capsule = Capsule::parse(&bytes).unwrap();
+        assert_eq!(capsule.sass_instructions(), 7);
+        assert_eq!((capsule.size(), capsule.to_bytes()), (bytes.len(), bytes));
     }
 
     #[test]

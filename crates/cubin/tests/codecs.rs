@@ -189,7 +189,7 @@ prop_compose! {
 }
 
 fn item() -> impl Strategy<Value = (Option<u16>, u8, Vec<u8>, u16)> {
-    (proptest::option::of(0..512_u16), 0..5_u8, vec(any::<u8>(), 31), 0..512_u16)
+    (proptest::option::of(0..512_u16), 0..6_u8, vec(any::<u8>(), 31), 0..512_u16)
 }
 
 proptest! {
@@ -360,7 +360,7 @@ proptest! {
     ) {
         let mut bodies = Vec::new();
         for (_, kind, body, _) in &items {
-            let (first, size) = [(1, 16), (2, 32), (0x41, 4), (0x42, 4), (0, 0)][usize::from(*kind)];
+            let (first, size) = [(1, 16), (2, 32), (0x41, 4), (0x42, 4), (0, 0), (0x31, 16)][usize::from(*kind)];
             let mut bytes = vec![first];
             bytes.extend_from_slice(body);
             bytes.truncate(size);
@@ -374,6 +374,7 @@ proptest! {
                 form: match kind {
                     0 | 1 => ItemForm::Full(body),
                     2 | 3 => ItemForm::Short(body),
+                    5 => ItemForm::Note(body),
                     _ => ItemForm::Filler(*filler),
                 },
             })

@@ -81,11 +81,12 @@ impl<'a> Shown<'a> {
                 continue;
             }
             let Some(item) = items.next() else { break };
-            let expanded = u64::from(item.expands_to.unwrap_or(1));
-            let (form, bytes, count) = match item.form {
-                ItemForm::Full(bytes) => ("full", bytes, expanded),
-                ItemForm::Short(bytes) => ("short", bytes, expanded),
-                ItemForm::Filler(n) => ("filler", &[][..], n.into()),
+            let count = u64::from(item.sass_instructions());
+            let (form, bytes) = match item.form {
+                ItemForm::Full(bytes) => ("full", bytes),
+                ItemForm::Short(bytes) => ("short", bytes),
+                ItemForm::Note(bytes) => ("note", bytes),
+                ItemForm::Filler(_) => ("filler", &[][..]),
             };
             let offset = first.saturating_mul(INSTRUCTION);
             out.push(Placed { instruction, offset, count, form, bytes });
@@ -133,6 +134,7 @@ impl<'a> Shown<'a> {
             "sass_instructions": self.capsule.sass_instructions(),
             "full_items": count(|f| matches!(f, ItemForm::Full(_))),
             "short_items": count(|f| matches!(f, ItemForm::Short(_))),
+            "notes": count(|f| matches!(f, ItemForm::Note(_))),
             "fillers": count(|f| matches!(f, ItemForm::Filler(_))),
             "mask": hex(self.capsule.mask),
             "items": self.items().into_iter().map(item).collect::<Value>(),

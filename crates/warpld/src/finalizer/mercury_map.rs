@@ -34,12 +34,13 @@ impl MercuryMap {
                 (size(*code.get(first)?), 1, 0)
             } else {
                 let item = items.next()?;
-                let count = usize::from(item.expands_to.unwrap_or(1));
+                let count = usize::from(item.sass_instructions());
                 let group = code.get(first..first.checked_add(count)?)?;
                 match item.form {
                     ItemForm::Full(bytes) => (bytes.len() as u64, count, main(group)),
                     ItemForm::Short(bytes) => (short_size(bytes)?, count, main(group)),
-                    ItemForm::Filler(n) => (0, usize::from(n), 0),
+                    ItemForm::Note(bytes) => (bytes.len() as u64, count, 0),
+                    ItemForm::Filler(_) => (0, count, 0),
                 }
             };
             if size != 0 {

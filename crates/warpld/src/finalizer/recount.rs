@@ -20,19 +20,12 @@ pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
     for i in 0..capsule.count {
         let count = match capsule.is_sass_only(i) {
             true => 1,
-            false => machine_count(items.next()?),
+            false => items.next()?.sass_instructions().into(),
         };
         out.push(Unit { first, count });
         first = first.checked_add(count)?;
     }
     (first == length).then_some(out)
-}
-
-fn machine_count(item: &Item<'_>) -> usize {
-    match item.form {
-        ItemForm::Filler(n) => n.into(),
-        _ => item.expands_to.unwrap_or(1).into(),
-    }
 }
 
 /// Mercury's form of `EXIT`; byte 4 is the guard.
@@ -72,7 +65,7 @@ pub(super) fn recount(
             }
         } else {
             let mut item = *old.next()?;
-            let count = unit.count.checked_sub(removed).filter(|&n| n > 0)?;
+            let count = unit.count.checked_sub(removed).filter(|&n| n > 0 || removed == 0)?;
             match &mut item.form {
                 // The branch to itself belongs to the last filler.
                 ItemForm::Filler(n) if i == last => *n = u16::try_from(fillers + 1).ok()?,

@@ -117,17 +117,12 @@ fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
             continue;
         }
         let Some(item) = items.next() else { break };
-        offset += if item.expands_to.is_some() { 2 } else { 0 };
-        let (size, count) = match item.form {
-            ItemForm::Full(bytes) | ItemForm::Short(bytes) => {
-                (bytes.len(), u64::from(item.expands_to.unwrap_or(1)))
-            }
-            ItemForm::Filler(n) => (2, u64::from(n)),
-        };
-        if matches!(item.form, ItemForm::Full(_)) {
-            out.push(Stored { first, count, offset, size });
+        let count = u64::from(item.sass_instructions());
+        if let ItemForm::Full(bytes) = item.form {
+            let size = bytes.len();
+            out.push(Stored { first, count, offset: offset + item.size() - size, size });
         }
-        offset += size;
+        offset += item.size();
         first += count;
     }
     out

@@ -91,6 +91,14 @@ impl Changes {
     pub fn replacement(&self, code: u8) -> Option<&Record> {
         self.replaced.iter().find(|r| r.code() == code)
     }
+
+    /// The value that a record of this code gets, if it gets one.
+    pub fn value(&self, wanted: u8) -> Option<u16> {
+        self.replaced.iter().chain(&self.tail).find_map(|record| match *record {
+            Record::Value { code, value, .. } if code == wanted => Some(value),
+            _ => None,
+        })
+    }
 }
 
 /// Attribute changes of all functions.
@@ -206,14 +214,7 @@ impl Propagation<'_, '_> {
 
     /// NUM_BARRIERS of a function as it stands.
     fn barriers(&self, function: FunctionId) -> Option<u16> {
-        let changes = self.changes.get(&function);
-        let made = changes.and_then(|c| {
-            let records = c.replaced.iter().chain(&c.tail);
-            records.into_iter().find_map(|r| match *r {
-                Record::Value { code: eiattr::NUM_BARRIERS, value, .. } => Some(value),
-                _ => None,
-            })
-        });
+        let made = self.changes.get(&function).and_then(|c| c.value(eiattr::NUM_BARRIERS));
         made.or(self.own(function).code(slot(eiattr::NUM_BARRIERS)))
     }
 

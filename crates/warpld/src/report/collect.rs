@@ -186,13 +186,19 @@ impl Collector<'_, '_> {
             let Peak { value, function } = peak;
             (value > own).then_some(Culprit { value, function: function as usize })
         };
+        // As it is written: to the only kernel all functions count, not just those it
+        // reaches (`barriers-one-kernel`).
+        let changes = self.parts.properties.attributes.get(&function);
+        let written = changes.and_then(|c| c.value(eiattr::NUM_BARRIERS));
+        let barriers = written.map_or(node.barriers, u32::from);
+        let from = culprit(needed.barriers, node.barriers);
         KernelUse {
             name: node.name.clone(),
             index: function.0 as usize,
             registers: needed.registers.value,
             registers_from: culprit(needed.registers, node.registers.unwrap_or(0)),
-            barriers: needed.barriers.value,
-            barriers_from: culprit(needed.barriers, node.barriers),
+            barriers,
+            barriers_from: from.filter(|from| from.value == barriers),
             stack: if needed.recursive { 0 } else { needed.stack.into() },
             own_stack: node.frame.into(),
             recursive: needed.recursive,
