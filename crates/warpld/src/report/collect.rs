@@ -8,6 +8,7 @@ use crate::object::eiattr;
 use crate::properties::Components;
 use crate::reach::Pruning;
 use crate::resolve::{SymbolId, text};
+use cubin::consts::shf;
 use cubin::{SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
@@ -88,7 +89,8 @@ impl Collector<'_, '_> {
                 .parts
                 .merged
                 .constant3
-                .map(|id| self.parts.layout.extent(self.parts.merged, id).0),
+                .map(|id| self.parts.layout.extent(self.parts.merged, id).0)
+                .filter(|&size| size != 0),
         }
     }
 
@@ -116,7 +118,7 @@ impl Collector<'_, '_> {
                 .is_some_and(|taken| taken.is_some()),
             registers: own.map(|(object, symbol)| object.registers(symbol)),
             frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
-            barriers: self.barriers(function),
+            barriers: self.barriers(function).max(self.barriers_in_flags(function)),
             size: symbol.definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
             file: self.file(id),
             callees: self.callees(function),
@@ -164,14 +166,33 @@ impl Collector<'_, '_> {
             .unwrap_or(0)
     }
 
-    /// Kernels, the one created last first.
+    /// Old objects count barriers in the flags of the text section.
+    fn barriers_in_flags(&self, function: FunctionId) -> u32 {
+        let cx = self.parts.cx;
+        let section = cx.resolution.get(cx.graph.symbol(function)).definition.and_then(|at| {
+            let section = cx.input_symbol(at)?.shndx;
+            cx.objects.get(at.object.0 as usize)?.cubin.section(section)
+        });
+        section.map_or(0, |s| ((s.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32)
+    }
+
+    /// All kernels of the output, asked for or not, the one whose code was created last
+    /// first (`unasked-kernels-kept`, `kernels-used-declared-first`).
     fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
         let needs = self.needs(nodes);
-        let kernel = |&function: &FunctionId| {
+        let (graph, merged) = (self.parts.cx.graph, self.parts.merged);
+        let text = |f: FunctionId| merged.function_sections.get(f.0 as usize)?.text.get();
+        let kernels = merged.function_order.iter().filter(|&&f| graph.is_entry(f));
+        let mut kernels: Vec<(SectionId, FunctionId)> = kernels
+            .filter(|&&f| graph.is_defined(f))
+            .filter_map(|&f| Some((text(f)?, f)))
+            .collect();
+        kernels.sort_unstable_by(|a, b| b.cmp(a));
+        let kernel = |&(_, function): &(SectionId, FunctionId)| {
             let index = function.0 as usize;
             Some(self.kernel(function, nodes.get(index)?, nodes, needs.get(index)?, &needs))
         };
-        self.parts.properties.entries.iter().rev().filter_map(kernel).collect()
+        kernels.iter().filter_map(kernel).collect()
     }
 
     fn kernel(

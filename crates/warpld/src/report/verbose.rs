@@ -9,7 +9,8 @@ use std::fmt::Write;
 pub struct MemoryUse {
     /// `.nv.global` and `.nv.global.init`.
     pub global: u64,
-    /// `.nv.constant3`; `None` if there is none.
+    /// `.nv.constant3`; `None` if there is none, or if unused constants have left it empty
+    /// (`constants-unused-go`).
     pub constant: Option<u64>,
 }
 
