@@ -223,7 +223,7 @@ fn insert_waits(
     for unit in units {
         let [instruction] = code.get(unit.first..unit.first + unit.count)? else { continue };
         if instruction.operation() == (EXIT & 0x1ff) as u16 {
-            if instruction.essence() != EXIT {
+            if !instruction.is_exit() {
                 return None;
             }
             let fence = fence && !follows_fence(code.get(..unit.first)?);

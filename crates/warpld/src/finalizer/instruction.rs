@@ -21,6 +21,9 @@ pub enum Flow {
 /// The guard of an instruction that has none.
 pub const NO_GUARD: u8 = 7;
 
+/// First bit of an end's or a branch's own condition.
+const CONDITION: u32 = 87;
+
 /// First bit of the control fields: stall count, yield, boards, waits, reuse.
 const CONTROL: u32 = 105;
 
@@ -51,6 +54,16 @@ impl Instruction {
     /// The predicate that guards it (7: none) and, in bit 3, its negation.
     pub fn guard(self) -> u8 {
         (self.0 >> 12) as u8 & 0xf
+    }
+
+    /// The predicate of an end's or a branch's own condition, in the form of [`Self::guard`].
+    pub fn condition(self) -> u8 {
+        (self.0 >> CONDITION) as u8 & 0xf
+    }
+
+    /// Whether it ends the thread, under whatever guard and condition.
+    pub fn is_exit(self) -> bool {
+        self.essence() & !(0xf << CONDITION) | 7 << CONDITION == Self::EXIT
     }
 
     /// The instruction without guard and control fields.

@@ -28,7 +28,8 @@ pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
     (first == length).then_some(out)
 }
 
-/// Mercury's form of `EXIT`; byte 4 is the guard.
+/// Mercury's form of `EXIT`; byte 4 is the guard, byte 11 its own condition (`@P0 EXIT P1`,
+/// `errors-at-two-conditions`).
 const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
 
 /// The capsule with new counts. `fillers` free instructions follow the body.
@@ -89,10 +90,11 @@ pub(super) fn recount(
 /// A predicate takes five bits there, and its negation the lowest.
 fn mercury_exit(exit: Option<&Instruction>) -> [u8; 16] {
     let mut out = MERCURY_EXIT;
-    if let Some(guard) = exit.map(|e| e.guard())
-        && guard & 7 != 7
-    {
-        out[4] = (guard & 7) << 3 | guard >> 3;
+    let Some(exit) = exit else { return out };
+    for (byte, predicate) in [(4, exit.guard()), (11, exit.condition())] {
+        if predicate & 7 != 7 {
+            out[byte] = (predicate & 7) << 3 | predicate >> 3;
+        }
     }
     out
 }
