@@ -46,6 +46,9 @@ pub struct Object<'a> {
     pub halves: Option<&'a Halves<'a>>,
     /// Whether some symbol is in shared memory or refers to an image.
     pub has_shared_or_images: bool,
+    /// Whether some function is in a section that is another's: an alias, or a function that
+    /// `ptxas -ewp` put into a kernel.
+    pub shares_code: bool,
     /// Functions, in the order of the symbol table.
     pub functions: &'a [Named],
     /// Other symbols that take part in resolution, in that order.
@@ -143,18 +146,7 @@ impl<'a> Object<'a> {
 
     /// The function's symbol that owns this section, if one does.
     pub fn owner(&self, section: u32) -> Option<u32> {
-        match *self.classes.get(section as usize)? {
-            SectionClass::Text(f)
-            | SectionClass::KernelShared(f)
-            | SectionClass::FunctionData(f)
-            | SectionClass::FunctionConstant { function: f, .. }
-            | SectionClass::Info(f) => Some(f),
-            SectionClass::Reloc(target) => match self.classes.get(target as usize)? {
-                SectionClass::Reloc(_) => None,
-                _ => self.owner(target),
-            },
-            _ => None,
-        }
+        classify::owner(self.classes, section)
     }
 
     /// The alignment of a shared object, which is its value until it has a place. In a whole

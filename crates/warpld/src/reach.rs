@@ -7,7 +7,7 @@
 use crate::callgraph::{CallGraph, FunctionId};
 use crate::config::{Config, HostInfo};
 use crate::input::HostReferences;
-use crate::object::Object;
+use crate::object::{Object, ObjectId};
 use crate::resolve::{Resolution, SymbolId};
 use crate::unified::Unified;
 use cubin::Binding;
@@ -189,11 +189,14 @@ fn keep_nested(
     resolution: &Resolution<'_>,
     live: &mut [bool],
 ) {
-    let dead: Vec<usize> = (0..live.len()).filter(|&f| !live[f]).collect();
-    for f in dead {
-        let nested = graph.symbol(FunctionId(f as u32));
-        let kernel = resolution.kernel_around(objects, nested).and_then(|id| graph.function(id));
-        live[f] = kernel.is_some_and(|kernel| live[kernel.0 as usize]);
+    for (i, object) in objects.iter().enumerate().filter(|(_, object)| object.shares_code) {
+        for named in object.functions {
+            let Some(id) = resolution.id(ObjectId(i as u32), named.symbol) else { continue };
+            let kernel = resolution.kernel_around(objects, id).and_then(|id| graph.function(id));
+            if let (Some(nested), Some(kernel)) = (graph.function(id), kernel) {
+                live[nested.0 as usize] |= live[kernel.0 as usize];
+            }
+        }
     }
 }
 

@@ -121,8 +121,12 @@ impl Resolution<'_> {
     /// The function whose section holds what a name stands for: as a rule itself, for an alias
     /// the function behind it, for a function that `ptxas -ewp` put into a kernel that kernel.
     pub fn owner_of_code(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
-        let at = self.get(id).definition?;
+        let known = self.get(id);
+        let at = known.definition?;
         let object = objects.get(at.object.0 as usize)?;
+        if known.function && !object.shares_code {
+            return Some(id);
+        }
         match object.owner(object.cubin.unnamed_symbol(at.symbol)?.shndx)? {
             owner if owner == at.symbol => Some(id),
             owner => self.id(at.object, owner),

@@ -249,6 +249,7 @@ impl<'a> Object<'a> {
             cubin: &NOTHING,
             halves: None,
             has_shared_or_images: false,
+            shares_code: false,
             functions: &[],
             data: &[],
             repeats_data: false,
@@ -294,6 +295,7 @@ impl<'a> Object<'a> {
         self.repeats_data =
             repeated.unwrap_or_else(|| tables::add_symbols(self.cubin, lists, before));
         self.has_shared_or_images = before.symbols.shared_or_images;
+        self.shares_code = before.symbols.shares_code;
         if before.found.bank2 {
             let classes = lists.classes.get(before.classes.clone()).unwrap_or_default();
             self.bank2 = tables::bank2(self.cubin, classes, file);

@@ -155,6 +155,22 @@ fn too_aligned(section: u32, align: u64) -> String {
     format!("alignment {align:#x} of section {section}")
 }
 
+/// The function's symbol that owns a section of these classes, if one does.
+pub(super) fn owner(classes: &[SectionClass], section: u32) -> Option<u32> {
+    match *classes.get(section as usize)? {
+        SectionClass::Text(f)
+        | SectionClass::KernelShared(f)
+        | SectionClass::FunctionData(f)
+        | SectionClass::FunctionConstant { function: f, .. }
+        | SectionClass::Info(f) => Some(f),
+        SectionClass::Reloc(target) => match classes.get(target as usize)? {
+            SectionClass::Reloc(_) => None,
+            _ => owner(classes, target),
+        },
+        _ => None,
+    }
+}
+
 /// The class of a section.
 #[inline(always)]
 fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {

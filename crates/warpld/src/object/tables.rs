@@ -2,6 +2,7 @@
 
 use super::batch::Lists;
 use super::before::{Before, Others};
+use super::classify::owner;
 use super::{
     Bank2, Figures, Object, SectionClass, UNKNOWN_STACK, eiattr, is_image_type, is_internal,
     is_shared, symbol_and_value,
@@ -22,6 +23,8 @@ pub(super) struct Symbols {
     pub(super) shared_or_images: bool,
     /// Whether one was left out that would take part if it had a name or a size.
     pub(super) left_out: bool,
+    /// Whether some function is not the one that owns the section it is in.
+    pub(super) shares_code: bool,
 }
 
 /// Adds the symbols that take part in resolution: functions, then others; whether others are
@@ -35,7 +38,7 @@ pub(super) fn add_symbols<'a>(
     let mut found = Symbols::default();
     let strings = cubin.symbol_strings();
     if let Some(table) = cubin.symtab() {
-        let mut add = |symbol| found.add(symbol, strings, lists, &before.others);
+        let mut add = |symbol| found.add(symbol, strings, lists, before);
         match table.plain_unnamed() {
             Some(symbols) => symbols.for_each(&mut add),
             None => table.iter_unnamed().for_each(&mut add),
@@ -62,8 +65,8 @@ impl Symbols {
         &mut self,
         symbol: SymbolRef<'_>,
         strings: &[u8],
-        Lists { named, others, .. }: &mut Lists,
-        before: &Others<'_>,
+        Lists { named, others, classes, .. }: &mut Lists,
+        before: &Before<'_>,
     ) {
         let kind = symbol.kind();
         self.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
@@ -72,17 +75,20 @@ impl Symbols {
             return;
         }
         if kind == SymbolType::FUNC {
+            let classes = classes.get(before.classes.clone()).unwrap_or_default();
+            self.shares_code |=
+                !symbol.is_undefined() && owner(classes, symbol.shndx) != Some(symbol.index.0);
             named.push(Named::of(&symbol, strings));
         } else if is_mark(&symbol) {
             // It says that a whole program was compiled for a target with reserved memory. The
             // next input may have something there.
             self.left_out = true;
         } else if has_name(&symbol, strings) {
-            let other = match others.len() < before.list.len() {
-                true => named.get(before.list.start + others.len()),
+            let other = match others.len() < before.others.list.len() {
+                true => named.get(before.others.list.start + others.len()),
                 false => None,
             };
-            let repeated = other.and_then(|o| o.repeated(before.strings, &symbol, strings));
+            let repeated = other.and_then(|o| o.repeated(before.others.strings, &symbol, strings));
             others.push(repeated.unwrap_or_else(|| Named::of(&symbol, strings)));
         } else {
             self.left_out = true;

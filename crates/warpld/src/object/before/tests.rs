@@ -49,7 +49,7 @@ fn described(object: &Object<'_>) -> String {
     let Object { compat, whole_program, virtual_sm, unified, barriers_in_flags, .. } = object;
     let shared_or_images = object.has_shared_or_images;
     let _ = writeln!(out, "{compat:?} {whole_program} {virtual_sm} {unified} {shared_or_images}");
-    let _ = writeln!(out, "{barriers_in_flags} {}", object.has_bank2());
+    let _ = writeln!(out, "{barriers_in_flags} {} {}", object.has_bank2(), object.shares_code);
     out
 }
 
