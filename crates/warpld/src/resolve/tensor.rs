@@ -4,7 +4,7 @@
 use super::{ObjectId, Pass, Role, Sighting};
 use crate::diag::Diagnostic;
 use crate::object::{Object, SectionClass, eiattr, words};
-use cubin::{Binding, SectionType, info};
+use cubin::{Binding, SectionRef, SectionType, info};
 
 /// Who keeps account of tensor memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,10 @@ impl<'a> Pass<'a, '_> {
     /// An input that uses tensor memory must do so as those before it. Its symbols count before
     /// its attributes, of which those of weak copies that lost do not (`tensor-memory-mix`).
     pub(super) fn tensor_memory(&mut self, id: ObjectId, object: &Object<'a>) {
-        let is_reserve = |kind: SectionType| kind == SectionType::CUDA_RESERVED_SHARED;
-        if object.halves.is_none() || !object.cubin.sections().iter().any(|s| is_reserve(s.kind)) {
+        let mut data = object.of_class(|class| class == SectionClass::Data);
+        let is_reserve =
+            |section: &SectionRef<'_>| section.kind == SectionType::CUDA_RESERVED_SHARED;
+        if object.halves.is_none() || !data.any(|(section, _)| is_reserve(&section)) {
             return;
         }
         let names = object.data.iter().map(|named| object.name_of(named));
