@@ -57,7 +57,7 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
     }
     clears.sort_unstable();
     let mut clears = clears.into_iter().peekable();
-    let mut given = Vec::new();
+    let mut order = Vec::new();
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);
         while let Some((_, id)) = clears.next_if(|(at, _)| *at == object) {
@@ -79,29 +79,50 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
             let Some((id, at)) = cx.owner(object, section.index.0) else { continue };
             let selected = cx.resolution.ever_selected(id, at) && is_full(section.index.0);
             match out.get_mut(&id) {
-                None if selected => given.extend(cx.graph.function(id)),
+                None if selected => order.extend(cx.graph.function(id)),
                 None => {}
                 Some(places) if places.is_stray(selected) => places.stray = Some(true),
-                Some(places) => places.own = Some(true),
+                Some(places) => {
+                    if places.own.replace(true).is_none() {
+                        order.extend(cx.graph.function(id));
+                    }
+                }
             }
         }
     }
-    given_to_kernels(cx, &mut out, given);
+    given_to_kernels(cx, &mut out, &order);
     out
 }
 
-/// Kernels get the data of functions.
-fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, mut given: Vec<FunctionId>) {
-    let entry = |id: &SymbolId| cx.resolution.get(*id).entry;
+/// Kernels get the data of functions, whose banks came in this `order`, and what [`gives_bank2`]
+/// says of those without (`bank2-of-kernels-alike`).
+///
+/// [`gives_bank2`]: Merger::gives_bank2
+fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, order: &[FunctionId]) {
+    let is_kernel = |id: SymbolId| cx.resolution.get(id).entry;
     let waits = |places: &mut Places<bool>| places.named().is_some_and(|filled| !*filled);
-    if !fates.iter_mut().any(|(id, places)| entry(id) && waits(places)) {
+    if !fates.iter_mut().any(|(&id, places)| is_kernel(id) && waits(places)) {
         return;
     }
-    let filled = fates.iter().filter(|(_, places)| places.own == Some(true));
-    given.extend(filled.filter_map(|(&id, _)| cx.graph.function(id)));
-    given.retain(|&f| cx.reach.is_live(f) && !entry(&cx.graph.symbol(f)));
+    let has_data = |f: FunctionId| {
+        let places = fates.get(&cx.graph.symbol(f));
+        places.is_none_or(|places| places.own == Some(true) || places.stray == Some(true))
+    };
+    let (kernels, functions): (Vec<FunctionId>, Vec<FunctionId>) =
+        order.iter().partition(|f| is_kernel(cx.graph.symbol(**f)));
+    type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+    let full: Kernels = kernels.into_iter().filter(|&kernel| has_data(kernel)).collect();
+    let mut given = Kernels::default();
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-    for kernel in callers.entries_reaching(&given) {
+    for &function in functions.iter().rev().filter(|f| cx.reach.is_live(**f)) {
+        let entries = callers.entries_reaching(&[function]);
+        let places = fates.get(&cx.graph.symbol(function));
+        let gives = places.is_none_or(|places| places.own == Some(true));
+        if gives || entries.iter().any(|e| full.contains(e) || given.contains(e)) {
+            given.extend(entries);
+        }
+    }
+    for kernel in given {
         let places = fates.get_mut(&cx.graph.symbol(kernel));
         if let Some(filled) = places.and_then(Places::named) {
             *filled = true;
