@@ -83,9 +83,8 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
                 None => {}
                 Some(places) if places.is_stray(selected) => places.stray = Some(true),
                 Some(places) => {
-                    if places.own.replace(true).is_none() {
-                        order.extend(cx.graph.function(id));
-                    }
+                    let is_new = places.own.replace(true).is_none();
+                    order.extend(cx.graph.function(id).filter(|_| is_new));
                 }
             }
         }
