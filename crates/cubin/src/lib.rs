@@ -34,5 +34,6 @@ pub use header::{Class, FileKind, Header, identify};
 pub use read::{
     Cubin, Likeness, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,
 };
+pub use reloc::RelocKind;
 pub use sections::Sections;
 pub use tables::SymbolTable;

@@ -1,6 +1,9 @@
 //! Relocation types: names, who resolves them, and the bit fields they patch.
 
+mod kind;
 mod table;
+
+pub use kind::RelocKind;
 
 /// First number of the Mercury types.
 pub const MERCURY_BASE: u32 = 0x10000;
@@ -103,11 +106,7 @@ pub fn by_number(kind: u32) -> Option<&'static RelocType> {
 
 /// The number of the type with this full name.
 pub fn by_name(name: &str) -> Option<u32> {
-    let position = |table: &[RelocType]| table.iter().position(|t| t.name == name);
-    if let Some(n) = position(&table::CUDA) {
-        return Some(n as u32);
-    }
-    position(&table::MERCURY).map(|n| MERCURY_BASE + n as u32)
+    RelocKind::from_name(name).map(|kind| kind.0)
 }
 
 /// Why a place was not patched.

@@ -1,0 +1,139 @@
+//! Relocation kinds by number.
+
+use super::{Handler, MERCURY_BASE, RelocType, by_number, table};
+use std::fmt;
+
+/// `r_type`: what a relocation does at its place. Numbers without a name survive.
+///
+/// The constants are named as NVIDIA's tools name the types, without the leading `R_`:
+/// [`RelocKind::CUDA_ABS32_LO_32`], [`RelocKind::MERCURY_ABS64`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct RelocKind(pub u32);
+
+impl RelocKind {
+    /// What is known of it, whichever table it is from.
+    #[inline]
+    pub fn info(self) -> Option<&'static RelocType> {
+        by_number(self.0)
+    }
+
+    /// Its full name, `R_CUDA_ABS32_LO_32`.
+    pub fn name(self) -> Option<&'static str> {
+        Some(self.info()?.name)
+    }
+
+    /// The kind with this full name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let position = |table: &[RelocType]| table.iter().position(|known| known.name == name);
+        let cuda = position(&table::CUDA).map(|n| n as u32);
+        cuda.or_else(|| Some(MERCURY_BASE + position(&table::MERCURY)? as u32)).map(Self)
+    }
+
+    /// Whether Mercury code has it.
+    #[inline]
+    pub fn is_mercury(self) -> bool {
+        self.0 >= MERCURY_BASE
+    }
+
+    /// Whether a linker applies it, if it knows the value.
+    pub fn linker_applies(self) -> bool {
+        self.info().is_some_and(|known| matches!(known.handler, Handler::Linker | Handler::Either))
+    }
+
+    /// Whether it clears its place if the code that it names is gone.
+    #[inline]
+    pub fn clears_unused(self) -> bool {
+        matches!(
+            self,
+            Self::CUDA_UNUSED_CLEAR32 | Self::CUDA_UNUSED_CLEAR64 | Self::MERCURY_UNUSED_CLEAR64
+        )
+    }
+
+    /// Whether it turns an instruction that yields into a NOP.
+    #[inline]
+    pub fn removes_yield(self) -> bool {
+        matches!(self, Self::CUDA_YIELD_OPCODE9_0 | Self::CUDA_YIELD_CLEAR_PRED4_87)
+    }
+
+    /// The kind that puts an ordinary address where this one puts an address through the
+    /// unified tables; all others are their own.
+    pub fn without_unified_table(self) -> Self {
+        let byte = |first: Self, plain: Self| Self(self.0 - first.0 + plain.0);
+        match self {
+            Self::CUDA_UNIFIED => Self::CUDA_64,
+            Self::CUDA_UNIFIED_32 => Self::CUDA_32,
+            Self::CUDA_UNIFIED32_LO_32 => Self::CUDA_ABS32_LO_32,
+            Self::CUDA_UNIFIED32_HI_32 => Self::CUDA_ABS32_HI_32,
+            Self::MERCURY_UNIFIED => Self::MERCURY_ABS64,
+            Self::MERCURY_UNIFIED_32 => Self::MERCURY_ABS32,
+            Self::MERCURY_UNIFIED32_LO => Self::MERCURY_ABS32_LO,
+            Self::MERCURY_UNIFIED32_HI => Self::MERCURY_ABS32_HI,
+            _ if (Self::CUDA_UNIFIED_8_0..=Self::CUDA_UNIFIED_8_56).contains(&self) => {
+                byte(Self::CUDA_UNIFIED_8_0, Self::CUDA_8_0)
+            }
+            _ if (Self::MERCURY_UNIFIED_8_0..=Self::MERCURY_UNIFIED_8_56).contains(&self) => {
+                byte(Self::MERCURY_UNIFIED_8_0, Self::MERCURY_8_0)
+            }
+            _ => self,
+        }
+    }
+}
+
+impl fmt::Debug for RelocKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "RelocKind({:#x})", self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Value;
+    use super::*;
+
+    fn all() -> impl Iterator<Item = RelocKind> {
+        let numbers = 0..table::CUDA.len() as u32;
+        numbers.chain((MERCURY_BASE..).take(table::MERCURY.len())).map(RelocKind)
+    }
+
+    #[test]
+    fn constants_numbers_and_names_are_one() {
+        assert_eq!(RelocKind::CUDA_ABS32_LO_32, RelocKind(56));
+        assert_eq!(RelocKind::CUDA_ABS32_LO_32.name(), Some("R_CUDA_ABS32_LO_32"));
+        assert_eq!(RelocKind::MERCURY_ABS_PROG_REL64, RelocKind(0x1003d));
+        for kind in all() {
+            assert_eq!(kind.name().and_then(RelocKind::from_name), Some(kind));
+        }
+        assert_eq!(all().count(), 117 + 64);
+        assert_eq!(format!("{:?}", RelocKind(117)), "RelocKind(0x75)");
+        assert_eq!(RelocKind::from_name("R_CUDA_UNIFIED_16"), None);
+    }
+
+    #[test]
+    fn kinds_through_the_unified_tables_have_a_plain_counterpart() {
+        for kind in all() {
+            let (known, plain) = (kind.info().unwrap(), kind.without_unified_table());
+            let unified = known.fields.iter().any(|field| field.value == Value::Unified);
+            assert_eq!(plain != kind, unified, "{kind:?}");
+            // Each changes the same bits, with an address.
+            let fields = plain.info().unwrap().fields.iter().zip(known.fields);
+            for (plain, field) in fields.filter(|_| unified) {
+                assert_eq!(plain.value, Value::Address, "{kind:?}");
+                assert_eq!((plain.start, plain.width), (field.start, field.width), "{kind:?}");
+                assert_eq!(plain.shift, field.shift, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn kinds_that_clear_write_zeros() {
+        for kind in all().filter(|kind| kind.clears_unused()) {
+            assert!(kind.info().unwrap().fields.iter().all(|field| field.value == Value::Zero));
+        }
+        assert_eq!(all().filter(|kind| kind.clears_unused()).count(), 3);
+        assert_eq!(all().filter(|kind| kind.removes_yield()).count(), 2);
+    }
+}
