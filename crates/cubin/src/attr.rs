@@ -133,6 +133,9 @@ open_enum!(
     }
 );
 
+/// `MIN_STACK_SIZE` of a kernel that recurses.
+pub const UNKNOWN_STACK: u32 = u32::MAX;
+
 /// What the payload of a sized record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {

@@ -4,7 +4,7 @@
 use crate::raw::Pair;
 use zerocopy::FromBytes;
 
-/// The lists of `.nv.callgraph`, named by the word that opens them.
+/// The lists of `.nv.callgraph`, in the order in which tools write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum List {
     /// -1: caller symbol, callee symbol.
@@ -23,25 +23,29 @@ impl List {
         [Self::Calls, Self::AddressTaken, Self::IndirectCalls, Self::TakesAddress];
 
     /// The second word of the pair that opens the list.
-    pub fn sentinel(self) -> u32 {
-        match self {
-            Self::Calls => -1_i32 as u32,
-            Self::AddressTaken => -2_i32 as u32,
-            Self::IndirectCalls => -3_i32 as u32,
-            Self::TakesAddress => -4_i32 as u32,
-        }
+    #[inline]
+    pub const fn sentinel(self) -> u32 {
+        (-1 - self as i32) as u32
     }
 
     /// The list that a pair opens.
+    #[inline]
     pub fn opened_by(pair: Pair) -> Option<Self> {
         if pair.first.get() != 0 {
             return None;
         }
-        Self::ALL.into_iter().find(|list| list.sentinel() == pair.second.get())
+        match pair.second.get() as i32 {
+            -1 => Some(Self::Calls),
+            -2 => Some(Self::AddressTaken),
+            -3 => Some(Self::IndirectCalls),
+            -4 => Some(Self::TakesAddress),
+            _ => None,
+        }
     }
 
     /// Whether the second word of its pairs is a symbol (otherwise it is an
     /// offset in the symbol string table).
+    #[inline]
     pub fn second_is_symbol(self) -> bool {
         matches!(self, Self::Calls | Self::TakesAddress)
     }
@@ -111,6 +115,11 @@ mod tests {
             entries(orphan.as_bytes()).unwrap().next(),
             Some(Err(PairError::NoList { index: 0 }))
         );
+        for list in List::ALL {
+            assert_eq!(List::opened_by(sentinel(list)), Some(list));
+        }
+        assert_eq!(List::opened_by(pair(0, 0)), None);
+        assert_eq!(List::opened_by(pair(0, -5_i32 as u32)), None);
         assert_eq!(pairs(&[0; 9]), Err(PairError::Size { size: 9 }));
     }
 }

@@ -1,7 +1,11 @@
 //! What sections and symbols are for, by name and type.
 
+use crate::bank::{self, Bank};
 use crate::consts::{SectionType, SymbolType, shf, sto};
+use crate::names::{self, prefix};
 use crate::read::{Cubin, SectionRef, SymbolRef};
+
+pub use crate::bank::NamedBank;
 
 /// The purpose of a section. Names that belong to a function come along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,32 +95,6 @@ pub enum NoteClass {
     Other,
 }
 
-/// The banks that Mercury code calls by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum NamedBank {
-    EntryParams,
-    EntryImageHeaderIndices,
-    Driver,
-    Optimizer,
-    User,
-    Pic,
-    ToolsData,
-}
-
-const NAMED_BANKS: [(&[u8], NamedBank); 7] = [
-    (b"entry_params", NamedBank::EntryParams),
-    (b"entry_image_header_indices", NamedBank::EntryImageHeaderIndices),
-    (b"driver", NamedBank::Driver),
-    (b"optimizer", NamedBank::Optimizer),
-    (b"user", NamedBank::User),
-    (b"pic", NamedBank::Pic),
-    (b"tools_data", NamedBank::ToolsData),
-];
-
-/// Prefix of the Mercury twin of a section.
-const MERCURY_PREFIX: &[u8] = b".nv.merc";
-
 /// A section's class, and whether it belongs to the Mercury half of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified<'a> {
@@ -129,7 +107,7 @@ pub struct Classified<'a> {
 /// Classifies a section.
 pub fn section<'a>(s: &SectionRef<'a>) -> Classified<'a> {
     let mercury = s.flags & shf::MERCURY != 0 || s.kind == SectionType::CUDA_CAPMERC;
-    let twin = s.name.strip_prefix(MERCURY_PREFIX);
+    let twin = s.name.strip_prefix(prefix::MERCURY);
     let name = match twin {
         Some(rest) if rest.starts_with(b".") => rest,
         _ => s.name,
@@ -152,7 +130,7 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
             SectionClass::ResolvedRela
         }
         SectionType::CUDA_INFO | SectionType::CUDA_MERCURY_INFO => {
-            SectionClass::Info(name.strip_prefix(b".nv.info."))
+            SectionClass::Info(name.strip_prefix(prefix::INFO))
         }
         SectionType::CUDA_CALLGRAPH | SectionType::CUDA_MERCURY_CALLGRAPH => {
             SectionClass::CallGraph
@@ -171,9 +149,9 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
         SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
         SectionType::CUDA_HOST => SectionClass::Host,
         SectionType::NOTE => SectionClass::Note(match name {
-            b".note.nv.tkinfo" => NoteClass::ToolInfo,
-            b".note.nv.cuinfo" => NoteClass::CudaInfo,
-            b".note.nv.cuver" => NoteClass::CudaVersion,
+            names::NOTE_TKINFO => NoteClass::ToolInfo,
+            names::NOTE_CUINFO => NoteClass::CudaInfo,
+            names::NOTE_CUVER => NoteClass::CudaVersion,
             _ => NoteClass::Other,
         }),
         _ => return None,
@@ -183,62 +161,45 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
 /// Executables carry plain PROGBITS and NOBITS: there the name decides.
 fn by_name(name: &[u8]) -> SectionClass<'_> {
     let after = |prefix: &[u8]| name.strip_prefix(prefix);
-    if let Some(function) = after(b".text.") {
+    if let Some(function) = after(prefix::TEXT) {
         return SectionClass::Text(function);
     }
-    if let Some(function) = after(b".nv.capmerc.text.") {
+    if let Some(function) = after(prefix::CAPSULE_TEXT) {
         return SectionClass::Capsule(function);
     }
-    if let Some(rest) = after(b".nv.constant") {
-        return constant(rest).unwrap_or(SectionClass::Other);
+    if name.starts_with(prefix::CONSTANT) {
+        return constant(name);
     }
-    if after(b".nv.shared.reserved.").is_some() {
+    if after(prefix::RESERVED_SHARED).is_some() {
         return SectionClass::ReservedShared;
     }
-    if let Some(function) = after(b".nv.shared.") {
+    if let Some(function) = after(prefix::SHARED) {
         return SectionClass::Shared(function);
     }
-    if let Some(function) = after(b".nv.local.") {
+    if let Some(function) = after(prefix::LOCAL) {
         return SectionClass::Local(function);
     }
     match name {
-        b".nv.global" => SectionClass::Global,
-        b".nv.global.init" => SectionClass::GlobalInit,
-        b".nv_debug.shared" => SectionClass::Shared(b""),
-        b".nv.uft.entry" => SectionClass::FunctionTableEntries,
-        b".nv.udt.entry" => SectionClass::DataTableEntries,
-        b".nv.uft" => SectionClass::FunctionTable,
-        b".nv.udt" => SectionClass::DataTable,
-        b".nv.uidx" => SectionClass::TableIndex,
-        _ if after(b".nv.uft.rel").is_some() => SectionClass::FunctionTable,
-        _ if after(b".debug_").is_some() || after(b".nv_debug_").is_some() => SectionClass::Debug,
+        names::GLOBAL => SectionClass::Global,
+        names::GLOBAL_INIT => SectionClass::GlobalInit,
+        names::DEBUG_SHARED => SectionClass::Shared(b""),
+        names::UFT_ENTRY => SectionClass::FunctionTableEntries,
+        names::UDT_ENTRY => SectionClass::DataTableEntries,
+        names::UFT => SectionClass::FunctionTable,
+        names::UDT => SectionClass::DataTable,
+        names::UIDX => SectionClass::TableIndex,
+        _ if after(prefix::UFT_REL).is_some() => SectionClass::FunctionTable,
+        _ if names::is_debug(name) => SectionClass::Debug,
         _ => SectionClass::Other,
     }
 }
 
-/// `<N>[.<function>]` or `.<bank name>[.<function>]`.
-fn constant(rest: &[u8]) -> Option<SectionClass<'_>> {
-    if let Some(named) = rest.strip_prefix(b".") {
-        return NAMED_BANKS.iter().find_map(|&(name, bank)| {
-            let function = owner(named.strip_prefix(name)?)?;
-            Some(SectionClass::NamedConstant { bank, function })
-        });
+fn constant(name: &[u8]) -> SectionClass<'_> {
+    match bank::parse(name) {
+        Some((Bank::Numbered(bank), function)) => SectionClass::Constant { bank, function },
+        Some((Bank::Named(bank), function)) => SectionClass::NamedConstant { bank, function },
+        None => SectionClass::Other,
     }
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    let bank = match &rest[..digits] {
-        [a] => a - b'0',
-        [b'1', b @ b'0'..=b'7'] => 10 + (b - b'0'),
-        _ => return None,
-    };
-    Some(SectionClass::Constant { bank, function: owner(&rest[digits..])? })
-}
-
-/// `Some(None)` for nothing, `Some(Some(name))` for `.name`.
-fn owner(rest: &[u8]) -> Option<Option<&[u8]>> {
-    if rest.is_empty() {
-        return Some(None);
-    }
-    rest.strip_prefix(b".").map(Some)
 }
 
 /// Where a variable lives.
@@ -316,7 +277,7 @@ fn space(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> Space {
     };
     let bank = match class {
         Some(SectionClass::Constant { bank, .. }) => bank,
-        Some(SectionClass::NamedConstant { bank: NamedBank::User, .. }) => 3,
+        Some(SectionClass::NamedConstant { bank: NamedBank::User, .. }) => bank::USER,
         _ => 0,
     };
     match (s.other & sto::SPACE, class) {

@@ -5,6 +5,7 @@ macro_rules! open_enum {
     ($(#[$meta:meta])* $name:ident($int:ty) { $($(#[$vmeta:meta])* $variant:ident = $value:expr,)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[repr(transparent)]
         pub struct $name(pub $int);
         #[allow(missing_docs)]
         impl $name {
@@ -118,6 +119,17 @@ impl SectionType {
         let bank = self.0.wrapping_sub(Self::CUDA_CONSTANT_B0.0);
         (bank <= 17).then_some(bank)
     }
+
+    /// The type of the sections of a constant bank.
+    pub const fn of_constant_bank(bank: u8) -> Self {
+        Self(Self::CUDA_CONSTANT_B0.0 + bank as u32)
+    }
+
+    /// Whether sections of this type name unified functions or variables.
+    #[inline]
+    pub fn is_unified_entries(self) -> bool {
+        matches!(self, Self::CUDA_UFT_ENTRY | Self::CUDA_UDT_ENTRY)
+    }
 }
 
 /// `sh_flags` bits.
@@ -133,6 +145,15 @@ pub mod shf {
     pub const CUINFO: u64 = 0x0100_0000;
     pub const TKINFO: u64 = 0x0200_0000;
     pub const MERCURY: u64 = 0x1000_0000;
+}
+
+/// `sh_info` of a text section: its function's symbol, before sm_90 with the number of the
+/// function's registers in the high byte.
+pub mod text_info {
+    /// The symbol.
+    pub const FUNCTION: u32 = 0x00ff_ffff;
+    /// Where the number of registers begins.
+    pub const REGISTERS_SHIFT: u32 = 24;
 }
 
 /// Reserved section indices.
@@ -161,6 +182,14 @@ open_enum!(
     }
 );
 
+impl SymbolType {
+    /// Whether symbols of this type are texture, sampler or surface references.
+    #[inline]
+    pub fn is_image(self) -> bool {
+        matches!(self, Self::CUDA_TEXTURE | Self::CUDA_SAMPLER | Self::CUDA_SURFACE)
+    }
+}
+
 open_enum!(
     /// Symbol binding, the high four bits of `st_info`.
     Binding(u8) {
@@ -180,6 +209,7 @@ pub mod sto {
     pub const UNIFIED: u8 = 0x04;
     pub const OBSCURE: u8 = 0x08;
     pub const ENTRY: u8 = 0x10;
+    /// The memory space, one of those that follow.
     pub const SPACE: u8 = 0xe0;
     pub const GLOBAL: u8 = 0x20;
     pub const SHARED: u8 = 0x40;

@@ -8,6 +8,7 @@ use crate::compat::{self, Compat};
 use crate::consts::{EM_CUDA, FileType, SectionType};
 use crate::header::{Class, Header};
 use crate::info::InfoError;
+use crate::names;
 use crate::note::{self, CudaInfo, NoteType, ToolInfo};
 use crate::read::{Cubin, SectionRef};
 use crate::sections::lone_section;
@@ -218,11 +219,11 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
         Flags::V7(_) => None,
     };
     let named = |name: &[u8]| cubin.section_by_name(name).and_then(cuda_info_in);
-    pointed.or_else(|| named(CUINFO_SECTION)).or_else(|| named(b".note.nv.cuver"))
+    pointed.or_else(|| named(names::NOTE_CUINFO)).or_else(|| named(names::NOTE_CUVER))
 }
 
 /// The name of the section that [`FlagsV8::cuinfo`] points to.
-pub const CUINFO_SECTION: &[u8] = b".note.nv.cuinfo";
+pub const CUINFO_SECTION: &[u8] = names::NOTE_CUINFO;
 
 /// The header of a file of the new layout and the CUINFO note that it points to; `None` if
 /// there is no such note. Nothing else of the file is looked at, nor checked.
@@ -230,7 +231,7 @@ pub fn glance(file: &[u8]) -> Option<(Header, CudaInfo)> {
     let header = Header::parse(file).ok().filter(|header| header.machine == EM_CUDA)?;
     let Flags::V8(flags) = Flags::decode(&header) else { return None };
     let section = lone_section(file, &header, flags.cuinfo.into())?;
-    Some((header, cuda_info_in(section).filter(|_| section.name == CUINFO_SECTION)?))
+    Some((header, cuda_info_in(section).filter(|_| section.name == names::NOTE_CUINFO)?))
 }
 
 fn cuda_info_in(section: SectionRef<'_>) -> Option<CudaInfo> {

@@ -6,15 +6,15 @@
 //! of ordinary sections and the machine-code side of each is hidden. Section
 //! numbers do not change, so a number means the same in both views.
 
+use crate::bank;
 use crate::consts::{SectionType, shf};
+use crate::names::{self, prefix, without_mercury_prefix};
 use crate::read::{Cubin, ReadError, SectionRef};
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 
-/// Prefix of the name of a capsule section.
-const CAPSULE_PREFIX: &[u8] = b".nv.capmerc";
-/// Prefix of the names of other twins.
-const TWIN_PREFIX: &[u8] = b".nv.merc";
+pub use crate::bank::mercury as mercury_bank;
+
 /// Alignment of machine code.
 const TEXT_ALIGN: u64 = 128;
 
@@ -121,12 +121,12 @@ fn is_machine_side(s: &SectionRef<'_>) -> bool {
 
 /// Whether the section is a kernel's parameter bank, which Mercury has not.
 pub fn is_parameter_bank(s: &SectionRef<'_>) -> bool {
-    s.kind.constant_bank() == Some(0) || s.name.starts_with(b".nv.constant0.")
+    s.kind.constant_bank() == Some(0) || s.name.starts_with(prefix::CONSTANT0)
 }
 
 fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
     let flags = s.flags & !shf::MERCURY;
-    let name = ordinary_name(s.name);
+    let name = without_mercury_prefix(s.name);
     match s.kind {
         SectionType::CUDA_CAPMERC => SectionRef {
             name,
@@ -140,15 +140,10 @@ fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
             SectionRef { name, kind: SectionType::CUDA_INFO, flags, ..*s }
         }
         SectionType::CUDA_MERCURY_SYMTAB => {
-            SectionRef { name: b".symtab", kind: SectionType::SYMTAB, flags, ..*s }
+            SectionRef { name: names::SYMTAB, kind: SectionType::SYMTAB, flags, ..*s }
         }
         _ => SectionRef { name, flags, ..*s },
     }
-}
-
-fn ordinary_name(name: &[u8]) -> &[u8] {
-    let stripped = name.strip_prefix(CAPSULE_PREFIX).or_else(|| name.strip_prefix(TWIN_PREFIX));
-    stripped.unwrap_or(name)
 }
 
 /// Sections of the machine-code side, by what leads to them.
@@ -230,12 +225,12 @@ impl<'a> MachineSide<'a> {
     }
 
     fn data(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Option<u32> {
-        match mercury_bank(section.name) {
+        match bank::mercury(section.name) {
             Some((bank, function)) => {
-                let name = [format!(".nv.constant{bank}").as_bytes(), function].concat();
-                self.named(file, &name)
+                let bank = bank.to_string();
+                self.named(file, &[prefix::CONSTANT, bank.as_bytes(), function].concat())
             }
-            None => self.named(file, ordinary_name(section.name)),
+            None => self.named(file, without_mercury_prefix(section.name)),
         }
     }
 }
@@ -256,49 +251,11 @@ fn text_of(file: &Cubin<'_>, capsule: &SectionRef<'_>) -> Result<u32, ReadError>
     match file.section(index) {
         Some(text)
             if text.flags & shf::EXECINSTR != 0
-                && ordinary_name(capsule.name) == text.name
+                && without_mercury_prefix(capsule.name) == text.name
                 && text.kind == SectionType::PROGBITS =>
         {
             Ok(index)
         }
         _ => Err(bad(index.into())),
-    }
-}
-
-/// Constant banks that Mercury calls by name, with their numbers.
-const BANKS: [(&[u8], u8); 4] =
-    [(b"entry_image_header_indices", 0), (b"optimizer", 2), (b"user", 3), (b"pic", 4)];
-
-/// The number of a bank with a name, and what follows the bank in the name of
-/// the section (`.F` for a function's own bank).
-pub fn mercury_bank(name: &[u8]) -> Option<(u8, &[u8])> {
-    let at = name.windows(13).position(|w| w == b".nv.constant.")?;
-    let rest = name.get(at + 13..)?;
-    BANKS.iter().find_map(|&(bank, number)| {
-        let rest = rest.strip_prefix(bank)?;
-        matches!(rest.first(), None | Some(b'.')).then_some((number, rest))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn banks_have_numbers() {
-        assert_eq!(mercury_bank(b".nv.constant.user"), Some((3, &b""[..])));
-        assert_eq!(mercury_bank(b".nv.merc.nv.constant.optimizer.k"), Some((2, &b".k"[..])));
-        assert_eq!(mercury_bank(b".rela.nv.constant.pic"), Some((4, &b""[..])));
-        let handles = b".rela.nv.constant.entry_image_header_indices.k";
-        assert_eq!(mercury_bank(handles), Some((0, &b".k"[..])));
-        assert_eq!(mercury_bank(b".nv.constant.users"), None);
-        assert_eq!(mercury_bank(b".nv.constant3"), None);
-    }
-
-    #[test]
-    fn twins_lose_their_prefix() {
-        assert_eq!(ordinary_name(b".nv.capmerc.text.f"), b".text.f");
-        assert_eq!(ordinary_name(b".nv.merc.rela.text.f"), b".rela.text.f");
-        assert_eq!(ordinary_name(b".nv.global"), b".nv.global");
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod arch;
 pub mod attr;
+pub mod bank;
 pub mod callgraph;
 pub mod capsule;
 pub mod classify;
@@ -15,6 +16,7 @@ pub mod header;
 pub mod info;
 pub mod layout;
 pub mod model;
+pub mod names;
 pub mod note;
 pub mod raw;
 pub mod read;
@@ -29,6 +31,7 @@ pub mod words;
 pub mod write;
 
 pub use arch::{Arch, Variant};
+pub use attr::{Attr, Format};
 pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};
 pub use header::{Class, FileKind, Header, identify};
 pub use read::{

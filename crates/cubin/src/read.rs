@@ -1,6 +1,6 @@
 //! Reading a device ELF: a validated view that borrows the file's bytes.
 
-use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn};
+use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn, sto};
 use crate::half::Label;
 use crate::header::Header;
 use crate::sections::Sections;
@@ -147,6 +147,31 @@ impl SymbolRef<'_> {
     #[inline]
     pub fn is_common(&self) -> bool {
         self.reserved && self.shndx == shn::COMMON
+    }
+    /// Whether the function is a kernel.
+    #[inline]
+    pub fn is_entry(&self) -> bool {
+        self.other & sto::ENTRY != 0
+    }
+    /// Whether it never leaves its object.
+    #[inline]
+    pub fn is_internal(&self) -> bool {
+        self.other & sto::VISIBILITY == sto::INTERNAL
+    }
+    /// The bits of `st_other` that tell its memory space, one of those in [`sto`].
+    #[inline]
+    pub fn space(&self) -> u8 {
+        self.other & sto::SPACE
+    }
+    /// Whether it lives in shared memory.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.space() == sto::SHARED
+    }
+    /// Whether it is a texture, sampler or surface reference.
+    #[inline]
+    pub fn is_image(&self) -> bool {
+        self.kind().is_image()
     }
 }
 
