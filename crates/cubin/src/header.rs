@@ -1,9 +1,9 @@
-//! The file header, read and written in either class.
+//! The file header. [`crate::encode`] writes it.
 
 use crate::consts::FileType;
 use crate::raw;
 use crate::read::ReadError;
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::FromBytes;
 
 /// ELF class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -148,36 +148,6 @@ impl Header {
         Ok(match class {
             Class::Elf32 => widen!(raw::Ehdr32),
             Class::Elf64 => widen!(raw::Ehdr64),
-        })
-    }
-
-    /// The header's bytes; `None` if a value does not fit an ELF32 field.
-    pub fn to_bytes(&self) -> Option<Vec<u8>> {
-        macro_rules! narrow {
-            ($raw:ident) => {
-                raw::$raw {
-                    e_ident: self.ident,
-                    e_type: self.file_type.0.into(),
-                    e_machine: self.machine.into(),
-                    e_version: self.version.into(),
-                    e_entry: raw::word(self.entry)?,
-                    e_phoff: raw::word(self.phoff)?,
-                    e_shoff: raw::word(self.shoff)?,
-                    e_flags: self.flags.into(),
-                    e_ehsize: self.ehsize.into(),
-                    e_phentsize: self.phentsize.into(),
-                    e_phnum: self.phnum.into(),
-                    e_shentsize: self.shentsize.into(),
-                    e_shnum: self.shnum.into(),
-                    e_shstrndx: self.shstrndx.into(),
-                }
-                .as_bytes()
-                .to_vec()
-            };
-        }
-        Some(match self.class {
-            Class::Elf32 => narrow!(Ehdr32),
-            Class::Elf64 => narrow!(Ehdr64),
         })
     }
 }

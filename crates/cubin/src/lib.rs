@@ -10,6 +10,7 @@ pub mod capsule;
 pub mod classify;
 pub mod compat;
 pub mod consts;
+pub mod encode;
 pub mod flags;
 pub mod half;
 pub mod header;

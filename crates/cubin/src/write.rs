@@ -1,12 +1,12 @@
 //! Writing the model: one serializer for every kind of sink.
 
-use crate::consts::shn;
+use crate::encode::{SectionHeader, fits_header};
 use crate::header::Class;
 use crate::layout::{Extent, Layout, Part};
 use crate::model::{Content, Image, Section, Symbol};
 use crate::note;
 use crate::raw;
-use crate::read::{Reloc, Segment};
+use crate::read::Reloc;
 use crate::sink::Sink;
 use std::borrow::Cow;
 use std::io;
@@ -134,9 +134,7 @@ impl Image<'_> {
         };
         let recorded = null.content.size(self.header.class);
         match u16::try_from(count) {
-            Ok(n) if u32::from(n) < shn::LORESERVE && (self.header.shnum != 0 || recorded == 0) => {
-                Ok(n)
-            }
+            Ok(n) if fits_header(n.into()) && (self.header.shnum != 0 || recorded == 0) => Ok(n),
             _ if recorded == count => Ok(0),
             _ => Err(WriteError::SizeMismatch { section: 0, expected: count, actual: recorded }),
         }
@@ -149,7 +147,11 @@ impl Image<'_> {
         header.shnum = self.section_count()?;
         header.phnum = u16::try_from(self.segments.len())
             .map_err(|_| WriteError::TooLarge { field: "e_phnum" })?;
-        header.to_bytes().ok_or(WriteError::TooLarge { field: "file header" })
+        let mut out = Vec::new();
+        header
+            .append(header.class, &mut out)
+            .ok_or(WriteError::TooLarge { field: "file header" })?;
+        Ok(out)
     }
 
     fn encode_section_headers(&self, layout: &Layout) -> Result<Vec<u8>, WriteError> {
@@ -157,7 +159,9 @@ impl Image<'_> {
         let mut out =
             Vec::with_capacity(self.sections.len() * usize::from(class.section_header_size()));
         for (section, &offset) in self.sections.iter().zip(&layout.sections) {
-            encode_section_header(section, class, offset, &mut out)
+            let header = section.header(class, offset);
+            header
+                .append(class, &mut out)
                 .ok_or(WriteError::TooLarge { field: "section header" })?;
         }
         Ok(out)
@@ -166,68 +170,29 @@ impl Image<'_> {
     fn encode_program_headers(&self) -> Result<Vec<u8>, WriteError> {
         let mut out = Vec::new();
         for segment in &self.segments {
-            encode_program_header(segment, self.header.class, &mut out)
+            segment
+                .append(self.header.class, &mut out)
                 .ok_or(WriteError::TooLarge { field: "program header" })?;
         }
         Ok(out)
     }
 }
 
-fn encode_section_header(
-    s: &Section<'_>,
-    class: Class,
-    offset: u64,
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    macro_rules! narrow {
-        ($raw:ident) => {
-            out.extend_from_slice(
-                raw::$raw {
-                    sh_name: s.name.into(),
-                    sh_type: s.kind.0.into(),
-                    sh_flags: raw::word(s.flags)?,
-                    sh_addr: raw::word(s.addr)?,
-                    sh_offset: raw::word(offset)?,
-                    sh_size: raw::word(s.content.size(class))?,
-                    sh_link: s.link.into(),
-                    sh_info: s.info.into(),
-                    sh_addralign: raw::word(s.align)?,
-                    sh_entsize: raw::word(s.entsize)?,
-                }
-                .as_bytes(),
-            )
-        };
+impl Section<'_> {
+    fn header(&self, class: Class, offset: u64) -> SectionHeader {
+        SectionHeader {
+            name: self.name,
+            kind: self.kind,
+            flags: self.flags,
+            addr: self.addr,
+            offset,
+            size: self.content.size(class),
+            link: self.link,
+            info: self.info,
+            align: self.align,
+            entsize: self.entsize,
+        }
     }
-    match class {
-        Class::Elf32 => narrow!(Shdr32),
-        Class::Elf64 => narrow!(Shdr64),
-    }
-    Some(())
-}
-
-fn encode_program_header(p: &Segment, class: Class, out: &mut Vec<u8>) -> Option<()> {
-    macro_rules! narrow {
-        ($raw:ident) => {
-            out.extend_from_slice(
-                raw::$raw {
-                    p_type: p.kind.into(),
-                    p_flags: p.flags.into(),
-                    p_offset: raw::word(p.offset)?,
-                    p_vaddr: raw::word(p.vaddr)?,
-                    p_paddr: raw::word(p.paddr)?,
-                    p_filesz: raw::word(p.filesz)?,
-                    p_memsz: raw::word(p.memsz)?,
-                    p_align: raw::word(p.align)?,
-                }
-                .as_bytes(),
-            )
-        };
-    }
-    match class {
-        Class::Elf32 => narrow!(Phdr32),
-        Class::Elf64 => narrow!(Phdr64),
-    }
-    Some(())
 }
 
 impl Content<'_> {
