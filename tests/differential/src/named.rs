@@ -24,85 +24,122 @@
 use crate::program::{Case, Compiler, HostRefs, Link, Module, Pack, Sm};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// All cases of `folder` for the targets among `sms`.
 pub fn cases(folder: &Path, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for file in files(folder)? {
+        let wanted = Sm::wanted(&file.name, &file.targets, sms, every_sm);
+        for sm in wanted.into_iter().filter(|&sm| file.allows(sm)) {
+            cases.push(file.case(sm).map_err(|e| format!("{}: {e}", file.name))?);
+        }
+    }
+    Ok(cases)
+}
+
+/// The case files of `folder`, by name.
+pub fn files(folder: &Path) -> Result<Vec<CaseFile>, String> {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .map_err(|e| format!("{}: {e}", folder.display()))?
         .filter_map(|entry| entry.ok().map(|e| e.path()))
         .filter(|path| path.extension().is_some_and(|e| e == "case"))
         .collect();
     paths.sort();
-    let mut cases = Vec::new();
-    for path in paths {
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        cases.extend(
-            parse(&name, &text, sms, every_sm).map_err(|e| format!("{}: {e}", path.display()))?,
-        );
-    }
-    Ok(cases)
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
+        CaseFile::parse(&path.file_stem().unwrap_or_default().to_string_lossy(), &text)
+    };
+    paths.iter().map(|path| read(path).map_err(|e| format!("{}: {e}", path.display()))).collect()
 }
 
-fn parse(name: &str, text: &str, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>, String> {
-    let mut parts = text.split("\n--- ");
-    let head = parts.next().unwrap_or_default();
-    let parts: Vec<(&str, &str)> = parts
-        .map(|part| part.split_once('\n').ok_or("module without text"))
-        .collect::<Result<_, _>>()?;
-    let mut targets = Sm::CLASSIC.to_vec();
-    let mut lines = Vec::new();
-    let mut only = false;
-    for line in head.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+/// A case file, of which there is a case for each target.
+#[derive(Clone, Debug)]
+pub struct CaseFile {
+    /// Name, without a suffix.
+    pub name: String,
+    /// The targets it was written for.
+    targets: Vec<Sm>,
+    /// Whether it is left out on all others.
+    only: bool,
+    /// Label, nvlink's exit status and arguments of each link.
+    links: Vec<(String, i32, String)>,
+    /// Heading and PTX of each module.
+    modules: Vec<(String, String)>,
+    /// Name and bytes of other files.
+    contents: Vec<(String, Vec<u8>)>,
+}
+
+impl CaseFile {
+    fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let mut parts = text.split("\n--- ");
+        let head = parts.next().unwrap_or_default();
+        let mut file = Self {
+            name: name.into(),
+            targets: Sm::CLASSIC.to_vec(),
+            only: false,
+            links: Vec::new(),
+            modules: Vec::new(),
+            contents: Vec::new(),
+        };
+        for line in head.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+            file.heading(line)?;
+        }
+        for part in parts {
+            let (head, text) = part.split_once('\n').ok_or("module without text")?;
+            match head.split_whitespace().nth(1) {
+                Some("hex") => file.contents.push(hex(head, text)?),
+                _ => file.modules.push((head.into(), text.into())),
+            }
+        }
+        Ok(file)
+    }
+
+    /// Takes in a line above the modules.
+    fn heading(&mut self, line: &str) -> Result<(), String> {
         let (key, value) = line.split_once(':').ok_or(format!("no colon: {line}"))?;
         match key.split_whitespace().collect::<Vec<_>>()[..] {
             ["targets"] | ["targets", "only"] => {
-                only = key.ends_with("only");
-                targets = Sm::parse_list(value.trim()).ok_or(format!("unknown targets {value}"))?;
+                self.only = key.ends_with("only");
+                self.targets =
+                    Sm::parse_list(value.trim()).ok_or(format!("unknown targets {value}"))?;
             }
-            ["link", label] => lines.push((label, 0, value)),
+            ["link", label] => self.links.push((label.into(), 0, value.into())),
             ["link", label, status] => {
                 let status = status.strip_prefix('=').and_then(|s| s.parse().ok());
-                lines.push((label, status.ok_or(format!("bad status: {line}"))?, value));
+                let status = status.ok_or(format!("bad status: {line}"))?;
+                self.links.push((label.into(), status, value.into()));
             }
             _ => return Err(format!("unknown line: {line}")),
         }
+        Ok(())
     }
-    let (contents, parts): (Vec<_>, Vec<_>) =
-        parts.into_iter().partition(|(head, _)| head.split_whitespace().nth(1) == Some("hex"));
-    let contents: Vec<(String, Vec<u8>)> =
-        contents.into_iter().map(|(head, text)| hex(head, text)).collect::<Result<_, _>>()?;
-    let own = targets;
-    // nvlink schedules code of the older compiler anew for later targets.
-    let older =
-        parts.iter().any(|(head, _)| head.split_whitespace().any(|w| w.starts_with("cuda12")));
-    Sm::wanted(name, &own, sms, every_sm)
-        .into_iter()
-        .filter(|sm| own.contains(sm) || !older && !only)
-        .map(|sm| {
-            Ok(Case {
-                name: format!("case-{name}-{sm}"),
-                sm,
-                modules: parts
-                    .iter()
-                    .map(|part| module(part.0, part.1, sm))
-                    .collect::<Result<_, String>>()?,
-                files: Vec::new(),
-                contents: contents.clone(),
-                links: lines
-                    .iter()
-                    .map(|&(label, status, args)| {
-                        // Written for other targets, a case only compares.
-                        let status = own.contains(&sm).then_some(status);
-                        link(label, status, args, sm)
-                    })
-                    .collect(),
-                features: BTreeMap::new(),
-                conflict: None,
-            })
+
+    /// Whether the two linkers may be compared on it for this target.
+    fn allows(&self, sm: Sm) -> bool {
+        // nvlink schedules code of the older compiler anew for later targets.
+        let is_older =
+            |(head, _): &(String, _)| head.split_whitespace().any(|w| w.starts_with("cuda12"));
+        self.targets.contains(&sm) || !self.only && !self.modules.iter().any(is_older)
+    }
+
+    /// The case for a target.
+    pub fn case(&self, sm: Sm) -> Result<Case, String> {
+        let modules = self.modules.iter().map(|(head, text)| module(head, text, sm));
+        // Written for other targets, a case only compares.
+        let status = |status| self.targets.contains(&sm).then_some(status);
+        let links = self.links.iter();
+        Ok(Case {
+            name: format!("case-{}-{sm}", self.name),
+            sm,
+            modules: modules.collect::<Result<_, _>>()?,
+            files: Vec::new(),
+            contents: self.contents.clone(),
+            links: links.map(|(label, s, args)| link(label, status(*s), args, sm)).collect(),
+            features: BTreeMap::new(),
+            conflict: None,
         })
-        .collect()
+    }
 }
 
 fn link(label: &str, status: Option<i32>, words: &str, sm: Sm) -> Link {

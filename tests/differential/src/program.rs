@@ -1,8 +1,10 @@
 //! What a case is made of: modules to compile and links to make of them.
 
+use crate::hostobj;
+use crate::tools;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
 
 /// A GPU target such as `sm_90a`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -167,6 +169,21 @@ pub struct Module {
 }
 
 impl Module {
+    /// A name for what `compiler` makes of it.
+    pub fn key(&self, compiler: Compiler) -> String {
+        let release = match compiler {
+            Compiler::Current => "13",
+            Compiler::Cuda12 => "12",
+            Compiler::Cuda120 => "12.0",
+        };
+        tools::content_key(&[
+            self.ptx.as_bytes(),
+            self.flags.join(" ").as_bytes(),
+            self.sm.to_string().as_bytes(),
+            release.as_bytes(),
+        ])
+    }
+
     /// File name on the linker's command line.
     pub fn file(&self) -> String {
         match &self.pack {
@@ -197,6 +214,16 @@ pub struct Link {
     pub side_file: Option<String>,
 }
 
+impl Link {
+    /// Stands for the toolkit's folder of libraries in arguments.
+    pub const LIBRARIES: &str = "{lib}";
+
+    /// Whether its output is an input of links.
+    pub fn is_relocatable(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-r")
+    }
+}
+
 /// A program and the links to compare.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -216,4 +243,51 @@ pub struct Case {
     pub features: BTreeMap<&'static str, usize>,
     /// What refusal the program was built to provoke, if any.
     pub conflict: Option<&'static str>,
+}
+
+/// Names and bytes of an archive's members.
+type Members = Vec<(String, Vec<u8>)>;
+
+impl Case {
+    /// Puts all inputs into `folder`; `image` gives what comes of compiling a module.
+    pub fn write_inputs(
+        &self,
+        folder: &Path,
+        mut image: impl FnMut(&Module) -> Result<Vec<u8>, String>,
+    ) -> Result<(), String> {
+        let io = |e: io::Error| format!("{}: {e}", folder.display());
+        let mut archives: Vec<(&str, Members)> = Vec::new();
+        for (name, path) in &self.files {
+            fs::hard_link(path, folder.join(name))
+                .or_else(|_| fs::copy(path, folder.join(name)).map(drop))
+                .map_err(io)?;
+        }
+        for (name, bytes) in &self.contents {
+            fs::write(folder.join(name), bytes).map_err(io)?;
+        }
+        for module in &self.modules {
+            let image = image(module)?;
+            let id = format!("_diff_{}", module.name);
+            let container = || hostobj::fatbin(&image, module.sm);
+            let bytes = match &module.pack {
+                Pack::Cubin => image,
+                Pack::Fatbin => container(),
+                Pack::Object(refs) => hostobj::object(&container(), &id, refs),
+                Pack::Archive(refs, archive) => {
+                    let member =
+                        (format!("{}.o", module.name), hostobj::object(&container(), &id, refs));
+                    match archives.iter_mut().find(|(name, _)| name == archive) {
+                        Some((_, members)) => members.push(member),
+                        None => archives.push((archive, vec![member])),
+                    }
+                    continue;
+                }
+            };
+            fs::write(folder.join(module.file()), bytes).map_err(io)?;
+        }
+        for (name, members) in archives {
+            fs::write(folder.join(name), hostobj::archive(&members)).map_err(io)?;
+        }
+        Ok(())
+    }
 }

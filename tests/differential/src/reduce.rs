@@ -1,8 +1,9 @@
 //! Smaller cases with the same disagreement.
 
-use crate::judge::{self, Verdict};
+use crate::judge;
 use crate::program::{Case, Link};
 use crate::tools::Tools;
+use crate::verdict::Verdict;
 use std::fs;
 use std::ops::Range;
 
@@ -46,7 +47,7 @@ pub fn reduce(tools: &Tools, case: &Case) -> std::io::Result<String> {
     let mut text = format!("\n  reduced to {} modules: {}", best.modules.len(), folder.display());
     for link in &best.links {
         let judged = judge::judge(tools, link, &folder)?;
-        for line in &judged.detail {
+        for line in &judged.comparison.detail {
             text += &format!("\n    {line}");
         }
     }
@@ -87,11 +88,11 @@ fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<Foun
     if tools.prepare(case, &folder).is_ok() {
         for link in &case.links {
             let judged = judge::judge(tools, link, &folder)?;
-            if !judged.verdict.agrees() {
+            if !judged.comparison.verdict.agrees() {
                 found = Some(Found {
                     label: link.label.clone(),
-                    verdict: judged.verdict,
-                    kind: kind(&judged.detail),
+                    verdict: judged.comparison.verdict,
+                    kind: kind(&judged.comparison.detail),
                 });
                 break;
             }

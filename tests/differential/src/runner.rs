@@ -1,11 +1,12 @@
 //! Many cases on a few threads, and the table of verdicts.
 
 use crate::generate;
-use crate::judge::{self, Judged, Verdict};
+use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
 use crate::program::{Case, Sm};
 use crate::reduce;
 use crate::tools::Tools;
+use crate::verdict::{self, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
@@ -113,18 +114,18 @@ impl Report {
             self.by_label.entry(label.to_owned()).or_default(),
             self.by_kind.entry(kind.to_owned()).or_default(),
         ] {
-            *row.entry(judged.verdict).or_default() += 1;
+            *row.entry(judged.comparison.verdict).or_default() += 1;
         }
-        if let Some(split) = judged.split {
+        if let Some(split) = judged.comparison.split {
             *self.capsules.entry(case.sm).or_default() += split;
         }
-        self.nvlink_time += judged.nvlink.time;
-        self.warpld_time += judged.warpld.as_ref().map_or(Duration::ZERO, |w| w.time);
-        if !judged.same_messages {
+        self.nvlink_time += judged.nvlink.outcome.time;
+        self.warpld_time += judged.warpld.as_ref().map_or(Duration::ZERO, |w| w.outcome.time);
+        if !judged.comparison.same_messages {
             self.messages_differ += 1;
         }
-        if judged.nvlink.status != Some(0) {
-            let message = judged.nvlink.text.lines().next().unwrap_or("(no message)");
+        if judged.nvlink.outcome.status != Some(0) {
+            let message = judged.nvlink.outcome.text.lines().next().unwrap_or("(no message)");
             *self.refusals.entry(general(message)).or_default() += 1;
         }
     }
@@ -265,10 +266,12 @@ fn one(
         for link in &case.links {
             let judged = judge::judge(tools, link, &folder)?;
             let id = format!("{} {}", case.name, link.label);
-            let known = !judged.verdict.agrees() && settings.known.contains(&id);
+            let known = !judged.comparison.verdict.agrees() && settings.known.contains(&id);
             if known {
                 lock(report).known += 1;
-            } else if !judged.verdict.agrees() || (settings.messages && !judged.same_messages) {
+            } else if !judged.comparison.verdict.agrees()
+                || (settings.messages && !judged.comparison.same_messages)
+            {
                 bad.push(describe(&link.label, &judged, settings));
                 lock(report).new.push(id);
             }
@@ -276,7 +279,8 @@ fn one(
             if link.label == "plain"
                 && let Some(conflict) = case.conflict
             {
-                let status = judged.nvlink.status.map_or("timeout".into(), |s| s.to_string());
+                let status =
+                    judged.nvlink.outcome.status.map_or("timeout".into(), |s| s.to_string());
                 *lock(report).conflicts.entry(conflict).or_default().entry(status).or_default() +=
                     1;
             }
@@ -312,17 +316,18 @@ fn one(
 }
 
 fn describe(label: &str, judged: &Judged, settings: &Settings) -> String {
-    let mut text = format!("  {label}: {}", judged.verdict.title());
-    for line in &judged.detail {
+    let mut text = format!("  {label}: {}", judged.comparison.verdict.title());
+    for line in &judged.comparison.detail {
         text += &format!("\n    {line}");
     }
-    if settings.messages && !judged.same_messages {
-        let empty = String::new();
-        let other = judged.warpld.as_ref().map_or(&empty, |w| &w.text);
-        let (a, b) = (judge::messages(&judged.nvlink.text), judge::messages(other));
-        let at = a.iter().zip(&b).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
-        let get = |lines: &[String]| lines.get(at).cloned().unwrap_or("-".into());
-        text += &format!("\n    message {at}: n: {}\n               w: {}", get(&a), get(&b));
+    if settings.messages
+        && let Some(warpld) = &judged.warpld
+    {
+        let [theirs, ours] =
+            [&judged.nvlink, warpld].map(|run| verdict::messages(&run.outcome.text));
+        for line in verdict::first_difference("message", &theirs, &ours) {
+            text += &format!("\n    {line}");
+        }
     }
     text
 }

@@ -1,7 +1,6 @@
 //! The toolkit's programs, run with a time limit, and a cache of objects.
 
-use crate::hostobj;
-use crate::program::{Case, Compiler, Module, Pack};
+use crate::program::{Case, Compiler, Module};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -11,9 +10,6 @@ use std::time::{Duration, Instant};
 
 /// Longest time any single program may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(300);
-
-/// Names and bytes of an archive's members.
-type Members = Vec<(String, Vec<u8>)>;
 
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,71 +85,32 @@ impl Tools {
 
     /// Puts all inputs of `case` into `folder`.
     pub fn prepare(&self, case: &Case, folder: &Path) -> Result<(), String> {
-        let io = |e: io::Error| format!("{}: {e}", folder.display());
-        let mut archives: Vec<(String, Members)> = Vec::new();
-        for (name, path) in &case.files {
-            fs::hard_link(path, folder.join(name))
-                .or_else(|_| fs::copy(path, folder.join(name)).map(drop))
-                .map_err(io)?;
-        }
-        for (name, bytes) in &case.contents {
-            fs::write(folder.join(name), bytes).map_err(io)?;
-        }
-        for module in &case.modules {
-            let image = self.compile(module, folder)?;
-            let file = folder.join(module.file());
-            let id = format!("_diff_{}", module.name);
-            let container = || hostobj::fatbin(&image, module.sm);
-            let bytes = match &module.pack {
-                Pack::Cubin => image,
-                Pack::Fatbin => container(),
-                Pack::Object(refs) => hostobj::object(&container(), &id, refs),
-                Pack::Archive(refs, archive) => {
-                    let member = format!("{}.o", module.name);
-                    let object = hostobj::object(&container(), &id, refs);
-                    match archives.iter_mut().find(|(name, _)| name == archive) {
-                        Some((_, members)) => members.push((member, object)),
-                        None => archives.push((archive.clone(), vec![(member, object)])),
-                    }
-                    continue;
-                }
-            };
-            fs::write(file, bytes).map_err(io)?;
-        }
-        for (name, members) in archives {
-            fs::write(folder.join(name), hostobj::archive(&members)).map_err(io)?;
-        }
-        Ok(())
+        case.write_inputs(folder, |module| self.compile(module, folder))
     }
 
     /// Compiles `module` for separate linking, or takes it from the cache.
-    fn compile(&self, module: &Module, folder: &Path) -> Result<Vec<u8>, String> {
-        // An older one, the PTX version that it knows, and its part of the key.
+    pub fn compile(&self, module: &Module, folder: &Path) -> Result<Vec<u8>, String> {
+        // An older one and the PTX version that it knows.
         let older = match module.compiler {
             Compiler::Current => None,
-            Compiler::Cuda12 => self.ptxas12.as_ref().map(|ptxas| (ptxas, "8.8", "12")),
-            Compiler::Cuda120 => self.ptxas120.as_ref().map(|ptxas| (ptxas, "8.0", "12.0")),
+            Compiler::Cuda12 => self.ptxas12.as_ref().map(|ptxas| (ptxas, "8.8")),
+            Compiler::Cuda120 => self.ptxas120.as_ref().map(|ptxas| (ptxas, "8.0")),
         };
-        let key = content_key(&[
-            module.ptx.as_bytes(),
-            module.flags.join(" ").as_bytes(),
-            module.sm.to_string().as_bytes(),
-            older.map_or("13", |(.., key)| key).as_bytes(),
-        ]);
-        let cached = self.cache().join(format!("{key}.cubin"));
+        let compiler = if older.is_some() { module.compiler } else { Compiler::Current };
+        let cached = self.cache().join(format!("{}.cubin", module.key(compiler)));
         if let Ok(bytes) = fs::read(&cached) {
             return Ok(bytes);
         }
         let source = folder.join(format!("{}.ptx", module.name));
         let output = folder.join(format!("{}.compiling", module.name));
         let ptx = match older {
-            Some((_, version, _)) => {
+            Some((_, version)) => {
                 module.ptx.replacen(".version 9.0", &format!(".version {version}"), 1)
             }
             None => module.ptx.clone(),
         };
         fs::write(&source, ptx).map_err(|e| e.to_string())?;
-        let mut command = Command::new(older.map_or(&self.program("ptxas"), |(ptxas, ..)| ptxas));
+        let mut command = Command::new(older.map_or(&self.program("ptxas"), |(ptxas, _)| ptxas));
         // A program that is compiled as a whole is no object.
         let whole = module.flags.iter().any(|flag| flag == "-ewp");
         command

@@ -1,0 +1,253 @@
+//! What two linkers made of the same inputs, compared.
+
+use crate::compare;
+use crate::mercury::{self, Split};
+use crate::tools::Outcome;
+
+/// What came of one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// The same bytes.
+    Identical,
+    /// The same but for the linker's own note.
+    NoteOnly,
+    /// The same but for control bits of kernels without calls (sm_100 on).
+    ControlBits,
+    /// Both refuse, with the same exit status.
+    BothRefuse,
+    /// nvlink crashed or stopped with an internal error; warpld did not crash.
+    NvlinkFails,
+    /// nvlink's output differs from run to run, in the sections where warpld's does
+    /// and has zeros.
+    NvlinkVaries,
+    /// Different bytes.
+    Different,
+    /// One refuses, the other does not, or the exit status differs.
+    RefusalMismatch,
+    /// warpld crashed.
+    Crash,
+    /// One of them ran out of time.
+    Timeout,
+    /// The inputs could not be made, or nvlink does not do what the case says.
+    Unbuilt,
+}
+
+impl Verdict {
+    /// All verdicts, in the order of the table's columns.
+    pub const ALL: [Self; 11] = [
+        Self::Identical,
+        Self::NoteOnly,
+        Self::ControlBits,
+        Self::BothRefuse,
+        Self::NvlinkFails,
+        Self::NvlinkVaries,
+        Self::Different,
+        Self::RefusalMismatch,
+        Self::Crash,
+        Self::Timeout,
+        Self::Unbuilt,
+    ];
+
+    /// Column title.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::NoteOnly => "note-only",
+            Self::ControlBits => "control-bits",
+            Self::BothRefuse => "both-refuse",
+            Self::NvlinkFails => "nvlink-fails",
+            Self::NvlinkVaries => "nvlink-varies",
+            Self::Different => "DIFFERENT",
+            Self::RefusalMismatch => "REFUSAL",
+            Self::Crash => "CRASH",
+            Self::Timeout => "TIMEOUT",
+            Self::Unbuilt => "unbuilt",
+        }
+    }
+
+    /// Whether the two linkers agree.
+    pub fn agrees(self) -> bool {
+        matches!(
+            self,
+            Self::Identical
+                | Self::NoteOnly
+                | Self::ControlBits
+                | Self::BothRefuse
+                | Self::NvlinkFails
+                | Self::NvlinkVaries
+        )
+    }
+}
+
+/// What one linker made of a link.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The file it wrote.
+    pub output: Option<Vec<u8>>,
+    /// The file for the host compiler that it was asked for and wrote.
+    pub side_file: Option<Vec<u8>>,
+}
+
+/// How the runs of both linkers compare.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What differs, line by line.
+    pub detail: Vec<String>,
+    /// Whether the messages of both are equal.
+    pub same_messages: bool,
+    /// How files with capsules compare.
+    pub split: Option<Split>,
+}
+
+/// Compares a run of nvlink with one of warpld.
+pub fn compare(nvlink: &Run, warpld: &Run) -> Comparison {
+    let mut detail = Vec::new();
+    let mut split = None;
+    let verdict = verdict(nvlink, warpld, &mut detail, &mut split);
+    let same_messages = messages(&nvlink.outcome.text) == messages(&warpld.outcome.text);
+    Comparison { verdict, detail, same_messages, split }
+}
+
+/// The verdict on a link that nvlink made alone.
+pub fn alone(nvlink: &Outcome) -> Verdict {
+    match nvlink.status {
+        Some(0) => Verdict::Identical,
+        None => Verdict::Timeout,
+        _ if fails(nvlink) => Verdict::NvlinkFails,
+        _ => Verdict::BothRefuse,
+    }
+}
+
+fn verdict(
+    nvlink: &Run,
+    warpld: &Run,
+    detail: &mut Vec<String>,
+    split: &mut Option<Split>,
+) -> Verdict {
+    let (theirs, ours) = (&nvlink.outcome, &warpld.outcome);
+    match (theirs.status, ours.status) {
+        (_, None) | (None, _) => return Verdict::Timeout,
+        _ if ours.crashed() => return Verdict::Crash,
+        (Some(101), _) | (_, Some(101)) => return Verdict::Crash,
+        _ if fails(theirs) => return Verdict::NvlinkFails,
+        (Some(a), Some(b)) if a != b => {
+            detail.push(format!("exit status: nvlink {a}, warpld {b}"));
+            detail.extend(theirs.text.lines().take(4).map(|l| format!("  n: {l}")));
+            detail.extend(ours.text.lines().take(4).map(|l| format!("  w: {l}")));
+            return Verdict::RefusalMismatch;
+        }
+        (Some(0), _) => {}
+        _ => return Verdict::BothRefuse,
+    }
+    if let (Some(a), Some(b)) = (&nvlink.output, &warpld.output) {
+        *split = mercury::split(a, b);
+    }
+    let mut worst = same_output(nvlink.output.as_deref(), warpld.output.as_deref(), detail);
+    if worst == Verdict::Different && split.is_some_and(Split::agrees) {
+        detail.clear();
+        worst = Verdict::ControlBits;
+    }
+    let sides = [nvlink, warpld].map(|run| run.side_file.as_deref());
+    worst.max(same_side_file(sides, detail)).max(same_properties(theirs, ours, detail))
+}
+
+/// Whether nvlink ran into a mistake of its own: nothing to imitate.
+fn fails(nvlink: &Outcome) -> bool {
+    nvlink.crashed() || (nvlink.status == Some(1) && nvlink.text.contains("Internal error"))
+}
+
+/// Compares the outputs; neither linker writing one is equal, too.
+fn same_output(a: Option<&[u8]>, b: Option<&[u8]>, detail: &mut Vec<String>) -> Verdict {
+    match (a, b) {
+        _ if a == b => Verdict::Identical,
+        (Some(a), Some(b)) if compare::equal_but_for_note(a, b) => Verdict::NoteOnly,
+        (Some(a), Some(b)) => {
+            detail.extend(compare::explain(a, b));
+            Verdict::Different
+        }
+        _ => {
+            let size =
+                |file: Option<&[u8]>| file.map_or("none".into(), |f| format!("{} bytes", f.len()));
+            detail.push(format!("output: nvlink {}, warpld {}", size(a), size(b)));
+            Verdict::Different
+        }
+    }
+}
+
+/// Compares the files for the host compiler, which are text.
+fn same_side_file([a, b]: [Option<&[u8]>; 2], detail: &mut Vec<String>) -> Verdict {
+    if a == b {
+        return Verdict::Identical;
+    }
+    let lines = |file: Option<&[u8]>| {
+        let text = file.map_or("(no file)".into(), String::from_utf8_lossy);
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    detail.extend(first_difference("registration file, line", &lines(a), &lines(b)));
+    Verdict::Different
+}
+
+/// Compares what `-v` tells of the image and of each kernel.
+fn same_properties(nvlink: &Outcome, warpld: &Outcome, detail: &mut Vec<String>) -> Verdict {
+    let [theirs, ours] = [nvlink, warpld].map(|outcome| {
+        let mut lines = messages(&outcome.text);
+        lines.retain(|line| line.starts_with("nvlink info"));
+        lines
+    });
+    let difference = first_difference("info", &theirs, &ours);
+    let verdict = if difference.is_empty() { Verdict::Identical } else { Verdict::Different };
+    detail.extend(difference);
+    verdict
+}
+
+/// The first line in which two texts differ, as both have it; nothing if they are equal.
+pub fn first_difference(what: &str, theirs: &[String], ours: &[String]) -> Vec<String> {
+    let differs = |&i: &usize| theirs.get(i) != ours.get(i);
+    let Some(at) = (0..theirs.len().max(ours.len())).find(differs) else { return Vec::new() };
+    let line = |lines: &[String]| lines.get(at).map_or("(none)".into(), Clone::clone);
+    vec![format!("{what} {at}, n: {}", line(theirs)), format!("{what} {at}, w: {}", line(ours))]
+}
+
+/// Messages as nvlink prints them: without what only warpld adds (notes, codes), and without what
+/// must differ (the name of the tool and of the output's folder).
+pub fn messages(text: &str) -> Vec<String> {
+    let lines = text.lines().filter(|line| !line.starts_with("    = "));
+    lines
+        .map(|line| match line.strip_prefix("warpld ") {
+            Some(rest) => format!("nvlink {}", without_code(rest)).replace("'w/", "'n/"),
+            None => line.to_owned(),
+        })
+        .collect()
+}
+
+/// A message of warpld without the code in brackets at its end.
+fn without_code(message: &str) -> &str {
+    let Some((text, code)) = message.rsplit_once(" [") else { return message };
+    let is_code = |code: &str| code.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    code.strip_suffix(']').filter(|code| is_code(code)).map_or(message, |_| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_compared_without_notes_and_codes() {
+        let ours = "warpld error   : Undefined reference to 'f' in 'a.cubin' [undefined]\n    = called by k\n";
+        let theirs = "nvlink error   : Undefined reference to 'f' in 'a.cubin'\n";
+        assert_eq!(messages(ours), messages(theirs));
+        assert_ne!(messages("warpld error   : a [0x10]\n"), messages("nvlink error   : a\n"));
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_told() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(first_difference("line", &lines("a\nb"), &lines("a\nb")), [""; 0]);
+        let told = first_difference("line", &lines("a\nb"), &lines("a"));
+        assert_eq!(told, ["line 1, n: b", "line 1, w: (none)"]);
+    }
+}
