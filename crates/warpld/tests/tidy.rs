@@ -71,29 +71,6 @@ fn the_library_neither_prints_nor_exits() {
     assert!(library.is_empty(), "{library:#?}");
 }
 
-#[test]
-fn links_in_documents_lead_somewhere() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut documents = Vec::new();
-    for folder in ["", "docs", "docs/guide", "docs/rules", "tests/differential", "tests/gpu"] {
-        documents
-            .extend(list(&root.join(folder)).into_iter().filter(|path| has_extension(path, "md")));
-    }
-    let mut broken = Vec::new();
-    for document in &documents {
-        let text = fs::read_to_string(document).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let path = link.split('#').next().unwrap_or_default();
-            let target = document.parent().unwrap().join(path);
-            if !path.is_empty() && !link.contains("://") && !target.exists() {
-                broken.push(format!("{}: {link}", document.display()));
-            }
-        }
-    }
-    assert!(documents.len() > 10, "{documents:?}");
-    assert!(broken.is_empty(), "{broken:#?}");
-}
-
 /// Where code (not comments) has something, as `file:line`.
 fn places(found: impl Fn(&str) -> bool) -> Vec<String> {
     let mut places = Vec::new();
