@@ -13,7 +13,7 @@ mod structure;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use std::borrow::Cow;
-use warpld::{Config, Diagnostics, Inputs, LinkInput};
+use libwarpld::{Config, Diagnostics, Inputs, LinkInput};
 
 const INTACT: [&[u8]; 2] = [
     include_bytes!("../../tests/fixtures/switch_b.sm_90.cubin"),
@@ -59,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
     config.uidx = (flags & 128 != 0).then(families::index);
     let inputs = Inputs { images, host_references: None };
     let mut diagnostics = Diagnostics::default();
-    let output = warpld::link(&inputs, &config, &mut diagnostics);
+    let output = libwarpld::link(&inputs, &config, &mut diagnostics);
     let image = output.ok().and_then(|output| output.image);
     assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
 });

@@ -4,10 +4,10 @@
 
 use cubin::capsule::Capsule;
 use libfuzzer_sys::fuzz_target;
-use warpld::finalizer::frame_moves::{code_unit, move_frame};
-use warpld::finalizer::frame_rows::{self, Rows, Side};
-use warpld::finalizer::{MercuryMap, Moves, Purpose, edit, rescoreboard};
-use warpld::mercury::translate_sequence;
+use libwarpld::mercury::code::frame_moves::{code_unit, move_frame};
+use libwarpld::mercury::code::frame_rows::{self, Rows, Side};
+use libwarpld::mercury::code::{MercuryMap, Moves, Purpose, edit, rescoreboard};
+use libwarpld::mercury::translate_sequence;
 
 fuzz_target!(|data: &[u8]| {
     let [which, cut, data @ ..] = data else { return };

@@ -6,10 +6,10 @@ use cubin::Cubin;
 use libfuzzer_sys::fuzz_target;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use warpld::dump::{Style, describe, render};
-use warpld::finalizer::{self, FinalizerConfig, Mode, Trace};
+use cubin_tools::dump::{Style, describe, render};
+use libwarpld::mercury::code::{self as finalizer, FinalizerConfig, Mode, Trace};
 use warpld::options::{CommandLine, Request};
-use warpld::verify::{Kernels, verify};
+use libwarpld::verify::{Kernels, verify};
 
 const OTHER: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
 const OTHER_100: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_100.cubin");
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         1 => compare(data),
         2 => drop(verify(data, Kernels::Complete)),
         3 => finalize(data),
-        4 => drop(warpld::demangle::demangle(&String::from_utf8_lossy(data))),
+        4 => drop(libwarpld::demangle::demangle(&String::from_utf8_lossy(data))),
         _ => command_line(data),
     }
 });
@@ -36,8 +36,8 @@ fn dump(data: &[u8]) {
 
 fn compare(data: &[u8]) {
     for other in [OTHER, OTHER_100] {
-        let options = cubin_diff::Options { ignore_tool_note: true, inputs: &[] };
-        if let Ok(report) = cubin_diff::compare(data, other, &options) {
+        let options = cubin_tools::diff::Options { ignore_tool_note: true, inputs: &[] };
+        if let Ok(report) = cubin_tools::diff::compare(data, other, &options) {
             let _ = report.lines(50).count();
             let _ = report.to_json(["a", "b"], 50);
         }

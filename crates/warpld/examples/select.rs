@@ -2,12 +2,12 @@
 //!
 //!     cargo run --release --example select -- sm_90 a.o libb.a
 
+use libwarpld::Diagnostics;
+use libwarpld::inputs::select::SelectOptions;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
-use warpld::Diagnostics;
-use warpld::load::{Files, LoadRequest};
-use warpld::select::SelectOptions;
+use warpld::files::{Files, LoadRequest};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

@@ -1,8 +1,9 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
-use crate::codes::advice;
-use crate::demangle::{demangle, readable};
-use crate::diag::{Diagnostic, Severity};
+use libwarpld::demangle::{demangle, readable};
+use libwarpld::diag::codes::advice;
+use libwarpld::diag::{Diagnostic, Severity};
+use libwarpld::json::json_string;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -183,26 +184,6 @@ fn label(severity: Severity) -> &'static str {
         Severity::Error => "error",
         Severity::Fatal => "fatal",
     }
-}
-
-/// A JSON string literal.
-pub fn json_string(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if u32::from(c) < 0x20 || c == '\u{7f}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 struct Palette {

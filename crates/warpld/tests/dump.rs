@@ -5,11 +5,11 @@ mod common;
 
 use common::{Random, fixture, fixtures, mutate};
 use cubin::Cubin;
+use cubin_tools::dump::{Style, describe, render};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use warpld::dump::{Style, describe, render};
 
 fn path(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, fixture, mutate};
 use cubin::{Arch, Cubin, SectionType};
-use warpld::finalizer::{
+use libwarpld::mercury::code::{
     BinaryKind, EarlierLinker, Fastpath, FinalizerConfig, FinalizerError, IN_MEMORY, Mode, Trace,
     compare, earlier_linker, finalize, needs_compiler, self_check,
 };

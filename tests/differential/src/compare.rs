@@ -1,7 +1,7 @@
 //! What differs between nvlink's output (A) and warpld's (B).
 
 use cubin::Cubin;
-use cubin_diff::{Options, Side};
+use cubin_tools::diff::{Options, Side};
 
 /// How many differences a verdict shows.
 const MAX_LINES: usize = 14;
@@ -10,7 +10,7 @@ const MAX_LINES: usize = 14;
 /// account (and the places that move with its size).
 pub fn equal_but_for_note(a: &[u8], b: &[u8]) -> bool {
     let options = Options { ignore_tool_note: true, ..Options::default() };
-    cubin_diff::compare(a, b, &options).is_ok_and(|report| report.is_same())
+    cubin_tools::diff::compare(a, b, &options).is_ok_and(|report| report.is_same())
 }
 
 /// Whether `ours` differs from nvlink's output only in sections in which that varies from
@@ -37,7 +37,7 @@ pub fn zeros_where_varying(first: &[u8], again: &[u8], ours: &[u8]) -> bool {
 /// Lines that tell the first differences.
 pub fn explain(a: &[u8], b: &[u8]) -> Vec<String> {
     let mut lines = vec![format!("sizes: nvlink {}, warpld {}", a.len(), b.len())];
-    match cubin_diff::compare(a, b, &Options::default()) {
+    match cubin_tools::diff::compare(a, b, &Options::default()) {
         Ok(report) => lines.extend(report.lines(MAX_LINES)),
         Err(error) if error.side == Side::A => lines.push(format!("nvlink's output: {error}")),
         Err(error) => lines.push(format!("warpld's output: {error}")),

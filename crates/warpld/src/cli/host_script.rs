@@ -1,8 +1,8 @@
 //! `--gen-host-linker-script`: how the host linker keeps device code together.
 
 use super::{Console, output, print_out};
-use crate::diag::Diagnostic;
 use crate::options::HostScript;
+use libwarpld::diag::Diagnostic;
 use std::process::{Command, Stdio};
 
 /// What is added to a host link. The blank at the end of a line is nvlink's.

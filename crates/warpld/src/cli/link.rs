@@ -2,19 +2,19 @@
 
 use super::output::Draft;
 use super::progress::Progress;
-use super::{Console, elsewhere, lto, output, register, threads, timing, trace, translate};
-use crate::config::Config;
-use crate::diag::{Diagnostic, Diagnostics};
-use crate::link::Failed;
-use crate::load::map::leave_memory_behind;
-use crate::load::{CpuArch, Files, LoadRequest};
+use super::{Console, lto, other_targets, output, register, threads, timing, trace, translate};
+use crate::files::map::leave_memory_behind;
+use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
-use crate::report::{
+use libwarpld::config::Config;
+use libwarpld::diag::{Diagnostic, Diagnostics};
+use libwarpld::inputs::select::{Registration, SelectOptions, Selected};
+use libwarpld::link::Failed;
+use libwarpld::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
-use crate::select::{Registration, SelectOptions, Selected};
-use crate::verify::Kernels;
+use libwarpld::verify::Kernels;
 use std::path::Path;
 
 /// What a link left behind.
@@ -113,7 +113,7 @@ fn link_files(
             (output, Some(report))
         }
     };
-    elsewhere::explain(&loaded, &options, diagnostics);
+    other_targets::explain(&loaded, &options, diagnostics);
     std::mem::forget((loaded, selected));
     Ok(Outcome { output, report, trace, registration })
 }
@@ -142,7 +142,7 @@ fn link_images(
     let config = Config { nv_host, uidx, last: true, ..settings.config.clone() };
     let mut draft = Draft::new(settings.output.as_deref());
     let inputs = translate::inputs(settings, &selected.inputs, diagnostics)?;
-    let linked = crate::link_to(&inputs, &config, diagnostics, &mut draft)
+    let linked = libwarpld::link_to(&inputs, &config, diagnostics, &mut draft)
         .map_err(|Failed| Stop::Reported)?;
     if linked.complete && settings.verify {
         verify(&draft, &config)?;
@@ -160,7 +160,7 @@ fn verify(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
         Diagnostic::fatal("verify-failed", "the output does not stand up to --verify").note(reason)
     };
     let contents = draft.contents().map_err(|error| failed(&error))?;
-    crate::verify::verify(&contents, kernels).map_err(|violation| {
+    libwarpld::verify::verify(&contents, kernels).map_err(|violation| {
         failed(&violation).note("this is a fault of warpld; please report it with the inputs")
     })
 }

@@ -6,11 +6,11 @@
 //! before it does: the exit status is that of a fatal error, unless there were
 //! errors already. [`-lto -Werror`, with and without an input for another target]
 
-use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::load::{Body, Loaded, Source, Step};
 use crate::render::Renderer;
-use crate::select::Selected;
 use fatbin::Kind;
+use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
+use libwarpld::inputs::select::Selected;
+use libwarpld::inputs::{Body, Loaded, Source, Step};
 use std::collections::HashSet;
 
 /// Adds the remarks; fails if they end the link.

@@ -1,9 +1,12 @@
 //! The front door: from a command line to an exit status.
 
-mod elsewhere;
+mod diff;
+mod dump;
+mod extract;
 mod host_script;
 mod link;
 mod lto;
+mod other_targets;
 pub(crate) mod output;
 mod progress;
 mod register;
@@ -11,12 +14,13 @@ mod threads;
 mod timing;
 mod trace;
 mod translate;
+mod translator;
 mod version;
 
-use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::explain;
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
 use crate::render::{Format, REDEFINED_OPTION, Renderer};
+use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
+use libwarpld::explain;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -40,9 +44,9 @@ type Main = fn(Vec<OsString>) -> i32;
 
 /// The commands besides linking.
 pub const SUBCOMMANDS: [(&str, Main); 4] = [
-    ("diff", |args| crate::diff::main(args)),
-    ("dump", |args| crate::dump::main(args)),
-    ("extract", |args| crate::extract::main(args)),
+    ("diff", |args| diff::main(args)),
+    ("dump", |args| dump::main(args)),
+    ("extract", |args| extract::main(args)),
     ("shim", |args| crate::shim::main(args)),
 ];
 

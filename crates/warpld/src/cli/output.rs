@@ -1,9 +1,9 @@
 //! Files that appear all at once or not at all.
 
-use crate::diag::Diagnostic;
-use crate::load::guard;
-use crate::load::map::Mapped;
-use crate::serialize::{Destination, Pieces, ROOM};
+use crate::files::guard;
+use crate::files::map::Mapped;
+use libwarpld::diag::Diagnostic;
+use libwarpld::write::serialize::{Destination, Pieces, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};

@@ -1,6 +1,6 @@
 //! `--trace`: what became of every input.
 
-use crate::select::{Selected, Traced};
+use libwarpld::inputs::select::{Selected, Traced};
 
 /// One line per input, in link order.
 pub fn text(selected: &Selected<'_>) -> String {

@@ -1,9 +1,10 @@
 //! `--finalizer`: inputs that need a compiler go through NVIDIA's linker first.
 
-use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::finalizer::{Trace, needs_compiler, translate};
-use crate::input::{Inputs, LinkInput};
+use super::translator::translate;
 use crate::options::LinkSettings;
+use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
+use libwarpld::inputs::{Inputs, LinkInput};
+use libwarpld::mercury::code::{Trace, needs_compiler};
 use std::borrow::Cow;
 
 /// The inputs, those translated that cannot be linked as they are.

@@ -19,6 +19,3 @@ pub use settings::{
     CallgraphNames, HostScript, LinkSettings, Request, SettingsError, SideOutputs, Target,
 };
 pub use table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
-
-#[cfg(test)]
-pub(crate) use tests::check_page;

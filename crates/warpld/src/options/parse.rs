@@ -3,8 +3,8 @@
 use super::row::{Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
 use super::words::{self, WordError};
-use crate::explain::closest;
 use bstr::ByteVec;
+use libwarpld::explain::closest;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -3,11 +3,11 @@
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
-use crate::config::{Config, HostInfo, Identity};
-use crate::diag::Diagnostic;
-use crate::finalizer::{BinaryKind, Fastpath, FinalizerConfig};
 use bstr::ByteVec;
 use cubin::Arch;
+use libwarpld::config::{Config, HostInfo, Identity};
+use libwarpld::diag::Diagnostic;
+use libwarpld::mercury::code::{BinaryKind, Fastpath, FinalizerConfig};
 use std::path::PathBuf;
 use thiserror::Error;
 

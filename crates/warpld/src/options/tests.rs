@@ -281,4 +281,5 @@ pub(crate) fn check_page(name: &str, text: &str) {
 fn the_guide_is_current() {
     check_page("options.md", &guide_page());
     check_page("warpld.1", &man_page());
+    check_page("messages.md", &libwarpld::diag::codes::guide_page());
 }

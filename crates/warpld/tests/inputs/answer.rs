@@ -2,12 +2,12 @@
 
 use crate::scenarios::Scenario;
 use cubin::{Cubin, SymbolType};
+use libwarpld::inputs::select::SelectOptions;
+use libwarpld::{Diagnostics, Severity};
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
-use warpld::load::{CpuArch, Files, LoadRequest};
-use warpld::select::SelectOptions;
-use warpld::{Diagnostics, Severity};
+use warpld::files::{CpuArch, Files, LoadRequest};
 
 /// What a linker made of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -2,9 +2,9 @@
 
 use crate::images;
 use crate::make::{Make, host};
-use warpld::load::{Files, LoadRequest};
-use warpld::select::SelectOptions;
-use warpld::{Diagnostics, Severity};
+use libwarpld::inputs::select::SelectOptions;
+use libwarpld::{Diagnostics, Severity};
+use warpld::files::{Files, LoadRequest};
 
 /// Opens a file and selects for sm_90; the images, or `None` after a fatal
 /// message.

@@ -2,12 +2,12 @@
 
 use crate::images::{self, ARCHS, Images};
 use fatbin::Container;
+use libwarpld::inputs::best_image::{Choice, choose};
+use libwarpld::inputs::check::check;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
-use warpld::select::check::check;
-use warpld::select::choose::{Choice, choose};
 
 const HEADER: &str =
     "# Targets for which nvlink V13.0.88 takes an image, per kind and architecture of the image.\n";

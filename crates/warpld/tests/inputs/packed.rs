@@ -3,10 +3,10 @@
 use crate::images;
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
+use libwarpld::inputs::select::SelectOptions;
+use libwarpld::{Diagnostics, Severity};
 use std::path::PathBuf;
-use warpld::load::{Files, LoadRequest};
-use warpld::select::SelectOptions;
-use warpld::{Diagnostics, Severity};
+use warpld::files::{Files, LoadRequest};
 
 /// An image for sm_90 in a container.
 fn container(payload: &[u8], compression: Compression) -> Vec<u8> {

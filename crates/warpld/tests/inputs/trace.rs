@@ -3,13 +3,16 @@
 use crate::images;
 use crate::make::{Make, host, plain_host};
 use fatbin::{Compression, Containers};
+use libwarpld::Diagnostics;
+use libwarpld::inputs::select::SelectOptions;
 use std::borrow::Cow;
-use warpld::Diagnostics;
-use warpld::load::{Files, LoadRequest};
-use warpld::select::SelectOptions;
+use warpld::files::{Files, LoadRequest};
 
 /// Loads files into a folder of their own and hands over the selection.
-fn select(files: &[(&'static str, Vec<u8>)], look: impl FnOnce(warpld::select::Selected<'_>)) {
+fn select(
+    files: &[(&'static str, Vec<u8>)],
+    look: impl FnOnce(libwarpld::inputs::select::Selected<'_>),
+) {
     let folder = tempfile::tempdir().unwrap();
     let mut request = LoadRequest::default();
     for (name, bytes) in files {

@@ -7,13 +7,13 @@ use crate::structure;
 use cubin::Arch;
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
+use libwarpld::inputs::select::SelectOptions;
+use libwarpld::{Config, Diagnostics};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use std::fs;
 use std::path::PathBuf;
-use warpld::load::{Files, LoadRequest};
-use warpld::select::SelectOptions;
-use warpld::{Config, Diagnostics};
+use warpld::files::{Files, LoadRequest};
 
 /// A folder for the inputs, in memory where the system has one.
 pub struct Folder(PathBuf);
@@ -69,7 +69,7 @@ impl Case {
         options.lazy_archives = self.lazy_archives;
         let selected = loaded.select(&options, diagnostics).ok()?;
         let config = Config { uidx: self.uidx.clone(), ..Config::new(self.arch) };
-        warpld::link(&selected.inputs, &config, diagnostics).ok()?.image
+        libwarpld::link(&selected.inputs, &config, diagnostics).ok()?.image
     }
 }
 

@@ -19,14 +19,14 @@ mod structure;
 use common::{Random, mutate};
 use cubin::Arch;
 use families::{Family, families};
+use libwarpld::report::{self, LinkReport};
+use libwarpld::{Config, Diagnostics, Inputs, LinkInput};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use warpld::render::{Format, Renderer};
-use warpld::report::{self, LinkReport};
-use warpld::{Config, Diagnostics, Inputs, LinkInput};
 
 /// Counts what is allocated at once.
 struct Counting;
@@ -110,7 +110,7 @@ impl Case {
     }
 
     fn link(&self, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
-        let output = warpld::link(&self.inputs, &self.config, diagnostics).ok()?;
+        let output = libwarpld::link(&self.inputs, &self.config, diagnostics).ok()?;
         if self.config.report {
             tell(self.config.arch, &output.report);
         }
@@ -228,10 +228,10 @@ fn intact_objects_stand_up_to_the_verifier(families: &[Family]) {
             let mut config = Config::new(*arch);
             config.relocatable = relocatable;
             config.uidx = uidx.clone();
-            let output = warpld::link(&inputs, &config, &mut Diagnostics::default());
+            let output = libwarpld::link(&inputs, &config, &mut Diagnostics::default());
             if let Some(image) = output.ok().and_then(|output| output.image) {
                 assert_eq!(
-                    warpld::verify::verify(&image, warpld::verify::Kernels::Complete),
+                    libwarpld::verify::verify(&image, libwarpld::verify::Kernels::Complete),
                     Ok(()),
                     "{arch}"
                 );

@@ -1,0 +1,84 @@
+//! The device images of fatbins, host objects, archives, libraries and programs.
+
+mod walk;
+
+pub use walk::{Image, Sections, Walk, WalkError, stem};
+
+use cubin::{Arch, Variant};
+use fatbin::{Compression, Kind};
+use std::collections::{HashMap, HashSet};
+
+/// An image with the name it is written under.
+#[derive(Clone, Debug)]
+pub struct NamedImage<'f> {
+    /// The name of the file.
+    pub name: String,
+    /// The image.
+    pub image: Image<'f>,
+}
+
+/// Names images as `cuobjdump` does: `stem.N.sm_90.cubin` where N counts the
+/// images of the kind in the file. Images with a name of their own have that
+/// for the stem, and no N unless the name is taken.
+pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>> {
+    let mut counts: HashMap<Kind, usize> = HashMap::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut named = Vec::new();
+    for image in images {
+        let number = counts.entry(image.kind).or_default();
+        *number += 1;
+        let arch = shown_arch(&image);
+        let suffix = suffix(image.kind);
+        let ident = image.ident.map(|ident| walk::stem(&String::from_utf8_lossy(ident)));
+        let own = ident.filter(|ident| !ident.is_empty());
+        let stem = own.as_deref().unwrap_or(stem);
+        let short = match image.kind {
+            _ if own.is_some() => Some(format!("{stem}.{arch}.{suffix}")),
+            Kind::ELF if image.bare => Some(format!("{stem}.{arch}.{suffix}")),
+            _ if image.bare => Some(format!("{stem}.{suffix}")),
+            _ => None,
+        };
+        let name = short
+            .filter(|name| !taken.contains(name))
+            .unwrap_or_else(|| format!("{stem}.{number}.{arch}.{suffix}"));
+        taken.insert(name.clone());
+        named.push(NamedImage { name, image });
+    }
+    named
+}
+
+/// Machine code with the letter `f` goes by the name without it: the files
+/// do not differ.
+fn shown_arch(image: &Image<'_>) -> Arch {
+    match (image.kind, image.arch.variant) {
+        (Kind::ELF, Variant::Family) => Arch { variant: Variant::Plain, ..image.arch },
+        _ => image.arch,
+    }
+}
+
+fn suffix(kind: Kind) -> String {
+    match kind {
+        Kind::ELF => "cubin".into(),
+        Kind::PTX => "ptx".into(),
+        Kind::LTO_IR => "ltoir".into(),
+        Kind(other) => format!("kind{other}"),
+    }
+}
+
+/// One line about an image, for lists.
+pub fn line(named: &NamedImage<'_>) -> String {
+    let image = &named.image;
+    let stored = match image.compression {
+        Compression::None => "plain".into(),
+        Compression::Lz4 => format!("lz4 {}", image.stored_size),
+        Compression::Zstd => format!("zstd {}", image.stored_size),
+        Compression::Unknown(bits) => format!("compression {bits:#x}"),
+    };
+    let options = match image.options {
+        Some(options) if image.kind != Kind::ELF => String::from_utf8_lossy(options),
+        _ => "".into(),
+    };
+    format!("{:<40} {:>10} bytes  {stored}  {options}", named.name, image.size())
+        .trim_end()
+        .to_owned()
+}

@@ -1,0 +1,415 @@
+//! The call graph of the whole link, over functions and prototypes.
+//!
+//! An indirect call may reach every address-taken function with the same
+//! prototype; a node per prototype stands between them, so the graph has as
+//! many edges as the inputs have entries.
+
+pub mod reach;
+pub mod scc;
+
+use crate::ids::OptId;
+pub use crate::ids::{FunctionId, PrototypeId};
+use crate::name_hash::ShortHash;
+use crate::object::call_lists::{CallLists, Calls, List, Prototype};
+use crate::object::{Object, ObjectId};
+use crate::resolve::{Resolution, Role, SymbolId, SymbolRefId, room};
+use hashbrown::HashTable;
+
+/// The call graph.
+#[derive(Debug)]
+pub struct CallGraph<'a> {
+    /// Symbol of each function.
+    pub functions: Vec<SymbolId>,
+    of_symbol: Vec<u32>,
+    /// By function: whether it is a kernel, and whether it is defined. Whoever walks over all
+    /// functions need not look at their symbols.
+    entry: Vec<bool>,
+    defined: Vec<bool>,
+    /// Prototype strings in the order in which the string table holds them.
+    pub prototypes: Vec<&'a [u8]>,
+    /// Direct calls in input order.
+    pub calls: Vec<(FunctionId, FunctionId)>,
+    /// Indirect calls in input order.
+    pub indirect: Vec<(FunctionId, PrototypeId)>,
+    /// Functions whose address a function takes, in input order.
+    pub takes_address: Vec<(FunctionId, FunctionId)>,
+    /// Prototype under which a function's address is taken.
+    pub address_taken: Vec<OptId<PrototypeId>>,
+    /// Prototype of a function by `.nv.prototype`.
+    pub prototype_of: Vec<OptId<PrototypeId>>,
+    /// Successors of functions, then of prototypes.
+    successors: Adjacency,
+}
+
+/// Compressed adjacency lists.
+#[derive(Debug, Default)]
+pub struct Adjacency {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Adjacency {
+    /// From edges in any order; the order of one node's targets is kept.
+    pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        // Lengths are counted two places further on, and added up one place further on they
+        // say where the next target goes: when all are there, that is where the list ends.
+        let mut starts = vec![0u32; nodes + 2];
+        edges.clone().for_each(|(from, _)| starts[from as usize + 2] += 1);
+        for i in 2..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut targets = vec![0; starts[nodes + 1] as usize];
+        edges.for_each(|(from, to)| {
+            let next = &mut starts[from as usize + 1];
+            targets[*next as usize] = to;
+            *next += 1;
+        });
+        starts.truncate(nodes + 1);
+        Self { starts, targets }
+    }
+
+    /// Targets of one node.
+    #[inline]
+    pub fn of(&self, node: u32) -> &[u32] {
+        let node = node as usize;
+        &self.targets[self.starts[node] as usize..self.starts[node + 1] as usize]
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same edges turned around.
+    pub fn reversed(&self) -> Self {
+        let edges =
+            (0..self.len() as u32).flat_map(|from| self.of(from).iter().map(move |&to| (to, from)));
+        Self::new(self.len(), edges)
+    }
+}
+
+impl<'a> CallGraph<'a> {
+    /// The function of a symbol.
+    #[inline]
+    pub fn function(&self, symbol: SymbolId) -> Option<FunctionId> {
+        match self.of_symbol[symbol.0 as usize] {
+            u32::MAX => None,
+            f => Some(FunctionId(f)),
+        }
+    }
+
+    /// The symbol of a function.
+    #[inline]
+    pub fn symbol(&self, function: FunctionId) -> SymbolId {
+        self.functions[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel.
+    #[inline]
+    pub fn is_entry(&self, function: FunctionId) -> bool {
+        self.entry[function.0 as usize]
+    }
+
+    /// Whether the function is defined.
+    #[inline]
+    pub fn is_defined(&self, function: FunctionId) -> bool {
+        self.defined[function.0 as usize]
+    }
+
+    /// Edges between nodes: functions are nodes 0…, prototypes follow.
+    pub fn successors(&self) -> &Adjacency {
+        &self.successors
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Whether there are no functions.
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// Numbers the functions among the symbols that are new.
+    fn add_functions(&mut self, resolution: &Resolution<'a>) {
+        for (i, symbol) in resolution.symbols.iter().enumerate().skip(self.of_symbol.len()) {
+            let function = if symbol.function { self.functions.len() as u32 } else { u32::MAX };
+            self.of_symbol.push(function);
+            if symbol.function {
+                self.functions.push(SymbolId(i as u32));
+            }
+        }
+        self.address_taken.resize(self.functions.len(), OptId::NONE);
+        self.prototype_of.resize(self.functions.len(), OptId::NONE);
+    }
+
+    /// Which functions follow which.
+    fn connected(&self, resolution: &Resolution<'a>) -> Adjacency {
+        let base = self.functions.len() as u32;
+        let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
+        let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
+        let taken = self.address_taken.iter().zip(&self.functions).zip(0..);
+        let taken = taken.filter_map(|((prototype, &symbol), function)| {
+            let prototype = prototype.get().filter(|_| !resolution.get(symbol).entry)?;
+            Some((base + prototype.0, function))
+        });
+        let nodes = self.functions.len() + self.prototypes.len();
+        Adjacency::new(nodes, direct.chain(indirect).chain(taken))
+    }
+}
+
+/// Collects the call graphs of inputs as they come. Edges come only from definitions
+/// that were ever in force; whether one was is known as soon as its input is resolved.
+pub struct Builder<'a> {
+    graph: CallGraph<'a>,
+    interned: HashTable<(ShortHash, PrototypeId)>,
+    /// How many inputs come.
+    inputs: usize,
+}
+
+/// An input with what it says of calls.
+#[derive(Clone, Copy)]
+struct Input<'o, 'a> {
+    id: ObjectId,
+    object: &'o Object<'a>,
+    lists: &'o CallLists<'a>,
+    prototypes: &'o [(u32, Prototype)],
+}
+
+impl<'a> Builder<'a> {
+    /// For so many inputs.
+    pub fn new(inputs: usize) -> Self {
+        let graph = CallGraph {
+            functions: Vec::new(),
+            of_symbol: Vec::new(),
+            entry: Vec::new(),
+            defined: Vec::new(),
+            prototypes: Vec::new(),
+            calls: Vec::new(),
+            indirect: Vec::new(),
+            takes_address: Vec::new(),
+            address_taken: Vec::new(),
+            prototype_of: Vec::new(),
+            successors: Adjacency::default(),
+        };
+        Self { graph, interned: HashTable::new(), inputs }
+    }
+
+    /// Adds inputs, the first of which has this number; all of them are resolved.
+    pub fn add(
+        &mut self,
+        part: &[Object<'a>],
+        first: ObjectId,
+        calls: &Calls<'a>,
+        resolution: &Resolution<'a>,
+    ) {
+        if first.0 == 0 {
+            self.make_room(part.len(), calls, resolution);
+        }
+        self.graph.add_functions(resolution);
+        let inputs = (first.0..).map(ObjectId).zip(part).zip(calls.iter());
+        for ((id, object), (lists, prototypes)) in inputs {
+            self.add_object(Input { id, object, lists, prototypes }, resolution);
+        }
+    }
+
+    /// Makes room for all inputs, of which these are the first.
+    fn make_room(&mut self, first: usize, calls: &Calls<'a>, resolution: &Resolution<'a>) {
+        let functions = resolution.symbols.capacity();
+        self.graph.of_symbol.reserve(functions);
+        self.graph.functions.reserve(functions);
+        self.graph.address_taken.reserve(functions);
+        self.graph.prototype_of.reserve(functions);
+        let direct = calls.iter().map(|(lists, _)| lists.of(List::Calls).count()).sum();
+        self.graph.calls.reserve(room(direct, first, self.inputs));
+    }
+
+    /// The graph of all inputs.
+    pub fn finish(mut self, resolution: &Resolution<'a>) -> CallGraph<'a> {
+        let graph = &self.graph;
+        let kind = |&symbol: &SymbolId| {
+            let symbol = resolution.get(symbol);
+            (symbol.entry, symbol.definition.is_some())
+        };
+        let (kinds, successors) = rayon::join(
+            || graph.functions.iter().map(kind).unzip(),
+            || graph.connected(resolution),
+        );
+        (self.graph.entry, self.graph.defined) = kinds;
+        self.graph.successors = successors;
+        self.graph
+    }
+
+    fn add_object(&mut self, input: Input<'_, 'a>, resolution: &Resolution<'a>) {
+        let Self { graph, interned, .. } = self;
+        let Input { id, object, lists, prototypes } = input;
+        // Many functions have one prototype.
+        let mut last: Option<(Prototype, PrototypeId)> = None;
+        let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
+            if let Some((known, id)) = last
+                && known.is_at(&prototype)
+            {
+                return id;
+            }
+            let (hash, name) = (prototype.hash, object.prototype_name(prototype));
+            let same = |&(other, id): &(ShortHash, PrototypeId)| {
+                other == hash && strings[id.0 as usize] == name
+            };
+            let entry = interned.entry(hash.spread(), same, |(hash, _)| hash.spread());
+            let entry = entry.or_insert_with(|| (hash, PrototypeId(strings.len() as u32)));
+            let id = entry.get().1;
+            if id.0 as usize == strings.len() {
+                strings.push(name);
+            }
+            last = Some((prototype, id));
+            id
+        };
+        let of_symbol = &graph.of_symbol;
+        let ids = resolution.ids_of(id).unwrap_or_default();
+        let function_of = |symbol: SymbolId| {
+            let index = of_symbol.get(symbol.0 as usize).copied();
+            index.filter(|&index| index != u32::MAX).map(FunctionId)
+        };
+        let function = |symbol: u32| ids.get(symbol as usize).and_then(|&name| function_of(name));
+        let caller = |symbol: u32| {
+            let name = *ids.get(symbol as usize)?;
+            let function = function_of(name)?;
+            let at = SymbolRefId { object: id, symbol };
+            resolution.ever_selected(name, at).then_some(function)
+        };
+        // What lost brings no prototype along.
+        for (symbol, name) in lists.of(List::AddressTaken) {
+            if taken_by_discarded_code(input, resolution, symbol) {
+                continue;
+            }
+            let Ok(prototype) = object.prototype(name) else { continue };
+            let proto = intern(&mut graph.prototypes, prototype);
+            if let Some(f) = function(symbol) {
+                let known = &mut graph.address_taken[f.0 as usize];
+                *known = known.get().unwrap_or(proto).into();
+            }
+        }
+        for (symbol, name) in lists.of(List::Indirect) {
+            if let (Some(f), Ok(prototype)) = (caller(symbol), object.prototype(name)) {
+                let proto = intern(&mut graph.prototypes, prototype);
+                graph.indirect.push((f, proto));
+            }
+        }
+        for &(symbol, prototype) in prototypes {
+            let proto = intern(&mut graph.prototypes, prototype);
+            if let Some(f) = function(symbol) {
+                // Those of built-in functions may differ; the last one counts.
+                graph.prototype_of[f.0 as usize] = proto.into();
+            }
+        }
+        for (list, edges) in
+            [(List::Calls, &mut graph.calls), (List::TakesAddress, &mut graph.takes_address)]
+        {
+            // Those of a caller follow each other.
+            let mut last = (u32::MAX, None);
+            lists.of(list).for_each(|(from, to)| {
+                if last.0 != from {
+                    last = (from, caller(from));
+                }
+                if let (Some(from), Some(to)) = (last.1, function(to)) {
+                    edges.push((from, to));
+                }
+            });
+        }
+    }
+}
+
+/// Whether the input's copy of the function lost, and so did every function of
+/// the input that takes its address: then the address is not taken, not even
+/// by a data table. One surviving taker is enough to keep it.
+fn taken_by_discarded_code(
+    Input { id, object, lists, .. }: Input<'_, '_>,
+    resolution: &Resolution<'_>,
+    symbol: u32,
+) -> bool {
+    let discarded = |symbol: u32| {
+        let at = SymbolRefId { object: id, symbol };
+        let defined = object.cubin.symbol(symbol).is_some_and(|s| !s.is_undefined());
+        resolution
+            .id(id, symbol)
+            .is_some_and(|name| resolution.role(name, at, defined) == Role::Discarded)
+    };
+    if !discarded(symbol) {
+        return false;
+    }
+    let takers = lists.of(List::TakesAddress);
+    let mut takers = takers.filter(|(_, taken)| *taken == symbol);
+    takers.all(|(taker, _)| discarded(taker))
+}
+
+/// Answers "which kernels reach this function" by walking calls backwards.
+pub struct Callers<'g> {
+    predecessors: Adjacency,
+    entry: Vec<bool>,
+    /// Kernels nobody asked for: only what their own code does counts.
+    aside: Vec<bool>,
+    seen: Vec<u32>,
+    stamp: u32,
+    graph: std::marker::PhantomData<&'g ()>,
+}
+
+impl<'g> Callers<'g> {
+    /// Prepares for the live part of the graph.
+    pub fn new(
+        graph: &'g CallGraph<'_>,
+        resolution: &Resolution<'_>,
+        reach: &crate::callgraph::reach::Reach,
+    ) -> Self {
+        let entries = |pruned: bool| {
+            let functions = graph.functions.iter().enumerate();
+            let is_one = |(f, &s): (usize, &SymbolId)| {
+                let function = FunctionId(f as u32);
+                let kernel = resolution.get(s).entry || reach.is_stub_root(function);
+                let live = kernel && reach.is_live(function);
+                live && reach.is_pruned(function) == pruned
+            };
+            functions.map(is_one).collect()
+        };
+        Self {
+            predecessors: graph.successors().reversed(),
+            entry: entries(false),
+            aside: entries(true),
+            seen: vec![0; graph.successors().len()],
+            stamp: 0,
+            graph: std::marker::PhantomData,
+        }
+    }
+
+    /// The kernels that reach any of `functions` (kernels among them count), in
+    /// creation order.
+    pub fn entries_reaching(&mut self, functions: &[FunctionId]) -> Vec<FunctionId> {
+        self.stamp += 1;
+        let mut found = Vec::new();
+        let mut work: Vec<u32> = Vec::new();
+        let visit = |node: u32, seen: &mut [u32], work: &mut Vec<u32>| {
+            if std::mem::replace(&mut seen[node as usize], self.stamp) != self.stamp {
+                work.push(node);
+            }
+        };
+        for f in functions {
+            visit(f.0, &mut self.seen, &mut work);
+        }
+        found.extend(work.iter().filter(|&&f| self.aside[f as usize]).map(|&f| FunctionId(f)));
+        while let Some(node) = work.pop() {
+            if self.entry.get(node as usize) == Some(&true) {
+                found.push(FunctionId(node));
+            }
+            for &caller in self.predecessors.of(node) {
+                visit(caller, &mut self.seen, &mut work);
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}

@@ -1,0 +1,343 @@
+//! Dead-code elimination: which functions the output contains.
+//!
+//! Roots are the kernels (less those that nobody asked for). Calls are
+//! followed. A function whose address is taken anywhere stays, but what only
+//! it calls does not, unless that is undefined. Data is never removed.
+
+use crate::callgraph::{CallGraph, FunctionId};
+use crate::config::{Config, HostInfo};
+use crate::inputs::HostReferences;
+use crate::object::{Object, ObjectId};
+use crate::resolve::{Resolution, SymbolId};
+use crate::unified::Unified;
+use cubin::Binding;
+use hashbrown::HashSet;
+
+/// Why kernels may be missing from the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// All kernels are roots.
+    None,
+    /// Kernels no host code refers to are gone.
+    HostReferences,
+    /// `--kernels-used` or `--variables-used` chose the kernels.
+    ByName,
+}
+
+/// The functions that stay.
+#[derive(Debug)]
+pub struct Reach {
+    live: Vec<bool>,
+    pruned: Vec<bool>,
+    unnamed: Vec<bool>,
+    /// Stubs of unified functions that count as kernels; empty if none does.
+    stub_roots: Vec<bool>,
+    /// Constants that somebody asked for by name.
+    constants: Wanted,
+    /// What decided about kernels.
+    pub pruning: Pruning,
+}
+
+impl Reach {
+    /// Whether the function is part of the output.
+    pub fn is_live(&self, function: FunctionId) -> bool {
+        self.live[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel nobody asked for. It may still be part of
+    /// the output (debug links and `--preserve-relocs` remove nothing), but counts for
+    /// nothing.
+    pub fn is_pruned(&self, function: FunctionId) -> bool {
+        self.pruned[function.0 as usize]
+    }
+
+    /// Whether the function is a kernel that `--kernels-used` left out and no input names
+    /// before it is defined, whether or not it stays for another reason. Its sections come
+    /// later than those of others.
+    pub fn is_unnamed(&self, function: FunctionId) -> bool {
+        self.unnamed[function.0 as usize]
+    }
+
+    /// Whether the function is the stub of a unified function and counts as a kernel:
+    /// unless there is exactly one kernel that somebody asked for.
+    pub fn is_stub_root(&self, function: FunctionId) -> bool {
+        self.stub_roots.get(function.0 as usize) == Some(&true)
+    }
+
+    /// Whether somebody asked for the constant by name. Host code names static ones apart.
+    pub fn asks_for(&self, constant: &[u8], is_static: bool) -> bool {
+        self.constants.matches(constant, is_static)
+    }
+
+    /// Whether the symbol is data, or a function that is part of the output.
+    pub fn keeps(&self, graph: &CallGraph<'_>, symbol: SymbolId) -> bool {
+        graph.function(symbol).is_none_or(|f| self.is_live(f))
+    }
+}
+
+/// Decides which functions stay.
+pub fn reach(
+    objects: &[Object<'_>],
+    graph: &CallGraph<'_>,
+    resolution: &Resolution<'_>,
+    unified: &Unified,
+    host: Option<&HostReferences>,
+    config: &Config,
+) -> Reach {
+    let count = graph.len();
+    let (pruning, wanted) = root_filter(host, config);
+    // A debug link keeps everything and heeds no host references, unless its
+    // debug information is suppressed.
+    let by_name = pruning == Pruning::ByName && !config.is_debug_link();
+    let functions = || (0..count as u32).map(FunctionId);
+    let is_unwanted = |function| {
+        graph.is_entry(function) && {
+            let symbol = resolution.get(graph.symbol(function));
+            !wanted.matches(symbol.name, symbol.binding == Binding::LOCAL)
+        }
+    };
+    let mut pruned: Vec<bool> = match wanted {
+        Wanted::All => vec![false; count],
+        _ => functions().map(is_unwanted).collect(),
+    };
+    let is_unnamed =
+        |f: FunctionId| pruned[f.0 as usize] && resolution.is_defined_first(graph.symbol(f));
+    let unnamed: Vec<bool> = match by_name {
+        true => functions().map(is_unnamed).collect(),
+        false => vec![false; count],
+    };
+    if config.relocatable || config.is_debug_link() {
+        let (live, pruned) = (vec![true; count], vec![false; count]);
+        let kernels = || functions().filter(|&f| graph.is_entry(f)).count();
+        let stub_roots = match config.relocatable {
+            true => Vec::new(),
+            false => stub_roots(graph, unified, kernels()),
+        };
+        let (constants, pruning) = (Wanted::InputSymbol(Patterns::default()), Pruning::None);
+        return Reach { live, pruned, unnamed, stub_roots, constants, pruning };
+    }
+    let constants = wanted_constants(host, config);
+    let mut live = vec![false; graph.len() + graph.prototypes.len()];
+    let mut work = Vec::new();
+    for function in functions().filter(|&f| graph.is_entry(f)) {
+        let f = function.0 as usize;
+        if !pruned[f] {
+            live[f] = true;
+            work.push(function.0);
+        }
+    }
+    // A kernel nobody asked for whose address is taken is a root like others,
+    // unless exactly one kernel was asked for (quirk: nvlink then takes a short
+    // cut for that one).
+    let stub_roots = stub_roots(graph, unified, work.len());
+    if work.len() != 1 {
+        work.extend((0..).zip(&stub_roots).filter(|(_, is_root)| **is_root).map(|(f, _)| f));
+        for f in (0..count).filter(|&f| graph.address_taken[f].is_some()) {
+            if std::mem::replace(&mut pruned[f], false) {
+                live[f] = true;
+                work.push(f as u32);
+            }
+        }
+    }
+    if config.preserve_relocs || config.debug {
+        return Reach { live: vec![true; count], pruned, unnamed, stub_roots, constants, pruning };
+    }
+    while let Some(node) = work.pop() {
+        for &next in graph.successors().of(node) {
+            if !std::mem::replace(&mut live[next as usize], true) {
+                work.push(next);
+            }
+        }
+    }
+    live.truncate(graph.len());
+    for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
+        live[stub.0 as usize] = true;
+    }
+    for (f, proto) in graph.address_taken.iter().enumerate() {
+        live[f] |= proto.is_some();
+    }
+    keep_undefined_callees(graph, &mut live);
+    keep_nested(objects, graph, resolution, &mut live);
+    Reach { live, pruned, unnamed, stub_roots, constants, pruning }
+}
+
+/// Which functions are stubs that count as kernels.
+fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> Vec<bool> {
+    let mut out = Vec::new();
+    if kernels != 1 {
+        for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
+            out.resize(graph.len(), false);
+            out[stub.0 as usize] = true;
+        }
+    }
+    out
+}
+
+fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
+    for &(caller, callee) in &graph.calls {
+        if live[caller.0 as usize] && !graph.is_defined(callee) {
+            live[callee.0 as usize] = true;
+        }
+    }
+}
+
+/// What is inside the code of a kernel (`ptxas -ewp` puts functions into the kernels that call
+/// them) stays with it. No call leads there, and its stack is the kernel's.
+fn keep_nested(
+    objects: &[Object<'_>],
+    graph: &CallGraph<'_>,
+    resolution: &Resolution<'_>,
+    live: &mut [bool],
+) {
+    for (i, object) in objects.iter().enumerate().filter(|(_, object)| object.shares_code) {
+        for named in object.functions {
+            let Some(id) = resolution.id(ObjectId(i as u32), named.symbol) else { continue };
+            let kernel = resolution.kernel_around(objects, id).and_then(|id| graph.function(id));
+            if let (Some(nested), Some(kernel)) = (graph.function(id), kernel) {
+                live[nested.0 as usize] |= live[kernel.0 as usize];
+            }
+        }
+    }
+}
+
+fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Wanted) {
+    let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
+    if by_name {
+        return (Pruning::ByName, Wanted::InputSymbol(substrings(config.kernels_used.as_deref())));
+    }
+    match host {
+        Some(host) if config.host_info == HostInfo::Use => {
+            let external = host.kernels_external.iter().cloned().collect();
+            let internal = host.kernels_internal.iter().cloned().collect();
+            (Pruning::HostReferences, Wanted::Host { external, internal })
+        }
+        _ => (Pruning::None, Wanted::All),
+    }
+}
+
+/// The constants that host code or `--variables-used` names.
+fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Wanted {
+    match (root_filter(host, config).0, host) {
+        (Pruning::ByName, _) => Wanted::InputSymbol(substrings(config.variables_used.as_deref())),
+        (Pruning::HostReferences, Some(host)) => Wanted::Host {
+            external: host.constants_external.iter().cloned().collect(),
+            internal: host.constants_internal.iter().cloned().collect(),
+        },
+        _ => Wanted::InputSymbol(Patterns::default()),
+    }
+}
+
+/// Names that contain one of the words.
+fn substrings(words: Option<&[String]>) -> Patterns {
+    let words = words.unwrap_or_default().iter();
+    words.map(|word| [b"*", word.as_bytes(), b"*"].concat()).collect()
+}
+
+#[derive(Debug)]
+enum Wanted {
+    All,
+    InputSymbol(Patterns),
+    Host { external: Patterns, internal: Patterns },
+}
+
+impl Wanted {
+    fn matches(&self, name: &[u8], local: bool) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::InputSymbol(patterns) => patterns.matches(name),
+            Wanted::Host { internal, .. } if local => internal.matches(name),
+            Wanted::Host { external, .. } => external.matches(name),
+        }
+    }
+}
+
+/// Names with `*` wildcards. Exact names and `prefix*`, which is what nvcc
+/// writes, are looked up by hash; the rest is matched one by one.
+#[derive(Debug, Default)]
+struct Patterns {
+    exact: HashSet<Vec<u8>, foldhash::fast::FixedState>,
+    prefixes: HashSet<Vec<u8>, foldhash::fast::FixedState>,
+    prefix_lengths: Vec<usize>,
+    general: Vec<Vec<u8>>,
+}
+
+impl FromIterator<Vec<u8>> for Patterns {
+    fn from_iter<I: IntoIterator<Item = Vec<u8>>>(patterns: I) -> Self {
+        let mut out = Self::default();
+        for pattern in patterns {
+            match pattern.iter().position(|&b| b == b'*') {
+                None => {
+                    out.exact.insert(pattern);
+                }
+                Some(star) if star + 1 == pattern.len() => {
+                    out.prefix_lengths.push(star);
+                    out.prefixes.insert(pattern[..star].to_vec());
+                }
+                Some(_) => out.general.push(pattern),
+            }
+        }
+        out.prefix_lengths.sort_unstable();
+        out.prefix_lengths.dedup();
+        out
+    }
+}
+
+impl Patterns {
+    fn matches(&self, name: &[u8]) -> bool {
+        self.exact.contains(name)
+            || self
+                .prefix_lengths
+                .iter()
+                .take_while(|&&n| n <= name.len())
+                .any(|&n| self.prefixes.contains(&name[..n]))
+            || self.general.iter().any(|p| wildcard(p, name))
+    }
+}
+
+/// `*` stands for any string; both ends are anchored.
+fn wildcard(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            retry = Some((p + 1, n));
+            p += 1;
+        } else if pattern.get(p) == Some(&name[n]) {
+            p += 1;
+            n += 1;
+        } else if let Some((after, from)) = retry {
+            p = after;
+            n = from + 1;
+            retry = Some((after, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|&b| b == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_are_anchored_at_both_ends() {
+        assert!(wildcard(b"_Z4used*", b"_Z4usedPi"));
+        assert!(wildcard(b"a*b*c", b"a-b-b-c"));
+        assert!(!wildcard(b"a*b", b"a-b-"));
+        assert!(!wildcard(b"used", b"_used"));
+        assert!(wildcard(b"*", b""));
+    }
+
+    #[test]
+    fn patterns_cover_exact_prefix_and_general_forms() {
+        let patterns: Patterns =
+            [b"k".to_vec(), b"_Z1a*".to_vec(), b"x*y".to_vec()].into_iter().collect();
+        for name in ["k", "_Z1aPi", "x__y"] {
+            assert!(patterns.matches(name.as_bytes()), "{name}");
+        }
+        for name in ["kk", "Z1a", "xyz"] {
+            assert!(!patterns.matches(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Conditions that only the finished call graph can decide.
+
+use crate::callgraph::FunctionId;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::merge::Context;
+use crate::object::{ObjectId, SectionClass, eiattr};
+use crate::resolve::{Role, SymbolRefId, text};
+use cubin::{SectionRef, info};
+use rayon::prelude::*;
+
+/// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
+/// code included, copies that lost not (fourteen links of kernels, functions and weak
+/// copies).
+pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+    if !cx.config.disable_smem_reservation {
+        return;
+    }
+    let uses = |section: &SectionRef<'_>| {
+        let records = info::records(section.data);
+        records.flatten().any(|r| r.code == eiattr::RESERVED_SMEM_USED)
+    };
+    for (i, object) in cx.objects.iter().enumerate() {
+        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(_))) {
+            let SectionClass::Info(symbol) = class else { continue };
+            let at = SymbolRefId { object: ObjectId(i as u32), symbol };
+            let id = cx.resolution.id(at.object, symbol);
+            let selected = id.filter(|&id| cx.resolution.role(id, at, true) == Role::Selected);
+            if let Some(id) = selected.filter(|_| uses(&section)) {
+                let name = text(cx.resolution.get(id).name);
+                let message =
+                    format!("Function '{name}' uses reserved shared memory when not allowed.");
+                let mut error = Diagnostic::error("reserved-shared", message).about(name);
+                if !cx.keeps(id) {
+                    error = error.note("nothing calls it, but nvlink refuses it all the same");
+                }
+                diags.push(error);
+            }
+        }
+    }
+}
+
+/// nvlink cannot remove an alias without the function behind it.
+pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+    let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+    let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
+    let in_use = dead.filter_map(|id| {
+        let behind = cx.owner_of_code(id).filter(|&behind| behind != id)?;
+        cx.keeps(behind).then_some((id, behind))
+    });
+    for (id, behind) in in_use.collect::<Vec<_>>() {
+        let [alias, function] = [id, behind].map(|id| text(cx.resolution.get(id).name));
+        let message = "Internal error: reference to deleted symbol";
+        diags.push(Diagnostic::fatal("dead-alias", message).about(alias.clone()).note(
+            format_args!("'{alias}' is another name of '{function}', and only that is in use"),
+        ));
+    }
+}
+
+/// Fewer are not worth another thread.
+const FUNCTIONS_AT_ONCE: usize = 1 << 11;
+
+/// `--extra-warnings`: functions whose address is taken though no indirect
+/// call has their prototype.
+pub fn uncalled(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+    let config = cx.config;
+    if !config.extra_warnings || config.relocatable || config.debug {
+        return;
+    }
+    let mut called = vec![false; cx.graph.prototypes.len()];
+    for (_, prototype) in &cx.graph.indirect {
+        if let Some(slot) = called.get_mut(prototype.0 as usize) {
+            *slot = true;
+        }
+    }
+    for (index, prototype) in cx.graph.address_taken.iter().enumerate() {
+        let Some(prototype) = prototype.get() else { continue };
+        let symbol = cx.resolution.get(cx.graph.symbol(FunctionId(index as u32)));
+        if symbol.entry || called.get(prototype.0 as usize) == Some(&true) {
+            continue;
+        }
+        let name = text(symbol.name);
+        diags.push(
+            Diagnostic::warning(
+                "never-called",
+                format_args!("Function '{name}' has address taken but no calls to it found"),
+            )
+            .about(name.clone()),
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! What fills a memory, and which calls exceed a bound.
+
+use super::{function_named, largest};
+use crate::demangle::{described, readable};
+use crate::diag::Diagnostic;
+use crate::merge::Context;
+use crate::resolve::{SymbolId, text};
+use crate::write::Parts;
+use std::collections::VecDeque;
+
+/// The largest shared variables that a kernel uses.
+pub fn shared(parts: Parts<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
+    let cx = parts.cx;
+    let kernel = diagnostic.symbol.as_deref().and_then(|name| function_named(cx, name));
+    let own = kernel.and_then(|f| parts.merged.function_sections.get(f.0 as usize)?.shared.get());
+    let items = parts
+        .layout
+        .shared
+        .objects
+        .iter()
+        .filter(|(_, (section, _))| {
+            Some(*section) == own || Some(*section) == parts.merged.common_shared
+        })
+        .filter_map(|(&id, _)| variable(cx, id))
+        .collect();
+    let mut notes = largest(items);
+    notes.push(
+        "declare large arrays extern __shared__ and give their size at launch \
+         (cudaFuncAttributeMaxDynamicSharedMemorySize)"
+            .into(),
+    );
+    notes
+}
+
+/// The largest constants.
+pub fn constants(parts: Parts<'_, '_>) -> Vec<String> {
+    let cx = parts.cx;
+    let Some(bank) = parts.merged.constant3 else { return Vec::new() };
+    let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+    let items = ids
+        .filter(|&id| parts.layout.address(cx, parts.merged, id).is_some_and(|a| a.section == bank))
+        .filter_map(|id| variable(cx, id))
+        .collect();
+    largest(items)
+}
+
+fn variable(cx: Context<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
+    let symbol = cx.resolution.get(id);
+    let at = symbol.definition.unwrap_or(symbol.first);
+    let size = cx.input_symbol(at)?.size;
+    let file = cx.objects.get(at.object.0 as usize)?.name;
+    Some((size, format!("{} in {file}", described(&text(symbol.name)))))
+}
+
+/// The calls from a kernel to the callee that needs too many registers.
+pub fn register_chain(cx: Context<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
+    let named = |name: &Option<String>| function_named(cx, name.as_deref()?);
+    let chain = match (named(&diagnostic.kernel), named(&diagnostic.symbol)) {
+        (Some(kernel), Some(callee)) => chain(cx, kernel.0, callee.0),
+        _ => Vec::new(),
+    };
+    let mut notes = Vec::new();
+    if let [_, between @ .., _] = chain.as_slice()
+        && !between.is_empty()
+    {
+        notes.push(format!("by way of {}", between.join(", ")));
+    }
+    notes.push(
+        "compile the callee with -maxrregcount, or relax the kernel's __launch_bounds__".into(),
+    );
+    notes
+}
+
+/// Names of the functions on the shortest way from one to another.
+fn chain(cx: Context<'_, '_>, start: u32, goal: u32) -> Vec<String> {
+    let graph = cx.graph.successors();
+    let mut from: Vec<Option<u32>> = vec![None; graph.len()];
+    let mut queue = VecDeque::from([start]);
+    while let Some(node) = queue.pop_front() {
+        if node == goal {
+            break;
+        }
+        for &callee in graph.of(node) {
+            if let (true, Some(slot @ None)) = (callee != start, from.get_mut(callee as usize)) {
+                *slot = Some(node);
+                queue.push_back(callee);
+            }
+        }
+    }
+    let mut names = Vec::new();
+    let mut at = Some(goal);
+    while let Some(node) = at {
+        if let Some(&symbol) = cx.graph.functions.get(node as usize) {
+            names.push(readable(&text(cx.resolution.get(symbol).name)));
+        }
+        at = from.get(node as usize).copied().flatten();
+    }
+    names.reverse();
+    names
+}

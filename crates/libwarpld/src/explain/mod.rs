@@ -1,0 +1,123 @@
+//! Notes that turn messages into something to act on: who refers to a missing
+//! symbol, which one may be meant, what fills a memory, where a recursion is.
+//!
+//! Phases report what is wrong in one line. This runs only when there is
+//! something to explain, so it may look at everything again.
+
+pub mod definitions;
+mod limits;
+mod lines;
+mod recursion;
+mod references;
+mod suggest;
+
+pub use suggest::{closest, edit_distance};
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::merge::Context;
+use crate::properties::TOO_MANY_REGISTERS;
+use crate::write::Parts;
+use references::References;
+
+/// How many places, names or contributors a note lists.
+const LISTED: usize = 5;
+
+/// How many missing symbols are explained; a flood of them has one cause.
+const EXPLAINED: usize = 20;
+
+/// Completes the messages of a link.
+pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
+    let cx = parts.cx;
+    merge_stack_warnings(cx, diagnostics);
+    merge_register_errors(diagnostics);
+    let missing: Vec<String> = diagnostics
+        .as_slice()
+        .iter()
+        .filter(|d| d.code == "undefined-symbol")
+        .filter_map(|d| d.symbol.clone())
+        .take(EXPLAINED)
+        .collect();
+    let references = References::collect(cx, &missing);
+    for diagnostic in diagnostics.as_mut_slice() {
+        let notes = match diagnostic.code {
+            "undefined-symbol" => undefined(cx, diagnostic, &references),
+            "too-much-shared" => limits::shared(parts, diagnostic),
+            "too-much-constant" => limits::constants(parts),
+            TOO_MANY_REGISTERS => limits::register_chain(cx, diagnostic),
+            _ => continue,
+        };
+        diagnostic.notes.extend(notes);
+    }
+}
+
+fn undefined(cx: Context<'_, '_>, diagnostic: &Diagnostic, references: &References) -> Vec<String> {
+    let Some(symbol) = diagnostic.symbol.as_deref() else { return Vec::new() };
+    let mut notes = references.notes(symbol);
+    if notes.is_empty() {
+        return notes;
+    }
+    notes.extend(suggest::did_you_mean(cx, symbol));
+    notes.extend(suggest::missing_library(symbol));
+    notes
+}
+
+/// One warning with the cause in place of one per kernel.
+fn merge_stack_warnings(cx: Context<'_, '_>, diagnostics: &mut Diagnostics) {
+    for (at, others) in diagnostics.merge("unknown-stack", |_| ()) {
+        let Some(warning) = diagnostics.as_mut_slice().get_mut(at) else { continue };
+        let kernel = warning.kernel.clone().unwrap_or_default();
+        warning.notes.extend(recursion::notes(cx, &kernel));
+        warning.notes.extend(same_holds_for(&others));
+        warning.notes.push(
+            "set cudaLimitStackSize for such kernels, or pass --suppress-stack-size-warning".into(),
+        );
+    }
+}
+
+/// One error per callee, not one per kernel that reaches it.
+fn merge_register_errors(diagnostics: &mut Diagnostics) {
+    for (at, others) in diagnostics.merge(TOO_MANY_REGISTERS, |d| d.symbol.clone()) {
+        if let Some(error) = diagnostics.as_mut_slice().get_mut(at) {
+            error.notes.extend(same_holds_for(&others));
+        }
+    }
+}
+
+fn same_holds_for(kernels: &[String]) -> Option<String> {
+    (!kernels.is_empty()).then(|| format!("the same holds for {}", listed(kernels, "kernel")))
+}
+
+/// Some names and how many more there are.
+fn listed(names: &[String], what: &str) -> String {
+    let shown: Vec<String> =
+        names.iter().take(LISTED).map(|name| crate::demangle::readable(name)).collect();
+    let more = names.len().saturating_sub(LISTED);
+    match more {
+        0 => shown.join(", "),
+        1 => format!("{} and 1 more {what}", shown.join(", ")),
+        _ => format!("{} and {more} more {what}s", shown.join(", ")),
+    }
+}
+
+/// The id of a function by name.
+fn function_named(cx: Context<'_, '_>, name: &str) -> Option<crate::callgraph::FunctionId> {
+    let graph = cx.graph;
+    (0..graph.len() as u32)
+        .map(crate::callgraph::FunctionId)
+        .find(|&f| cx.resolution.get(graph.symbol(f)).name == name.as_bytes())
+}
+
+/// Sizes, largest first, as notes.
+fn largest(mut items: Vec<(u64, String)>) -> Vec<String> {
+    items.sort_by(|a, b| b.cmp(a));
+    let more = items.len().saturating_sub(LISTED);
+    let mut notes: Vec<String> = items
+        .into_iter()
+        .take(LISTED)
+        .map(|(size, what)| format!("{size} bytes: {what}"))
+        .collect();
+    if more > 0 {
+        notes.push(format!("and {more} smaller ones"));
+    }
+    notes
+}

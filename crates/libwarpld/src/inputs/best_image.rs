@@ -1,0 +1,52 @@
+//! Choosing one image of a container.
+
+use super::fit::{entry_fits, ptx_fits};
+use cubin::Arch;
+use fatbin::{Entry, Kind};
+
+/// What a container has for a target.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice<'e, 'f> {
+    /// Machine code.
+    MachineCode(&'e Entry<'f>),
+    /// Machine code that fits, though nvlink would rather compile this newer
+    /// PTX.
+    MachineCodeOverPtx {
+        /// The machine code.
+        code: &'e Entry<'f>,
+        /// The PTX.
+        ptx: &'e Entry<'f>,
+    },
+    /// PTX only.
+    Ptx(&'e Entry<'f>),
+    /// LTO-IR only.
+    LtoIr(&'e Entry<'f>),
+    /// Nothing that fits.
+    Nothing,
+}
+
+/// Picks the image for `target`: the highest number wins, machine code before
+/// PTX at the same number, then `a` before `f` before no letter. Of equals
+/// the first is taken.
+pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Choice<'e, 'f> {
+    let best = |kind: Kind, fits: fn(&Entry<'f>, Arch) -> bool| {
+        let mut best: Option<&'e Entry<'f>> = None;
+        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e, target)) {
+            if best.is_none_or(|b| entry.arch() > b.arch()) {
+                best = Some(entry);
+            }
+        }
+        best
+    };
+    let compiles: fn(&Entry<'f>, Arch) -> bool = |e, target| ptx_fits(e.arch(), target);
+    let code = best(Kind::ELF, entry_fits);
+    let ptx = best(Kind::PTX, compiles);
+    match (code, ptx) {
+        (Some(code), Some(ptx)) if ptx.arch().number > code.arch().number => {
+            Choice::MachineCodeOverPtx { code, ptx }
+        }
+        (Some(code), _) => Choice::MachineCode(code),
+        (None, Some(ptx)) => Choice::Ptx(ptx),
+        (None, None) => best(Kind::LTO_IR, compiles).map_or(Choice::Nothing, Choice::LtoIr),
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a device ELF may take part in a link for a target.
+
+use super::fit::machine_code_fits;
+use crate::diag::Diagnostic;
+use cubin::consts::shf;
+use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
+use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
+
+/// Toolkit this linker speaks for: code of newer ones is refused.
+const TOOLKIT: u32 = 130;
+/// Oldest toolkit whose code is linked.
+const OLDEST_TOOLKIT: u32 = 120;
+/// The first architecture whose files are asked for it: nvlink links files of CUDA 11.8 for
+/// sm_75 to sm_89, whatever version they name.
+const FIRST_WITH_OLDEST: u16 = 90;
+/// Value of the note's index in `e_flags` for an index that does not fit.
+const INDEX_ELSEWHERE: u8 = 0xFF;
+
+/// Whether a look at its header and at the note that names its toolkit shows that `image`
+/// may take part, provided that it can be read: so it is with what compilers of the last
+/// years wrote for the target. The header is returned; all others are to be checked.
+pub fn is_plainly_fit(image: &[u8], target: Arch) -> Option<Header> {
+    let (header, info) = flags::glance(image)?;
+    let fits = header.class == Class::Elf64
+        && has_known_abi(&header)
+        && Flags::decode(&header).sm() == target.number
+        && info.version.get() >= note::VERSION
+        && (oldest(&header)..=TOOLKIT).contains(&info.toolkit.get());
+    fits.then_some(header)
+}
+
+/// Says that a file cannot be read. nvlink drops such without a word. Losing code that way
+/// is no service, so warpld stops.
+#[cold]
+pub fn unreadable(name: &str, error: &ReadError) -> Diagnostic {
+    match error {
+        ReadError::NotElf | ReadError::NotDevice { .. } => wrong_size(name),
+        _ => damaged(name),
+    }
+    .note(error)
+}
+
+fn wrong_size(name: &str) -> Diagnostic {
+    let message = format!("Input file '{name}' size does not match target '-m64'");
+    Diagnostic::fatal("not-64-bit", message)
+}
+
+fn damaged(name: &str) -> Diagnostic {
+    Diagnostic::fatal("damaged-image", format!("Input file '{name}' is damaged"))
+}
+
+/// Checks `image` as nvlink does before it merges it; what it is.
+pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>, Diagnostic> {
+    let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
+    let cubin = Cubin::parse(image).map_err(|error| unreadable(name, &error))?;
+    if cubin.header().class != Class::Elf64 {
+        return Err(wrong_size(name));
+    }
+    if !has_known_abi(&cubin.header()) {
+        return Err(fatal("abi-mismatch", "abi does not match".into()));
+    }
+    let identity = Identity::of(&cubin).map_err(|error| damaged(name).note(error))?;
+    let arch = identity.arch;
+    if arch.number == 0 {
+        return Err(Diagnostic::fatal("unknown-arch", "Unknown arch name 'sm_0'")
+            .note(format_args!("in '{name}'")));
+    }
+    if !machine_code_fits(arch.number, arch.variant == Variant::Accelerated, target) {
+        let message = format!("arch does not match target '{target}'");
+        return Err(
+            fatal("arch-mismatch", message).note(format_args!("it was compiled for {arch}"))
+        );
+    }
+    match identity.toolkit.filter(|_| points_to_note(&cubin, identity.flags)) {
+        Some(toolkit) if toolkit > TOOLKIT => {
+            Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
+        }
+        Some(toolkit) if toolkit >= oldest(&cubin.header()) => Ok(cubin),
+        None if has_first_note(&cubin) && !is_whole_program(&cubin.header()) => Ok(cubin),
+        _ if is_whole_program(&cubin.header()) => {
+            let message = "linking with -ewp objects requires using current toolkit";
+            Err(Diagnostic::fatal("older-whole-program", message)
+                .note(format_args!("'{name}' was compiled by an older one")))
+        }
+        _ if arch.number < FIRST_WITH_OLDEST && !has_untyped_data(&cubin) => Ok(cubin),
+        _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
+    }
+}
+
+/// Oldest toolkit whose code of this kind is linked.
+fn oldest(header: &Header) -> u32 {
+    if is_whole_program(header) { TOOLKIT } else { OLDEST_TOOLKIT }
+}
+
+/// Whether a file is a whole program for others to extend (`ptxas -ewp`).
+pub fn is_whole_program(header: &Header) -> bool {
+    header.file_type == FileType::EWP
+}
+
+/// Whether data for the device is in sections of ordinary types, as CUDA 11.0 wrote it. nvlink
+/// tells what they are by their names; the later phases here go by types, so such files are refused.
+#[cold]
+fn has_untyped_data(cubin: &Cubin<'_>) -> bool {
+    cubin.sections().iter().any(|section| {
+        matches!(section.kind, SectionType::PROGBITS | SectionType::NOBITS)
+            && section.flags & (shf::ALLOC | shf::EXECINSTR) == shf::ALLOC
+            && (section.name.starts_with(b".nv.") || section.name == b".nv_debug.shared")
+    })
+}
+
+fn has_known_abi(header: &Header) -> bool {
+    matches!(
+        header.ident,
+        [_, _, _, _, _, _, _, OSABI_V7, 7, ..] | [_, _, _, _, _, _, _, OSABI_V8, 8, ..]
+    )
+}
+
+/// The architecture of a device ELF, if it can be read.
+pub fn arch_of(image: &[u8]) -> Option<Arch> {
+    let cubin = Cubin::parse(image).ok()?;
+    Some(Identity::of(&cubin).ok()?.arch)
+}
+
+/// Whether the file has the note of CUDA 12.8 and 12.9, which names no toolkit
+/// (capsule files only; nvlink takes them).
+fn has_first_note(cubin: &Cubin<'_>) -> bool {
+    cubin.header().ident[7] == OSABI_V8 && cubin.section_by_name(b".note.nv.cuver").is_some()
+}
+
+/// Whether the flags point to the note that names the toolkit. Where they
+/// point elsewhere nvlink takes the file for one without the note.
+fn points_to_note(cubin: &Cubin<'_>, flags: Flags) -> bool {
+    match flags {
+        Flags::V8(flags) if flags.cuinfo != INDEX_ELSEWHERE => {
+            cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO_SECTION)
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,341 @@
+//! Choosing the image of each input for one target, and whether the system
+//! library takes part.
+
+use super::host_use::{HostSide, HostUse};
+use super::scan::{Loaded, Scanned, Source, Step};
+use super::source_images::{How, Pick, Picked};
+use super::{check, messages, need, unpack};
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::inputs::{Inputs, LinkInput};
+use cubin::{Arch, Header};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// How to select.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectOptions {
+    /// The target.
+    pub arch: Arch,
+    /// `--suppress-arch-warning`.
+    pub suppress_arch_warning: bool,
+    /// `--keep-system-libraries`: libcudadevrt.a is linked unasked.
+    pub keep_system_libraries: bool,
+    /// `--lazy-archives`: archive members are linked only if something needs
+    /// them. nvlink links all.
+    pub lazy_archives: bool,
+    /// Whether to say what to register.
+    pub register: bool,
+    /// Whether to say what became of all inputs.
+    pub trace: bool,
+}
+
+impl SelectOptions {
+    /// Plain selection for `arch`.
+    pub fn new(arch: Arch) -> Self {
+        Self {
+            arch,
+            suppress_arch_warning: false,
+            keep_system_libraries: false,
+            lazy_archives: false,
+            register: true,
+            trace: true,
+        }
+    }
+}
+
+/// What became of the system library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SystemLibrary {
+    /// It is not among the inputs.
+    #[default]
+    Absent,
+    /// It is, but nothing needs it.
+    Unused,
+    /// It is linked.
+    Used,
+}
+
+/// What `--register-link-binaries` writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registration {
+    /// Module ids in order.
+    pub module_ids: Vec<String>,
+    /// What became of the system library.
+    pub system_library: SystemLibrary,
+}
+
+/// The outcome of a selection.
+#[derive(Clone, Debug, Default)]
+pub struct Selected<'f> {
+    /// What to link.
+    pub inputs: Inputs<'f>,
+    /// What to register, if that was asked for.
+    pub registration: Registration,
+    /// What became of all inputs, in link order, if that was asked for.
+    pub trace: Vec<Traced>,
+}
+
+/// What became of an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many images of it are linked.
+    pub images: usize,
+    /// Why none is, where there is no message about it.
+    pub ignored: Option<String>,
+}
+
+/// The selection ended with a fatal message, which is in the diagnostics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the inputs cannot be linked")]
+pub struct Stopped;
+
+impl<'f> Loaded<'f> {
+    /// Picks the images for a target. Messages come in link order; the first
+    /// fatal one ends the selection.
+    pub fn select<'s>(
+        &'s self,
+        options: &SelectOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Selected<'f>, Stopped> {
+        let how = How { options, read_all: self.is_looked_into(options) };
+        // The system library is seldom needed: it is unpacked when it is.
+        let source = |item: &'s Scanned<'f>| match &item.step {
+            Step::Source(source) if !source.system_library && !self.is_linked(source) => {
+                Some(source)
+            }
+            _ => None,
+        };
+        let sources: Vec<Option<&Source<'f>>> = self.scanned.par_iter().map(source).collect();
+        let unpacked = self.store.map(|store| unpack::unpack(store, &sources, options.arch));
+        let unpacked = |number: usize| *unpacked.as_ref()?.get(number)?;
+        let picks = sources.par_iter().enumerate();
+        let picks =
+            picks.map(|(number, source)| Some(Pick::from((*source)?, unpacked(number), how)));
+        let picks: Vec<Option<Pick<'f>>> = picks.collect();
+        let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
+        if !options.trace && !options.register && !options.lazy_archives && are_images() {
+            return Ok(self.take_all(picks));
+        }
+        let mut selection = Selection::new(self, how, diagnostics);
+        selection.run(picks.into_iter().map(|pick| pick.map(Pick::all)).collect())?;
+        Ok(selection.finish())
+    }
+
+    /// Takes images that nothing is to be said of.
+    fn take_all(&self, picks: Vec<Option<Pick<'f>>>) -> Selected<'f> {
+        let mut host_use = HostUse::default();
+        self.scanned.iter().for_each(|item| host_use.add(&item.host));
+        // They stay where they are in memory.
+        let images = picks.into_iter().filter_map(|pick| pick?.image()).collect();
+        let inputs = Inputs { images, host_references: host_use.finish() };
+        Selected { inputs, ..Selected::default() }
+    }
+
+    /// Whether images are looked into before the link: for what they lack, which decides on
+    /// the system library and on members of archives, or for their Mercury side. Then they
+    /// are read at once. Elsewhere a link does so, which finds them in the cache when it
+    /// goes on with them.
+    fn is_looked_into(&self, options: &SelectOptions) -> bool {
+        options.arch.is_mercury() || options.lazy_archives || self.has_system_library
+    }
+
+    /// Whether an earlier device link has dealt with a source.
+    fn is_linked(&self, source: &Source<'f>) -> bool {
+        !self.linked_elsewhere.is_empty() && self.linked_elsewhere.contains(&self.module_id(source))
+    }
+}
+
+/// How many steps from `at` on are members of one archive; 1 for anything
+/// else.
+fn members_from(steps: &[Scanned<'_>], at: usize) -> usize {
+    let archive_of = |item: &Scanned<'_>| match &item.step {
+        Step::Source(source) if !source.system_library => source.archive,
+        _ => None,
+    };
+    let Some(archive) = steps.get(at).and_then(archive_of) else { return 1 };
+    steps.iter().skip(at).take_while(|item| archive_of(item) == Some(archive)).count()
+}
+
+/// The serial part of a selection, in link order.
+struct Selection<'s, 'f> {
+    loaded: &'s Loaded<'f>,
+    options: &'s SelectOptions,
+    how: How<'s>,
+    diagnostics: &'s mut Diagnostics,
+    selected: Selected<'f>,
+    host_use: HostUse,
+    /// Ids of merged objects; they are registered after all others.
+    merged_ids: Vec<String>,
+    /// Some source has been seen.
+    any_source: bool,
+    /// Some image is a whole program.
+    any_whole_program: bool,
+    /// The system library was not needed by the sources before it.
+    dropped_system_library: bool,
+}
+
+impl<'s, 'f> Selection<'s, 'f> {
+    fn new(loaded: &'s Loaded<'f>, how: How<'s>, diagnostics: &'s mut Diagnostics) -> Self {
+        Self {
+            loaded,
+            options: how.options,
+            how,
+            diagnostics,
+            selected: Selected::default(),
+            host_use: HostUse::default(),
+            merged_ids: Vec::new(),
+            any_source: false,
+            any_whole_program: false,
+            dropped_system_library: false,
+        }
+    }
+
+    /// Takes what was picked from each step.
+    fn run(&mut self, mut picked: Vec<Option<Picked<'f>>>) -> Result<(), Stopped> {
+        let images = picked.iter().flatten().map(|p| p.images.len()).sum();
+        self.selected.inputs.images.reserve_exact(images);
+        let (scanned, lazy) = (&self.loaded.scanned, self.options.lazy_archives);
+        let mut at = 0;
+        while at < scanned.len() {
+            let count = if lazy { members_from(scanned, at) } else { 1 };
+            let members = scanned.get(at..at + count).unwrap_or_default();
+            let picked = picked.get_mut(at..at + count).unwrap_or_default();
+            if lazy {
+                self.drop_unneeded(members, picked);
+            }
+            for (item, picked) in members.iter().zip(picked) {
+                self.step(item, picked.take().unwrap_or_default())?;
+            }
+            at += count;
+        }
+        self.warn_beside_whole_programs()
+    }
+
+    fn step(&mut self, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+        let side = &item.host;
+        match &item.step {
+            Step::Messages(list) => {
+                list.iter().try_for_each(|message| self.say(message.clone()))?
+            }
+            Step::Ignored(ignored) => self.trace(&ignored.name, 0, Some(&ignored.reason)),
+            Step::Source(source) if self.loaded.is_linked(source) => {
+                self.trace(&source.name, 0, Some("an earlier device link has dealt with it"));
+            }
+            Step::Source(source) if source.system_library => {
+                return self.system_library(source, side);
+            }
+            Step::Source(source) => self.take(source, picked)?,
+        }
+        self.host_use.add(side);
+        Ok(())
+    }
+
+    /// Takes the system library if a function is missing at this point.
+    fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Stopped> {
+        let needed = self.options.keep_system_libraries
+            || need::function_is_missing(&self.selected.inputs.images);
+        let state = &mut self.selected.registration.system_library;
+        if !needed {
+            if *state == SystemLibrary::Absent {
+                *state = SystemLibrary::Unused;
+            }
+            self.dropped_system_library |= self.any_source;
+            self.trace(&source.name, 0, Some("no function is missing that it could provide"));
+            return Ok(());
+        }
+        *state = SystemLibrary::Used;
+        self.host_use.add_system_library(side);
+        self.take(source, Picked::from(source, None, self.how))
+    }
+
+    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+        picked.messages.into_iter().try_for_each(|message| self.say(message))?;
+        if self.dropped_system_library && !picked.images.is_empty() {
+            return self.say(messages::after_system_library(&source.name));
+        }
+        self.any_source = true;
+        self.any_whole_program |= picked.whole_program;
+        let ignored = picked.ignored.as_deref().filter(|_| picked.images.is_empty());
+        self.trace(&source.name, picked.images.len(), ignored);
+        if !(source.fatbin_file && picked.images.is_empty()) {
+            self.register(source);
+        }
+        self.selected.inputs.images.extend(picked.images);
+        Ok(())
+    }
+
+    fn register(&mut self, source: &Source<'f>) {
+        if self.options.register {
+            self.selected.registration.module_ids.push(self.loaded.module_id(source));
+            self.merged_ids.extend(source.module_ids.iter().skip(1).cloned());
+        }
+    }
+
+    /// Empties the picks of archive members that nothing needs. They stay
+    /// registered: the host linker may take their host code all the same.
+    fn drop_unneeded(&self, members: &[Scanned<'f>], picked: &mut [Option<Picked<'f>>]) {
+        let is_member =
+            |item: &Scanned<'f>| matches!(&item.step, Step::Source(s) if s.archive.is_some());
+        if !members.first().is_some_and(is_member) {
+            return;
+        }
+        let mut owners = Vec::new();
+        let mut images = Vec::new();
+        for (owner, picked) in picked.iter_mut().enumerate() {
+            for image in picked.iter_mut().flat_map(|p| std::mem::take(&mut p.images)) {
+                owners.push(owner);
+                images.push(image);
+            }
+        }
+        let wanted = need::wanted_members(&self.selected.inputs.images, &images);
+        for ((image, owner), wanted) in images.into_iter().zip(owners).zip(wanted) {
+            let Some(Some(picked)) = picked.get_mut(owner) else { continue };
+            if wanted {
+                picked.images.push(image);
+            } else {
+                picked.ignored.get_or_insert("nothing needs it".into());
+            }
+        }
+    }
+
+    /// Whole programs for other objects to extend (`ptxas -ewp`) are not meant
+    /// to meet any but the system library.
+    fn warn_beside_whole_programs(&mut self) -> Result<(), Stopped> {
+        if !self.any_whole_program {
+            return Ok(());
+        }
+        let images = &self.selected.inputs.images;
+        let is_whole_program = |input: &LinkInput<'_>| {
+            Header::parse(&input.image).is_ok_and(|header| check::is_whole_program(&header))
+        };
+        if !images.iter().any(is_whole_program) {
+            return Ok(());
+        }
+        let others = images.iter().filter(|i| !i.system_library && !is_whole_program(i));
+        let warnings: Vec<_> = others.map(|i| messages::beside_whole_program(&i.name)).collect();
+        warnings.into_iter().try_for_each(|warning| self.say(warning))
+    }
+
+    fn finish(self) -> Selected<'f> {
+        let mut selected = self.selected;
+        selected.inputs.host_references = self.host_use.finish();
+        let ids = &mut selected.registration.module_ids;
+        ids.extend(self.merged_ids.into_iter().rev());
+        selected
+    }
+
+    fn trace(&mut self, name: &Arc<str>, images: usize, ignored: Option<&str>) {
+        if self.options.trace {
+            let ignored = ignored.map(str::to_owned);
+            self.selected.trace.push(Traced { name: name.clone(), images, ignored });
+        }
+    }
+
+    fn say(&mut self, message: Diagnostic) -> Result<(), Stopped> {
+        let fatal = message.severity == Severity::Fatal;
+        self.diagnostics.push(message);
+        if fatal { Err(Stopped) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,195 @@
+//! Choosing and unpacking the images of one source. Sources are picked from
+//! in parallel.
+
+use super::best_image::{Choice, choose};
+use super::scan::{Body, Source};
+use super::select::SelectOptions;
+use super::{check, messages};
+use crate::diag::Diagnostic;
+use crate::inputs::LinkInput;
+use cubin::{Cubin, Header};
+use fatbin::Container;
+use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// How images are picked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How<'o> {
+    pub(super) options: &'o SelectOptions,
+    /// Whether all are to be read, as something here looks into them.
+    pub(super) read_all: bool,
+}
+
+/// What one source yields.
+#[derive(Debug, Default)]
+pub(super) struct Picked<'f> {
+    /// As a rule there is one.
+    pub(super) images: SmallVec<[LinkInput<'f>; 1]>,
+    pub(super) messages: Vec<Diagnostic>,
+    /// Whether some image is a whole program for others to extend.
+    pub(super) whole_program: bool,
+    /// Why there is no image.
+    pub(super) ignored: Option<String>,
+}
+
+/// What one source yields, as a rule an image and nothing else.
+#[derive(Debug)]
+pub(super) enum Pick<'f> {
+    Image(LinkInput<'f>),
+    Other(Box<Picked<'f>>),
+}
+
+impl<'f> Pick<'f> {
+    /// Chooses and unpacks, unless that was done already.
+    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
+        if let Body::Cubin(data) = source.body
+            && let Some(header) = plain_header(data, how)
+            && !check::is_whole_program(&header)
+        {
+            return Self::Image(LinkInput {
+                name: source.name.clone(),
+                image: Cow::Borrowed(data),
+                parsed: None,
+                system_library: source.system_library,
+            });
+        }
+        let mut picked = Picked::from(source, unpacked, how);
+        let is_plain = picked.images.len() == 1
+            && picked.messages.is_empty()
+            && !picked.whole_program
+            && picked.ignored.is_none();
+        let image = if is_plain { picked.images.pop() } else { None };
+        image.map_or_else(|| Self::Other(Box::new(picked)), Self::Image)
+    }
+
+    /// The image, if there is nothing else.
+    pub(super) fn image(self) -> Option<LinkInput<'f>> {
+        match self {
+            Self::Image(image) => Some(image),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// All of it.
+    pub(super) fn all(self) -> Picked<'f> {
+        match self {
+            Self::Image(image) => Picked { images: smallvec![image], ..Picked::default() },
+            Self::Other(picked) => *picked,
+        }
+    }
+}
+
+/// The header of an image that need not be read to see that it takes part.
+fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
+    if how.read_all {
+        return None;
+    }
+    check::is_plainly_fit(image, how.options.arch)
+}
+
+impl<'f> Picked<'f> {
+    /// Chooses and unpacks, unless that was done already.
+    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
+        let options = how.options;
+        let mut picked = Self::default();
+        match &source.body {
+            Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), how),
+            Body::Ptx(_) => {
+                picked.messages.push(messages::ptx_only(&source.name, "a PTX file", options.arch));
+            }
+            Body::Fatbins(containers) => {
+                let mut unfit = Vec::new();
+                for container in containers {
+                    picked.pick_from(source, (container, unpacked), how, &mut unfit);
+                }
+                if !unfit.is_empty() {
+                    picked.not_found(source, options, &unfit);
+                }
+            }
+        }
+        picked
+    }
+
+    /// Picks from one container, whose image may be unpacked already; where nothing
+    /// fits, what it has is added to `unfit`.
+    fn pick_from(
+        &mut self,
+        source: &Source<'f>,
+        (container, unpacked): (&Container<'f>, Option<&'f [u8]>),
+        how: How<'_>,
+        unfit: &mut Vec<String>,
+    ) {
+        let (name, options) = (&source.name, how.options);
+        let entries = match container.flat_entries() {
+            Ok(entries) => entries,
+            Err(error) => return self.messages.push(messages::damaged_fatbin(name, error)),
+        };
+        let code = match choose(&entries, options.arch) {
+            Choice::MachineCode(code) => code,
+            Choice::MachineCodeOverPtx { code, ptx } => {
+                self.messages.push(messages::code_over_ptx(name, code, ptx));
+                code
+            }
+            Choice::Ptx(ptx) => {
+                let what = messages::describe(ptx);
+                return self.messages.push(messages::ptx_only(name, &what, options.arch));
+            }
+            Choice::LtoIr(_) => return self.messages.push(messages::lto_only(name)),
+            Choice::Nothing if entries.is_empty() => return unfit.push("no image at all".into()),
+            Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
+        };
+        match unpacked.map_or_else(|| code.payload(), |image| Ok(Cow::Borrowed(image))) {
+            Ok(image) => self.add(source, image, how),
+            Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
+        }
+    }
+
+    fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, how: How<'_>) {
+        match self.check(&source.name, &image, how) {
+            Err(message) => self.messages.push(message),
+            Ok(parsed) => self.images.push(LinkInput {
+                name: source.name.clone(),
+                image,
+                parsed,
+                system_library: source.system_library,
+            }),
+        }
+    }
+
+    /// Checks an image; the cubin, if it was read and the image will stay where it is.
+    fn check(
+        &mut self,
+        name: &str,
+        image: &Cow<'f, [u8]>,
+        how: How<'_>,
+    ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
+        if let Some(header) = plain_header(image, how) {
+            self.whole_program |= check::is_whole_program(&header);
+            return Ok(None);
+        }
+        let whole_program = |cubin: &Cubin<'_>| check::is_whole_program(&cubin.header());
+        let (parsed, whole_program) = match *image {
+            Cow::Borrowed(image) => {
+                let cubin = check::check(name, image, how.options.arch)?;
+                let whole_program = whole_program(&cubin);
+                (Some(Arc::new(cubin)), whole_program)
+            }
+            Cow::Owned(ref image) => {
+                (None, whole_program(&check::check(name, image, how.options.arch)?))
+            }
+        };
+        self.whole_program |= whole_program;
+        Ok(parsed)
+    }
+
+    /// Only inputs named on the command line are worth a warning; archives
+    /// are often made for fewer architectures.
+    fn not_found(&mut self, source: &Source<'f>, options: &SelectOptions, unfit: &[String]) {
+        let has = unfit.join(", ");
+        if source.archive.is_none() && !options.suppress_arch_warning {
+            self.messages.push(messages::arch_not_found(&source.name, options.arch, &has));
+        }
+        self.ignored = Some(format!("nothing in it fits {}: it has {has}", options.arch));
+    }
+}

@@ -1,0 +1,236 @@
+//! Texture, sampler and surface references: handles behind the parameters of
+//! every kernel that uses any of them.
+
+use super::sort::{Ties, alternating_merge_sort};
+use crate::callgraph::{Callers, FunctionId};
+use crate::diag::Diagnostic;
+use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
+use crate::relocate::kind;
+use crate::resolve::{SymbolId, text};
+use cubin::SymbolType;
+use hashbrown::{HashMap, HashSet};
+
+/// One handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The reference.
+    pub symbol: SymbolId,
+    /// Offset in the parameter bank; on Mercury's side, in the bank of handles.
+    pub offset: u64,
+    /// What it refers to.
+    kind: SymbolType,
+}
+
+/// The file that a handle is described in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Machine code alone.
+    Classic,
+    /// The Mercury half.
+    Mercury,
+    /// The machine code beside it.
+    MachineHalf,
+}
+
+impl Slot {
+    /// Whether the reference is of this type.
+    pub fn is_for(&self, kind: SymbolType) -> bool {
+        self.kind == kind
+    }
+
+    /// Relocation type that the loader fills it by.
+    pub fn reloc(&self, form: Form) -> u32 {
+        use {Form::*, SymbolType as S};
+        match (self.kind, form) {
+            (S::CUDA_SAMPLER, Classic) => kind::SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, Mercury) => kind::MERCURY_SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, MachineHalf) => kind::SAMP_HEADER_INDEX_0,
+            (S::CUDA_SURFACE, Mercury) => kind::MERCURY_SURF_HEADER_INDEX,
+            (S::CUDA_SURFACE, _) => kind::SURF_HEADER_INDEX,
+            (_, Mercury) => kind::MERCURY_TEX_HEADER_INDEX,
+            _ => kind::TEX_HEADER_INDEX,
+        }
+    }
+}
+
+/// What the loader fills besides surfaces.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filled {
+    /// Textures.
+    pub textures: bool,
+    /// Samplers.
+    pub samplers: bool,
+}
+
+/// Handles of the link.
+#[derive(Debug, Default)]
+pub struct Images {
+    /// All handles, in ascending offset; every kernel that has any has places for all.
+    pub slots: Vec<Slot>,
+    /// Offset of each reference's handle.
+    pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    /// Parameter banks that hold handles, and what the loader fills there.
+    pub banks: HashMap<SectionId, Filled, foldhash::fast::FixedState>,
+    /// Size of those banks.
+    pub bank_size: u64,
+}
+
+const HANDLE: u64 = 4;
+
+/// How many references a kernel can have handles for. All of the link's count, as each
+/// kernel with handles has places for all.
+const LIMITS: [(SymbolType, usize, &str); 3] = [
+    (SymbolType::CUDA_TEXTURE, 256, "textures"),
+    (SymbolType::CUDA_SAMPLER, 32, "samplers"),
+    (SymbolType::CUDA_SURFACE, 32, "surfaces"),
+];
+
+/// Refuses a link with more references than kernels can have handles for; the last kernel
+/// that has any is named.
+pub fn check_images(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    images: &Images,
+) -> Result<(), Diagnostic> {
+    let has_handles = |f: &FunctionId| {
+        let bank = merged.function_sections[f.0 as usize].constant0.get();
+        bank.is_some_and(|bank| images.banks.contains_key(&bank))
+    };
+    let Some(&last) = merged.function_order.iter().rev().find(|f| has_handles(f)) else {
+        return Ok(());
+    };
+    for (kind, most, what) in LIMITS {
+        if images.slots.iter().filter(|slot| slot.is_for(kind)).count() > most {
+            let name = text(cx.resolution.get(cx.graph.symbol(last)).name);
+            let message = format!("More than {most} {what} used in entry function '{name}'");
+            return Err(Diagnostic::fatal("too-many-images", message).about(name));
+        }
+    }
+    Ok(())
+}
+
+impl Images {
+    /// The handles that the loader fills in a kernel's parameter bank.
+    pub fn filled(&self, bank: SectionId) -> impl DoubleEndedIterator<Item = &Slot> {
+        let filled = self.banks.get(&bank).copied().unwrap_or_default();
+        self.slots.iter().filter(move |slot| match slot.kind {
+            SymbolType::CUDA_SAMPLER => filled.samplers,
+            SymbolType::CUDA_TEXTURE => filled.textures,
+            _ => true,
+        })
+    }
+}
+
+/// Places the handles behind the parameters of the kernel that has most; on
+/// Mercury's side they have a bank of their own.
+pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
+    let mut out = Images::default();
+    let Some(mut users) = Users::new(cx, merged) else { return out };
+    let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
+    // Code that uses textures without samplers has these in the textures: nobody
+    // fills samplers then, though they have places. Quirk: the same goes for
+    // textures where only samplers are used, and surfaces count as both.
+    let all = users.of(None);
+    let textures = users.of(Some(SymbolType::CUDA_TEXTURE));
+    let samplers = users.of(Some(SymbolType::CUDA_SAMPLER));
+    let surfaces = users.of(Some(SymbolType::CUDA_SURFACE));
+    let filled = |f: &FunctionId| Filled {
+        textures: textures.contains(f) || surfaces.contains(f),
+        samplers: samplers.contains(f) || surfaces.contains(f),
+    };
+    let with_bank = |f: &FunctionId| Some((parameter_bank(*f)?, filled(f)));
+    out.banks = all.iter().filter_map(with_bank).collect();
+    let largest = users.kernels.iter().filter_map(|&f| parameter_bank(f));
+    let largest = largest.map(|s| merged.section(s).size()).max().unwrap_or(0);
+    let mut offset = align_up(largest, HANDLE);
+    for &(kind, symbol) in &users.images {
+        out.slots.push(Slot { symbol, offset, kind });
+        out.offset_of.insert(symbol, offset);
+        offset += HANDLE;
+    }
+    out.bank_size = offset;
+    out
+}
+
+/// The kernels that have handles, in creation order.
+pub fn image_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+    let Some(mut users) = Users::new(cx, merged) else { return Vec::new() };
+    let found = users.of(None);
+    let in_order = merged.function_order.iter().copied();
+    in_order.filter(|f| found.contains(f)).collect()
+}
+
+type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+
+/// References, and who uses them.
+struct Users<'a, 'o> {
+    cx: Context<'a, 'o>,
+    /// In the order of their handles.
+    images: Vec<(SymbolType, SymbolId)>,
+    kernels: Vec<FunctionId>,
+    callers: Callers<'o>,
+}
+
+impl<'a, 'o> Users<'a, 'o> {
+    fn new(cx: Context<'a, 'o>, merged: &Merged) -> Option<Self> {
+        let images = images_in_slot_order(cx, merged);
+        if images.is_empty() {
+            return None;
+        }
+        let in_order = merged.function_order.iter().copied();
+        let kernels = in_order.filter(|&f| {
+            let symbol = cx.resolution.get(cx.graph.symbol(f));
+            symbol.entry && symbol.definition.is_some()
+        });
+        let kernels = kernels.collect();
+        let callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        Some(Self { cx, images, kernels, callers })
+    }
+
+    /// Kernels that use references of a type, or of any. With exactly one kernel that
+    /// was asked for, references from code it does not reach count as well, and others
+    /// that are kept have none on Mercury's side.
+    fn of(&mut self, kind: Option<SymbolType>) -> Kernels {
+        let cx = self.cx;
+        let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));
+        let images: Vec<SymbolId> = of_kind.map(|image| image.1).collect();
+        let users = images.iter().filter_map(|s| cx.usage.by_symbol.get(s)).flatten();
+        let users: Vec<FunctionId> = users.copied().collect();
+        let mut out: Kernels = self.callers.entries_reaching(&users).into_iter().collect();
+        let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
+        let mut asked = self.kernels.iter().filter(asked);
+        if let (Some(&only), None) = (asked.next(), asked.next()) {
+            if cx.dialect.is_mercury() {
+                out.clear();
+            }
+            let used = images.iter().any(|s| cx.usage.mentioned.contains(s));
+            if used {
+                out.insert(only);
+            }
+        }
+        out
+    }
+}
+
+/// Textures, samplers, surfaces, each last first, then through nvlink's sort
+/// with all keys equal.
+fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolType, SymbolId)> {
+    use SymbolType as S;
+    let mut images: Vec<(SymbolType, SymbolId)> = merged
+        .symbols
+        .iter()
+        .rev()
+        .filter_map(|symbol| {
+            let Meaning::Symbol(id) = symbol.meaning() else { return None };
+            if cx.graph.function(id).is_some() {
+                return None;
+            }
+            let kind = cx.unnamed_symbol(cx.resolution.get(id).first)?.kind();
+            let is_image = matches!(kind, S::CUDA_TEXTURE | S::CUDA_SAMPLER | S::CUDA_SURFACE);
+            is_image.then_some((kind, id))
+        })
+        .collect();
+    images.sort_by_key(|(kind, ..)| *kind);
+    alternating_merge_sort(&mut images, Ties::A, |_| ());
+    images
+}

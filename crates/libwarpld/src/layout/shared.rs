@@ -1,0 +1,586 @@
+//! Shared memory.
+//!
+//! Shared symbols are like commons: `st_value` is the alignment. Objects in a
+//! kernel's own section are private to it. Those of device functions are given
+//! to the one kernel that uses them, or, if several do, placed in groups such
+//! that objects which no kernel uses together may overlap. Dynamic arrays start
+//! where the static part ends.
+
+use super::sort::{Ties, alternating_merge_sort};
+use crate::callgraph::{Callers, FunctionId};
+use crate::merge::{Content, Context, Merged, SectionId, align_up};
+use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_shared};
+use crate::resolve::{Role, SymbolId, SymbolRefId};
+use hashbrown::{HashMap, HashSet};
+
+/// Alignment of dynamic arrays.
+pub const DYNAMIC_ALIGN: u64 = 16;
+
+/// Where shared memory objects are.
+#[derive(Debug, Default)]
+pub struct SharedLayout {
+    /// Offset of each static object, and the section it is in.
+    pub objects: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    /// Where dynamic arrays start, by the function that refers to one.
+    pub dynamic_start: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Size and alignment of each `.nv.shared.K` that exists.
+    pub kernels: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    /// Size and alignment of `.nv_debug.shared`, if it exists.
+    pub common: Option<(u64, u64)>,
+    /// Whether kernels share objects.
+    pub grouped: bool,
+    /// Start of a dynamic array for debuggers.
+    pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    /// How often each common object was counted: a weak one and the strong
+    /// one that replaced it both are.
+    pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    /// Static bytes of each kernel, without the reserve.
+    pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Value of symbol 0 that comes of it.
+    pub null_value: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    symbol: SymbolId,
+    size: u64,
+    align: u64,
+    /// Not a dynamic array. A copy that a later definition replaced keeps its
+    /// storage; the symbol is where the last copy of it is placed.
+    placed: bool,
+    /// Where the compiler of a whole program (`ptxas -ewp`) placed it: there it stays.
+    fixed: Option<u64>,
+}
+
+/// Lays out the shared memory of every kernel.
+pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
+    let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
+        HashMap::default();
+    let mut common: Vec<Object> = Vec::new();
+    let mut dynamic: Vec<SymbolId> = Vec::new();
+    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
+    let ready_made = ready_made(cx, merged);
+    if private.is_empty() && common.is_empty() && dynamic.is_empty() && ready_made.is_empty() {
+        return SharedLayout::default();
+    }
+    let mut planner = Planner {
+        cx,
+        merged,
+        callers: Callers::new(cx.graph, cx.resolution, cx.reach),
+        out: SharedLayout::default(),
+        group_end: HashMap::default(),
+        group_align: 0,
+        groups_end: 0,
+    };
+    planner.groups(common, &mut private);
+    planner.kernels(private, &dynamic);
+    planner.whole_programs(ready_made);
+    planner.out
+}
+
+fn collect_objects(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+    common: &mut Vec<Object>,
+    dynamic: &mut Vec<SymbolId>,
+) {
+    let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
+    let inputs = cx.objects.iter().enumerate().filter(|(_, o)| o.has_shared_or_images);
+    for (i, input) in inputs {
+        let object = ObjectId(i as u32);
+        for symbol in input.cubin.symbols() {
+            if !is_shared(&symbol) {
+                continue;
+            }
+            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
+            if symbol.is_undefined() || is_dynamic_array(&symbol) {
+                if (is_dynamic(cx, id) || is_orphan(cx, id)) && seen.insert(id) {
+                    dynamic.push(id);
+                    // Takes part in the sort, though it has no place of its own.
+                    let align = symbol.value;
+                    let array = Object { symbol: id, size: 0, align, placed: false, fixed: None };
+                    common.push(array);
+                }
+                continue;
+            }
+            let at = SymbolRefId { object, symbol: symbol.index.0 };
+            let role = cx.resolution.role(id, at, true);
+            if role == Role::Discarded {
+                continue;
+            }
+            let align = input.shared_alignment(&symbol);
+            let fixed = input.whole_program.then_some(symbol.value);
+            let new = Object { symbol: id, size: symbol.size, align, placed: true, fixed };
+            match input.classes.get(symbol.shndx as usize) {
+                Some(&SectionClass::KernelShared(owner)) if !is_orphan(cx, id) => {
+                    let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
+                    if let Some(owner) = owner
+                        && merged.function_sections[owner.0 as usize].shared.is_some()
+                    {
+                        private.entry(owner).or_default().push(new);
+                    }
+                }
+                // One that was declared before takes part in the sort a second time.
+                Some(SectionClass::CommonShared) => common.push(new),
+                _ => {}
+            }
+        }
+    }
+}
+
+struct Planner<'a, 'o> {
+    cx: Context<'a, 'o>,
+    merged: &'o Merged,
+    callers: Callers<'o>,
+    out: SharedLayout,
+    /// End of the grouped objects that a kernel uses.
+    group_end: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    /// Largest alignment of all common objects, if there is a group.
+    group_align: u64,
+    groups_end: u64,
+}
+
+impl Planner<'_, '_> {
+    /// Gives common objects with one user to that kernel and places the others
+    /// in groups.
+    fn groups(
+        &mut self,
+        mut common: Vec<Object>,
+        private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+    ) {
+        alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
+        let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<Object>)> =
+            Vec::new();
+        let mut users_of =
+            HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
+        // Quirk: the instances that an earlier `-r` link made have their start where
+        // others have an alignment (and one name for all, so that the first counts).
+        let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
+        // Objects that no code mentions only influence how ties fall.
+        common.retain(|o| {
+            self.cx.usage.mentioned.contains(&o.symbol)
+                && !is_dynamic(self.cx, o.symbol)
+                && !is_orphan(self.cx, o.symbol)
+        });
+        for object in common {
+            let users = self.users(object.symbol);
+            *self.out.counted.entry(object.symbol).or_default() += 1;
+            if let [only] = users[..] {
+                private.entry(only).or_default().push(object);
+                continue;
+            }
+            let free = groups.iter().position(|(used, _)| users.iter().all(|u| !used.contains(u)));
+            let group = free.unwrap_or_else(|| {
+                groups.push(Default::default());
+                groups.len() - 1
+            });
+            groups[group].0.extend(users.iter().copied());
+            groups[group].1.push(object);
+            users_of.insert(object.symbol, users);
+        }
+        if groups.is_empty() {
+            return;
+        }
+        self.group_align = common_alignment(self.cx).max(instances);
+        let section = self.merged.common_shared;
+        let mut position = 0;
+        for (_, members) in groups {
+            let align = members.iter().map(|o| o.align).max().unwrap_or(1);
+            position = self.past_null(align_up(position, align), align);
+            for object in &members {
+                if let Some(section) = section.filter(|_| object.placed) {
+                    self.out.objects.insert(object.symbol, (section, position));
+                }
+                for &user in &users_of[&object.symbol] {
+                    let end = self.group_end.entry(user).or_default();
+                    *end = (*end).max(position.saturating_add(object.size));
+                }
+            }
+            let size = members.iter().map(|o| o.size).max().unwrap_or(0);
+            position = position.saturating_add(size);
+        }
+        self.groups_end = position;
+    }
+
+    /// `--reserve-null-pointer`: nothing is at offset 0.
+    fn past_null(&self, offset: u64, align: u64) -> u64 {
+        if offset == 0 && self.cx.config.reserve_null_pointer { align } else { offset }
+    }
+
+    fn users(&mut self, symbol: SymbolId) -> Vec<FunctionId> {
+        match self.cx.usage.by_symbol.get(&symbol) {
+            Some(functions) => self.callers.entries_reaching(functions),
+            None => Vec::new(),
+        }
+    }
+
+    fn kernels(
+        &mut self,
+        mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+        dynamic: &[SymbolId],
+    ) {
+        let reserved = self.reserved();
+        let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
+            .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
+            .collect();
+        let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        for &entry in &entries {
+            let grouped = self.group_end.get(&entry).copied();
+            let own = private.remove(&entry);
+            if grouped.is_none() && own.is_none() {
+                continue;
+            }
+            let (end, align) = self.place_private(entry, grouped.unwrap_or(0), own);
+            ends.insert(entry, end);
+            aligns.insert(entry, align.max(self.group_align));
+        }
+        let users = self.dynamic(dynamic, &mut ends);
+        for &entry in &users {
+            // A section that is made for the array alone comes after the common alignment.
+            let late = self.cx.reach.is_unnamed(entry);
+            let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
+            *align = (*align).max(16);
+        }
+        let everywhere = !dynamic.is_empty() && self.group_align >= 16;
+        for &entry in &entries {
+            let Some(section) = self.merged.function_sections[entry.0 as usize].shared.get() else {
+                continue;
+            };
+            let exists = ends.contains_key(&entry) || everywhere;
+            if exists {
+                let end = ends.get(&entry).copied().unwrap_or(0);
+                let align = aligns.get(&entry).copied().unwrap_or(self.group_align);
+                self.out.static_bytes.insert(entry, end);
+                let size = end.saturating_add(reserved);
+                // Quirk: an empty section is kept only if its alignment is that of
+                // dynamic arrays, whether or not it has one. Mercury's side is
+                // linked without the system's part.
+                let counted = if self.cx.dialect.is_mercury() { end } else { size };
+                if counted > 0 || align == DYNAMIC_ALIGN {
+                    self.out.kernels.insert(section, (size, align));
+                }
+            }
+        }
+        self.common_section(dynamic, reserved);
+    }
+
+    /// Kernels that were compiled as a whole. Quirk: the system's part comes to what is
+    /// empty only where the finalizer makes the file. What has no name is symbol 0.
+    fn whole_programs(&mut self, ready_made: ReadyMade) {
+        for (section, Ready { size, align, late }) in ready_made {
+            if size > 0 && !late && !self.cx.dialect.is_mercury() {
+                let shift = self.out.null_value.unwrap_or(0);
+                self.out.null_value = Some(shift.saturating_add(self.reserved()));
+            }
+            if let Some(placed) = self.out.kernels.get_mut(&section) {
+                // Quirk: for debuggers objects have names, and are placed once more.
+                *placed = (placed.0.saturating_add(size), placed.1.max(align));
+                continue;
+            }
+            let used = size > 0 && !late || self.cx.dialect.is_mercury();
+            let reserved = if used { self.reserved() } else { 0 };
+            let align = if late { align } else { align.max(self.group_align) };
+            self.out.kernels.insert(section, (size.saturating_add(reserved), align));
+        }
+    }
+
+    fn reserved(&self) -> u64 {
+        if self.cx.config.disable_smem_reservation { 0 } else { self.cx.dialect.reserved_shared() }
+    }
+
+    fn place_private(
+        &mut self,
+        entry: FunctionId,
+        start: u64,
+        own: Option<Vec<Object>>,
+    ) -> (u64, u64) {
+        let mut list = own.unwrap_or_default();
+        alternating_merge_sort(&mut list, Ties::A, |o| (std::cmp::Reverse(o.align), o.size));
+        let section = self.merged.function_sections[entry.0 as usize].shared.get();
+        let (mut end, mut align) = (start, 0);
+        for object in list {
+            let next = || self.past_null(align_up(end, object.align), object.align);
+            let start = object.fixed.unwrap_or_else(next);
+            if let Some(section) = section.filter(|_| object.placed) {
+                self.out.objects.insert(object.symbol, (section, start));
+            }
+            end = end.max(start.saturating_add(object.size));
+            // An object of no alignment, declared first as an array and relinked, has 1.
+            align = align.max(object.align).max(1);
+        }
+        (end, align)
+    }
+
+    /// Dynamic arrays: every kernel that reaches a user ends on a multiple of
+    /// 16; kernels that share a device function which uses one end together.
+    fn dynamic(
+        &mut self,
+        dynamic: &[SymbolId],
+        ends: &mut HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    ) -> Vec<FunctionId> {
+        let cx = self.cx;
+        let dynamic: Vec<SymbolId> =
+            dynamic.iter().copied().filter(|&id| is_dynamic(cx, id)).collect();
+        let dynamic = &dynamic[..];
+        let mut functions: Vec<FunctionId> = dynamic
+            .iter()
+            .filter_map(|s| self.cx.usage.by_symbol.get(s))
+            .flatten()
+            .copied()
+            .collect();
+        functions.sort_unstable();
+        functions.dedup();
+        let mut users = self.callers.entries_reaching(&functions);
+        // A kernel that counts for nothing still has its own use.
+        let is_entry = |f: &&FunctionId| self.cx.resolution.get(self.cx.graph.symbol(**f)).entry;
+        users.extend(functions.iter().filter(is_entry));
+        users.sort_unstable();
+        users.dedup();
+        for &entry in &users {
+            let end = ends.entry(entry).or_insert(0);
+            *end = self.past_null(align_up(*end, DYNAMIC_ALIGN), DYNAMIC_ALIGN);
+        }
+        let mut together = Together::default();
+        let mut reaching = Vec::new();
+        for &function in &functions {
+            let entry = self.cx.resolution.get(self.cx.graph.symbol(function)).entry;
+            let entries =
+                if entry { vec![function] } else { self.callers.entries_reaching(&[function]) };
+            for pair in entries.windows(2) {
+                together.join(pair[0], pair[1]);
+            }
+            reaching.push((function, entries));
+        }
+        if self.cx.config.is_debug_link() {
+            // One symbol has one value, so that its users must agree.
+            for entries in self.users_of_each(dynamic) {
+                for pair in entries.windows(2) {
+                    together.join(pair[0], pair[1]);
+                }
+            }
+        }
+        let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        for &entry in &users {
+            let end = joint.entry(together.find(entry)).or_insert(0);
+            *end = (*end).max(ends[&entry]);
+        }
+        for &entry in &users {
+            ends.insert(entry, joint[&together.find(entry)]);
+        }
+        for (function, entries) in reaching {
+            // Code that no kernel reaches has no start: all ones.
+            let start = entries.first().and_then(|e| ends.get(e).copied()).unwrap_or(u64::MAX);
+            self.out.dynamic_start.insert(function, start);
+        }
+        for (&symbol, entries) in dynamic.iter().zip(self.users_of_each(dynamic)) {
+            let start = entries.iter().filter_map(|e| ends.get(e).copied()).max();
+            let start = start.unwrap_or_else(|| self.past_null(0, DYNAMIC_ALIGN));
+            self.out.dynamic_symbols.insert(symbol, start);
+        }
+        users
+    }
+
+    /// The kernels that reach a use of each array.
+    fn users_of_each(&mut self, dynamic: &[SymbolId]) -> Vec<Vec<FunctionId>> {
+        dynamic.iter().map(|&symbol| self.users(symbol)).collect()
+    }
+
+    /// `.nv_debug.shared` remains, empty, where dynamic arrays are declared;
+    /// with -g it holds the groups.
+    fn common_section(&mut self, dynamic: &[SymbolId], reserved: u64) {
+        if self.merged.common_shared.is_none() {
+            return;
+        }
+        let config = self.cx.config;
+        let debug = config.is_debug_link() || config.preserve_relocs;
+        self.out.grouped = self.group_align > 0;
+        if debug && (self.out.grouped || !dynamic.is_empty()) {
+            let align = self.group_align.max(if dynamic.is_empty() { 0 } else { 16 });
+            self.out.common = Some((reserved.saturating_add(self.groups_end), align));
+        } else if !dynamic.is_empty() && self.group_align <= 16 {
+            self.out.common = Some((0, 16));
+        }
+    }
+}
+
+/// Kernels in the order in which they are found to need shared memory beyond their
+/// own: for common objects, as they are placed, those with one user first, then for
+/// dynamic arrays, as the code that uses those was relocated; of several that reach
+/// one function the last one first.
+pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+    let (mut private, mut common, mut dynamic) = (HashMap::default(), Vec::new(), Vec::new());
+    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
+    let sections = |f: &FunctionId| &merged.function_sections[f.0 as usize];
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    let mut last_first = |function: FunctionId| {
+        let mut entries = callers.entries_reaching(&[function]);
+        // Stubs of unified functions have one section.
+        entries.sort_by_key(|f| std::cmp::Reverse((sections(f).text.get(), *f)));
+        entries
+    };
+    let mut out = Vec::new();
+    if !cx.config.relocatable {
+        alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
+        let mut of_object = |object: &Object| -> Vec<FunctionId> {
+            let mut functions = cx.usage.by_symbol.get(&object.symbol).cloned().unwrap_or_default();
+            functions.sort_by_key(|f| sections(f).text.get());
+            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            let users = functions.into_iter().flat_map(&mut last_first);
+            users.filter(|f| seen.insert(*f)).collect()
+        };
+        let users = common.iter().filter(|o| o.placed).map(&mut of_object);
+        // What has one user is given to it before groups are made.
+        let (given, grouped): (Vec<_>, Vec<_>) = users.partition(|users| users.len() == 1);
+        out.extend(given.into_iter().chain(grouped));
+    }
+    let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
+    let mentions = dynamic.filter_map(|s| cx.usage.by_symbol.get(s));
+    let mut functions: Vec<FunctionId> = mentions.flatten().copied().collect();
+    // By the inputs' relocations, whose section in the output a lost copy may have made
+    // earlier (`relocatable-dynamic-replaced`).
+    functions.sort_by_key(|f| {
+        let text = sections(f).text.get().map(|text| merged.section(text));
+        let relocs = text.map(|text| text.rel().into_iter().chain(text.rela()));
+        relocs.into_iter().flatten().filter_map(|id| first_source(merged, id)).min()
+    });
+    for function in functions {
+        let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
+        match entry {
+            true => out.push(vec![function]),
+            false if cx.config.relocatable => {}
+            false => out.push(last_first(function)),
+        }
+    }
+    out.into_iter().flatten().collect()
+}
+
+/// The first input section whose relocations are in an output's.
+fn first_source(merged: &Merged, relocs: SectionId) -> Option<(ObjectId, u32)> {
+    let Content::Relocs(_, sources) = merged.section(relocs).content() else { return None };
+    sources.iter().map(|from| (from.object, from.section)).min()
+}
+
+/// Whether kernels will share objects. Unlike all else this is known, and asked for,
+/// before sections are made.
+pub fn has_groups(cx: Context<'_, '_>) -> bool {
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    (cx.usage.mentioned.iter()).any(|&id| {
+        let placed = !is_dynamic(cx, id) && !is_orphan(cx, id);
+        let at = cx.resolution.get(id).definition.filter(|_| placed);
+        let common = at.is_some_and(|at| {
+            let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
+            let classes = &cx.objects[at.object.0 as usize].classes;
+            classes.get(section as usize) == Some(&SectionClass::CommonShared)
+        });
+        let users = cx.usage.by_symbol.get(&id).map_or(&[][..], |f| f);
+        common && callers.entries_reaching(users).len() != 1
+    })
+}
+
+/// Disjoint sets of kernels.
+#[derive(Default)]
+pub(super) struct Together {
+    parent: HashMap<FunctionId, FunctionId, foldhash::fast::FixedState>,
+}
+
+impl Together {
+    pub(super) fn find(&mut self, mut f: FunctionId) -> FunctionId {
+        while let Some(&parent) = self.parent.get(&f) {
+            if let Some(&grand) = self.parent.get(&parent) {
+                self.parent.insert(f, grand);
+            }
+            f = parent;
+        }
+        f
+    }
+
+    pub(super) fn join(&mut self, a: FunctionId, b: FunctionId) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            self.parent.insert(b.max(a), a.min(b));
+        }
+    }
+}
+
+/// Whether the symbol was declared as an array of no given size before another
+/// input defined it with one. Quirk: nvlink then never gives it a place.
+pub fn is_orphan(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
+}
+
+/// Whether the first input that mentions the symbol declares an array of no given size.
+pub fn is_declared_array(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
+}
+
+/// Whether the symbol is an array whose size the launch decides. (An undefined
+/// array with a size is a reference to somebody's static one.)
+pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    let symbol = cx.resolution.get(id);
+    let input = cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
+    input.is_some_and(|s| is_dynamic_array(&s))
+}
+
+/// Largest alignment of the objects in the inputs' sections of common shared memory.
+/// (Their sections may have more, in relinked files with dynamic arrays.)
+fn common_alignment(cx: Context<'_, '_>) -> u64 {
+    let of_object = |input: &crate::object::Object<'_>| {
+        let common = |s: &cubin::SymbolRef<'_>| {
+            let class = input.classes.get(s.shndx as usize);
+            class == Some(&SectionClass::CommonShared) && is_shared(s) && !is_dynamic_array(s)
+        };
+        let used = input.classes.contains(&SectionClass::CommonShared);
+        let symbols = input.cubin.symbols().filter(|s| used && common(s));
+        symbols.map(|s| s.value).max().unwrap_or(0)
+    };
+    cx.objects.iter().map(of_object).max().unwrap_or(0)
+}
+
+/// Sections that stay as they came.
+type ReadyMade = HashMap<SectionId, Ready, foldhash::fast::FixedState>;
+
+/// Shared memory that the compiler has laid out.
+#[derive(Clone, Copy)]
+pub(super) struct Ready {
+    pub size: u64,
+    pub align: u64,
+    /// Of a kernel that nobody asked for: nothing is counted for it (`whole-programs-used`).
+    pub late: bool,
+}
+
+/// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a
+/// name, so it stays as it came.
+pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
+    let mut out = ReadyMade::default();
+    // For debuggers all of it has names, and is laid out once more.
+    if cx.config.is_debug_link() {
+        return out;
+    }
+    let objects = cx.objects.iter().enumerate();
+    for (i, object) in objects.filter(|(_, object)| object.whole_program) {
+        for section in object.cubin.sections() {
+            let class = object.classes.get(section.index.0 as usize);
+            let Some(&SectionClass::KernelShared(symbol)) = class else { continue };
+            let id = cx.resolution.id(ObjectId(i as u32), symbol);
+            let function = id.and_then(|id| cx.graph.function(id));
+            let sections = function.and_then(|f| merged.function_sections.get(f.0 as usize));
+            if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
+                let late = function.is_some_and(|f| cx.reach.is_unnamed(f));
+                out.insert(shared, Ready { size: section.size, align: section.align, late });
+            }
+        }
+    }
+    out
+}
+
+/// The alignment of memory that kernels of whole programs share.
+pub(super) fn ready_made_alignment(cx: Context<'_, '_>) -> u64 {
+    let whole = cx.objects.iter().filter(|object| object.whole_program);
+    let common = whole.filter_map(|object| object.first_of(SectionClass::CommonShared));
+    match cx.config.is_debug_link() {
+        true => 0,
+        false => common.map(|section| section.align).max().unwrap_or(0),
+    }
+}

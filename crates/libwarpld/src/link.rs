@@ -1,0 +1,191 @@
+//! The driver: one call per phase, in order.
+
+use crate::callgraph::reach;
+use crate::config::Config;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::dialect::Dialect;
+use crate::inputs::Inputs;
+use crate::merge::{self, Context};
+use crate::object::Side;
+use crate::parse::{self, Read};
+use crate::report::{self, LinkMap, LinkReport};
+use crate::write::serialize::{self, Destination};
+use crate::write::{self, Parts};
+use crate::{
+    checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
+};
+
+/// A finished link.
+#[derive(Debug)]
+pub struct LinkOutput {
+    /// The file; `None` if there were errors.
+    pub image: Option<Vec<u8>>,
+    /// Figures and graphs.
+    pub report: LinkReport,
+}
+
+/// The link stopped; the diagnostics say why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failed;
+
+/// A link whose output went where it was told to.
+#[derive(Debug)]
+pub struct Linked {
+    /// Whether there is an output: there is none if there were errors.
+    pub complete: bool,
+    /// Figures and graphs.
+    pub report: LinkReport,
+}
+
+/// Links the chosen images in memory.
+pub fn link(
+    inputs: &Inputs<'_>,
+    config: &Config,
+    diags: &mut Diagnostics,
+) -> Result<LinkOutput, Failed> {
+    let mut image = Vec::new();
+    let linked = link_to(inputs, config, diags, &mut image)?;
+    Ok(LinkOutput { image: linked.complete.then_some(image), report: linked.report })
+}
+
+/// Links the chosen images into a file.
+pub fn link_to(
+    inputs: &Inputs<'_>,
+    config: &Config,
+    diags: &mut Diagnostics,
+    destination: &mut dyn Destination,
+) -> Result<Linked, Failed> {
+    // Whether the link works on Mercury or on machine code.
+    let side = mercury::side(inputs, config, diags).map_err(|error| fail(diags, error))?;
+    let dialect = Dialect::of(config.arch, side);
+
+    // Read and check every image, in parallel.
+    let shelves = parse::shelves(inputs);
+    let Read { objects, resolver, calls } =
+        parse::read(inputs, side, &shelves).map_err(|error| fail(diags, error))?;
+    if dialect.has_compat() {
+        compat::check(&objects, config.arch, diags);
+    }
+
+    // Which definition each name stands for.
+    let Some(resolution) = resolver.finish(diags) else {
+        explain::definitions::explain(&objects, diags);
+        return Err(Failed);
+    };
+
+    // Who calls whom.
+    let graph = calls.finish(&resolution);
+
+    // Which functions and variables are unified.
+    let unified = unified::collect(&objects, &resolution, config, dialect)
+        .map_err(|error| fail(diags, error))?;
+
+    // Which functions stay.
+    let reach = reach::reach(
+        &objects,
+        &graph,
+        &resolution,
+        &unified,
+        inputs.host_references.as_ref(),
+        config,
+    );
+    // Who uses shared memory and image references.
+    let usage = usage::collect(&objects, &resolution, &graph, &reach);
+    let cx = Context {
+        objects: &objects,
+        resolution: &resolution,
+        graph: &graph,
+        reach: &reach,
+        usage: &usage,
+        unified: &unified,
+        config,
+        dialect,
+    };
+
+    // Which sections and symbols the output has, in creation order. Beyond this
+    // point no section, symbol or string is added.
+    let merged = merge::merge(cx);
+
+    // What kernels inherit from the functions they call. Messages come in
+    // nvlink's order: stacks, limits, undefined names, register bounds.
+    // Beside that, as neither has work for all threads: where everything is in its
+    // memory space.
+    let mut limits = Diagnostics::default();
+    let (properties, layout) = rayon::join(
+        || properties::properties(cx, &merged, diags),
+        || layout::layout(cx, &merged, &mut limits),
+    );
+    let layout = layout.map_err(|error| fail(diags, error))?;
+    checks::reserved_memory(cx, diags);
+    checks::aliases(cx, diags);
+    checks::uncalled(cx, diags);
+    diags.append(limits);
+
+    // Names nobody defines.
+    undefined::check(cx, &merged, diags);
+
+    // What is patched now and what is left to the loader.
+    let relocated = relocate::relocate(cx, &merged, &layout, diags);
+    diags.move_to_end(properties::TOO_MANY_REGISTERS);
+
+    // Final order, numbers and tables need all of that.
+    let parts = Parts {
+        cx,
+        merged: &merged,
+        layout: &layout,
+        relocated: &relocated,
+        properties: &properties,
+    };
+    explain::explain(parts, diags);
+    let mut report = match config.report {
+        true => report::collect(parts),
+        false => LinkReport::default(),
+    };
+    if diags.failed() {
+        return Ok(Linked { complete: false, report });
+    }
+    // The bytes.
+    match side {
+        Side::Machine => {
+            let plan = write::finalize(parts);
+            report.map = config.report.then(|| report::collect_map(parts, &plan));
+            serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+        }
+        Side::Mercury => {
+            // Both halves of the file.
+            let map =
+                mercury_file(parts, diags, destination).map_err(|error| fail(diags, error))?;
+            report.map = map;
+        }
+    }
+    if config.last {
+        std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
+        std::mem::forget(shelves);
+    }
+    Ok(Linked { complete: true, report })
+}
+
+/// Writes a file of two halves; its map, if there is to be a report. Only who looks at
+/// the file again needs it in memory.
+fn mercury_file(
+    parts: Parts<'_, '_>,
+    diags: &mut Diagnostics,
+    destination: &mut dyn Destination,
+) -> Result<Option<LinkMap>, Diagnostic> {
+    let config = parts.cx.config;
+    serialize::check_proportion(parts)?;
+    if !config.report && !config.finalizer.self_check {
+        mercury::write(parts, destination)?;
+        return Ok(None);
+    }
+    let mut image = Vec::new();
+    mercury::write(parts, &mut image)?;
+    mercury::check_output(&image, config, diags)?;
+    serialize::whole(&image, destination)?;
+    Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
+}
+
+fn fail(diags: &mut Diagnostics, error: Diagnostic) -> Failed {
+    diags.push(error);
+    Failed
+}

@@ -1,0 +1,179 @@
+//! `.nv.info.F` of the machine-code side, made from the Mercury side's.
+
+use super::code_edits::move_attribute;
+use super::debug_tables::Map;
+use super::{CapsuleFile, handles};
+use crate::merge::{Content, Meaning, SectionId};
+use crate::object::{eiattr, symbol_and_value};
+use crate::resolve::SymbolId;
+use cubin::attr::{Attr, Format};
+use cubin::info::{self, Record};
+use std::borrow::Cow;
+
+/// Bytes of a record before its payload: format, code, value or length.
+const HEAD: usize = 4;
+
+/// What the compiler tells the finalizer; no business of the driver's.
+const FINALIZER_OPTIONS: u8 = 0x5a;
+
+/// The first attribute that the finalizer of 13.0 does not write (a note on the NOPs that it
+/// removes as well).
+const NEWER: u8 = Attr::NVSAL_SW_WAR.0;
+
+/// The records of one input function, by what the Mercury side says.
+#[derive(Default)]
+struct Translation<'a> {
+    /// Code, payload on the Mercury side and on the other where they differ: offsets
+    /// in code. Of two for one payload the later counts.
+    moved: Vec<(u8, &'a [u8], &'a [u8])>,
+    /// Records of the machine-code side only, as they lie there.
+    added: Vec<&'a [u8]>,
+}
+
+impl<'a> Translation<'a> {
+    /// The payload on the machine-code side, if it is another.
+    fn get(&self, code: u8, payload: &[u8]) -> Option<&'a [u8]> {
+        let same = |moved: &&(u8, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
+        self.moved.iter().rev().find(same).map(|moved| moved.2)
+    }
+}
+
+/// The machine-code form of an attribute section.
+pub fn machine<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
+    let mercury = both.shape.contents.get(id);
+    if both.parts.merged.section(id).function.is_none() {
+        return joint_frames(both, mercury);
+    }
+    let translation = translation(both, id);
+    let moves = both.code_of(id).and_then(|text| both.edited.get(&text)).map(|e| &e.moves);
+    let added: usize = translation.added.iter().map(|record| record.len()).sum();
+    let mut out = Vec::with_capacity(mercury.len() + added + 8);
+    for record in info::raw_records(mercury) {
+        let (code, payload) = (record[1], &record[HEAD..]);
+        if code == FINALIZER_OPTIONS {
+            continue;
+        }
+        let start = out.len() + HEAD;
+        match translation.get(code, payload) {
+            Some(moved) => write(record, moved, &mut out),
+            None => out.extend_from_slice(record),
+        }
+        if let Some(moves) = moves {
+            move_attribute(code, &mut out[start..], moves);
+        }
+    }
+    for record in &translation.added {
+        let start = out.len() + HEAD;
+        out.extend_from_slice(record);
+        if record[1] == eiattr::PARAM_CBANK
+            && let Some(word) = out.get_mut(start..start + 4)
+            && let Some(bank) = bank_symbol(both, id)
+        {
+            word.copy_from_slice(&bank.to_le_bytes());
+        }
+    }
+    if handles(both, id).is_some() {
+        for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
+            Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// `.nv.info`, where all functions in one kernel have the frame of the last of them.
+/// [frames of five functions changed by hand; `whole-programs-capsules`]
+fn joint_frames<'b>(both: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]> {
+    let owner_of = |number: u32| {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        let symbol = both.shape.numbering.order.get(at)?;
+        let Meaning::Symbol(id) = both.parts.merged.symbols.get(symbol.0 as usize)?.meaning()
+        else {
+            return None;
+        };
+        let kernel = both.parts.cx.resolution.kernel_around(both.parts.cx.objects, id);
+        Some((kernel.unwrap_or(id), kernel.is_some()))
+    };
+    let (mut start, mut any_nested) = (0, false);
+    let mut frames = Vec::new();
+    for record in info::raw_records(table) {
+        let payload = start + HEAD;
+        start += record.len();
+        let frame = symbol_and_value(&record[HEAD..]).filter(|_| record[1] == eiattr::FRAME_SIZE);
+        if let Some((symbol, size)) = frame
+            && let Some((owner, is_nested)) = owner_of(symbol)
+        {
+            any_nested |= is_nested;
+            frames.push((owner, payload + 4, size));
+        }
+    }
+    if !any_nested {
+        return Cow::Borrowed(table);
+    }
+    let last: Map<SymbolId, u32> = frames.iter().map(|&(owner, _, size)| (owner, size)).collect();
+    let mut out = table.to_vec();
+    for (owner, at, _) in frames {
+        if let (Some(size), Some(word)) = (last.get(&owner), out.get_mut(at..at + 4)) {
+            word.copy_from_slice(&size.to_le_bytes());
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The bank that holds the handles of the kernel whose records these are.
+fn handles(both: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
+    let function = both.parts.cx.graph.function(both.parts.merged.section(id).function.get()?)?;
+    both.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
+}
+
+/// Number of the section symbol of a kernel's parameter bank.
+fn bank_symbol(both: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
+    let merged = both.parts.merged;
+    if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol.get()) {
+        return Some(both.shape.numbering.index[symbol.0 as usize]);
+    }
+    // Banks come in the order of the kernels' code.
+    let text = both.code_of(id)?;
+    let place = |text: SectionId| both.shape.machine_index[text.0 as usize];
+    let banks = &both.shape.banks;
+    let at = banks.binary_search_by_key(&place(text), |bank| place(bank.text)).ok()?;
+    banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function.get()).map(|b| b.symbol)
+}
+
+impl CapsuleFile<'_, '_> {
+    /// The code that the records of a section are about.
+    pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
+        let symbol = self.parts.merged.section(id).function.get()?;
+        let function = self.parts.cx.graph.function(symbol)?;
+        self.parts.merged.function_sections.get(function.0 as usize)?.text.get()
+    }
+}
+
+/// Appends a record with another payload. One without keeps the value it has.
+fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
+    let length = (payload.len() as u16).to_le_bytes();
+    out.extend_from_slice(&record[..2]);
+    out.extend_from_slice(if payload.is_empty() { &record[2..HEAD] } else { &length });
+    out.extend_from_slice(payload);
+}
+
+fn translation<'a>(both: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a> {
+    let mut out = Translation::default();
+    let Content::Attributes(sources) = both.parts.merged.section(id).content() else { return out };
+    for from in sources {
+        let object = &both.parts.cx.objects[from.object.0 as usize];
+        let Some(halves) = &object.halves else { continue };
+        let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
+        let machine = halves.twin(from.section).map_or(&[][..], |s| s.data);
+        let mut rest: Vec<&'a [u8]> = info::raw_records(machine).collect();
+        for record in info::raw_records(mercury) {
+            let Some(at) = rest.iter().position(|r| r[1] == record[1]) else { continue };
+            let twin = rest.remove(at);
+            if twin[HEAD..] != record[HEAD..] {
+                out.moved.push((record[1], &record[HEAD..], &twin[HEAD..]));
+            }
+        }
+        rest.retain(|record| record[1] < NEWER);
+        out.added = rest;
+    }
+    out
+}

@@ -1,0 +1,147 @@
+//! Functions whose machine code the finalizer changes, and what follows from that
+//! outside of the code.
+
+use super::debug_tables::Map;
+use super::section_plan::{Shape, text_function};
+use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard};
+use crate::merge::{Content, SectionId};
+use crate::object::ObjectId;
+use crate::write::Parts;
+use cubin::attr::Attr;
+use cubin::capsule::Capsule;
+use cubin::info;
+use rayon::prelude::*;
+
+/// Changes functions. A relocatable output keeps what protects its fences, as for a
+/// debugger; a program that was compiled as a whole keeps its code, but for `-g`. With
+/// `--suppress-debug-info` code is as without that.
+pub fn edited(parts: Parts<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
+    let config = parts.cx.config;
+    let debug = config.is_debug_link();
+    let purpose = Purpose {
+        protected: debug || config.relocatable,
+        report_errors: debug || reports_errors(parts, shape),
+    };
+    let texts: Vec<SectionId> =
+        parts.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
+    let change = |&id: &SectionId| Some((id, function(parts, id, purpose)?));
+    texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
+}
+
+/// Whether some input was compiled for debugging, which makes all of them report
+/// errors at the end of threads.
+fn reports_errors(parts: Parts<'_, '_>, shape: &Shape<'_>) -> bool {
+    let is_common = |id: &SectionId| {
+        let section = parts.merged.section(*id);
+        section.function.is_none() && matches!(section.content(), Content::Attributes(_))
+    };
+    let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
+    let tables = sections.map(|id| shape.contents.get(id));
+    let mut records = tables.flat_map(info::records);
+    records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
+}
+
+fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
+    let symbol = text_function(parts, id)?;
+    let is_kernel = parts.cx.resolution.get(symbol).entry;
+    let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
+    let from = chunks.first()?.from;
+    let object = parts.cx.objects.get(from.object.0 as usize)?;
+    if object.whole_program && !parts.cx.config.is_debug_link() {
+        return None;
+    }
+    let code = object.halves.as_ref()?.twin(from.section)?.data;
+    let capsule = object.cubin.section(from.section)?.data;
+    let mut edited = match Edited::is_candidate(code, purpose) {
+        // A capsule that cannot be read is reported where it is copied.
+        true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
+        false => None,
+    };
+    let rescoreboards = parts.cx.config.finalizer.rescoreboard && is_kernel && !purpose.protected;
+    if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
+        match &mut edited {
+            Some(edited) => edited.code = code,
+            None => edited = Some(Edited::with_boards(code, capsule)),
+        }
+    }
+    edited
+}
+
+/// How the code moved that a symbol of an input names, the function's own or
+/// its section's.
+pub fn moves_of_symbol<'e>(
+    parts: Parts<'_, '_>,
+    edited: &'e Map<SectionId, Edited>,
+    object: ObjectId,
+    symbol: u32,
+) -> Option<&'e Moves> {
+    if edited.is_empty() {
+        return None;
+    }
+    let input = &parts.cx.objects.get(object.0 as usize)?.cubin;
+    let section = input.symbol(symbol)?.shndx;
+    let text = parts.merged.placement(object, section)?.section;
+    edited.get(&text).map(|e| &e.moves)
+}
+
+/// Lets the code offsets in a payload follow.
+pub fn move_attribute(code: u8, payload: &mut [u8], moves: &Moves) {
+    match Attr(code) {
+        Attr::EXIT_INSTR_OFFSETS
+        | Attr::S2RCTAID_INSTR_OFFSETS
+        | Attr::ATOM_SYS_INSTR_OFFSETS
+        | Attr::COOP_GROUP_INSTR_OFFSETS
+        | Attr::INT_WARP_WIDE_INSTR_OFFSETS
+        | Attr::SYSCALL_OFFSETS
+        | Attr::SW_WAR_MEMBAR_SYS_INSTR_OFFSETS
+        | Attr::STACK_CANARY_TRAP_OFFSETS
+        | Attr::LOCAL_CTA_ASYNC_STORE_OFFSETS
+        | Attr::IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS => {
+            payload.chunks_exact_mut(4).for_each(|word| place(word, moves));
+        }
+        // An offset and something about the instruction there.
+        Attr::MBARRIER_INSTR_OFFSETS | Attr::UNUSED_LOAD_BYTE_OFFSET => {
+            payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4], moves));
+        }
+        Attr::ANNOTATIONS => move_annotations(payload, moves),
+        Attr::INDIRECT_BRANCH_TARGETS => move_branches(payload, moves),
+        _ => {}
+    }
+}
+
+/// Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
+/// what follows a kind that was never seen is not touched.
+fn move_annotations(payload: &mut [u8], moves: &Moves) {
+    const SPILL: u32 = 1;
+    let pairs = payload.chunks_exact_mut(8);
+    pairs.take_while(|pair| word(pair) == SPILL).for_each(|pair| place(&mut pair[4..], moves));
+}
+
+/// Per branch: its offset, zero, the number of targets, the targets.
+fn move_branches(mut rest: &mut [u8], moves: &Moves) {
+    const HEAD: usize = 12;
+    while rest.len() >= HEAD {
+        let (head, tail) = rest.split_at_mut(HEAD);
+        place(&mut head[..4], moves);
+        let count = word(&head[8..]) as usize;
+        let size = count.saturating_mul(4).min(tail.len());
+        let (targets, next) = tail.split_at_mut(size);
+        targets.chunks_exact_mut(4).for_each(|word| target(word, moves));
+        rest = next;
+    }
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    bytes.get(..4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+fn place(bytes: &mut [u8], moves: &Moves) {
+    let new = moves.place(word(bytes).into()) as u32;
+    bytes.copy_from_slice(&new.to_le_bytes());
+}
+
+/// Lets a word follow that names a place where control goes.
+pub fn target(bytes: &mut [u8], moves: &Moves) {
+    let new = moves.target(word(bytes).into()) as u32;
+    bytes.copy_from_slice(&new.to_le_bytes());
+}

@@ -1,0 +1,441 @@
+//! Data on both sides. Where the sides differ in size (debug sections), the
+//! machine-code side has offsets of its own.
+
+use super::code_edits::moves_of_symbol;
+use super::pairing::{PairCache, pair_at};
+use super::replaced_copies::{Kept, KeptCache};
+use super::{CapsuleFile, damaged, handles, jump_tables, reserved_shared};
+use crate::diag::Diagnostic;
+use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
+use crate::object::ObjectId;
+use crate::relocate::{OutReloc, Source, final_kind, kind};
+use crate::write::{Parts, extent, tables};
+use cubin::consts::shf;
+use cubin::raw::Rela64;
+use cubin::{Reloc, SymbolType, reloc};
+use hashbrown::HashMap;
+use std::borrow::Cow;
+
+type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// Offsets that only the machine-code side has.
+#[derive(Debug, Default)]
+pub struct MachinePlaces {
+    offsets: Map<(u32, u32), u64>,
+    extents: Map<SectionId, (u64, u64)>,
+}
+
+/// Places the machine-code side of all debug sections.
+pub fn machine_places(parts: Parts<'_, '_>) -> MachinePlaces {
+    let mut out = MachinePlaces::default();
+    for (i, section) in parts.merged.sections.iter().enumerate() {
+        let Content::Chunks(chunks) = section.content() else { continue };
+        if section.flags() & shf::ALLOC != 0 {
+            continue;
+        }
+        let (mut size, mut align) = (0, 0);
+        for chunk in chunks.iter() {
+            let Some(twin) = machine_input(parts, chunk.from) else { continue };
+            let offset = align_up(size, twin.align);
+            out.offsets.insert((chunk.from.object.0, chunk.from.section), offset);
+            size = offset.saturating_add(twin.size);
+            align = align.max(twin.align);
+        }
+        out.extents.insert(SectionId(i as u32), (size, align));
+    }
+    out
+}
+
+/// The machine-code side of an input section: its twin, or itself.
+fn machine_input<'a>(parts: Parts<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
+    let object = &parts.cx.objects[from.object.0 as usize];
+    let halves = object.halves.as_ref()?;
+    halves.twin(from.section).or_else(|| halves.sass.section(from.section))
+}
+
+/// Size and alignment of a section on the machine-code side.
+pub fn machine_extent(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
+    both.places.extents.get(&id).copied().unwrap_or_else(|| extent(both.parts, id))
+}
+
+/// Shared memory that the system keeps for itself on some targets.
+pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
+
+/// Size and alignment of memory without bits on the machine-code side.
+pub fn machine_nobits(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
+    let parts = both.parts;
+    let (size, align) = extent(parts, id);
+    if parts.cx.config.relocatable {
+        (size, align)
+    } else if parts.merged.section_name(id) == RESERVED_SHARED {
+        (size + reserved_shared::START, align)
+    } else if parts.merged.common_shared == Some(id) && size == 0 {
+        (reserved_shared(parts.cx), align)
+    } else {
+        (size, align)
+    }
+}
+
+/// The system's part of every kernel's shared memory.
+pub fn reserved_shared(cx: Context<'_, '_>) -> u64 {
+    match cx.config.disable_smem_reservation {
+        true => 0,
+        false => cx.dialect.reserved_shared(),
+    }
+}
+
+/// The bytes of a data section on the machine-code side.
+pub fn machine<'b>(
+    both: &'b CapsuleFile<'_, '_>,
+    id: SectionId,
+) -> Result<Cow<'b, [u8]>, Diagnostic> {
+    if let Some(table) = both.rebuilt.get(&id) {
+        return Ok(Cow::Borrowed(&table.bytes));
+    }
+    if both.parts.merged.section(id).bank() == Some(handles::BANK) {
+        return handles::machine(both, id).map(Cow::Owned);
+    }
+    let mut bytes = zeros(both, machine_extent(both, id).0)?;
+    for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
+        let Some(input) = machine_input(both.parts, chunk.from) else { continue };
+        copy(&mut bytes, machine_offset(both, chunk), input.data);
+    }
+    both.parts.layout.write_pieces(both.parts.cx, id, &mut bytes);
+    if both.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
+        jump_tables::fill(both, id, &mut bytes)?;
+    }
+    if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
+        let mut tables = super::registers::Tables::new(both);
+        for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
+            let Some(input) = machine_input(both.parts, chunk.from) else { continue };
+            let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
+            let end = start.saturating_add(input.data.len());
+            tables.follow(chunk.from, bytes.get_mut(start..end).unwrap_or_default());
+        }
+    }
+    patch_machine(both, id, &mut bytes)?;
+    Ok(Cow::Owned(bytes))
+}
+
+/// The bytes of a data section on the Mercury side.
+pub fn mercury(both: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    let parts = both.parts;
+    let mut bytes = zeros(both, extent(parts, id).0)?;
+    for chunk in parts.layout.chunks(parts.merged, id).iter() {
+        let object = &parts.cx.objects[chunk.from.object.0 as usize];
+        let Some(input) = object.cubin.section(chunk.from.section) else { continue };
+        copy(&mut bytes, chunk.offset, input.data);
+    }
+    parts.layout.write_pieces(parts.cx, id, &mut bytes);
+    let section = parts.merged.section(id);
+    for relocs in section.rela().into_iter().chain(section.rel()) {
+        for patch in parts.relocated.of(relocs).patches {
+            apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn machine_offset(both: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
+    let key = (chunk.from.object.0, chunk.from.section);
+    both.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
+}
+
+/// That many zeros, if that is in proportion to the inputs.
+pub fn zeros(both: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
+    let too_large = || {
+        Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
+    };
+    if size > both.most_bytes {
+        return Err(too_large());
+    }
+    let size = usize::try_from(size).map_err(|_| too_large())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|_| too_large())?;
+    bytes.resize(size, 0);
+    Ok(bytes)
+}
+
+fn copy(bytes: &mut [u8], offset: u64, data: &[u8]) {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let place = start.checked_add(data.len()).and_then(|end| bytes.get_mut(start..end));
+    if let Some(place) = place {
+        place.copy_from_slice(data);
+    }
+}
+
+/// Applies to machine code what was decided on the Mercury side.
+pub fn patch_machine(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+    bytes: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let merged = both.parts.merged;
+    let Some(relocs) = merged.section(id).rela() else { return Ok(()) };
+    let relocs = both.parts.relocated.of(relocs);
+    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
+        let place = machine_place(both, source, &mercury, &machine, patch.offset);
+        let Some(offset) = place else { continue };
+        let value = match section_relative(both, source, &machine) {
+            Some(value) => value,
+            None => {
+                let addend = machine_addend(both, &mut copies, source, (&mercury, &machine));
+                let addends = addend.wrapping_sub(mercury.addend.unwrap_or(0));
+                let shift = handles::shift(both, source, &machine);
+                patch.value.wrapping_add(addends as u64).wrapping_add(shift)
+            }
+        };
+        apply(both, machine.kind, bytes, offset, value, patch.bank)?;
+    }
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
+        let place = machine_place(both, source, &mercury, &machine, kept.offset);
+        let value = match both.parts.cx.config.relocatable {
+            true => handles::open(both, source, &machine),
+            false => closed_value(both, source, &machine),
+        };
+        if let (Some(offset), Some(value)) = (place, value) {
+            apply(both, machine.kind, bytes, offset, value, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// The addend of a relocation; a place in code that moved moves with it. A place in a copy
+/// that the output does not have is the instruction at or behind it in the one it has, and
+/// that one's end if there is none (`debug-places-of-copies`).
+fn machine_addend<'a, 'e>(
+    both: &'e CapsuleFile<'a, '_>,
+    copies: &mut KeptCache<'a, 'e>,
+    source: &Source,
+    (mercury, machine): (&Reloc, &Reloc),
+) -> i64 {
+    let addend = machine.addend.unwrap_or(0);
+    let object = source.from.object;
+    let place = mercury.addend.and_then(|place| u64::try_from(place).ok());
+    if let Some(place) = place.filter(|&place| place != 0)
+        && let Some(kept) = copies.of_symbol(both, object, mercury.symbol.0)
+        && kept.from.object != object
+    {
+        return kept.place_from(place).unwrap_or(kept.size) as i64;
+    }
+    let moves = || moves_of_symbol(both.parts, &both.edited, object, machine.symbol.0);
+    match u64::try_from(addend) {
+        Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
+        _ => addend,
+    }
+}
+
+/// The value of a relocation that only the Mercury side keeps in an executable: for an
+/// offset in a debug table, or for the system's part of shared memory (`tensor-memory`).
+fn closed_value(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    table_offset(both, source, machine).or_else(|| reserved_shared::value(both, source, machine))
+}
+
+/// The value of a relocation for an offset in a debug table.
+fn table_offset(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    if machine.kind != kind::R32 {
+        return None;
+    }
+    section_relative(both, source, machine)
+}
+
+/// The place in the machine-code section that a relocation is about.
+fn machine_place(
+    both: &CapsuleFile<'_, '_>,
+    source: &Source,
+    mercury: &Reloc,
+    machine: &Reloc,
+    place: u64,
+) -> Option<u64> {
+    let object = &both.parts.cx.objects[source.from.object.0 as usize];
+    let section = object.cubin.section(source.from.section).map_or(0, |s| s.info);
+    let place = Place { section, mercury_base: place.wrapping_sub(mercury.offset) };
+    both.machine_offset(source.from.object.0, place, machine.offset)
+}
+
+/// An input section that is relocated.
+struct Place {
+    section: u32,
+    /// Where it lies on the Mercury side.
+    mercury_base: u64,
+}
+
+impl CapsuleFile<'_, '_> {
+    /// Where an offset of an input's machine-code section lies in the output.
+    fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
+        let merged = self.parts.merged.placement(ObjectId(object), place.section);
+        if let Some(table) = merged.and_then(|p| self.rebuilt.get(&p.section)) {
+            return table.offset(object, place.section, offset);
+        }
+        if let Some(edited) = merged.and_then(|p| self.edited.get(&p.section)) {
+            return Some(place.mercury_base.wrapping_add(edited.moves.place(offset)));
+        }
+        let base = self.places.offsets.get(&(object, place.section)).copied();
+        Some(base.unwrap_or(place.mercury_base).wrapping_add(offset))
+    }
+}
+
+/// The value of a relocation against a debug section: its offset on this side.
+fn section_relative(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    let object = &both.parts.cx.objects[source.from.object.0 as usize];
+    let symbol = object.cubin.symbol(machine.symbol.0)?;
+    if symbol.kind() != SymbolType::SECTION {
+        return None;
+    }
+    let object = source.from.object.0;
+    both.places.offsets.get(&(object, symbol.shndx))?;
+    let place = Place { section: symbol.shndx, mercury_base: 0 };
+    both.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
+}
+
+fn apply(
+    both: &CapsuleFile<'_, '_>,
+    kind: u32,
+    bytes: &mut [u8],
+    offset: u64,
+    value: u64,
+    bank: u8,
+) -> Result<(), Diagnostic> {
+    let bad = |what: &dyn std::fmt::Display| {
+        let what = format!("relocation at {offset:#x}: {what}");
+        let name = both.parts.cx.objects.first().map_or("", |o| o.name);
+        Diagnostic::fatal("bad-relocation", what).note(format_args!("in the link of '{name}' …"))
+    };
+    let kind = reloc::by_number(kind).ok_or_else(|| bad(&"unknown type"))?;
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let place = bytes.get_mut(start..).unwrap_or_default();
+    reloc::patch(kind.fields, place, value, bank.into()).map_err(|e| bad(&e))
+}
+
+/// Relocations that stay, on the machine-code side.
+pub fn machine_relocs(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+) -> Result<Vec<Rela64>, Diagnostic> {
+    let relocs = both.parts.relocated.of(id);
+    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter());
+    let mut out = machine_records(both, list)?;
+    let target = match both.parts.merged.section(id).content() {
+        Content::Relocs(target, _) => both.rebuilt.get(&target),
+        _ => None,
+    };
+    if target.is_some_and(|table| table.sorted) {
+        out.sort_by_key(|r| r.r_offset.get());
+    }
+    Ok(out)
+}
+
+/// Relocations that were applied, on the machine-code side.
+pub fn machine_resolved(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+) -> Result<Vec<Rela64>, Diagnostic> {
+    let list = tables::resolved(both.parts, id);
+    let kept = first_target(both, id);
+    let from = kept.as_ref().map(|kept| kept.from);
+    let is_own = |source: &Source| {
+        let object = source.from.object;
+        let input = both.parts.cx.objects[object.0 as usize].cubin.section(source.from.section);
+        let target = input.map(|s| InputSection { object, section: s.info });
+        target == from
+    };
+    let mut records = Vec::with_capacity(list.len());
+    for run in list.chunk_by(|a, b| is_own(&a.0) == is_own(&b.0)) {
+        match (&kept, run.first()) {
+            (Some(kept), Some((source, _))) if !is_own(source) => {
+                records.extend(run.iter().map(|(_, reloc)| record(both, &foreign(kept, reloc))));
+            }
+            _ => records.extend(machine_records(both, run.iter().copied())?),
+        }
+    }
+    Ok(records)
+}
+
+/// The function whose code a section of applied relocations names: the first of those
+/// that have the same name.
+fn first_target<'a, 'e>(both: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
+    let Content::ResolvedRelocs(targets) = both.parts.merged.section(id).content() else {
+        return None;
+    };
+    let function = both.parts.merged.section(*targets.first()?).function.get()?;
+    Kept::new(both.parts, &both.edited, function)
+}
+
+/// An applied relocation of another function with the same name: its Mercury offset is
+/// looked up in the first one, and the instruction there decides about the type (asked of
+/// 41 places in 15 kinds of instructions). Past the end nvlink has no place, or what lay
+/// in memory.
+fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
+    let start = reloc.offset & !0xf;
+    let second_half = || kept.place(start.checked_sub(0x10)?);
+    let (offset, kind) = match (kept.place(start), second_half()) {
+        (Some(offset), _) | (None, Some(offset)) if kept.moves_values(offset) => {
+            (offset, kind::ABS32_32)
+        }
+        (Some(offset), _) | (None, Some(offset)) => (offset, kind::ABS24_40),
+        (None, None) => (0, kind::R8_32),
+    };
+    OutReloc { offset, kind, ..*reloc }
+}
+
+/// The counterparts of the Mercury side's relocations.
+fn machine_records(
+    both: &CapsuleFile<'_, '_>,
+    list: impl Iterator<Item = (Source, OutReloc)>,
+) -> Result<Vec<Rela64>, Diagnostic> {
+    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
+    let mut out = Vec::with_capacity(list.size_hint().0);
+    for (source, reloc) in list {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, source)? else {
+            continue;
+        };
+        let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
+        let Some(offset) = place else { continue };
+        let kind = final_kind(both.parts.cx.config, machine.kind);
+        let closed = closed_value(both, &source, &machine);
+        let addend = match closed {
+            Some(_) if !both.parts.cx.config.relocatable => continue,
+            Some(moved) => moved as i64,
+            None => machine_addend(both, &mut copies, &source, (&mercury, &machine)),
+        };
+        out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
+    }
+    Ok(out)
+}
+
+/// Relocations of a bank with handles, on the machine-code side.
+pub fn machine_handles(both: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<Rela64> {
+    let list = handles::machine_relocs(both, bank);
+    list.iter().map(|reloc| record(both, reloc)).collect()
+}
+
+fn record(both: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
+    Rela64 {
+        r_offset: reloc.offset.into(),
+        r_type: reloc.kind.into(),
+        r_sym: both.shape.numbering.of(reloc.symbol).into(),
+        r_addend: reloc.addend.into(),
+    }
+}
+
+/// The bytes of a kernel's parameter bank: those of its input.
+pub fn parameter_bank<'a>(
+    parts: Parts<'a, '_>,
+    text: SectionId,
+) -> Result<(&'a [u8], u64), Diagnostic> {
+    let chunks = parts.layout.chunks(parts.merged, text);
+    let Some(chunk) = chunks.first() else { return Ok((&[], 4)) };
+    let object = &parts.cx.objects[chunk.from.object.0 as usize];
+    let halves = object.halves.as_ref();
+    let text = halves.and_then(|h| h.twin(chunk.from.section)).map_or(0, |s| s.index.0);
+    let bank = halves.and_then(|h| h.parameter_bank(text));
+    let missing = || damaged(parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
+    bank.map(|b| (b.data, b.align)).ok_or_else(missing)
+}

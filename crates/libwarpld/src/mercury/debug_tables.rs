@@ -1,0 +1,270 @@
+//! Debug tables that the finalizer makes anew for machine code: only functions
+//! of the output are in them.
+
+use super::code_edits::moves_of_symbol;
+use super::frames::{Joined, Sides};
+use super::line_copies::Translated;
+use super::pairing::{PairCache, pair_at};
+use super::replaced_copies::Kept;
+use super::{damaged, frames, lines};
+use crate::diag::Diagnostic;
+use crate::mercury::code::{Edited, Moves};
+use crate::merge::{Chunk, Content, SectionId};
+use crate::object::ObjectId;
+use crate::relocate::kind;
+use crate::resolve::SymbolId;
+use crate::write::{Numbering, Parts};
+use cubin::SymbolType;
+use hashbrown::HashMap;
+
+pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// A table made anew.
+#[derive(Debug, Default)]
+pub struct Rebuilt {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// By input and section on the Mercury side: pieces of the machine-code
+    /// side and where they went.
+    moved: Map<(u32, u32), Vec<Moved>>,
+    /// Its relocations come by offset.
+    pub sorted: bool,
+}
+
+/// A piece of an input's table.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    start: u64,
+    end: u64,
+    to: u64,
+}
+
+/// Where the addresses of functions of the output are, by input and offset on
+/// the machine-code side.
+pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
+
+/// A function of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'e> {
+    /// Number of its symbol.
+    pub symbol: u32,
+    /// Its symbol in the input.
+    input_symbol: u32,
+    /// Place of its address on the Mercury side.
+    mercury: u64,
+    /// How its code moved, if it did.
+    pub moves: Option<&'e Moves>,
+}
+
+impl Rebuilt {
+    /// Where an offset of an input's table went; `None` if it is gone.
+    pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
+        let list = self.moved.get(&(object, section))?;
+        let behind = list.partition_point(|m| m.start <= offset);
+        let moved = list.get(behind.checked_sub(1)?).filter(|m| offset < m.end)?;
+        Some(moved.to + (offset - moved.start))
+    }
+
+    /// Once all pieces are there, offsets can be asked for.
+    fn finish(&mut self) {
+        self.moved.values_mut().for_each(|list| list.sort_by_key(|m| m.start));
+    }
+
+    /// Appends a piece of an input's table and returns its new place.
+    pub fn copy(&mut self, input: &Input<'_>, start: usize, end: usize) -> usize {
+        let to = self.bytes.len();
+        self.bytes.extend_from_slice(input.data.get(start..end).unwrap_or_default());
+        let moved = Moved { start: start as u64, end: end as u64, to: to as u64 };
+        self.moved.entry((input.object, input.section)).or_default().push(moved);
+        to
+    }
+
+    /// Overwrites bytes.
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(at..at.saturating_add(bytes.len())) {
+            place.copy_from_slice(bytes);
+        }
+    }
+}
+
+/// One input's table on the machine-code side.
+pub struct Input<'a> {
+    /// The input.
+    pub object: u32,
+    /// Section on the Mercury side.
+    pub section: u32,
+    /// The table.
+    pub data: &'a [u8],
+}
+
+/// Makes all such tables.
+pub fn rebuild(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    edited: &Map<SectionId, Edited>,
+) -> Result<Map<SectionId, Rebuilt>, Diagnostic> {
+    let mut out = Map::default();
+    for i in 0..parts.merged.sections.len() {
+        let id = SectionId(i as u32);
+        let is_frames = match parts.merged.section_name(id) {
+            b".debug_frame" => true,
+            b".debug_line" | b".nv_debug_line_sass" => false,
+            _ => continue,
+        };
+        let Content::Chunks(chunks) = parts.merged.section(id).content() else { continue };
+        let alive = alive(parts, id, numbering, edited)?;
+        let (mut joined, mut translated) = (Joined::default(), Translated::default());
+        each_function(parts, numbering, edited, &chunks, &alive, |entries, kept, name| {
+            match is_frames {
+                true => joined.add(entries, kept, name == Name::Later),
+                false => translated.add(entries, kept, name),
+            }
+        });
+        let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
+        for chunk in chunks.iter() {
+            let object = &parts.cx.objects[chunk.from.object.0 as usize];
+            let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
+            let Some(twin) = twin else { continue };
+            let (object, section) = (chunk.from.object.0, chunk.from.section);
+            let input = Input { object, section, data: twin.data };
+            match is_frames {
+                true => frames::add(&mut table, &input, &alive, &joined)
+                    .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
+                false => lines::add(&mut table, &input, &alive, &translated),
+            }
+        }
+        table.finish();
+        if !is_frames {
+            header_values(parts, id, &mut table)?;
+        }
+        out.insert(id, table);
+    }
+    Ok(out)
+}
+
+/// The header of a unit names its inlined functions' strings. Objects have that
+/// relocation on the Mercury side alone, its value is in both tables.
+fn header_values(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    table: &mut Rebuilt,
+) -> Result<(), Diagnostic> {
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
+    let relocs = parts.relocated.of(relocs);
+    let mut pairs = PairCache::default();
+    let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
+        let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
+        let object = &parts.cx.objects[source.from.object.0 as usize];
+        let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
+        let twin = object.halves.as_ref().and_then(|h| h.twin(target));
+        let (Some(mercury), Some(machine)) = (object.cubin.section(target), twin) else { continue };
+        let headers = headers
+            .entry((source.from.object.0, target))
+            .or_insert_with(|| lines::Headers::read(mercury.data, machine.data));
+        let at = headers
+            .place(reloc.offset)
+            .and_then(|place| table.offset(source.from.object.0, target, place));
+        if let (kind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
+            table.put(at as usize, &(patch.value as u32).to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+fn alive<'e>(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    numbering: &Numbering,
+    edited: &'e Map<SectionId, Edited>,
+) -> Result<Alive<'e>, Diagnostic> {
+    let mut out = Alive::default();
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(out) };
+    let mut pairs = PairCache::default();
+    let relocs = parts.relocated.of(relocs);
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
+        if let Some((mercury, Some(machine))) = pair_at(parts, &mut pairs, *source)? {
+            let symbol = numbering.of(kept.symbol);
+            let (object, input_symbol) = (source.from.object, machine.symbol.0);
+            let moves = moves_of_symbol(parts, edited, object, input_symbol);
+            let function = Function { symbol, input_symbol, mercury: mercury.offset, moves };
+            out.insert((object.0, machine.offset), function);
+        }
+    }
+    Ok(out)
+}
+
+/// Which name of its code a function's is, in the order of symbols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// There is no other.
+    Only,
+    /// Aliases come behind it.
+    First,
+    /// The code goes by another name.
+    Later,
+}
+
+/// Calls `run` for each function with its entries in a table, the kept code, and which of
+/// that code's names it has.
+fn each_function<'a>(
+    parts: Parts<'a, '_>,
+    numbering: &Numbering,
+    edited: &Map<SectionId, Edited>,
+    chunks: &[Chunk],
+    alive: &Alive<'_>,
+    mut run: impl FnMut(&[Sides<'a>], &Kept<'_, '_>, Name),
+) {
+    let mut order: Map<u32, usize> = Map::default();
+    let mut sections: Map<u32, u32> = Map::default();
+    for (i, chunk) in chunks.iter().enumerate() {
+        order.insert(chunk.from.object.0, i);
+        sections.insert(chunk.from.object.0, chunk.from.section);
+    }
+    let mut all: Vec<_> = alive.iter().collect();
+    all.sort_by_cached_key(|&(&(object, at), function)| {
+        (function.symbol, order.get(&object).copied().unwrap_or(usize::MAX), at)
+    });
+    let sides = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
+        let section = *sections.get(&object)?;
+        let input = parts.cx.objects.get(object as usize)?;
+        let machine = input.halves.as_ref()?.twin(section)?.data;
+        let mercury = input.cubin.section(section)?.data;
+        let mercury_address = function.mercury;
+        Some(Sides { object, address, machine, mercury_address, mercury })
+    };
+    let names = names_of_code(parts, numbering);
+    for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
+        let Some(&(&(object, _), function)) = entries.first() else { continue };
+        let first = ObjectId(object);
+        let Some(kept) = Kept::of_symbol(parts, edited, first, function.input_symbol) else {
+            continue;
+        };
+        let entries: Vec<Sides<'a>> = entries.iter().filter_map(sides).collect();
+        let name = match names.get(&(kept.from.object.0, kept.from.section)) {
+            Some(&(first, _)) if first < function.symbol => Name::Later,
+            Some(&(first, last)) if first < last => Name::First,
+            _ => Name::Only,
+        };
+        run(&entries, &kept, name);
+    }
+}
+
+/// The first and the last symbol of the output for each input's code. What is inside a kernel
+/// is no name of it.
+fn names_of_code(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
+    let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
+    let resolution = parts.cx.resolution;
+    let is_nested = |id| resolution.kernel_around(parts.cx.objects, id).is_some();
+    let symbols = resolution.symbols.iter().zip(&parts.merged.symbol_of);
+    for (id, (known, symbol)) in (0..).map(SymbolId).zip(symbols) {
+        let (Some(symbol), Some(at)) = (symbol.get(), known.definition) else { continue };
+        let Some(input) = parts.cx.input_symbol(at) else { continue };
+        if input.kind() == SymbolType::FUNC && !is_nested(id) {
+            let number = numbering.index[symbol.0 as usize];
+            let names = out.entry((at.object.0, input.shndx)).or_insert((number, number));
+            *names = (number.min(names.0), number.max(names.1));
+        }
+    }
+    out
+}

@@ -1,0 +1,71 @@
+//! Which other targets the code of the output runs on as it is
+//! (CAN_FASTPATH_FINALIZE in `.nv.compat`).
+
+use crate::merge::{Content, InputSection};
+use crate::object::{Object, SectionClass};
+use crate::write::Parts;
+use cubin::compat::Compat;
+use cubin::info;
+
+/// Bit of sm_103, whose double-precision unit needs other latencies.
+const SM_103: u64 = 8;
+
+/// Low nine bits of the opcodes with another latency there: DMUL, DADD, DSETP,
+/// DFMA and DMMA in all their forms. Conversions with 64 bits have it not.
+const DOUBLE_PRECISION: [u16; 5] = [0x28, 0x29, 0x2a, 0x2b, 0x3f];
+/// FSETP with a number in it; with registers alone it has the same latency on both.
+/// (Both read off the attribute of 45 kernels with one such instruction each and of
+/// some 2,900 objects without an exception; `fastpath-latencies`.)
+const FSETP_IMMEDIATE: u16 = 0x80b;
+
+/// Targets that all code of the output allows. The attribute is made anew from
+/// the functions that remain: an input without code does not count, and neither
+/// does removed code. Only the first target of a family allows others.
+pub fn targets(parts: Parts<'_, '_>) -> u64 {
+    if !matches!(parts.cx.config.arch.number, 100 | 120) {
+        return 0;
+    }
+    let texts = parts.merged.function_sections.iter().filter_map(|f| f.text.get());
+    let chunks = texts.filter_map(|text| match parts.merged.section(text).content() {
+        Content::Chunks(chunks) => chunks.first().copied(),
+        _ => None,
+    });
+    let allowed = chunks.map(|chunk| function_targets(parts, chunk.from));
+    allowed.reduce(|a, b| a & b).unwrap_or(0)
+}
+
+fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
+    let object = &parts.cx.objects[from.object.0 as usize];
+    let declared = declared(object).unwrap_or_else(|| undeclared(parts));
+    let code =
+        object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
+    let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
+    match native && declared & SM_103 == 0 && !has_other_latency(code) {
+        true => declared | SM_103,
+        false => declared,
+    }
+}
+
+/// What code says that is silent about it (ptxas 12.9).
+fn undeclared(parts: Parts<'_, '_>) -> u64 {
+    match parts.cx.config.arch.number {
+        100 => 0x01,
+        120 => 0x50,
+        _ => 0,
+    }
+}
+
+/// What the input says of all its code.
+fn declared(object: &Object<'_>) -> Option<u64> {
+    let section = object.first_of(SectionClass::Compat)?;
+    let mut records = info::records(section.data).map_while(Result::ok);
+    let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0)?;
+    Some(u64::from_le_bytes(record.payload.try_into().ok()?))
+}
+
+fn has_other_latency(code: &[u8]) -> bool {
+    code.chunks_exact(16).any(|instruction| {
+        let opcode = u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff;
+        opcode == FSETP_IMMEDIATE || DOUBLE_PRECISION.contains(&(opcode & 0x1ff))
+    })
+}

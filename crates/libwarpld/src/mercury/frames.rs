@@ -1,0 +1,269 @@
+//! `.debug_frame` of the machine-code side: the frames of functions that the
+//! output has, each with its common entry before it.
+//!
+//! The finalizer knows one frame per function. Where several copies of a function were
+//! read, their Mercury entries are all about the one that was kept: their rows are joined
+//! by place, a later one instead of an earlier one; rows at places where no instruction of
+//! the kept copy starts are lost. The first entry gets all rows. The others are left with
+//! nothing but their Mercury range, in units of 1. So is the entry of a function that has an
+//! alias before it in the symbol table: the code goes by that name. [weak copies in two and
+//! three files; `alias-relinked`]
+
+use super::debug_tables::{Alive, Input, Map, Rebuilt};
+use super::replaced_copies::Kept;
+use crate::mercury::code::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
+use crate::mercury::code::frame_rows::{self, Rows, Side};
+
+/// Entries that are not copied from the input.
+#[derive(Debug, Default)]
+pub struct Joined<'a> {
+    entries: Map<(u32, u64), Entry>,
+    /// The tables of all inputs that somebody asked about.
+    tables: Map<(u32, Side), Table<'a>>,
+}
+
+/// An entry made anew.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// All rows of a function.
+    Rows {
+        /// Bytes of the function.
+        range: u64,
+        /// Its rows.
+        rows: Rows,
+    },
+    /// What is left of a further entry.
+    Spare {
+        /// Bytes of the Mercury code it was about.
+        range: u64,
+    },
+}
+
+/// Where an entry is on both sides of an input.
+pub struct Sides<'a> {
+    /// The input.
+    pub object: u32,
+    /// Place of the function's address in the machine-code table.
+    pub address: u64,
+    /// The machine-code table.
+    pub machine: &'a [u8],
+    /// Place of the function's address in the Mercury table.
+    pub mercury_address: u64,
+    /// The Mercury table.
+    pub mercury: &'a [u8],
+}
+
+impl<'a> Joined<'a> {
+    /// Joins the entries of one function, given in the order of the output, if some are
+    /// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
+    /// nothing is left of any.
+    pub fn add(&mut self, entries: &[Sides<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
+        let is_own = |e: &Sides<'_>| e.object == kept.from.object.0;
+        let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
+        let as_it_is = entries.iter().all(is_own) && whole.first().is_none_or(|whole| *whole);
+        if as_it_is && !is_alias_first {
+            return;
+        }
+        let mut rows = Rows::new();
+        let mut own = false;
+        for (entry, is_whole) in entries.iter().zip(whole) {
+            if !is_own(entry) || !is_whole {
+                let found = self.table(entry, Side::Mercury).rows(entry.mercury_address);
+                for (place, row) in found.unwrap_or_default() {
+                    if let Some(place) = kept.place(place) {
+                        rows.insert(place, row);
+                    }
+                }
+            } else if !std::mem::replace(&mut own, true) {
+                let found = self.table(entry, Side::Machine).rows(entry.address);
+                let moved = |(place, row)| (kept.moved(place), row);
+                rows.extend(found.into_iter().flatten().map(moved));
+            }
+        }
+        let mut all = (!is_alias_first).then_some(Entry::Rows { range: kept.size, rows });
+        for entry in entries {
+            let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
+            let new = all.take().unwrap_or_else(spare);
+            self.entries.insert((entry.object, entry.address), new);
+        }
+    }
+
+    fn is_whole(&mut self, entry: &Sides<'a>) -> bool {
+        self.table(entry, Side::Machine).unit(entry.address) != Some(SPARE_UNIT)
+    }
+
+    fn table(&mut self, entry: &Sides<'a>, side: Side) -> &Table<'a> {
+        let data = match side {
+            Side::Mercury => entry.mercury,
+            Side::Machine => entry.machine,
+        };
+        self.tables.entry((entry.object, side)).or_insert_with(|| Table::read(data, side))
+    }
+}
+
+/// A frame table of an input, read once: one of thousands of functions is asked about
+/// every one of them.
+#[derive(Debug)]
+struct Table<'a> {
+    data: &'a [u8],
+    side: Side,
+    /// The entries of functions in order, with what their distances count.
+    entries: Vec<(Place, Option<u64>)>,
+}
+
+impl<'a> Table<'a> {
+    fn read(data: &'a [u8], side: Side) -> Self {
+        let mut unit = None;
+        let mut functions = Vec::new();
+        for entry in entries(data) {
+            match entry.is_common {
+                true => unit = data.get(entry.start..entry.end).and_then(code_unit),
+                false => functions.push((entry, unit)),
+            }
+        }
+        Self { data, side, entries: functions }
+    }
+
+    /// The entry whose function's address is at `address`.
+    fn find(&self, address: u64) -> Option<&(Place, Option<u64>)> {
+        let found = self.entries.binary_search_by_key(&address, |(entry, _)| entry.address());
+        self.entries.get(found.ok()?)
+    }
+
+    /// What the distances of that entry count.
+    fn unit(&self, address: u64) -> Option<u64> {
+        self.find(address)?.1
+    }
+
+    /// The rows of that entry.
+    fn rows(&self, address: u64) -> Option<Vec<(u64, Vec<u8>)>> {
+        let (entry, unit) = self.find(address)?;
+        let bytes = self.data.get(entry.start + INSTRUCTIONS..entry.end)?;
+        frame_rows::parse(bytes, unit.unwrap_or(1), self.side)
+    }
+}
+
+/// The range of the entry whose function's address is at `address`.
+fn range(table: &[u8], address: u64) -> u64 {
+    let start = usize::try_from(address).unwrap_or(usize::MAX).saturating_add(8);
+    let bytes = table.get(start..start.saturating_add(8)).and_then(|b| b.try_into().ok());
+    bytes.map_or(0, u64::from_le_bytes)
+}
+
+/// Appends the frames of one input.
+pub fn add(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    alive: &Alive<'_>,
+    joined: &Joined<'_>,
+) -> Result<(), FrameError> {
+    let mut common: Option<(Place, Option<usize>)> = None;
+    for entry in entries(input.data) {
+        if entry.is_common {
+            common = Some((entry, None));
+            continue;
+        }
+        let key = (input.object, entry.address());
+        let Some(function) = alive.get(&key) else { continue };
+        let unit = common.as_ref().and_then(|(c, _)| code_unit(input.data.get(c.start..c.end)?));
+        let at = match &mut common {
+            Some((_, Some(at))) => *at,
+            Some((entry, at)) => *at.insert(out.copy(input, entry.start, entry.end)),
+            None => 0,
+        };
+        let to = match joined.entries.get(&key) {
+            Some(new) => write(out, input, (at, unit.unwrap_or(1)), &entry, new),
+            None => out.copy(input, entry.start, entry.end),
+        };
+        out.put(to + HEADER, &(at as u64).to_le_bytes());
+        // What is spare is about Mercury code, which does not move.
+        let is_spare = unit == Some(SPARE_UNIT);
+        let moves = function.moves.filter(|_| !joined.entries.contains_key(&key) && !is_spare);
+        if let (Some(moves), Some(entry)) = (moves, out.bytes.get_mut(to..)) {
+            move_frame(entry, unit.unwrap_or(1), moves)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes an entry made anew, whose common entry is at `common`, and returns its place.
+fn write(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    (common, unit): (usize, u64),
+    entry: &Place,
+    new: &Entry,
+) -> usize {
+    let head = (entry.start + INSTRUCTIONS).min(entry.end);
+    let to = out.copy(input, entry.start, head);
+    let (range, instructions) = match new {
+        Entry::Rows { range, rows } => {
+            // A relinked entry may have been spare before.
+            let unit = if unit == SPARE_UNIT { MACHINE_UNIT } else { unit };
+            if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
+                out.put(common + at, &[unit as u8]);
+            }
+            (*range, frame_rows::write(rows, unit))
+        }
+        Entry::Spare { range } => {
+            if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
+                out.put(common + at, &[SPARE_UNIT as u8]);
+            }
+            (*range, frame_rows::write(&Rows::new(), SPARE_UNIT))
+        }
+    };
+    out.bytes.extend_from_slice(&instructions);
+    let length = (INSTRUCTIONS - HEADER + instructions.len()) as u64;
+    out.put(to + LENGTH, &length.to_le_bytes());
+    out.put(to + RANGE, &range.to_le_bytes());
+    to
+}
+
+/// What distances count in machine code, and in entries that are left with nothing.
+const MACHINE_UNIT: u64 = 4;
+const SPARE_UNIT: u64 = 1;
+
+/// Mark of the 64-bit form, before the length.
+const LENGTH: usize = 4;
+/// Mark and length, before the link to the common entry.
+const HEADER: usize = 12;
+/// Bytes of the link, before the function's address.
+const LINK: usize = 8;
+/// Place of the function's range.
+const RANGE: usize = 28;
+/// Place of the instructions.
+const INSTRUCTIONS: usize = 36;
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    start: usize,
+    end: usize,
+    is_common: bool,
+}
+
+impl Place {
+    /// Place of the function's address.
+    fn address(&self) -> u64 {
+        (self.start + HEADER + LINK) as u64
+    }
+}
+
+/// The entries of a frame table in the 64-bit form.
+fn entries(data: &[u8]) -> impl Iterator<Item = Place> + '_ {
+    const LONG_FORM: u64 = 0xffff_ffff;
+    let number = |at: usize| -> Option<u64> {
+        let bytes = data.get(at..at.checked_add(8)?)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        if number(start)? & LONG_FORM != LONG_FORM {
+            return None;
+        }
+        let length = usize::try_from(number(start + LENGTH)?).ok()?;
+        let end = (start + HEADER).checked_add(length).filter(|&end| end <= data.len())?;
+        let entry = Place { start, end, is_common: number(start + HEADER)? == u64::MAX };
+        start = end;
+        Some(entry)
+    })
+}

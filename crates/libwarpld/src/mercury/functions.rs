@@ -1,0 +1,173 @@
+//! Code on both sides: machine code with its relocations applied, and the
+//! capsules that say what Mercury knows beyond it.
+
+use super::data;
+use super::pairing::{PairCache, pair_at};
+use super::{CapsuleFile, damaged};
+use crate::diag::Diagnostic;
+use crate::merge::SectionId;
+use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
+use cubin::reloc;
+
+/// Bytes of a machine instruction.
+const INSTRUCTION: u64 = 16;
+
+/// The machine code of a function before relocation.
+fn unpatched<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = both.edited.get(&id) {
+        return &edited.code;
+    }
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
+    let twin = chunk.and_then(|chunk| {
+        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+        object.halves.as_ref()?.twin(chunk.from.section)
+    });
+    twin.map_or(&[][..], |t| t.data)
+}
+
+/// Size of a function's machine code.
+pub fn machine_size(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
+    unpatched(both, id).len() as u64
+}
+
+/// Writes a function's machine code; `out` has its size.
+pub fn machine(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
+    out.copy_from_slice(unpatched(both, id));
+    data::patch_machine(both, id, out)
+}
+
+/// A function's capsule as the input or the finalizer has it.
+fn unpatched_capsule<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = both.edited.get(&id) {
+        return &edited.capsule;
+    }
+    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
+    let input = chunk.and_then(|chunk| {
+        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+        object.cubin.section(chunk.from.section)
+    });
+    input.map_or(&[][..], |s| s.data)
+}
+
+/// Size of a function's capsule.
+pub fn capsule_size(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
+    unpatched_capsule(both, id).len() as u64
+}
+
+/// Writes a function's capsule, for machine code in section `text`; `out` has its
+/// size.
+pub fn capsule(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+    text: u32,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let parts = both.parts;
+    let chunks = parts.layout.chunks(parts.merged, id);
+    let Some(chunk) = chunks.first() else { return Ok(()) };
+    let object = chunk.from.object.0 as usize;
+    let bad = |what: &dyn std::fmt::Display| damaged(parts, object, &what.to_string());
+    let input = parts.cx.objects[object].cubin.section(chunk.from.section);
+    let input = input.map_or(&[][..], |s| s.data);
+    let parsed = Capsule::parse(input).map_err(|e| bad(&e))?;
+    let twin = parts.cx.objects[object].halves.as_ref().and_then(|h| h.twin(chunk.from.section));
+    let size = twin.map_or(0, |t| t.size);
+    if parsed.sass_instructions().checked_mul(INSTRUCTION as i64) != i64::try_from(size).ok() {
+        return Err(bad(&format_args!(
+            "capsule of {} instructions for {size:#x} bytes of code",
+            parsed.sass_instructions()
+        )));
+    }
+    out.copy_from_slice(unpatched_capsule(both, id));
+    if let Some(word) = out.get_mut(..4) {
+        word.copy_from_slice(&text.to_le_bytes());
+    }
+    match both.edited.get(&id) {
+        Some(edited) => {
+            let changed = Capsule::parse(&edited.capsule).map_err(|e| bad(&e))?;
+            patch_items(both, id, &changed, out)
+        }
+        None => patch_items(both, id, &parsed, out),
+    }
+}
+
+/// A whole Mercury instruction in a capsule.
+struct Stored {
+    /// First machine instruction it stands for, and how many.
+    first: u64,
+    count: u64,
+    /// Place in the capsule.
+    offset: usize,
+    size: usize,
+}
+
+/// The instructions a capsule stores whole.
+fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
+    let mut offset = capsule.mask.len()
+        + match capsule.header {
+            CapsuleHeader::Long(_) => 12,
+            CapsuleHeader::Short => 8,
+        };
+    let mut items = capsule.items.iter();
+    let mut first = 0;
+    let mut out = Vec::new();
+    for i in 0..capsule.count {
+        if capsule.is_sass_only(i) {
+            first += 1;
+            continue;
+        }
+        let Some(item) = items.next() else { break };
+        let count = u64::from(item.sass_instructions());
+        if let ItemForm::Full(bytes) = item.form {
+            let size = bytes.len();
+            out.push(Stored { first, count, offset: offset + item.size() - size, size });
+        }
+        offset += item.size();
+        first += count;
+    }
+    out
+}
+
+/// Writes resolved values into instructions that the capsule stores. A long
+/// instruction has its relocated field in the second half, at the same distance
+/// from its start as in a short one (seen: constant offsets at +0xc).
+fn patch_items(
+    both: &CapsuleFile<'_, '_>,
+    id: SectionId,
+    capsule: &Capsule<'_>,
+    bytes: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let Some(relocs) = both.parts.merged.section(id).rela() else { return Ok(()) };
+    let relocs = both.parts.relocated.of(relocs);
+    if relocs.patches.is_empty() {
+        return Ok(());
+    }
+    let stored = stored(capsule);
+    let mut pairs = PairCache::default();
+    for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
+        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+            continue;
+        };
+        let moves = both.edited.get(&id).map(|e| &e.moves);
+        let offset = moves.map_or(machine.offset, |m| m.place(machine.offset));
+        let instruction = offset / INSTRUCTION;
+        let after = stored.partition_point(|s| s.first <= instruction);
+        let Some(item) = after.checked_sub(1).and_then(|i| stored.get(i)) else { continue };
+        if instruction >= item.first + item.count {
+            continue;
+        }
+        let half = if item.size == 32 { 16 } else { 0 };
+        let at = item.offset + half + (mercury.offset % INSTRUCTION) as usize;
+        let end = item.offset + item.size;
+        let field = reloc::mercury(patch.kind).map(|t| t.fields);
+        if let (Some(fields), Some(place)) = (field, bytes.get_mut(at..end)) {
+            reloc::patch(fields, place, patch.value, patch.bank.into())
+                .map_err(|e| Diagnostic::fatal("bad-relocation", e))?;
+        }
+    }
+    Ok(())
+}

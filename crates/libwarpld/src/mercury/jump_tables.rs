@@ -1,0 +1,54 @@
+//! Jump tables on the machine-code side: words that name places of code, which
+//! Mercury relocates and the compiler has filled in for machine code.
+
+use super::CapsuleFile;
+use super::pairing::{PairCache, pair_at};
+use super::replaced_copies::KeptCache;
+use crate::diag::Diagnostic;
+use crate::merge::SectionId;
+use crate::write::Parts;
+use std::collections::HashSet;
+
+/// Bank of jump tables.
+pub const BANK: u8 = 2;
+
+/// Bytes of a word.
+const WORD: usize = 4;
+
+/// Writes the words of a bank that name places, in the order of its relocations, so that of
+/// two for one word the later one counts: where the kept copy jumps there as well, its place,
+/// and 0 otherwise. What the compiler filled in does not count, as words of copies that lost
+/// may lie over it after `-r` (`relink-jump-tables`). Quirk: where two
+/// sections have one name, which renaming spoils (see `names`), all words of an
+/// executable are 0.
+pub fn fill(both: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+    let parts = both.parts;
+    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
+    let relocs = parts.relocated.of(relocs);
+    let spoilt =
+        !parts.cx.config.relocatable && both.spoilt_names.contains(&parts.merged.section(id).name);
+    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
+    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
+        let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
+        let (object, symbol) = (source.from.object, mercury.symbol.0);
+        let Some(function) = copies.of_symbol(both, object, symbol) else { continue };
+        let target = mercury.addend.unwrap_or(0) as u64;
+        let word = match spoilt {
+            true => None,
+            false => function.jump_target(both, target).map(|at| at as u32),
+        };
+        let start = usize::try_from(kept.offset).unwrap_or(usize::MAX);
+        if let Some(place) = bytes.get_mut(start..start.saturating_add(WORD)) {
+            place.copy_from_slice(&word.unwrap_or(0).to_le_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Names that two sections with jump tables have, as places in the table of names.
+pub fn spoilt_names(parts: Parts<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
+    let mut seen = HashSet::new();
+    let banks = machine.iter().map(|&id| parts.merged.section(id));
+    let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);
+    names.filter(|&name| !seen.insert(name)).collect()
+}

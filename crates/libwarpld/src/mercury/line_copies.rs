@@ -1,0 +1,252 @@
+//! Line tables of copies of a function that the output does not have, and of functions
+//! whose code goes by another name.
+//!
+//! The finalizer makes rows of machine code from those of Mercury: at each instruction of
+//! the kept copy a row begins if the Mercury table has one there or since the instruction
+//! before; of several only the last one is left, with those that say
+//! where that instruction was inlined. Rows behind the last instruction are lost,
+//! and the sequence ends with the kept copy's code. The offsets of a function that has an alias
+//! before it in the symbol table find no code: they stay Mercury's, and the sequence ends at
+//! its last row. [weak kernels of long and short instructions in both orders;
+//! `capsule-lines-of-copies`]
+
+use super::debug_tables::{Map, Name};
+use super::frames::Sides;
+use super::lines::{self, END_OF_SEQUENCE, Effect, Unit};
+use super::replaced_copies::Kept;
+use crate::mercury::code::frame_rows::Side;
+use crate::mercury::code::line_rows::{self, Advance, RowCoding};
+
+/// Sequences that are not copied from the input.
+#[derive(Debug, Default)]
+pub struct Translated<'a> {
+    /// What comes after the function's address.
+    rows: Map<(u32, u64), Vec<u8>>,
+    /// The tables of all inputs that somebody asked about.
+    tables: Map<(u32, Side), Table<'a>>,
+}
+
+impl<'a> Translated<'a> {
+    /// What comes after the function's address at this place of an input's table, if it is
+    /// not what came there.
+    pub fn rows(&self, object: u32, address: usize) -> Option<&[u8]> {
+        self.rows.get(&(object, address as u64)).map(Vec::as_slice)
+    }
+
+    /// Translates the sequences of one function where they are not about its code.
+    pub fn add(&mut self, entries: &[Sides<'a>], kept: &Kept<'_, '_>, name: Name) {
+        for entry in entries {
+            let is_own = entry.object == kept.from.object.0;
+            let as_it_is = match name {
+                Name::Later => false,
+                Name::Only => is_own,
+                Name::First => is_own && self.is_whole(entry, kept),
+            };
+            if as_it_is {
+                continue;
+            }
+            let table = self.table(entry, Side::Mercury);
+            let Some(mercury) = table.sequence(entry.mercury_address) else { continue };
+            let bytes = match name {
+                Name::Later => write(&mercury, Some, None),
+                _ => write(&mercury, |at| kept.place_from(at), Some(kept.size)),
+            };
+            self.rows.insert((entry.object, entry.address), bytes);
+        }
+    }
+
+    /// Whether a sequence is about machine code. In what `-r` wrote it may be left with
+    /// Mercury's offsets, if its function had an alias before it then.
+    fn is_whole(&mut self, entry: &Sides<'a>, kept: &Kept<'_, '_>) -> bool {
+        let sequence = self.table(entry, Side::Machine).sequence(entry.address);
+        sequence.is_none_or(|s| s.end == kept.input_size())
+    }
+
+    fn table(&mut self, entry: &Sides<'a>, side: Side) -> &Table<'a> {
+        let data = match side {
+            Side::Mercury => entry.mercury,
+            Side::Machine => entry.machine,
+        };
+        self.tables.entry((entry.object, side)).or_insert_with(|| Table::read(data))
+    }
+}
+
+/// Translates the sequence of a line table whose function's address is at `address`: rows go
+/// where `place` says, the sequence ends at `size` or at its last row.
+pub fn translate_sequence(
+    table: &[u8],
+    address: u64,
+    place: impl Fn(u64) -> Option<u64>,
+    size: Option<u64>,
+) -> Option<Vec<u8>> {
+    Table::read(table).sequence(address).map(|sequence| write(&sequence, place, size))
+}
+
+/// A line table of an input, whose units are found once.
+#[derive(Debug)]
+struct Table<'a> {
+    data: &'a [u8],
+    units: Vec<Unit<'a>>,
+}
+
+impl<'a> Table<'a> {
+    fn read(data: &'a [u8]) -> Self {
+        let mut units: Vec<Unit<'_>> = Vec::new();
+        while let Some(unit) = lines::unit(data, units.last().map_or(0, |unit| unit.end)) {
+            units.push(unit);
+        }
+        Self { data, units }
+    }
+
+    /// The sequence whose function's address is at `address`.
+    fn sequence(&self, address: u64) -> Option<Sequence<'a>> {
+        let address = usize::try_from(address).ok()?;
+        let unit = self.units.get(self.units.partition_point(|unit| unit.end <= address))?;
+        Some(Sequence::read(self.data, unit, address))
+    }
+}
+
+/// A sequence of rows.
+struct Sequence<'a> {
+    rows: Vec<Row<'a>>,
+    /// Instructions that set file, context and the like, in order. Rows say how many of them
+    /// come before: with lists of their own, damaged tables that set hundreds of things
+    /// would take memory out of proportion.
+    settings: Vec<(Setting, &'a [u8])>,
+    end: u64,
+    coding: RowCoding,
+}
+
+/// A row of a table.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    address: u64,
+    line: i64,
+    /// The row stands for the function as a whole, not for an instruction.
+    is_head: bool,
+    /// How many settings come before it.
+    settings: usize,
+    /// The instruction that says where its function was inlined.
+    context: Option<&'a [u8]>,
+}
+
+/// What an instruction sets: its opcode, and the kind of an extended one.
+type Setting = (u8, u8);
+
+/// The extended instruction of inlined functions.
+const CONTEXT: u8 = 0x90;
+/// An extended instruction that only Mercury tables have: whether the rows that follow stand
+/// for the function as a whole.
+const IS_HEAD: u8 = 0x92;
+
+impl<'a> Sequence<'a> {
+    fn read(table: &'a [u8], unit: &Unit<'_>, address: usize) -> Self {
+        let coding = unit.coding.clone();
+        let mut out = Self { rows: Vec::new(), settings: Vec::new(), end: 0, coding };
+        let mut row = Row { address: 0, line: 1, is_head: false, settings: 0, context: None };
+        // Not from the unit's start: a file may have thousands of sequences.
+        let mut at = address.saturating_add(lines::ADDRESS);
+        while let Some(step) = lines::step(table, at, unit) {
+            let bytes = table.get(at..step.end).unwrap_or_default();
+            at = step.end;
+            match step.effect {
+                Effect::SetAddress(_) => {}
+                Effect::EndSequence => break,
+                Effect::Advance { bytes, lines, row: ends_row } => {
+                    row.address = row.address.saturating_add(bytes);
+                    row.line = row.line.saturating_add(lines);
+                    if ends_row {
+                        out.rows.push(row);
+                    }
+                }
+                Effect::Other => match setting(bytes) {
+                    Some((0, IS_HEAD)) => row.is_head = bytes.last() != Some(&0),
+                    Some(what) => {
+                        out.settings.push((what, bytes));
+                        row.settings = out.settings.len();
+                        row.context = if what == (0, CONTEXT) { Some(bytes) } else { row.context };
+                    }
+                    None => {}
+                },
+            }
+        }
+        out.end = row.address;
+        out
+    }
+}
+
+fn setting(instruction: &[u8]) -> Option<Setting> {
+    match *instruction.first()? {
+        0 => Some((0, *instruction.get(2)?)),
+        opcode => Some((opcode, 0)),
+    }
+}
+
+/// What is set so far in a sequence that is being written.
+#[derive(Default)]
+struct Settings<'a> {
+    /// How many of the settings have been looked at.
+    count: usize,
+    current: Map<Setting, &'a [u8]>,
+}
+
+impl<'a> Settings<'a> {
+    /// Sets what a row needs and does not have yet: of each thing the last setting before it.
+    fn advance(&mut self, sequence: &Sequence<'a>, count: usize, out: &mut Vec<u8>) {
+        let new = sequence.settings.get(self.count..count).unwrap_or_default();
+        let last: Map<Setting, usize> =
+            new.iter().enumerate().map(|(i, (what, _))| (*what, i)).collect();
+        for (i, (what, bytes)) in new.iter().enumerate() {
+            if last.get(what) == Some(&i) && self.current.insert(*what, bytes) != Some(bytes) {
+                out.extend_from_slice(bytes);
+            }
+        }
+        self.count = self.count.max(count);
+    }
+}
+
+/// Writes rows at new places, and the end of the sequence: at `size`, or at the last row.
+fn write(
+    sequence: &Sequence<'_>,
+    place: impl Fn(u64) -> Option<u64>,
+    size: Option<u64>,
+) -> Vec<u8> {
+    let Sequence { rows, coding, .. } = sequence;
+    // The function as a whole has the line of its first instruction, if there is a row for it.
+    let mut placed: Vec<(u64, &Row<'_>)> = rows.first().map(|row| (0, row)).into_iter().collect();
+    for row in rows.iter().filter(|row| !row.is_head) {
+        let Some(to) = place(row.address) else { break };
+        placed.truncate(kept_rows(&placed, to, row));
+        placed.push((to, row));
+    }
+    if let [head, (0, row), ..] = placed.as_mut_slice() {
+        head.1 = row;
+    }
+    let mut out = Vec::new();
+    let (mut address, mut line) = (0_u64, 1_i64);
+    let mut settings = Settings::default();
+    for (to, row) in &placed {
+        settings.advance(sequence, row.settings, &mut out);
+        let advance = Advance {
+            address: to.saturating_sub(address),
+            line: row.line.saturating_sub(line),
+            explicit_line: *to == 0,
+        };
+        line_rows::row(coding, advance, &mut out);
+        (address, line) = (*to, row.line);
+    }
+    let end = size.map_or(0, |size| size.saturating_sub(address));
+    line_rows::advance_address(coding, end, &mut out);
+    out.extend_from_slice(&END_OF_SEQUENCE);
+    out
+}
+
+/// How many of the placed rows stay when another one comes to `to`: of those there only
+/// the ones that say where the same instruction was inlined. The first row of all is that of
+/// the function as a whole.
+fn kept_rows(placed: &[(u64, &Row<'_>)], to: u64, new: &Row<'_>) -> usize {
+    let is_replaced = |(place, row): &&(u64, &Row<'_>)| {
+        *place == to && (row.address != new.address || row.context == new.context)
+    };
+    placed.len() - placed.iter().skip(1).rev().take_while(is_replaced).count()
+}

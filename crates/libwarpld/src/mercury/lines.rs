@@ -1,0 +1,306 @@
+//! Line tables of the machine-code side: in each unit the sequences of
+//! functions that the output has, in the order of their symbols.
+
+use super::debug_tables::{Alive, Function, Input, Rebuilt};
+use super::line_copies::Translated;
+use crate::mercury::code::Moves;
+use crate::mercury::code::line_rows::{self, Advance, RowCoding};
+
+/// Appends the units of one input.
+pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>, translated: &Translated<'_>) {
+    let mut start = 0;
+    while let Some(unit) = unit(input.data, start) {
+        let to = out.copy(input, start, unit.program);
+        let mut sequences = sequences(input.data, &unit, input.object, alive);
+        sequences.sort_by_key(|s| s.function.symbol);
+        for sequence in sequences {
+            let other = translated.rows(input.object, sequence.address);
+            match (other, sequence.function.moves) {
+                (Some(rows), _) => {
+                    out.copy(input, sequence.start, sequence.address + ADDRESS);
+                    out.bytes.extend_from_slice(rows);
+                }
+                (None, None) => drop(out.copy(input, sequence.start, sequence.end)),
+                (None, Some(moves)) => add_moved(out, input, &unit, &sequence, moves),
+            }
+        }
+        let length = (out.bytes.len() - to - LENGTH) as u32;
+        out.put(to, &length.to_le_bytes());
+        start = unit.end;
+    }
+}
+
+/// Bytes of a unit's length.
+const LENGTH: usize = 4;
+/// Bytes of a function's address.
+pub const ADDRESS: usize = 8;
+/// Bytes before those that the header's own length counts.
+const BEFORE_HEADER: usize = 10;
+
+/// A unit of a line table.
+#[derive(Debug)]
+pub struct Unit<'a> {
+    /// Where the line program starts.
+    pub program: usize,
+    /// Where it ends, and the unit.
+    pub end: usize,
+    /// Operand counts of the standard opcodes.
+    operands: &'a [u8],
+    /// How its rows are written.
+    pub coding: RowCoding,
+}
+
+struct Sequence<'e> {
+    start: usize,
+    end: usize,
+    /// Place of its function's address.
+    address: usize,
+    function: Function<'e>,
+}
+
+fn number(data: &[u8], at: usize) -> Option<usize> {
+    let bytes = data.get(at..at.checked_add(4)?)?;
+    usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
+}
+
+/// The unit that starts there.
+pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
+    let end = start.checked_add(LENGTH)?.checked_add(number(data, start)?)?;
+    let program = (start + BEFORE_HEADER).checked_add(number(data, start + 6)?)?;
+    let base = usize::from(*data.get(start + BEFORE_HEADER + 4)?);
+    let counts = start + BEFORE_HEADER + 5;
+    let operands = data.get(counts..counts.checked_add(base.checked_sub(1)?)?)?;
+    let coding = RowCoding {
+        unit: (*data.get(start + BEFORE_HEADER)?).into(),
+        line_base: *data.get(start + BEFORE_HEADER + 2)? as i8,
+        line_range: *data.get(start + BEFORE_HEADER + 3)?,
+        opcode_base: *data.get(start + BEFORE_HEADER + 4)?,
+    };
+    (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
+}
+
+/// The headers of units on both sides.
+pub struct Headers(Vec<Header>);
+
+/// The header of a unit: where it is in Mercury's table, where its unit ends, and where it is
+/// on the other side, if it is the same there.
+struct Header {
+    start: usize,
+    program: usize,
+    end: usize,
+    twin: Option<usize>,
+}
+
+impl Headers {
+    /// Reads two tables.
+    pub fn read(mercury: &[u8], machine: &[u8]) -> Self {
+        let mut out = Vec::new();
+        let (mut start, mut twin) = (0, 0);
+        while let (Some(header), Some(other)) = (unit(mercury, start), unit(machine, twin)) {
+            let same = header.program - start == other.program - twin;
+            let Unit { program, end, .. } = header;
+            out.push(Header { start, program, end, twin: same.then_some(twin) });
+            (start, twin) = (end, other.end);
+        }
+        Self(out)
+    }
+
+    /// Where a field in a header of Mercury's table lies on the other side.
+    pub fn place(&self, offset: u64) -> Option<u64> {
+        let offset = usize::try_from(offset).ok()?;
+        let header = self.0.get(self.0.partition_point(|header| header.end <= offset))?;
+        let inside = offset.checked_sub(header.start)?;
+        header.twin.filter(|_| offset < header.program).map(|twin| (twin + inside) as u64)
+    }
+}
+
+/// The sequences of functions that the output has.
+fn sequences<'e>(
+    data: &[u8],
+    unit: &Unit<'_>,
+    object: u32,
+    alive: &Alive<'e>,
+) -> Vec<Sequence<'e>> {
+    let mut out = Vec::new();
+    let mut start = unit.program;
+    let mut at = start;
+    let mut function = None;
+    while let Some(step) = step(data, at, unit) {
+        if let Effect::SetAddress(address) = step.effect {
+            function = function.or_else(|| {
+                let found = alive.get(&(object, address as u64)).copied();
+                found.map(|function| (address, function))
+            });
+        }
+        at = step.end;
+        if step.effect == Effect::EndSequence {
+            if let Some((address, function)) = function.take() {
+                out.push(Sequence { start, end: at, address, function });
+            }
+            start = at;
+        }
+    }
+    out
+}
+
+/// A sequence whose function has moved: rows that are as far from the one before
+/// as they were stay as they are, the others are written anew.
+fn add_moved(
+    out: &mut Rebuilt,
+    input: &Input<'_>,
+    unit: &Unit<'_>,
+    sequence: &Sequence<'_>,
+    moves: &Moves,
+) {
+    let (mut start, mut at) = (sequence.start, sequence.start);
+    let (mut address, mut row) = (0_u64, 0_u64);
+    let mut advance = Advance::default();
+    let mut others: Vec<(usize, usize)> = Vec::new();
+    while let Some(step) = step(input.data, at, unit).filter(|_| at < sequence.end) {
+        let mut ends_row = false;
+        match step.effect {
+            Effect::SetAddress(_) => address = 0,
+            Effect::Advance { bytes, lines, row } => {
+                advance.explicit_line |= bytes == 0 && !row;
+                advance.line = advance.line.saturating_add(lines);
+                address = address.saturating_add(bytes);
+                ends_row = row;
+            }
+            Effect::EndSequence => ends_row = true,
+            Effect::Other => {}
+        }
+        if !matches!(step.effect, Effect::Advance { .. } | Effect::EndSequence) {
+            others.push((at, step.end));
+        }
+        at = step.end;
+        if !ends_row {
+            continue;
+        }
+        advance.address = moves.target(address).saturating_sub(moves.target(row));
+        if advance.address == address.saturating_sub(row) {
+            out.copy(input, start, at);
+        } else {
+            for (from, to) in others.drain(..) {
+                out.copy(input, from, to);
+            }
+            if step.effect == Effect::EndSequence {
+                line_rows::advance_address(&unit.coding, advance.address, &mut out.bytes);
+                out.bytes.extend_from_slice(&END_OF_SEQUENCE);
+            } else {
+                line_rows::row(&unit.coding, advance, &mut out.bytes);
+            }
+        }
+        others.clear();
+        (start, row, advance) = (at, address, Advance::default());
+    }
+}
+
+/// The instruction at the end of a sequence.
+pub const END_OF_SEQUENCE: [u8; 3] = [0, 1, 1];
+
+/// An instruction of a line program.
+pub struct Step {
+    /// Where it ends.
+    pub end: usize,
+    /// What it does.
+    pub effect: Effect,
+}
+
+/// What an instruction of a line program does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Sets the address that stands at this offset.
+    SetAddress(usize),
+    /// Advances address and line, and makes a row if `row`.
+    Advance {
+        bytes: u64,
+        lines: i64,
+        row: bool,
+    },
+    EndSequence,
+    Other,
+}
+
+/// One instruction of a line program.
+pub fn step(data: &[u8], at: usize, unit: &Unit<'_>) -> Option<Step> {
+    const EXTENDED: u8 = 0;
+    const END_SEQUENCE: u8 = 1;
+    const SET_ADDRESS: u8 = 2;
+    if at >= unit.end {
+        return None;
+    }
+    let opcode = *data.get(at)?;
+    if opcode == EXTENDED {
+        let (length, body) = uleb(data, at + 1)?;
+        let end = body.checked_add(usize::try_from(length).ok()?)?;
+        let kind = data.get(body).copied().filter(|_| end <= unit.end && end > body)?;
+        let effect = match kind {
+            SET_ADDRESS => Effect::SetAddress(body + 1),
+            END_SEQUENCE => Effect::EndSequence,
+            _ => Effect::Other,
+        };
+        return Some(Step { end, effect });
+    }
+    match unit.operands.get(usize::from(opcode) - 1) {
+        Some(&count) => standard_step(data, at, unit, count),
+        None => Some(Step { end: at + 1, effect: unit.coding.special(opcode) }),
+    }
+}
+
+/// A standard opcode with that many operands.
+fn standard_step(data: &[u8], at: usize, unit: &Unit<'_>, count: u8) -> Option<Step> {
+    let moved = |bytes: u64, lines: i64, row: bool| Effect::Advance { bytes, lines, row };
+    let mut end = at + 1;
+    let effect = match *data.get(at)? {
+        1 => moved(0, 0, true),
+        2 => moved(uleb(data, end)?.0.wrapping_mul(unit.coding.unit), 0, false),
+        3 => moved(0, sleb(data, end)?, false),
+        8 => match unit.coding.special(u8::MAX) {
+            Effect::Advance { bytes, .. } => moved(bytes, 0, false),
+            other => other,
+        },
+        9 => {
+            let bytes = data.get(end..end + 2)?.try_into().ok()?;
+            let effect = moved(u16::from_le_bytes(bytes).into(), 0, false);
+            return Some(Step { end: end + 2, effect });
+        }
+        _ => Effect::Other,
+    };
+    for _ in 0..count {
+        end = uleb(data, end)?.1;
+    }
+    Some(Step { end, effect })
+}
+
+impl RowCoding {
+    /// What a special opcode does.
+    fn special(&self, opcode: u8) -> Effect {
+        let number = opcode.saturating_sub(self.opcode_base);
+        let range = self.line_range.max(1);
+        Effect::Advance {
+            bytes: u64::from(number / range) * self.unit,
+            lines: i64::from(self.line_base) + i64::from(number % range),
+            row: true,
+        }
+    }
+}
+
+fn sleb(data: &[u8], at: usize) -> Option<i64> {
+    let (value, end) = uleb(data, at)?;
+    let bits = 7 * u32::try_from(end - at).ok()?;
+    let shift = 64_u32.checked_sub(bits)?;
+    Some((value << shift) as i64 >> shift)
+}
+
+fn uleb(data: &[u8], mut at: usize) -> Option<(u64, usize)> {
+    let (mut value, mut shift) = (0_u64, 0);
+    loop {
+        let byte = *data.get(at)?;
+        at += 1;
+        value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+        shift += 7;
+        if byte & 0x80 == 0 {
+            return Some((value, at));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Links of capsule files (sm_100 on): the file with two halves.
+//!
+//! The link itself is done on the Mercury side of the inputs, by the same
+//! phases as any other. This phase then makes the machine-code side follow
+//! it, relocation by relocation and record by record, and lays out the file
+//! that has both. Decisions are taken once, on the Mercury side; the input's
+//! own machine code supplies the bytes.
+
+mod attributes;
+pub mod code;
+mod code_edits;
+mod data;
+mod debug_tables;
+mod eligibility;
+mod fastpath;
+mod file;
+mod frames;
+mod functions;
+mod handles;
+mod jump_tables;
+mod line_copies;
+mod lines;
+mod names;
+mod nobits_bytes;
+mod pairing;
+mod registers;
+mod replaced_copies;
+mod reserved_shared;
+mod section_plan;
+mod symbols;
+
+pub use eligibility::side;
+pub use fastpath::targets as fastpath_targets;
+pub use line_copies::translate_sequence;
+pub use pairing::pair_relocs;
+
+use crate::config::Config;
+use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::merge::SectionId;
+use crate::write::Parts;
+use crate::write::serialize::{Destination, most_bytes};
+use code::{Edited, Trace};
+use data::MachinePlaces;
+use debug_tables::Rebuilt;
+use replaced_copies::AttributeSections;
+use reserved_shared::Tenants;
+use section_plan::Shape;
+use std::collections::HashSet;
+
+/// What the parts of this phase share.
+pub(crate) struct CapsuleFile<'a, 'o> {
+    parts: Parts<'a, 'o>,
+    shape: Shape<'a>,
+    places: MachinePlaces,
+    rebuilt: debug_tables::Map<SectionId, Rebuilt>,
+    edited: debug_tables::Map<SectionId, Edited>,
+    /// Where handles of textures start in parameter banks.
+    handles: u64,
+    spoilt_names: HashSet<u32>,
+    /// The largest output that is in proportion to the inputs.
+    most_bytes: u64,
+    attributes: AttributeSections,
+    tenants: Tenants,
+}
+
+/// Writes both halves.
+pub fn write(parts: Parts<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    let shape = section_plan::shape(parts);
+    let places = data::machine_places(parts);
+    let edited = code_edits::edited(parts, &shape);
+    let rebuilt = debug_tables::rebuild(parts, &shape.numbering, &edited)?;
+    let handles = handles::start(parts, &shape.machine)?;
+    let spoilt_names = jump_tables::spoilt_names(parts, &shape.machine);
+    let most_bytes = most_bytes(parts);
+    let attributes = AttributeSections::new(parts.cx.objects.len());
+    let both = CapsuleFile {
+        parts,
+        shape,
+        places,
+        rebuilt,
+        edited,
+        handles,
+        spoilt_names,
+        most_bytes,
+        attributes,
+        tenants: Tenants::place(parts),
+    };
+    file::write(&both, destination)
+}
+
+/// Finalizes the output again, if that is asked for.
+pub fn check_output(
+    image: &[u8],
+    config: &Config,
+    diags: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    let settings = &config.finalizer;
+    let mut trace = Trace::new(settings.trace, settings.trace_compatibility);
+    let result = match settings.self_check {
+        true => code::self_check(image, config.arch, settings, &mut trace),
+        false => Ok(()),
+    };
+    for line in trace.lines {
+        diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
+    }
+    result.map_err(|error| {
+        Diagnostic::fatal("finalizer-failed", "Internal FNLZR error in the output").note(error)
+    })
+}
+
+/// An input that contradicts itself.
+pub(crate) fn damaged(parts: Parts<'_, '_>, object: usize, what: &str) -> Diagnostic {
+    let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
+    Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))
+}

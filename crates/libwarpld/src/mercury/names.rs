@@ -1,0 +1,127 @@
+//! Names: one section name table and one string table serve both halves.
+
+use super::CapsuleFile;
+use crate::merge::{Content, SectionId};
+use cubin::half;
+use std::collections::HashSet;
+
+/// The two string tables.
+#[derive(Debug)]
+pub struct Names {
+    /// `.shstrtab`.
+    pub section_names: Vec<u8>,
+    /// `.strtab`.
+    pub strings: Vec<u8>,
+    /// Bytes left free after `.strtab`, see [`reserve`].
+    pub reserved: u64,
+    /// Name of each parameter bank, in both tables.
+    pub banks: Vec<(u32, u32)>,
+    /// Name of each section of the Mercury side.
+    pub mercury: Vec<u32>,
+    /// Name of `.nv.merc.symtab`.
+    pub mercury_symtab: u32,
+    /// Names of the tables of section numbers, if there are such.
+    pub symbol_sections: [u32; 2],
+    /// Machine-code names of section symbols, by section.
+    pub bank_symbols: Vec<(SectionId, u32)>,
+}
+
+/// Makes both tables. The names that the link mentioned come first; banks that
+/// Mercury calls by name are renamed in place, the shorter name followed by
+/// zeros.
+pub fn names(both: &CapsuleFile<'_, '_>) -> Names {
+    let (parts, shape) = (both.parts, &both.shape);
+    let merged = parts.merged;
+    let mut section_names = merged.strings.sections().to_vec();
+    let mut strings = merged.strings.symbols();
+    let mut bank_symbols = Vec::new();
+    let mut reserved = 0;
+    let mut renamed = HashSet::new();
+    for &id in &shape.machine {
+        let name = merged.section_name(id);
+        let Some(short) = machine_name(name) else { continue };
+        reserved += reserve(merged.section(id).content(), name, &short);
+        let at = merged.section(id).name as usize;
+        if let Some(slot) = section_names.get_mut(at..at + name.len()) {
+            // Quirk: where two sections have the name, the second time the function's name is
+            // looked for behind the shorter one, where there is none any more.
+            let kept = match renamed.insert(at) {
+                true => short.len(),
+                false => short.len() - function_name(&short),
+            };
+            slot.fill(0);
+            slot[..kept].copy_from_slice(&short[..kept]);
+        }
+        if merged.section(id).symbol.is_some() {
+            bank_symbols.push((id, append(&mut strings, b"", &short)));
+        }
+    }
+    let mut symbol_sections = [0; 2];
+    if shape.adds_numbers {
+        symbol_sections[0] = append(&mut section_names, b"", b".symtab_shndx");
+    }
+    let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
+    let mut banks = Vec::new();
+    for bank in &shape.banks {
+        let name = kernel_name(bank.kernel);
+        let in_strings = append(&mut strings, b".nv.constant0.", name);
+        let in_names = append(&mut section_names, b".nv.constant0.", name);
+        banks.push((in_names, in_strings));
+    }
+    let mercury = shape.mercury.iter().map(|&id| {
+        let name = merged.section_name(id);
+        let prefix: &[u8] = match super::section_plan::text_function(parts, id) {
+            Some(_) => b".nv.capmerc",
+            None => b".nv.merc",
+        };
+        append(&mut section_names, prefix, name)
+    });
+    let mercury = mercury.collect();
+    if shape.adds_numbers {
+        symbol_sections[1] = append(&mut section_names, b"", b".nv.merc.symtab_shndx");
+    }
+    let mercury_symtab = append(&mut section_names, b"", b".nv.merc.symtab");
+    Names {
+        section_names,
+        strings,
+        reserved,
+        banks,
+        mercury,
+        mercury_symtab,
+        symbol_sections,
+        bank_symbols,
+    }
+}
+
+/// The room that a renamed section leaves in the string table, which counts
+/// the longer names without their zeros: what the shorter name of a bank does
+/// not need, and all of it where no symbol needs a name (measured on 120 files
+/// with constants, jump tables and images).
+fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
+    match content {
+        Content::Relocs(..) | Content::ImageRelocs(_) => name.len() as u64,
+        _ => (name.len() as u64).saturating_sub(short.len() as u64 + 1),
+    }
+}
+
+/// The name of a Mercury bank, or of its relocations, on the machine-code side.
+fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
+    let (bank, rest) = half::mercury_bank(name)?;
+    let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;
+    Some([prefix, bank.to_string().as_bytes(), rest].concat())
+}
+
+/// Bytes of the function's name at the end of a bank's.
+fn function_name(name: &[u8]) -> usize {
+    let bank = name.windows(12).position(|w| w == b".nv.constant").unwrap_or(0) + 12;
+    let dot = name.iter().skip(bank).position(|&b| b == b'.');
+    dot.map_or(0, |dot| name.len().saturating_sub(bank + dot + 1))
+}
+
+fn append(table: &mut Vec<u8>, prefix: &[u8], name: &[u8]) -> u32 {
+    let at = table.len() as u32;
+    table.extend_from_slice(prefix);
+    table.extend_from_slice(name);
+    table.push(0);
+    at
+}

@@ -1,0 +1,112 @@
+//! Which relocation of the machine-code side goes with which of the Mercury
+//! side. Both lists of an input are in the same order and name symbols by the
+//! same numbers; some Mercury relocations have no counterpart (jump tables, the
+//! size of reserved shared memory).
+
+use super::damaged;
+use crate::diag::Diagnostic;
+use crate::merge::InputSection;
+use crate::relocate::{Source, kind};
+use crate::write::Parts;
+use cubin::Reloc;
+use cubin::tables::Relocs;
+use hashbrown::HashMap;
+
+/// The relocations of one input section, side by side.
+#[derive(Debug)]
+enum Pairs<'a> {
+    /// Each goes with the one of the same number, as in most sections.
+    Same(Relocs<'a>, Relocs<'a>),
+    /// Of the Mercury side, and the counterpart.
+    Listed(Vec<(Reloc, Option<Reloc>)>),
+}
+
+impl Pairs<'_> {
+    fn get(&self, index: usize) -> Option<(Reloc, Option<Reloc>)> {
+        match self {
+            Self::Same(mercury, machine) => Some((mercury.get(index)?, machine.get(index))),
+            Self::Listed(list) => list.get(index).copied(),
+        }
+    }
+}
+
+/// Pairs the relocations of an input's relocation section.
+fn pair<'a>(parts: Parts<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
+    let index = from.object.0 as usize;
+    let object = &parts.cx.objects[index];
+    let bad = |what: &dyn std::fmt::Display| damaged(parts, index, &what.to_string());
+    let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
+        return Ok(Pairs::Listed(Vec::new()));
+    };
+    let mercury = object.cubin.reloc_table(&section).map_err(|e| bad(&e))?;
+    let twin = halves.twin(from.section);
+    let machine = twin.map(|twin| halves.sass.reloc_table(&twin)).transpose();
+    let machine = machine.map_err(|e| bad(&e))?;
+    if let Some(machine) = machine
+        && mercury.len() == machine.len()
+        && mercury.iter().zip(machine.iter()).all(|(a, b)| goes_with(&a, &b))
+    {
+        return Ok(Pairs::Same(mercury, machine));
+    }
+    let machine = machine.map_or(Vec::new(), |machine| machine.iter().collect());
+    let (list, left) = pair_relocs(mercury.iter().collect(), machine);
+    match left {
+        Some(left) => Err(bad(&format_args!(
+            "the relocations of its two halves differ (section {}, offset {:#x})",
+            from.section, left.offset
+        ))),
+        None => Ok(Pairs::Listed(list)),
+    }
+}
+
+/// Pairs two lists of relocations of one section; also the first of the machine
+/// side that goes with none of the other.
+pub fn pair_relocs(
+    mercury: Vec<Reloc>,
+    machine: Vec<Reloc>,
+) -> (Vec<(Reloc, Option<Reloc>)>, Option<Reloc>) {
+    let mut rest: Vec<Option<Reloc>> = machine.into_iter().map(Some).collect();
+    let mut first = 0;
+    let list = mercury.into_iter().map(|reloc| {
+        let open = rest.get_mut(first..).unwrap_or_default();
+        let twin = open.iter_mut().find(|r| r.is_some_and(|r| goes_with(&reloc, &r)));
+        let twin = twin.and_then(Option::take);
+        first += rest.iter().skip(first).take_while(|r| r.is_none()).count();
+        (reloc, twin)
+    });
+    let list: Vec<_> = list.collect();
+    (list, rest.into_iter().flatten().next())
+}
+
+fn goes_with(mercury: &Reloc, machine: &Reloc) -> bool {
+    let clears = mercury.kind == kind::MERCURY_UNUSED_CLEAR64;
+    mercury.symbol == machine.symbol && clears == (machine.kind == kind::UNUSED_CLEAR64)
+}
+
+/// Pairs of the input sections that make up one output section.
+#[derive(Default)]
+pub struct PairCache<'a> {
+    /// The section asked for last: as a rule it is the next, too.
+    last: Option<((u32, u32), Pairs<'a>)>,
+    others: HashMap<(u32, u32), Pairs<'a>, foldhash::fast::FixedState>,
+}
+
+/// The relocation of the Mercury side and its counterpart.
+pub fn pair_at<'a>(
+    parts: Parts<'a, '_>,
+    cache: &mut PairCache<'a>,
+    source: Source,
+) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
+    let key = (source.from.object.0, source.from.section);
+    if cache.last.as_ref().is_none_or(|last| last.0 != key) {
+        let pairs = match cache.others.remove(&key) {
+            Some(pairs) => pairs,
+            None => pair(parts, source.from)?,
+        };
+        if let Some((key, pairs)) = cache.last.replace((key, pairs)) {
+            cache.others.insert(key, pairs);
+        }
+    }
+    let pairs = cache.last.as_ref().map(|last| &last.1);
+    Ok(pairs.and_then(|pairs| pairs.get(source.index as usize)))
+}

@@ -1,0 +1,178 @@
+//! `.nv_debug_info_reg_sass`: which registers hold which variables where.
+//!
+//! For each function its name and the number of ranges (32 bits), and per range a
+//! word (0 or 1), the variable's name, a word about the register, and the first
+//! and last offset in the code.
+
+use super::CapsuleFile;
+use super::code_edits::{moves_of_symbol, target};
+use super::debug_tables::Map;
+use super::replaced_copies::Kept;
+use crate::mercury::code::Moves;
+use crate::merge::InputSection;
+use crate::object::ObjectId;
+use crate::resolve::{SymbolId, SymbolRefId};
+use std::collections::HashSet;
+
+/// Bytes of a number.
+const WORD: usize = 4;
+
+/// The tables of all inputs, one after the other.
+pub struct Tables<'b, 'a, 'o> {
+    both: &'b CapsuleFile<'a, 'o>,
+    /// The functions of the output, by name. Of several the first in the table of symbols
+    /// counts, so a local one before a global one.
+    kept: Map<&'o [u8], SymbolId>,
+    /// Functions that had their ranges already.
+    seen: HashSet<SymbolId>,
+    /// The functions of the input looked at last, by name.
+    functions: Option<(ObjectId, Map<&'a [u8], u32>)>,
+}
+
+impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
+    /// Before the first table.
+    pub fn new(both: &'b CapsuleFile<'a, 'o>) -> Self {
+        let cx = both.parts.cx;
+        let mut kept: Map<&[u8], SymbolId> = Map::default();
+        let number = |id: SymbolId| {
+            let symbol = both.parts.merged.symbol_of[id.0 as usize].get();
+            symbol.map_or(u32::MAX, |s| both.shape.numbering.index[s.0 as usize])
+        };
+        for &function in &both.parts.merged.function_order {
+            let id = cx.graph.symbol(function);
+            if cx.keeps(id) {
+                let first = kept.entry(cx.resolution.get(id).name).or_insert(id);
+                if number(id) < number(*first) {
+                    *first = id;
+                }
+            }
+        }
+        Self { both, kept, seen: HashSet::new(), functions: None }
+    }
+
+    /// Zeroes the ranges of functions that the output does not have, and of all copies
+    /// after the first (seen with templates in two files, and with local functions of one
+    /// name: `registers-of-namesakes`). The rest follow the code: those
+    /// of a copy with other code than the output's are translated with the map of that,
+    /// and are 0 where none of its instructions starts. Quirk: nvlink reads on behind the
+    /// map's end, and what comes of it is different every time; warpld writes 0.
+    pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
+        let object = &self.both.parts.cx.objects[from.object.0 as usize];
+        let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
+        let mut at = 0;
+        while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
+            let place = self.place(from.object, &name);
+            let Some(count) = number(table, after) else { return };
+            at = after + WORD;
+            let mut others = match &place {
+                Place::Other(_) => ranges(mercury, &name),
+                _ => Vec::new(),
+            };
+            for _ in 0..count {
+                let Some((_, after)) = text(table, at + WORD) else { return };
+                let Some(head) = table.get(at..after + WORD).map(<[u8]>::to_vec) else { return };
+                let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
+                match &place {
+                    Place::Gone => range.fill(0),
+                    Place::Kept(Some(moves)) => {
+                        range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
+                    }
+                    Place::Kept(None) => {}
+                    Place::Other(kept) => translate(range, &head, &mut others, kept),
+                }
+                at = after + 3 * WORD;
+            }
+        }
+    }
+
+    /// The function of that name in an input.
+    fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
+        if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
+            let mut functions = Map::default();
+            let symbols = self.both.parts.cx.objects[object.0 as usize].cubin.symbols();
+            for symbol in symbols.filter(|s| s.kind() == cubin::SymbolType::FUNC) {
+                functions.entry(symbol.name).or_insert(symbol.index.0);
+            }
+            self.functions = Some((object, functions));
+        }
+        self.functions.as_ref()?.1.get(name).copied()
+    }
+
+    fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
+        let (both, cx) = (self.both, self.both.parts.cx);
+        let Some(symbol) = self.symbol(object, name) else { return Place::Kept(None) };
+        let Some(&id) = self.kept.get(name).filter(|&&id| self.seen.insert(id)) else {
+            return Place::Gone;
+        };
+        let (at, kept) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
+        if kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at)) {
+            return Kept::new(both.parts, &both.edited, id).map_or(Place::Gone, Place::Other);
+        }
+        let moves = kept
+            .and_then(|kept| moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol));
+        Place::Kept(moves)
+    }
+}
+
+/// What became of the code that a table is about.
+enum Place<'a, 'b> {
+    Gone,
+    Kept(Option<&'b Moves>),
+    Other(Kept<'a, 'b>),
+}
+
+/// A range of Mercury code: what comes before it in its record, start and end.
+type Range = (Vec<u8>, u32, u32);
+
+/// The ranges of a function in a Mercury table, by rising place.
+fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
+    let (mut at, mut out) = (0, Vec::new());
+    while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
+        let Some(count) = number(table, after) else { break };
+        at = after + WORD;
+        for _ in 0..count {
+            let Some((_, after)) = text(table, at + WORD) else { return out };
+            let end = after + WORD;
+            let (Some(head), Some(start), Some(stop)) =
+                (table.get(at..end), number(table, end), number(table, end + WORD))
+            else {
+                return out;
+            };
+            if name == function {
+                out.push((head.to_vec(), start, stop));
+            }
+            at = end + 2 * WORD;
+        }
+    }
+    out.sort_by_key(|(_, start, end)| (*start, *end));
+    out
+}
+
+/// Writes where the Mercury range of a record is in the kept code. Both sides have the
+/// ranges of one variable in one register in the same order.
+fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept<'_, '_>) {
+    let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
+    let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));
+    for (word, place) in range.chunks_exact_mut(WORD).zip([start, end]) {
+        let new = kept.place(place.into()).unwrap_or(0) as u32;
+        word.copy_from_slice(&new.to_le_bytes());
+    }
+}
+
+/// The machine code of a definition.
+fn code<'a>(both: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
+    let section = both.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+    let halves = both.parts.cx.objects[at.object.0 as usize].halves.as_ref();
+    halves.and_then(|h| h.twin(section)).map_or(&[], |s| s.data)
+}
+
+fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
+    let rest = table.get(at..)?;
+    let end = rest.iter().position(|&b| b == 0)?;
+    Some((rest[..end].to_vec(), at + end + 1))
+}
+
+fn number(table: &[u8], at: usize) -> Option<u32> {
+    let bytes = table.get(at..at.checked_add(WORD)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}

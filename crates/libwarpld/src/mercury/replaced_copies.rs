@@ -1,0 +1,190 @@
+//! What is left of copies of a function that the output does not have: offsets in the
+//! Mercury code of the one copy, translated with the map of the other.
+
+use super::CapsuleFile;
+use super::debug_tables::Map;
+use crate::mercury::code::{Edited, MercuryMap, Moves};
+use crate::merge::{InputSection, SectionId};
+use crate::object::{Object, ObjectId};
+use crate::resolve::SymbolId;
+use crate::write::Parts;
+use cubin::SectionRef;
+use cubin::attr::Attr;
+use cubin::capsule::Capsule;
+use cubin::info::{self, Record};
+use std::cell::OnceCell;
+use std::sync::OnceLock;
+
+/// The code of the output that a function's name stands for.
+pub struct Kept<'a, 'e> {
+    /// The input it comes from.
+    pub from: InputSection,
+    /// Bytes of its machine code in the output.
+    pub size: u64,
+    code: &'a [u8],
+    capsule: &'a [u8],
+    /// Where Mercury's offsets are in the input's machine code, once somebody asks.
+    map: OnceCell<Option<MercuryMap>>,
+    /// Targets of its jump tables in machine code by those in Mercury, once somebody asks.
+    jumps: OnceCell<Map<u32, u32>>,
+    /// How its code moved, if it did.
+    pub moves: Option<&'e Moves>,
+}
+
+impl<'a, 'e> Kept<'a, 'e> {
+    /// The function that a symbol of an input names.
+    pub fn of_symbol(
+        parts: Parts<'a, '_>,
+        edited: &'e Map<SectionId, Edited>,
+        object: ObjectId,
+        symbol: u32,
+    ) -> Option<Self> {
+        Self::new(parts, edited, function_of(parts, object, symbol)?)
+    }
+
+    /// A function of the link.
+    pub fn new(
+        parts: Parts<'a, '_>,
+        edited: &'e Map<SectionId, Edited>,
+        function: SymbolId,
+    ) -> Option<Self> {
+        let function = parts.cx.graph.function(function)?;
+        let text = parts.merged.function_sections.get(function.0 as usize)?.text.get()?;
+        let from = parts.layout.chunks(parts.merged, text).first()?.from;
+        let object = parts.cx.objects.get(from.object.0 as usize)?;
+        let code = object.halves.as_ref()?.twin(from.section)?.data;
+        let capsule = object.cubin.section(from.section)?.data;
+        let edited = edited.get(&text);
+        let size = edited.map_or(code.len(), |e| e.code.len()) as u64;
+        let moves = edited.map(|e| &e.moves);
+        let (map, jumps) = (OnceCell::new(), OnceCell::new());
+        Some(Self { from, size, code, capsule, map, jumps, moves })
+    }
+
+    /// Where an offset in the Mercury code of some copy is in the machine code of the
+    /// output; nothing if no instruction of the kept copy starts there.
+    pub fn place(&self, mercury: u64) -> Option<u64> {
+        self.map()?.place(mercury).map(|at| self.moved(at))
+    }
+
+    /// Where the first instruction of the kept copy at or behind an offset in the Mercury
+    /// code of some copy is in the machine code of the output.
+    pub fn place_from(&self, mercury: u64) -> Option<u64> {
+        self.map()?.place_from(mercury).map(|at| self.moved(at))
+    }
+
+    fn map(&self) -> Option<&MercuryMap> {
+        let read = || MercuryMap::new(self.code, &Capsule::parse(self.capsule).ok()?);
+        self.map.get_or_init(read).as_ref()
+    }
+
+    /// Bytes of its machine code in the input.
+    pub fn input_size(&self) -> u64 {
+        self.code.len() as u64
+    }
+
+    /// Whether MOV, UMOV or R2UR lies at an offset of the machine code.
+    pub fn moves_values(&self, machine: u64) -> bool {
+        let at = usize::try_from(machine).unwrap_or(usize::MAX);
+        let opcode = at.checked_add(2).and_then(|end| self.code.get(at..end));
+        let operation = opcode.map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0x1ff);
+        operation.is_some_and(|operation| matches!(operation, 0x002 | 0x082 | 0x0ca))
+    }
+
+    /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
+    /// kept copy does not jump there through a table of its own. Other places of its code
+    /// do not count, not even where blocks start (addends changed by hand).
+    pub fn jump_target(&self, both: &CapsuleFile<'_, '_>, mercury: u64) -> Option<u64> {
+        let read = || jump_targets(both, self.from).unwrap_or_default();
+        let found = self.jumps.get_or_init(read).get(&u32::try_from(mercury).ok()?)?;
+        Some(self.moved((*found).into()))
+    }
+
+    /// Where an offset in the machine code of the input is in that of the output.
+    pub fn moved(&self, machine: u64) -> u64 {
+        self.moves.map_or(machine, |m| m.target(machine))
+    }
+}
+
+/// The functions of the output that symbols of inputs name, looked up once each.
+#[derive(Default)]
+pub struct KeptCache<'a, 'e>(Map<(u32, u32), Option<Kept<'a, 'e>>>);
+
+impl<'a, 'e> KeptCache<'a, 'e> {
+    /// The function that a symbol of an input names.
+    pub fn of_symbol(
+        &mut self,
+        both: &'e CapsuleFile<'a, '_>,
+        object: ObjectId,
+        symbol: u32,
+    ) -> Option<&Kept<'a, 'e>> {
+        let look_up = || Kept::of_symbol(both.parts, &both.edited, object, symbol);
+        self.0.entry((object.0, symbol)).or_insert_with(look_up).as_ref()
+    }
+}
+
+/// The function that a symbol of an input names, itself or by its section.
+fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+    let cx = parts.cx;
+    let by_section = || {
+        let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;
+        cx.owner(object, input.shndx).map(|(id, _)| id)
+    };
+    cx.resolution.id(object, symbol).or_else(by_section)
+}
+
+/// The targets of a function's jump tables in both kinds of code, as its attributes have
+/// them: per jump its place, zero, a count, the targets.
+fn jump_targets(both: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
+    let object = both.parts.cx.objects.get(text.object.0 as usize)?;
+    let mercury = object.cubin.section(both.attributes.of(object, text)?)?;
+    let machine = object.halves.as_ref()?.twin(mercury.index.0)?.data;
+    let lists = |data| {
+        let records = info::records(data).map_while(Result::ok);
+        records.filter(|r| r.attr() == Attr::INDIRECT_BRANCH_TARGETS).collect::<Vec<_>>()
+    };
+    let (from, to) = (lists(mercury.data), lists(machine));
+    let pairs = from.iter().zip(&to).flat_map(|(from, to)| targets(from).zip(targets(to)));
+    let mut out = Map::default();
+    for (mercury, machine) in pairs {
+        out.entry(mercury).or_insert(machine);
+    }
+    Some(out)
+}
+
+/// Where the attributes of an input's functions are, by section of code.
+#[derive(Debug)]
+pub struct AttributeSections(Vec<OnceLock<Map<u32, u32>>>);
+
+impl AttributeSections {
+    /// Of so many inputs.
+    pub fn new(inputs: usize) -> Self {
+        Self((0..inputs).map(|_| OnceLock::new()).collect())
+    }
+
+    /// The section with the attributes of a function. An input is read once: it may have
+    /// thousands.
+    fn of(&self, object: &Object<'_>, text: InputSection) -> Option<u32> {
+        let read = || {
+            let mut out = Map::default();
+            let named = |s: &SectionRef<'_>| s.name.starts_with(b".nv.info.");
+            for section in object.cubin.sections().iter().filter(named) {
+                out.entry(section.info).or_insert(section.index.0);
+            }
+            out
+        };
+        self.0.get(text.object.0 as usize)?.get_or_init(read).get(&text.section).copied()
+    }
+}
+
+fn targets(record: &Record<'_>) -> impl Iterator<Item = u32> {
+    let mut words = record.words();
+    let mut left = 0;
+    std::iter::from_fn(move || {
+        while left == 0 {
+            left = words.nth(2)?;
+        }
+        left -= 1;
+        words.next()
+    })
+}

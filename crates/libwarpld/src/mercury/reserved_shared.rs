@@ -1,0 +1,68 @@
+//! What compilers keep in the system's part of shared memory: since CUDA 13 the partition of
+//! tensor memory, before that three or more objects (`tensor-memory`).
+
+use super::CapsuleFile;
+use crate::merge::align_up;
+use crate::object::ObjectId;
+use crate::relocate::Source;
+use crate::resolve::SymbolId;
+use crate::write::Parts;
+use cubin::Reloc;
+use cubin::consts::sto;
+use hashbrown::HashMap;
+use std::cmp::Reverse;
+
+/// Where they start in a kernel's shared memory.
+pub const START: u64 = 0x40;
+
+/// Where the objects are in it.
+#[derive(Debug, Default)]
+pub struct Tenants(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
+
+impl Tenants {
+    /// Places them: as in all shared memory, the value of a symbol is its alignment until then,
+    /// and the largest comes first. In a relocatable output they have no place yet.
+    pub fn place(parts: Parts<'_, '_>) -> Self {
+        let mut out = Self::default();
+        if parts.cx.config.relocatable {
+            return out;
+        }
+        let mut objects = Vec::new();
+        for (i, input) in parts.cx.objects.iter().enumerate() {
+            let named = input.data.iter().filter(|n| n.other & sto::SPACE == sto::RESERVED_SHARED);
+            let symbols = named.filter_map(|named| input.cubin.symbol(named.symbol));
+            for symbol in symbols.filter(|symbol| !symbol.is_undefined()) {
+                let id = parts.cx.resolution.id(ObjectId(i as u32), symbol.index.0);
+                if let Some(id) = id.filter(|&id| out.0.insert(id, 0).is_none()) {
+                    objects.push((id, symbol.value, symbol.size));
+                }
+            }
+        }
+        objects.sort_by_key(|&(_, align, _)| Reverse(align));
+        let mut end = 0;
+        for (id, align, size) in objects {
+            let start = align_up(end, align);
+            out.0.insert(id, start);
+            end = start.saturating_add(size);
+        }
+        out
+    }
+
+    /// The offset of an object in the system's part.
+    pub fn offset(&self, id: SymbolId) -> Option<u64> {
+        self.0.get(&id).copied()
+    }
+
+    /// The offset of an object in a kernel's shared memory.
+    pub fn address(&self, id: SymbolId) -> Option<u64> {
+        self.offset(id).map(|offset| offset.saturating_add(START))
+    }
+}
+
+/// The value of a relocation against such an object: machine code has it applied, while
+/// Mercury's side keeps the relocation.
+pub fn value(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    let id = both.parts.cx.resolution.id(source.from.object, machine.symbol.0)?;
+    let addend = machine.addend.unwrap_or(0) as u64;
+    both.tenants.address(id).map(|address| address.wrapping_add(addend))
+}

@@ -1,0 +1,142 @@
+//! Which sections the two halves have, and their numbers.
+
+use crate::merge::{Content, SectionId, Synthetic};
+use crate::resolve::SymbolId;
+use crate::write::Contents;
+use crate::write::{self, Numbering, Parts, symbols};
+use cubin::consts::shn;
+use cubin::half;
+
+/// A kernel's parameter bank, which only machine code has.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterBank {
+    /// The kernel.
+    pub kernel: SymbolId,
+    /// Its code.
+    pub text: SectionId,
+    /// Index of the bank in the output.
+    pub index: u32,
+    /// Number of its section symbol.
+    pub symbol: u32,
+}
+
+/// Sections and their numbers.
+#[derive(Debug)]
+pub struct Shape<'a> {
+    /// Symbol numbers of both tables.
+    pub numbering: Numbering,
+    /// Tables of the Mercury side, by section.
+    pub contents: Contents<'a>,
+    /// Sections of the machine-code side in file order.
+    pub machine: Vec<SectionId>,
+    /// Parameter banks, which follow them.
+    pub banks: Vec<ParameterBank>,
+    /// Sections of the Mercury side in file order.
+    pub mercury: Vec<SectionId>,
+    /// Number of each section on the machine-code side.
+    pub machine_index: Vec<u32>,
+    /// Number on the Mercury side: that of the twin where there is one.
+    pub mercury_index: Vec<u32>,
+    /// Number of `.nv.merc.symtab`.
+    pub mercury_symtab: u32,
+    /// Whether there are more sections than 16 bits count.
+    pub extended: bool,
+    /// Whether each symbol table gets a table of section numbers for that, which the
+    /// link itself has not made.
+    pub adds_numbers: bool,
+}
+
+/// Decides about sections and numbers.
+pub fn shape<'a>(parts: Parts<'a, '_>) -> Shape<'a> {
+    let mut facts = write::summary::collect(parts);
+    let numbering = symbols::number(parts, &facts);
+    let contents = write::contents::contents(parts, &numbering, &mut facts);
+    let (machine, machine_index) = write::order(&facts);
+    let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
+    let mut banks = parameter_banks(parts, &machine, &numbering);
+    let mercury = mercury_order(parts, &machine);
+    let mut mercury_index = machine_index.clone();
+    // The null section and the Mercury side's symbol table count, too.
+    let total = machine.len() + banks.len() + mercury.len() + 2;
+    let extended = total >= shn::LORESERVE as usize;
+    let adds_numbers = extended && !parts.merged.needs_symbol_sections();
+    let tables = u32::from(adds_numbers);
+    for bank in &mut banks {
+        bank.index += tables;
+    }
+    let first = (machine.len() + banks.len()) as u32 + tables + 1;
+    for (i, id) in mercury.iter().enumerate() {
+        mercury_index[id.0 as usize] = first + i as u32;
+    }
+    let mercury_symtab = first + mercury.len() as u32 + tables;
+    Shape {
+        numbering,
+        contents,
+        machine,
+        banks,
+        mercury,
+        machine_index,
+        mercury_index,
+        mercury_symtab,
+        extended,
+        adds_numbers,
+    }
+}
+
+/// One bank per kernel, in the order of the kernels' code; those with handles of
+/// textures have one on both sides already.
+fn parameter_banks(
+    parts: Parts<'_, '_>,
+    machine: &[SectionId],
+    numbering: &Numbering,
+) -> Vec<ParameterBank> {
+    let kernels = machine.iter().filter_map(|&text| {
+        let kernel = text_function(parts, text)?;
+        let function = parts.cx.graph.function(kernel)?;
+        let with_handles = parts.merged.function_sections[function.0 as usize].constant0.is_some();
+        (parts.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
+    });
+    let (index, symbol) = (machine.len() as u32 + 1, numbering.order.len() as u32 + 1);
+    let bank = |(i, (kernel, text))| {
+        let i = i as u32;
+        ParameterBank { kernel, text, index: index + i, symbol: symbol + i }
+    };
+    kernels.enumerate().map(bank).collect()
+}
+
+/// The function whose code the section is.
+pub fn text_function(parts: Parts<'_, '_>, id: SectionId) -> Option<SymbolId> {
+    let symbol = parts.merged.section(id).function.get()?;
+    let function = parts.cx.graph.function(symbol)?;
+    (parts.merged.function_sections[function.0 as usize].text.get() == Some(id)).then_some(symbol)
+}
+
+/// Capsules come first, then the twins in the order of the machine-code side.
+fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
+    let is_text = |id: &SectionId| text_function(parts, *id).is_some();
+    let texts = machine.iter().copied().filter(is_text);
+    let others = machine.iter().copied().filter(|id| !is_text(id) && is_twinned(parts, *id));
+    texts.chain(others).collect()
+}
+
+/// Whether both sides have the section.
+fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
+    let section = parts.merged.section(id);
+    match section.content() {
+        Content::Synthetic(Synthetic::SymbolSections)
+        | Content::Attributes(_)
+        | Content::Relocs(..)
+        | Content::ResolvedRelocs(_)
+        | Content::ImageRelocs(_) => true,
+        Content::Chunks(chunks) => {
+            section.bank().is_some()
+                || chunks.iter().any(|chunk| {
+                    let object = &parts.cx.objects[chunk.from.object.0 as usize];
+                    let input =
+                        object.halves.as_ref().and_then(|h| h.sass.section(chunk.from.section));
+                    input.is_some_and(|s| half::is_mercury(&s))
+                })
+        }
+        _ => false,
+    }
+}

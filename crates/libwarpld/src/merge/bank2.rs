@@ -1,0 +1,246 @@
+//! Bank 2: the compiler's own constants of a function.
+
+use super::steps::FunctionData;
+use super::{Context, InputSection, Merger, SectionId};
+use crate::callgraph::{Callers, FunctionId};
+use crate::object::{ObjectId, SectionClass};
+use crate::resolve::{Role, SymbolId};
+use cubin::consts::shf;
+use hashbrown::{HashMap, HashSet};
+use std::cell::OnceCell;
+
+/// The two places that may hold a function's bank 2, as far as they exist.
+///
+/// Symbols lead to the one of the function itself: for a kernel, and in a
+/// relocatable file, its section; else what is collected for the kernels. Quirk:
+/// whatever has no symbol of a selected copy (copies that lost) goes by *name* to
+/// the place that came first, and that may be a stray section made for such data
+/// while the copy in force had none. Only the first place is cleared by a
+/// replacement, and only the first one gets the data of functions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Places<T> {
+    own: Option<T>,
+    stray: Option<T>,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { own: None, stray: None }
+    }
+}
+
+impl<T> Places<T> {
+    /// The place that a name leads to. A stray one came first, or it would not be.
+    fn named(&mut self) -> Option<&mut T> {
+        self.stray.as_mut().or(self.own.as_mut())
+    }
+
+    /// Whether data goes to the stray place.
+    fn is_stray(&self, by_symbol: bool) -> bool {
+        !by_symbol && (self.stray.is_some() || self.own.is_none())
+    }
+}
+
+/// Of functions that were ever replaced: whether the places have data in the end.
+pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
+
+/// Replays which places are filled and cleared, input by input.
+pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
+    let mut out = Fates::default();
+    let mut clears: Vec<(ObjectId, SymbolId)> = Vec::new();
+    for (&id, replaced) in &cx.resolution.replaced {
+        if cx.graph.function(id).is_some() {
+            out.insert(id, Places::default());
+            let later = replaced.iter().skip(1).chain(&cx.resolution.get(id).definition);
+            clears.extend(later.map(|at| (at.object, id)));
+        }
+    }
+    clears.sort_unstable();
+    let mut clears = clears.into_iter().peekable();
+    let mut order = Vec::new();
+    for (i, input) in cx.objects.iter().enumerate() {
+        let object = ObjectId(i as u32);
+        while let Some((_, id)) = clears.next_if(|(at, _)| *at == object) {
+            if let Some(filled) = out.get_mut(&id).and_then(Places::named) {
+                *filled = false;
+            }
+        }
+        if out.is_empty() {
+            break;
+        }
+        let is_bank2 = |c| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
+        // The sections that hold something, once somebody asks.
+        let full: OnceCell<HashSet<u32, foldhash::fast::FixedState>> = OnceCell::new();
+        let is_full = |section: u32| {
+            let sized = || input.cubin.symbols().filter(|s| s.size > 0).map(|s| s.shndx).collect();
+            full.get_or_init(sized).contains(&section)
+        };
+        for (section, _) in input.of_class(is_bank2) {
+            let Some((id, at)) = cx.owner(object, section.index.0) else { continue };
+            let selected = cx.resolution.ever_selected(id, at) && is_full(section.index.0);
+            match out.get_mut(&id) {
+                None if selected => order.extend(cx.graph.function(id)),
+                None => {}
+                Some(places) if places.is_stray(selected) => places.stray = Some(true),
+                Some(places) => {
+                    let since_sm_90 = places.own.replace(true).is_none();
+                    order.extend(cx.graph.function(id).filter(|_| since_sm_90));
+                }
+            }
+        }
+    }
+    given_to_kernels(cx, &mut out, &order);
+    out
+}
+
+/// Kernels get the data of functions, whose banks came in this `order`, and what [`gives_bank2`]
+/// says of those without (`bank2-of-kernels-alike`).
+///
+/// [`gives_bank2`]: Merger::gives_bank2
+fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, order: &[FunctionId]) {
+    let is_kernel = |id: SymbolId| cx.resolution.get(id).entry;
+    let waits = |places: &mut Places<bool>| places.named().is_some_and(|filled| !*filled);
+    if !fates.iter_mut().any(|(&id, places)| is_kernel(id) && waits(places)) {
+        return;
+    }
+    let has_data = |f: FunctionId| {
+        let places = fates.get(&cx.graph.symbol(f));
+        places.is_none_or(|places| places.own == Some(true) || places.stray == Some(true))
+    };
+    let (kernels, functions): (Vec<FunctionId>, Vec<FunctionId>) =
+        order.iter().partition(|f| is_kernel(cx.graph.symbol(**f)));
+    type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+    let full: Kernels = kernels.into_iter().filter(|&kernel| has_data(kernel)).collect();
+    let mut given = Kernels::default();
+    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+    for &function in functions.iter().rev().filter(|f| cx.reach.is_live(**f)) {
+        let entries = callers.entries_reaching(&[function]);
+        let places = fates.get(&cx.graph.symbol(function));
+        let gives = places.is_none_or(|places| places.own == Some(true));
+        if gives || entries.iter().any(|e| full.contains(e) || given.contains(e)) {
+            given.extend(entries);
+        }
+    }
+    for kernel in given {
+        let places = fates.get_mut(&cx.graph.symbol(kernel));
+        if let Some(filled) = places.and_then(Places::named) {
+            *filled = true;
+        }
+    }
+}
+
+impl Merger<'_, '_> {
+    /// Bank 2 data of one input's copy of a function, see [`Places`]. A place that is
+    /// empty in the end leaves no trace in an executable.
+    pub(super) fn bank2_data(&mut self, from: InputSection, data: &FunctionData) {
+        let FunctionData { id, function, by_symbol, align, .. } = *data;
+        if self.out.bank2.get(&function).is_some_and(|bank| bank.parts.last() == Some(&from)) {
+            return;
+        }
+        let mut places = self.bank2_places.get(&function).copied().unwrap_or_default();
+        let stray = places.is_stray(by_symbol);
+        if !stray && !self.has_bank2_section(id) {
+            // nvlink makes a section of it all the same, and drops that.
+            self.out.creation_index += u32::from(places.own.is_none());
+            places.own = Some(None);
+            self.collect_bank2(function, from, align, by_symbol);
+        } else {
+            let known = if stray { places.stray } else { places.own };
+            let section = known.unwrap_or_else(|| self.bank2_section(id, from, stray));
+            *(if stray { &mut places.stray } else { &mut places.own }) = Some(section);
+            if let Some(section) = section {
+                if by_symbol {
+                    self.clear_section(section);
+                }
+                self.out.constant2.entry(function).or_insert(section);
+                self.place(section, from, align, data.size);
+            }
+        }
+        self.bank2_places.insert(function, places);
+    }
+
+    /// Whether a function has its bank as a section, as opposed to giving it to kernels.
+    fn has_bank2_section(&self, id: SymbolId) -> bool {
+        self.cx.config.relocatable || self.cx.resolution.get(id).entry
+    }
+
+    /// The section for a place that is new, unless that is empty in the end.
+    fn bank2_section(
+        &mut self,
+        id: SymbolId,
+        from: InputSection,
+        stray: bool,
+    ) -> Option<SectionId> {
+        let fate = self.bank2_fates.get(&id);
+        let filled =
+            fate.is_none_or(|fate| if stray { fate.stray } else { fate.own } == Some(true));
+        if !filled && !self.cx.config.relocatable {
+            self.out.creation_index += 1;
+            return None;
+        }
+        // Compilers up to 12.2 do not set it. What is made for a symbol has it all the same,
+        // a copy of the input's section has not.
+        let more_flags = if stray { 0 } else { shf::INFO_LINK };
+        self.per_function(None, id, from, more_flags)
+    }
+
+    fn collect_bank2(&mut self, function: FunctionId, from: InputSection, align: u64, new: bool) {
+        if !self.out.bank2.contains_key(&function) {
+            self.out.bank2_order.push(function);
+        }
+        let bank = self.out.bank2.entry(function).or_default();
+        bank.first.get_or_insert(from);
+        if new {
+            bank.parts.clear();
+        }
+        bank.parts.push(from);
+        bank.align = bank.align.max(align);
+    }
+
+    /// What a better definition does to the bank of the one so far.
+    pub(super) fn clear_bank2(&mut self, id: SymbolId, function: FunctionId) {
+        let Some(places) = self.bank2_places.get_mut(&function) else { return };
+        let collected = places.stray.is_none();
+        let section = places.named().copied().flatten();
+        if let Some(section) = section {
+            self.clear_section(section);
+        } else if collected
+            && !self.has_bank2_section(id)
+            && let Some(bank) = self.out.bank2.get_mut(&function)
+        {
+            bank.parts.clear();
+        }
+    }
+
+    fn clear_section(&mut self, section: SectionId) {
+        self.out.sections[section.0 as usize].clear_chunks();
+    }
+
+    /// Whether a device function gives its kernels anything. Quirk: one whose data
+    /// a replacement cleared still makes their banks end alike.
+    pub(super) fn gives_bank2(
+        &self,
+        function: FunctionId,
+        kernels: &[FunctionId],
+        filled: &HashSet<FunctionId, foldhash::fast::FixedState>,
+    ) -> bool {
+        let has_data = |kernel: &FunctionId| {
+            let own = self.out.constant2.get(kernel);
+            filled.contains(kernel)
+                || own.is_some_and(|s| self.out.sections[s.0 as usize].size() > 0)
+        };
+        self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())
+            || kernels.iter().any(has_data)
+    }
+}
+
+impl Context<'_, '_> {
+    /// Whether the symbol's section is bank 2 of a copy that lost. It does not
+    /// lead to the section.
+    pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
+        let class = self.objects[object.0 as usize].classes.get(section as usize);
+        matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+            && (self.owner(object, section))
+                .is_some_and(|(id, at)| self.resolution.role(id, at, true) == Role::Discarded)
+    }
+}

@@ -1,0 +1,101 @@
+//! Constants that go because the bank is too small for all.
+
+use super::{Content, Meaning, Merger, SectionId, Text};
+use crate::callgraph::reach::Pruning;
+use crate::ids::OptId;
+use crate::layout::MAX_CONSTANT;
+use crate::resolve::SymbolId;
+use cubin::Binding;
+use hashbrown::HashSet;
+
+impl Merger<'_, '_> {
+    /// If bank 3 overflows where kernels are pruned, constants go that neither live code
+    /// nor other data refers to and that nobody asked for. Below the limit all stay.
+    pub(super) fn unused_constants(&mut self) {
+        let Some(bank) = self.out.constant3 else { return };
+        let pruning = self.cx.reach.pruning != Pruning::None;
+        if !pruning || self.out.section(bank).size() <= MAX_CONSTANT {
+            return;
+        }
+        let mentioned = self.mentioned();
+        let (mut used, mut gone) = (Vec::new(), HashSet::default());
+        for i in 0..self.out.symbols.len() {
+            let Meaning::Symbol(id) = self.out.symbols[i].meaning() else { continue };
+            if !self.is_in_bank3(id) {
+                continue;
+            }
+            let symbol = self.cx.resolution.get(id);
+            let is_static = symbol.binding == Binding::LOCAL;
+            if mentioned.contains(&id) || self.cx.reach.asks_for(symbol.name, is_static) {
+                used.push(id);
+            } else {
+                self.out.symbol_of[id.0 as usize] = OptId::NONE;
+                gone.insert(i);
+            }
+        }
+        self.forget_names(&gone);
+        if used.is_empty() {
+            self.remove_name(bank);
+        }
+        self.out.used_constants = Some(used);
+    }
+
+    /// Static constants that go leave no name behind, as others leave none that have not
+    /// got theirs yet.
+    fn forget_names(&mut self, gone: &HashSet<usize, foldhash::fast::FixedState>) {
+        let names_of = |staying: bool| {
+            let symbols = self.out.symbols.iter().enumerate();
+            symbols.filter(move |(i, _)| gone.contains(i) != staying).map(|(_, symbol)| symbol.name)
+        };
+        let staying: HashSet<u32, foldhash::fast::FixedState> = names_of(true).collect();
+        let mut names: Vec<u32> =
+            names_of(false).filter(|name| *name != 0 && !staying.contains(name)).collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() {
+            return;
+        }
+        let place_of = self.out.strings.remove_symbols(&names);
+        for symbol in &mut self.out.symbols {
+            symbol.name = place_of(symbol.name);
+        }
+    }
+
+    /// A bank without constants leaves not even its name behind.
+    fn remove_name(&mut self, bank: SectionId) {
+        let text = self.out.section_name(bank).to_vec();
+        let length = text.len() as u32 + 1;
+        let (in_sections, in_symbols) = self.out.strings.remove(Text::new(&text));
+        for section in self.out.sections.iter_mut().filter(|s| s.name > in_sections) {
+            section.name -= length;
+        }
+        for symbol in self.out.symbols.iter_mut().filter(|s| s.name > in_symbols) {
+            symbol.name -= length;
+        }
+    }
+
+    fn is_in_bank3(&self, id: SymbolId) -> bool {
+        let symbol = self.cx.resolution.get(id);
+        let input = symbol.definition.and_then(|at| Some((at, self.cx.input_symbol(at)?)));
+        input.is_some_and(|(at, input)| {
+            let placed = self.out.placement(at.object, input.shndx);
+            !symbol.function && placed.is_some_and(|p| Some(p.section) == self.out.constant3)
+        })
+    }
+
+    /// What relocations of the output's code and data name.
+    fn mentioned(&self) -> HashSet<SymbolId, foldhash::fast::FixedState> {
+        let mut out = HashSet::default();
+        for section in &self.out.sections {
+            let Content::Relocs(_, sources) = section.content() else { continue };
+            for from in sources {
+                let cubin = &self.cx.objects[from.object.0 as usize].cubin;
+                let table = cubin.section(from.section).and_then(|s| cubin.reloc_table(&s).ok());
+                for reloc in table.iter().flat_map(|table| table.iter()) {
+                    out.extend(self.cx.resolution.id(from.object, reloc.symbol.0));
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,198 @@
+//! What comes after all files: tables, storage of commons, banks of kernels.
+
+use super::{List, Made, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
+use crate::callgraph::{Callers, FunctionId};
+use crate::name_hash::NameHash;
+use cubin::SectionType;
+use cubin::consts::shf;
+use hashbrown::HashSet;
+
+impl<'a, 'o> Merger<'a, 'o> {
+    pub(super) fn closing_sections(&mut self) {
+        let user = [&b".nv.constant3"[..], b".nv.constant.user"];
+        self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
+        self.unused_constants();
+        self.common_storage();
+        let graph = NewSection::synthetic(
+            b".nv.callgraph",
+            SectionType::CUDA_CALLGRAPH,
+            4,
+            Synthetic::CallGraph,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..graph });
+        let prototype = NewSection::synthetic(
+            b".nv.prototype",
+            SectionType::CUDA_PROTOTYPE,
+            4,
+            Synthetic::Prototype,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..prototype });
+        if self.cx.config.relocatable {
+            self.dynamic_instances();
+            self.late_shared();
+            return;
+        }
+        if self.cx.dialect.is_mercury() {
+            self.banks_of_handles();
+        }
+        self.late_shared();
+        self.entry_banks();
+        if self.cx.dialect.is_mercury() {
+            return;
+        }
+        if self.out.needs_symbol_sections() && self.cx.has_images() {
+            // One number of programs with texture or surface references is never seen.
+            // [12 programs before 14,000 kernels]
+            self.out.creation_index += 1;
+        }
+        let action = NewSection::synthetic(
+            b".nv.rel.action",
+            SectionType::CUDA_RELOCINFO,
+            8,
+            Synthetic::RelAction,
+        );
+        self.create(NewSection { entsize: 8, has_symbol: true, ..action });
+    }
+
+    /// Kernels that `--kernels-used` left out, and stubs of unified functions, get their shared memory when it turns
+    /// out that they need some.
+    fn late_shared(&mut self) {
+        let cx = self.cx;
+        let lacks = |out: &super::Merged, f: FunctionId| {
+            (cx.reach.is_unnamed(f) || cx.reach.is_stub_root(f))
+                && out.function_sections[f.0 as usize].shared.is_none()
+        };
+        if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
+            return;
+        }
+        for function in crate::layout::shared_users(cx, &self.out) {
+            if lacks(&self.out, function) {
+                self.late_kernel_shared(function);
+            }
+        }
+    }
+
+    /// Each kernel that uses a dynamic array gets an instance of it, unless
+    /// debuggers are to see the array itself.
+    fn dynamic_instances(&mut self) {
+        if self.cx.config.is_debug_link() {
+            return;
+        }
+        for function in crate::layout::shared_users(self.cx, &self.out) {
+            if !self.out.instances.contains_key(&function) {
+                let name = self.out.strings.add_symbol(Text::new(b"externsharedinstance"));
+                let meaning = Meaning::DynamicInstance(function);
+                let symbol = self.push_symbol(name, List::Local, meaning);
+                self.out.instances.insert(function, symbol);
+            }
+        }
+    }
+
+    fn common_storage(&mut self) {
+        let resolution = self.cx.resolution;
+        self.out.commons.retain(|&id| resolution.get(id).common.is_some());
+        if self.out.commons.is_empty() {
+            return;
+        }
+        let known = self.by_name.get(&b".nv.global"[..]).copied();
+        let section = known.unwrap_or_else(|| {
+            self.create(NewSection {
+                name: Text::new(b".nv.global"),
+                kind: self.cx.output_kind(SectionType::CUDA_GLOBAL),
+                flags: shf::WRITE | shf::ALLOC,
+                align: 0,
+                entsize: 0,
+                made: Made::Chunks,
+                has_symbol: true,
+                function: None,
+            })
+        });
+        self.out.common_storage = Some(section);
+    }
+
+    /// Mercury has no parameter banks: each kernel that uses textures gets a bank for
+    /// their handles, before any bank is filled with its callees' tables.
+    fn banks_of_handles(&mut self) {
+        for function in crate::layout::image_users(self.cx, &self.out) {
+            if self.out.function_sections[function.0 as usize].text.is_none() {
+                continue;
+            }
+            let id = self.cx.graph.symbol(function);
+            let kernel = self.cx.resolution.symbols[id.0 as usize].name;
+            let name = [b".nv.constant.entry_image_header_indices.", kernel].concat();
+            let hash = NameHash::of(&name);
+            let new = NewSection {
+                name: Text::hashed(&name, hash),
+                kind: SectionType::PROGBITS,
+                flags: shf::ALLOC | shf::INFO_LINK,
+                align: 4,
+                entsize: 0,
+                made: Made::Chunks,
+                has_symbol: true,
+                function: Some(id),
+            };
+            let relocs = Text::prefixed(self.cx.handles_prefix(), &name, hash);
+            let section = self.bank_of_handles(new, relocs, id);
+            self.out.sections[section.0 as usize].set_bank(Some(0));
+            self.out.function_sections[function.0 as usize].constant0 = section.into();
+        }
+    }
+
+    /// Bank 2 data of device functions is copied into every kernel that reaches
+    /// them; kernels without a bank of their own get one here.
+    fn entry_banks(&mut self) {
+        let cx = self.cx;
+        if self.out.bank2.is_empty() {
+            return;
+        }
+        let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
+        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text.get();
+        let mut functions = self.out.bank2_order.clone();
+        if cx.dialect.is_mercury() {
+            // Seen in links of three files in two orders: as the banks came, those that
+            // were replaced since included (`bank2-order`).
+            functions.sort_by_key(|f| {
+                let first = self.out.bank2.get(f).and_then(|bank| bank.first);
+                first.map(|part| (part.object, part.section))
+            });
+        }
+        for &function in functions.iter().rev() {
+            let mut entries = callers.entries_reaching(&[function]);
+            entries.sort_by_key(by_text);
+            entries.reverse();
+            self.out.bank2_users.push((function, entries));
+        }
+        let mut filled = HashSet::default();
+        for (function, entries) in self.out.bank2_users.clone() {
+            if !self.gives_bank2(function, &entries, &filled) {
+                continue;
+            }
+            filled.extend(entries.iter().copied());
+            // All banks of a function's kernels come before their relocations.
+            let banks: Vec<SectionId> = entries.into_iter().map(|e| self.entry_bank(e)).collect();
+            for bank in banks {
+                self.copied_relocations(function, bank);
+            }
+        }
+    }
+
+    fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
+        if let Some(&known) = self.out.constant2.get(&entry) {
+            return known;
+        }
+        let id = self.cx.graph.symbol(entry);
+        let section = self.create(NewSection {
+            name: self.known_name(self.cx.dialect.bank2_prefix(), id),
+            kind: SectionType::PROGBITS,
+            flags: shf::ALLOC | shf::INFO_LINK,
+            align: 0,
+            entsize: 0,
+            made: Made::Chunks,
+            has_symbol: true,
+            function: Some(id),
+        });
+        self.out.sections[section.0 as usize].set_bank(Some(2));
+        self.out.constant2.insert(entry, section);
+        section
+    }
+}

@@ -1,0 +1,149 @@
+//! Sections of functions that are not in the output.
+//!
+//! nvlink creates them like all others, in the same passes, and takes them out at the
+//! end together with their names. What is left of them is that sections created later
+//! have higher numbers, which show in large links only (`.symtab_shndx`). [Ten programs
+//! with and without dead code, linked before 14,000 kernels]
+
+use super::plan::{Fate, Planner};
+use super::reloc_scan::looked_at;
+use super::steps::{Kind, Step};
+use super::{Context, Merger};
+use crate::callgraph::FunctionId;
+use crate::object::{ObjectId, SectionClass};
+use crate::resolve::Role;
+use cubin::SectionType;
+use cubin::consts::shn;
+
+/// Sections that a function creates once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Text = 1,
+    Info = 2,
+    /// The relocations of its bank 2.
+    Bank2Relocs = 4,
+    /// With its relocation section, which is created along with it.
+    Parameters = 8,
+    Bank2 = 16,
+    Rela = 32,
+    /// The section, or only its name.
+    Rel = 64,
+    /// Any other, of which there may be several.
+    Other = 128,
+}
+
+/// Whether the numbers of such sections may be seen.
+pub(super) fn are_seen(cx: Context<'_, '_>) -> bool {
+    // An input section creates one of its own, the name of another and, for a kernel,
+    // two more at most.
+    const MOST: usize = 4;
+    const FIXED: usize = 64;
+    let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
+    sections * MOST + FIXED >= shn::LORESERVE as usize
+}
+
+impl Part {
+    /// How many numbers it takes.
+    fn numbers(self, cx: Context<'_, '_>) -> u32 {
+        match self {
+            Part::Parameters => 2,
+            Part::Rel => cx.numbers_of_rel_name(),
+            _ => 1,
+        }
+    }
+}
+
+impl Merger<'_, '_> {
+    pub(super) fn ghost(&mut self, function: FunctionId, part: Part) {
+        let Some(made) = self.ghosts.get_mut(function.0 as usize) else { return };
+        if *made & part as u8 == 0 || part == Part::Other {
+            *made |= part as u8;
+            self.out.creation_index += part.numbers(self.cx);
+        }
+    }
+}
+
+/// The steps of a pass.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    Symbols,
+    Attributes,
+    Relocs,
+}
+
+impl Planner<'_, '_> {
+    /// A part of the function with this place in the list of the input at hand.
+    pub(super) fn ghost(&mut self, pass: Pass, index: usize, part: Part) {
+        let Some(Some(fate)) = self.fates.get_mut(index) else { return };
+        let step = match fate.sole && !matches!(part, Part::Parameters | Part::Bank2) {
+            // No other input creates it: only its numbers are of interest.
+            true if fate.made & part as u8 != 0 && part != Part::Other => return,
+            true => Step::Numbers(part.numbers(self.cx)),
+            false => Step::Ghost(fate.function, part),
+        };
+        fate.made |= part as u8;
+        let steps = match pass {
+            Pass::Symbols => &mut self.steps,
+            Pass::Attributes => &mut self.attributes,
+            Pass::Relocs => &mut self.relocs,
+        };
+        match (&step, steps.last_mut()) {
+            (Step::Numbers(more), Some(Step::Numbers(known))) => *known += more,
+            _ => steps.push(step),
+        }
+    }
+
+    /// Pass 1.
+    pub(super) fn ghost_function(&mut self, index: usize, owns: bool) {
+        let Some(Some(Fate { id, function, role, .. })) = self.fates.get(index).copied() else {
+            return;
+        };
+        if !owns || !matches!(role, Role::Selected | Role::Replaced) {
+            return;
+        }
+        self.ghost(Pass::Symbols, index, Part::Text);
+        if self.cx.resolution.get(id).entry && !self.cx.reach.is_unnamed(function) {
+            self.ghost(Pass::Symbols, index, Part::Info);
+        }
+    }
+
+    /// Passes 2 and 3.
+    pub(super) fn ghost_data(&mut self, index: usize, what: Kind, role: Role) {
+        let part = match what {
+            Kind::Bank0 { .. } => Part::Parameters,
+            Kind::Bank2 => Part::Bank2,
+            Kind::Other if role == Role::Selected => Part::Other,
+            _ => return,
+        };
+        self.ghost(Pass::Symbols, index, part);
+    }
+
+    /// Pass 5: relocations of jump tables, and of code, see `add_relocs`.
+    pub(super) fn ghost_relocs(
+        &mut self,
+        index: usize,
+        object: ObjectId,
+        section: u32,
+        target: SectionClass,
+    ) {
+        let input = &self.cx.objects[object.0 as usize];
+        let Some(relocs) = input.section(section).filter(|relocs| relocs.size > 0) else {
+            return;
+        };
+        if !matches!(target, SectionClass::Text(_)) {
+            if let SectionClass::FunctionConstant { bank: 2, .. } = target {
+                self.ghost(Pass::Relocs, index, Part::Bank2Relocs);
+            }
+            return;
+        }
+        let found = looked_at(self.cx, object, &relocs, None, false);
+        let rela = relocs.kind == SectionType::RELA;
+        if found.any && (rela || self.cx.config.force_rela) {
+            self.ghost(Pass::Relocs, index, Part::Rela);
+        }
+        if found.any && (!rela || found.zero_addend) {
+            self.ghost(Pass::Relocs, index, Part::Rel);
+        }
+    }
+}

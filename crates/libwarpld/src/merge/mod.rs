@@ -1,0 +1,503 @@
+//! Output sections and symbols in creation order.
+//!
+//! nvlink numbers strings, sections and symbols as they are first touched, file
+//! by file and pass by pass. This phase is that fold: it decides what exists
+//! and in which order, and touches names and numbers only, never section bytes.
+//! What the inputs ask for is found out in parallel, one batch ahead of it.
+
+mod bank2;
+mod constants;
+mod data;
+mod epilogue;
+mod functions;
+mod ghosts;
+mod model;
+mod names;
+mod plan;
+mod reloc_scan;
+mod relocs;
+mod section;
+mod shared_strings;
+mod steps;
+mod strings;
+mod tables;
+
+pub use model::*;
+pub use section::{Chunk, Chunks, Content, Section, Synthetic};
+pub use strings::{StringTables, Text};
+
+use crate::callgraph::reach::Reach;
+use crate::callgraph::{CallGraph, FunctionId};
+use crate::config::Config;
+use crate::dialect::Dialect;
+use crate::ids::OptId;
+use crate::object::{Object, ObjectId, is_image};
+use crate::resolve::{Resolution, SymbolId, SymbolRefId};
+use crate::unified::Unified;
+use crate::usage::Usage;
+use cubin::consts::shf;
+use cubin::{SectionRef, SectionType, SymbolRef};
+use hashbrown::{HashMap, HashSet};
+use names::Names;
+use plan::Shown;
+use rayon::prelude::*;
+use section::Made;
+use std::ops::Range;
+use steps::Step;
+
+/// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
+const HOST_FILE: u32 = 0x7000_0087;
+
+/// What earlier phases decided.
+#[derive(Clone, Copy)]
+pub struct Context<'a, 'o> {
+    /// Inputs.
+    pub objects: &'o [Object<'a>],
+    /// Names.
+    pub resolution: &'o Resolution<'a>,
+    /// Call graph.
+    pub graph: &'o CallGraph<'a>,
+    /// Live functions.
+    pub reach: &'o Reach,
+    /// Uses of shared memory and images.
+    pub usage: &'o Usage,
+    /// Unified functions and variables.
+    pub unified: &'o Unified,
+    /// Settings.
+    pub config: &'o Config,
+    /// Dialect of the target.
+    pub dialect: Dialect,
+}
+
+impl<'a> Context<'a, '_> {
+    /// Whether the symbol is data or a function of the output.
+    pub fn keeps(&self, symbol: SymbolId) -> bool {
+        self.reach.keeps(self.graph, symbol)
+    }
+
+    /// The input symbol of a sighting.
+    pub fn input_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
+        self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
+    }
+
+    /// The same without its name.
+    pub fn unnamed_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
+        self.objects[at.object.0 as usize].cubin.unnamed_symbol(at.symbol)
+    }
+
+    /// Size of what is linked of a section.
+    pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
+        self.size_of_linked(object, section.index.0, section.size)
+    }
+
+    /// The same of a section of this size.
+    #[inline]
+    fn size_of_linked(&self, object: ObjectId, section: u32, size: u64) -> u64 {
+        match self.objects[object.0 as usize].has_bank2() {
+            true => self.cut_bank2(object, section).map_or(size, |data| data.len() as u64),
+            false => size,
+        }
+    }
+
+    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
+    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    #[inline]
+    pub fn linked_bytes(&self, from: InputSection) -> &'a [u8] {
+        let object = &self.objects[from.object.0 as usize];
+        let cut = match object.has_bank2() {
+            true => self.cut_bank2(from.object, from.section),
+            false => None,
+        };
+        cut.unwrap_or_else(|| object.section_data(from.section))
+    }
+
+    /// All bytes of an input section.
+    #[inline]
+    pub fn data_of(&self, from: InputSection) -> &'a [u8] {
+        self.objects[from.object.0 as usize].section_data(from.section)
+    }
+
+    /// The bank of a copy that lost is taken by its name, as a whole.
+    fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
+        let (id, at) = self.owner(object, section)?;
+        self.resolution.ever_selected(id, at).then_some(data)
+    }
+
+    /// The owner of an input section as a resolved function.
+    pub fn owner(&self, object: ObjectId, section: u32) -> Option<(SymbolId, SymbolRefId)> {
+        let symbol = self.objects[object.0 as usize].owner(section)?;
+        let id = self.resolution.id(object, symbol)?;
+        Some((id, SymbolRefId { object, symbol }))
+    }
+
+    /// The function whose code a function's name stands for.
+    pub fn owner_of_code(&self, function: SymbolId) -> Option<SymbolId> {
+        self.resolution.owner_of_code(self.objects, function)
+    }
+}
+
+/// Creates everything the output contains.
+pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
+    let names = Names::new(context.resolution);
+    let (shown, ghosts) = (Shown::new(context), ghosts::are_seen(context));
+    let plan = |batch| plan_batch(context, shown, &names, ghosts, batch);
+    let mut batches = batches(context.objects).into_iter();
+    let first = batches.next().unwrap_or_default();
+    let (mut planned, mut merger) = rayon::join(|| plan(first), || Merger::new(context, ghosts));
+    for batch in batches {
+        let (next, ()) = rayon::join(|| plan(batch), || merger.follow(&planned));
+        planned = next;
+    }
+    merger.follow(&planned);
+    merger.closing_sections();
+    merger.global_names(&names);
+    merger.out.strings.close();
+    merger.out.placements.close();
+    merger.out
+}
+
+/// Inputs with about so many sections are planned at a time: enough to share the work,
+/// few enough to stay in the cache.
+const BATCH: usize = 1 << 12;
+
+/// Bytes that the name of a section takes, about.
+const NAME_LENGTH: usize = 32;
+
+/// Parts in which a batch is planned.
+const PARTS: usize = 8;
+
+/// Runs of inputs that are planned together.
+fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let (mut start, mut sections) = (0, 0);
+    for (i, object) in objects.iter().enumerate() {
+        sections += object.classes.len();
+        if sections >= BATCH || i + 1 == objects.len() {
+            out.push(start..i + 1);
+            (start, sections) = (i + 1, 0);
+        }
+    }
+    out
+}
+
+fn plan_batch<'a>(
+    cx: Context<'a, '_>,
+    shown: Shown,
+    names: &Names,
+    ghosts: bool,
+    batch: Range<usize>,
+) -> Vec<Vec<Step<'a>>> {
+    let size = batch.len().div_ceil(PARTS).max(1);
+    let parts: Vec<Range<usize>> =
+        batch.clone().step_by(size).map(|start| start..(start + size).min(batch.end)).collect();
+    parts.into_par_iter().map(|part| plan::plan(cx, shown, names, ghosts, part)).collect()
+}
+
+struct Merger<'a, 'o> {
+    cx: Context<'a, 'o>,
+    out: Merged,
+    by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
+    /// Created for a function while another definition of it was in force.
+    by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
+    /// `--preserve-relocs`: sections of applied relocations, by their target's name.
+    resolved_by_name: HashMap<Vec<u8>, SectionId, foldhash::fast::FixedState>,
+    /// The members of `Merged::commons`.
+    seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
+    /// Where the bank 2 of a function goes; no section where none is left in the end.
+    bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
+    bank2_fates: bank2::Fates,
+    /// The table of unified functions and its attributes.
+    function_table: Option<SectionId>,
+    function_table_info: Option<SectionId>,
+    /// `.nv.info`
+    module_info: Option<SectionId>,
+    /// By function: whether no other symbol has its name, if a definition was met.
+    single: Vec<bool>,
+    /// By section, 64 of them in each and as far as there are any: whether the name of a
+    /// section of its relocations without addends is in the string tables.
+    rel_named: Vec<u64>,
+    /// By function: the parts that were created of those that are not part of the output.
+    /// Nothing if nobody will see the numbers.
+    ghosts: Vec<u8>,
+    /// Whether any code uses textures, samplers or surfaces.
+    handles: bool,
+}
+
+/// How a new section is described.
+struct NewSection<'n> {
+    name: Text<'n>,
+    kind: SectionType,
+    flags: u64,
+    align: u64,
+    entsize: u64,
+    made: Made,
+    has_symbol: bool,
+    function: Option<SymbolId>,
+}
+
+impl<'n> NewSection<'n> {
+    fn synthetic(name: &'n [u8], kind: SectionType, align: u64, what: Synthetic) -> Self {
+        Self {
+            name: Text::new(name),
+            kind,
+            flags: 0,
+            align,
+            entsize: 0,
+            made: Made::Synthetic(what),
+            has_symbol: false,
+            function: None,
+        }
+    }
+}
+
+impl<'a, 'o> Merger<'a, 'o> {
+    /// With all that comes before the inputs; whether there are ghosts is known.
+    fn new(cx: Context<'a, 'o>, ghosts: bool) -> Self {
+        // More than are needed, mostly: room that is not used costs nothing, growing does.
+        let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
+        let mut strings = StringTables::default();
+        strings.reserve(sections * NAME_LENGTH);
+        let out = Merged {
+            sections: Vec::with_capacity(sections),
+            symbols: Vec::with_capacity(sections),
+            symbol_of: vec![OptId::NONE; cx.resolution.symbols.len()],
+            strings,
+            creation_index: 0,
+            placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
+            function_sections: vec![FunctionSections::default(); cx.graph.len()],
+            code: vec![Code::default(); cx.graph.len()],
+            constant2: HashMap::default(),
+            function_order: Vec::with_capacity(cx.graph.len()),
+            common_shared: None,
+            bank2: Default::default(),
+            bank2_order: Vec::new(),
+            bank2_users: Vec::new(),
+            constant3: None,
+            used_constants: None,
+            instances: HashMap::default(),
+            common_storage: None,
+            commons: Vec::new(),
+            debug_cut: HashMap::default(),
+        };
+        let mut merger = Self {
+            cx,
+            out,
+            by_name: HashMap::default(),
+            by_function: HashMap::default(),
+            resolved_by_name: HashMap::default(),
+            seen_commons: HashSet::default(),
+            bank2_places: HashMap::default(),
+            bank2_fates: bank2::fates(cx),
+            function_table: None,
+            function_table_info: None,
+            module_info: None,
+            single: vec![false; cx.graph.len()],
+            rel_named: Vec::new(),
+            ghosts: if ghosts { vec![0; cx.graph.len()] } else { Vec::new() },
+            handles: cx.mentions_images(),
+        };
+        merger.prototype_strings();
+        merger.fixed_sections();
+        merger
+    }
+
+    /// Mentioning a section name adds it to `.shstrtab` and to the local run of
+    /// `.strtab`, whether or not the section comes to be.
+    fn mention(&mut self, name: Text<'_>) {
+        let known = self.out.strings.sections().len();
+        self.out.strings.add(name);
+        if self.out.strings.sections().len() > known {
+            self.out.creation_index += 1;
+        }
+    }
+
+    #[inline]
+    fn create(&mut self, new: NewSection<'_>) -> SectionId {
+        let (name, symbol_name) = self.out.strings.add(new.name);
+        self.create_named(name, symbol_name, new)
+    }
+
+    /// Callers know most of what a new section is described by: there it comes to little.
+    #[inline(always)]
+    fn create_named(&mut self, name: u32, symbol_name: u32, new: NewSection<'_>) -> SectionId {
+        let id = SectionId(self.out.sections.len() as u32);
+        self.out.creation_index += 1;
+        let symbol = new
+            .has_symbol
+            .then(|| self.push_symbol(symbol_name, List::Local, Meaning::Section(id)));
+        let section = Section::new(name, self.out.creation_index, symbol, &new);
+        self.out.sections.push(section);
+        id
+    }
+
+    #[inline]
+    fn push_symbol(&mut self, name: u32, list: List, meaning: Meaning) -> OutSymbolId {
+        let id = OutSymbolId(self.out.symbols.len() as u32);
+        self.out.symbols.push(OutSymbol::new(name, list, meaning));
+        id
+    }
+
+    fn fixed_sections(&mut self) {
+        use SectionType as T;
+        self.create(NewSection::synthetic(b".shstrtab", T::STRTAB, 1, Synthetic::SectionNames));
+        self.create(NewSection::synthetic(b".strtab", T::STRTAB, 1, Synthetic::SymbolNames));
+        self.create(NewSection {
+            entsize: 24,
+            ..NewSection::synthetic(b".symtab", T::SYMTAB, 8, Synthetic::Symbols)
+        });
+        self.create(NewSection {
+            entsize: 4,
+            ..NewSection::synthetic(b".symtab_shndx", T::SYMTAB_SHNDX, 4, Synthetic::SymbolSections)
+        });
+        self.create(NewSection {
+            flags: shf::TKINFO,
+            has_symbol: true,
+            ..NewSection::synthetic(b".note.nv.tkinfo", T::NOTE, 4, Synthetic::ToolNote)
+        });
+        let compat = self.cx.dialect.has_compat();
+        self.create(NewSection {
+            flags: shf::CUINFO | if compat { shf::INFO_LINK } else { 0 },
+            has_symbol: true,
+            ..NewSection::synthetic(b".note.nv.cuinfo", T::NOTE, 4, Synthetic::VersionNote)
+        });
+        self.function_entries();
+        let info = self.create(NewSection {
+            made: Made::Attributes,
+            ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
+        });
+        self.by_name.insert(b".nv.info", info);
+        self.module_info = Some(info);
+        if compat {
+            self.create(NewSection::synthetic(
+                b".nv.compat",
+                T::CUDA_COMPAT_INFO,
+                4,
+                Synthetic::Compat,
+            ));
+        }
+        if self.cx.config.uidx.is_some() {
+            let index =
+                NewSection::synthetic(b".nv.uidx", T::CUDA_UFT_INDEX, 1, Synthetic::UnifiedIndex);
+            self.create(NewSection { has_symbol: true, ..index });
+        }
+        // One number of executables is never seen.
+        self.out.creation_index += u32::from(!self.cx.config.relocatable);
+        if self.cx.config.nv_host.is_some() {
+            self.create(NewSection {
+                has_symbol: true,
+                ..NewSection::synthetic(b".nv.host", T(HOST_FILE), 8, Synthetic::HostFile)
+            });
+        }
+    }
+
+    fn prototype_strings(&mut self) {
+        for text in &self.cx.graph.prototypes {
+            self.out.strings.add_symbol(Text::new(text));
+        }
+    }
+
+    /// Appends a whole input section to an output section.
+    fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
+        let offset = self.out.sections[section.0 as usize].append(from, align, size);
+        self.out.placements.set(from, Placement { section, offset });
+    }
+
+    /// Does what the inputs ask for.
+    fn follow(&mut self, planned: &[Vec<Step<'a>>]) {
+        let mut object = ObjectId(0);
+        for step in planned.iter().flatten() {
+            match step {
+                Step::Input(next) => object = *next,
+                Step::Declare(id, function) => self.function_symbol(*id, *function, List::Global),
+                Step::Define(definition) => self.function_definition(object, definition),
+                Step::MentionShared(id) => self.mention_shared(*id),
+                Step::Mention(name) => self.mention(Text::new(name)),
+                Step::Variable(variable) => self.variable(object, variable),
+                Step::CommonShared(section) => {
+                    let from = InputSection { object, section: *section };
+                    let section = self.common_shared();
+                    self.out.placements.set(from, Placement { section, offset: 0 });
+                }
+                Step::Data(data) => self.data_section(object, data),
+                Step::FunctionData(data) => self.function_data(object, data),
+                Step::Ghost(function, part) => self.ghost(*function, *part),
+                Step::Numbers(count) => self.out.creation_index += count,
+                Step::Attributes(attributes) => self.attributes(object, attributes),
+                Step::Relocs(relocs) => self.relocations(object, relocs),
+            }
+        }
+    }
+
+    fn attributes(&mut self, object: ObjectId, attributes: &steps::Attributes) {
+        let from = InputSection { object, section: attributes.section };
+        let info = match attributes.of {
+            Some((id, function)) => Some(self.info_section(id, function)),
+            None => self.module_info,
+        };
+        if let Some(info) = info.filter(|_| attributes.selected) {
+            self.add_attributes(info, from);
+        }
+    }
+
+    fn add_attributes(&mut self, info: SectionId, from: InputSection) {
+        self.out.sections[info.0 as usize].add_source(from);
+    }
+}
+
+impl Context<'_, '_> {
+    /// Executables carry standard types where objects have NVIDIA's own.
+    fn output_kind(&self, kind: SectionType) -> SectionType {
+        if self.config.relocatable {
+            kind
+        } else if kind.is_nobits() {
+            SectionType::NOBITS
+        } else if kind.constant_bank().is_some() || kind == SectionType::CUDA_GLOBAL_INIT {
+            SectionType::PROGBITS
+        } else {
+            kind
+        }
+    }
+
+    /// How many creation numbers a name `.rel.X` takes that is only looked up.
+    /// [Kernels that call one or two functions, before 620 objects; with
+    /// `--preserve-relocs` 13 kinds of relocations before 14,000 kernels]
+    fn numbers_of_rel_name(&self) -> u32 {
+        1 + u32::from(self.dialect.is_mercury() || self.config.preserve_relocs)
+    }
+
+    /// Whether any code mentions textures, samplers or surfaces.
+    fn mentions_images(&self) -> bool {
+        let first = |id: &SymbolId| self.input_symbol(self.resolution.get(*id).first);
+        self.usage.mentioned.iter().filter_map(first).any(|symbol| is_image(&symbol))
+    }
+
+    /// Whether there are textures, samplers or surfaces at all.
+    fn has_images(&self) -> bool {
+        let data = self.resolution.symbols.par_iter().filter(|symbol| !symbol.function);
+        let first = data.filter_map(|symbol| self.unnamed_symbol(symbol.first));
+        first.any(|symbol| is_image(&symbol))
+    }
+
+    /// Whether relocations of texture handles have addends.
+    fn handles_with_addends(&self) -> bool {
+        self.config.force_rela || self.dialect.is_mercury()
+    }
+
+    fn handles_prefix(&self) -> &'static [u8] {
+        if self.handles_with_addends() { b".rela" } else { b".rel" }
+    }
+}
+
+/// Rounds up; an alignment of 0 or 1 changes nothing.
+#[inline]
+pub fn align_up(value: u64, align: u64) -> u64 {
+    match align {
+        0 | 1 => value,
+        // As a rule; to divide takes long.
+        _ if align.is_power_of_two() => {
+            value.checked_add(align - 1).map_or(u64::MAX, |end| end & !(align - 1))
+        }
+        _ => value.div_ceil(align).saturating_mul(align),
+    }
+}

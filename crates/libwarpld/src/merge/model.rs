@@ -1,0 +1,341 @@
+//! What `merge` produces: output sections and symbols in creation order.
+
+use super::section::{Section, Synthetic};
+use super::strings::StringTables;
+use super::{Context, align_up};
+use crate::callgraph::FunctionId;
+use crate::ids::OptId;
+pub use crate::ids::{OutSymbolId, SectionId};
+use crate::object::ObjectId;
+use crate::resolve::SymbolId;
+use cubin::Binding;
+use cubin::consts::shn;
+
+impl OutSymbolId {
+    /// Symbol 0 of the table, which stands for what no input defines and no name joins.
+    pub const NULL: Self = Self(u32::MAX - 1);
+}
+
+/// A section of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputSection {
+    /// The input.
+    pub object: ObjectId,
+    /// Section index there.
+    pub section: u32,
+}
+
+/// Which part of the symbol table a symbol was appended to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum List {
+    /// LOCAL and WEAK symbols.
+    Local,
+    /// GLOBAL and undefined symbols.
+    Global,
+}
+
+/// What an output symbol stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A section.
+    Section(SectionId),
+    /// A resolved symbol.
+    Symbol(SymbolId),
+    /// A kernel's instance of the dynamic shared array, in a relocatable file.
+    DynamicInstance(FunctionId),
+}
+
+/// An output symbol; its fields are derived from its meaning at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct OutSymbol {
+    /// Offset of the name in `.strtab`.
+    pub name: u32,
+    /// The number of what it stands for, and in the highest bits what that is and the list.
+    what: u32,
+}
+
+/// Marks symbols of [`List::Global`].
+const GLOBAL: u32 = 1 << 31;
+
+/// Where the kind of a [`Meaning`] is. There are never as many sections or symbols.
+const KIND: u32 = 29;
+
+impl OutSymbol {
+    #[inline]
+    pub(super) fn new(name: u32, list: List, meaning: Meaning) -> Self {
+        let (kind, id) = match meaning {
+            Meaning::Section(id) => (0, id.0),
+            Meaning::Symbol(id) => (1, id.0),
+            Meaning::DynamicInstance(kernel) => (2, kernel.0),
+        };
+        let list = if list == List::Global { GLOBAL } else { 0 };
+        Self { name, what: list | kind << KIND | id }
+    }
+
+    /// Part of the table.
+    #[inline]
+    pub fn list(&self) -> List {
+        if self.what & GLOBAL != 0 { List::Global } else { List::Local }
+    }
+
+    /// What it stands for.
+    #[inline]
+    pub fn meaning(&self) -> Meaning {
+        let id = self.what & ((1 << KIND) - 1);
+        match (self.what & !GLOBAL) >> KIND {
+            0 => Meaning::Section(SectionId(id)),
+            1 => Meaning::Symbol(SymbolId(id)),
+            _ => Meaning::DynamicInstance(FunctionId(id)),
+        }
+    }
+}
+
+/// Place of an input section in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Output section.
+    pub section: SectionId,
+    /// Offset there.
+    pub offset: u64,
+}
+
+/// Places of all input sections, four bytes each: most are the only ones in their output
+/// section.
+#[derive(Debug)]
+pub struct Placements {
+    /// Where the sections of each input start in `sections`.
+    starts: Vec<usize>,
+    /// Output section plus one; 0 for none. Marked with [`INSIDE`] if it has an offset there.
+    sections: Vec<u32>,
+    /// The offsets of those, by place in `sections`.
+    offsets: Vec<(usize, u64)>,
+    /// Where those of each input start, once all are there.
+    first_offsets: Vec<u32>,
+}
+
+/// Marks input sections with an offset. There are never as many output sections.
+const INSIDE: u32 = 1 << 31;
+
+impl Placements {
+    /// Room for inputs with so many sections.
+    pub(super) fn new(counts: impl ExactSizeIterator<Item = usize>) -> Self {
+        let (mut starts, mut total) = (Vec::with_capacity(counts.len() + 1), 0);
+        starts.push(0);
+        for count in counts {
+            total += count;
+            starts.push(total);
+        }
+        let (offsets, first_offsets) = (Vec::new(), Vec::new());
+        Self { starts, sections: vec![0; total], offsets, first_offsets }
+    }
+
+    #[inline]
+    fn index(&self, object: ObjectId, section: u32) -> Option<usize> {
+        let start = *self.starts.get(object.0 as usize)?;
+        let end = *self.starts.get(object.0 as usize + 1)?;
+        Some(start + section as usize).filter(|&index| index < end)
+    }
+
+    /// Where an input section went.
+    #[inline]
+    pub fn get(&self, object: ObjectId, section: u32) -> Option<Placement> {
+        let index = self.index(object, section)?;
+        let noted = self.sections[index];
+        let section = SectionId((noted & !INSIDE).checked_sub(1)?);
+        let offset = if noted & INSIDE != 0 { self.offset(object, index) } else { 0 };
+        Some(Placement { section, offset })
+    }
+
+    /// The output section that an input section went to.
+    #[inline]
+    pub(super) fn section(&self, object: ObjectId, section: u32) -> Option<SectionId> {
+        let noted = self.sections[self.index(object, section)?];
+        Some(SectionId((noted & !INSIDE).checked_sub(1)?))
+    }
+
+    /// Notes where an input section went.
+    pub(super) fn set(&mut self, from: InputSection, at: Placement) {
+        let Some(index) = self.index(from.object, from.section) else { return };
+        let inside = at.offset != 0;
+        self.sections[index] = (at.section.0 + 1) | if inside { INSIDE } else { 0 };
+        if !inside {
+            return;
+        }
+        // Inputs come in order, and their sections nearly so.
+        let after = match self.offsets.last() {
+            Some(&(last, _)) if last >= index => self.offsets.partition_point(|o| o.0 < index),
+            _ => self.offsets.len(),
+        };
+        match self.offsets.get_mut(after) {
+            Some((known, offset)) if *known == index => *offset = at.offset,
+            _ => self.offsets.insert(after, (index, at.offset)),
+        }
+    }
+
+    /// Notes where the offsets of each input are. Nothing is added after that.
+    pub(super) fn close(&mut self) {
+        let mut first = Vec::with_capacity(self.starts.len());
+        let mut at = 0;
+        for &start in &self.starts {
+            let before = self.offsets[at..].iter().take_while(|&&(index, _)| index < start);
+            at += before.count();
+            first.push(at as u32);
+        }
+        self.first_offsets = first;
+    }
+
+    fn offset(&self, object: ObjectId, index: usize) -> u64 {
+        // Of most inputs there is one.
+        let object = object.0 as usize;
+        let own = match self.first_offsets.get(object..object + 2) {
+            Some(&[start, end]) => &self.offsets[start as usize..end as usize],
+            _ => &self.offsets,
+        };
+        let at = own.binary_search_by_key(&index, |&(index, _)| index);
+        at.map_or(0, |at| own[at].1)
+    }
+}
+
+/// Output sections of one function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FunctionSections {
+    /// `.text.F`
+    pub text: OptId<SectionId>,
+    /// `.nv.info.F`
+    pub info: OptId<SectionId>,
+    /// `.nv.shared.F`
+    pub shared: OptId<SectionId>,
+    /// `.nv.constant0.F`
+    pub constant0: OptId<SectionId>,
+}
+
+/// The code of an ordinary function, which is all there is in its section, and what the
+/// definition says of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Code {
+    /// The output section; none if the function is not ordinary.
+    pub section: OptId<SectionId>,
+    /// Its size.
+    pub size: u32,
+    /// `st_other` of the definition.
+    pub other: u8,
+    /// `st_other` where the function is first seen.
+    pub first_other: u8,
+    /// Its binding, as the link has it.
+    pub binding: Binding,
+}
+
+const _: () = assert!(size_of::<Code>() <= 12);
+
+/// Constant bank 2 contributions of one device function.
+#[derive(Clone, Debug, Default)]
+pub struct Bank2Parts {
+    /// What it was created with, replaced or not.
+    pub first: Option<InputSection>,
+    /// The copy in force and the losers after it.
+    pub parts: Vec<InputSection>,
+    /// Largest alignment ever seen, replaced copies included.
+    pub align: u64,
+    /// Relocation sections for the data, in input order, and where the data lay
+    /// when each was read; those of replaced copies stay.
+    pub relocs: Vec<(InputSection, u64)>,
+}
+
+impl Bank2Parts {
+    /// The parts with their offsets, one after the other.
+    pub fn offsets(&self, cx: Context<'_, '_>) -> Vec<(InputSection, u64)> {
+        let mut end: u64 = 0;
+        let place = |&from: &InputSection| {
+            let object = &cx.objects[from.object.0 as usize];
+            let input = object.cubin.section(from.section)?;
+            let offset = align_up(end, input.align);
+            end = offset.saturating_add(cx.linked_size(from.object, &input));
+            Some((from, offset))
+        };
+        self.parts.iter().filter_map(place).collect()
+    }
+}
+
+/// Everything created by `merge`.
+#[derive(Debug)]
+pub struct Merged {
+    /// Sections in creation order.
+    pub sections: Vec<Section>,
+    /// Symbols in creation order (both lists).
+    pub symbols: Vec<OutSymbol>,
+    /// Output symbol of each resolved symbol.
+    pub symbol_of: Vec<OptId<OutSymbolId>>,
+    /// `.shstrtab`, and `.strtab`: prototypes, then section and local names in
+    /// creation order, then what global names add.
+    pub strings: StringTables,
+    /// Number of the section created or mentioned last.
+    pub creation_index: u32,
+    /// Where each input section went.
+    pub placements: Placements,
+    /// Sections of each function.
+    pub function_sections: Vec<FunctionSections>,
+    /// Code of each function.
+    pub code: Vec<Code>,
+    /// `.nv.constant2.F` of the functions that have it.
+    pub constant2: hashbrown::HashMap<FunctionId, SectionId, foldhash::fast::FixedState>,
+    /// Live functions in creation order.
+    pub function_order: Vec<FunctionId>,
+    /// The shared-memory section of device functions, if any input has one.
+    pub common_shared: Option<SectionId>,
+    /// Constant bank 2 contributions of each function, see `layout::bank2`.
+    pub bank2: std::collections::BTreeMap<FunctionId, Bank2Parts>,
+    /// The keys of `bank2` in the order in which they came.
+    pub bank2_order: Vec<FunctionId>,
+    /// Device functions with bank 2 data, last first, and the kernels that reach
+    /// each, last first.
+    pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,
+    /// `.nv.constant3`.
+    pub constant3: Option<SectionId>,
+    /// Where the bank overflows and unused constants go: those that stay, in order.
+    pub used_constants: Option<Vec<SymbolId>>,
+    /// `.nv.global`, if a common symbol needs it.
+    pub common_storage: Option<SectionId>,
+    /// Instances of dynamic arrays, by kernel.
+    pub instances: hashbrown::HashMap<FunctionId, OutSymbolId, foldhash::fast::FixedState>,
+    /// Symbols ever seen as common, in order.
+    pub commons: Vec<SymbolId>,
+    /// Inputs up to which (exclusive) debug relocations against a replaced weak
+    /// function are dropped.
+    pub debug_cut: hashbrown::HashMap<SymbolId, ObjectId, foldhash::fast::FixedState>,
+}
+
+impl Merged {
+    /// Whether the file has `.symtab_shndx`. nvlink decides that by the number of
+    /// sections it ever created, including those that are gone in the end.
+    pub fn needs_symbol_sections(&self) -> bool {
+        self.creation_index >= shn::LORESERVE
+    }
+
+    /// The section with this id.
+    pub fn section(&self, id: SectionId) -> &Section {
+        &self.sections[id.0 as usize]
+    }
+
+    /// The section that the linker makes for this purpose, if there is one.
+    pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
+        self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId(i as u32))
+    }
+
+    /// The code of an ordinary function.
+    #[inline]
+    pub fn code_of(&self, cx: Context<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+        let function = cx.graph.function(id)?;
+        let code = self.code[function.0 as usize];
+        Some((code.section.get()?, code))
+    }
+
+    /// Where an input section went.
+    pub fn placement(&self, object: ObjectId, section: u32) -> Option<Placement> {
+        self.placements.get(object, section)
+    }
+
+    /// Name of a section.
+    pub fn section_name(&self, id: SectionId) -> &[u8] {
+        self.strings.section_name(self.section(id).name)
+    }
+}

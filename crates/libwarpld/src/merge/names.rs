@@ -1,0 +1,161 @@
+//! Names of sections and symbols that come from names of the link.
+
+use super::{List, Meaning, Merger, OutSymbol, Text};
+use crate::callgraph::FunctionId;
+use crate::name_hash::{NameHash, ShortHash};
+use crate::object::{SectionClass, is_internal};
+use crate::resolve::{Resolution, SymbolId};
+use cubin::SymbolRef;
+use hashbrown::HashTable;
+use rayon::prelude::*;
+
+/// Names that several symbols may have: those of symbols that belong to one input. All others
+/// were found by name, so that there is one of each.
+pub(super) struct Names {
+    /// Hashes of them.
+    shared: HashTable<ShortHash>,
+}
+
+impl Names {
+    pub(super) fn new(resolution: &Resolution<'_>) -> Self {
+        let own = &resolution.own;
+        let mut shared = HashTable::with_capacity(own.len());
+        for hash in own.iter().map(|&id| resolution.get(id).hash.short()) {
+            let entry = shared.entry(hash.spread(), |&h| h == hash, |h: &ShortHash| h.spread());
+            entry.or_insert(hash);
+        }
+        Self { shared }
+    }
+
+    /// Whether no other symbol has the name.
+    pub(super) fn is_single(&self, hash: NameHash) -> bool {
+        let hash = hash.short();
+        self.shared.is_empty() || self.shared.find(hash.spread(), |&h| h == hash).is_none()
+    }
+}
+
+impl<'a> Merger<'a, '_> {
+    /// The name of a function after a prefix, where the caller sees to it that the string
+    /// is not added again.
+    pub(super) fn new_name(
+        &self,
+        prefix: &'static [u8],
+        id: SymbolId,
+        function: FunctionId,
+    ) -> Text<'a> {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        match self.single[function.0 as usize] {
+            true => Text::once(prefix, symbol.name),
+            false => Text::of_function(prefix, symbol.name, symbol.hash),
+        }
+    }
+
+    /// The name of a function after a prefix, where the string may be there or come again.
+    pub(super) fn known_name(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        Text::prefixed(prefix, symbol.name, symbol.hash)
+    }
+
+    /// A compiler constant of Mercury code is called after its bank, with its
+    /// number among those of its input.
+    fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
+        if !self.cx.dialect.is_mercury() {
+            return None;
+        }
+        let at = self.cx.resolution.get(id).definition?;
+        let symbol = self.cx.input_symbol(at).filter(is_internal)?;
+        let object = &self.cx.objects[at.object.0 as usize];
+        let is_constant = |s: &SymbolRef<'_>| {
+            let class = object.classes.get(s.shndx as usize);
+            is_internal(s) && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+        };
+        if !is_constant(&symbol) {
+            return None;
+        }
+        let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
+        let number = before.filter(is_constant).count() + 1;
+        let bank = object.cubin.section(symbol.shndx)?.name;
+        let name = [bank, format!(".{number}").as_bytes()].concat();
+        Some(self.out.strings.add_symbol(Text::new(&name)))
+    }
+
+    pub(super) fn symbol_name(&mut self, id: SymbolId) -> u32 {
+        if let Some(name) = self.constant_name(id) {
+            return name;
+        }
+        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        match symbol.name {
+            b"" => 0,
+            name => self.out.strings.add_symbol(Text::hashed(name, symbol.hash)),
+        }
+    }
+
+    /// Global names come last in `.strtab`; one that a section or local symbol
+    /// has too is not repeated.
+    pub(super) fn global_names(&mut self, names: &Names) {
+        let mut symbols = std::mem::take(&mut self.out.symbols);
+        let parts = symbols.par_chunks_mut(NAMED_AT_ONCE);
+        let lists: Vec<_> = parts.map(|part| self.last_names(names, part)).collect();
+        for (part, list) in symbols.chunks_mut(NAMED_AT_ONCE).zip(lists) {
+            let (start, known) = match list {
+                Some(list) => (Some(self.out.strings.add_last(list.text)), list.known),
+                None => (None, Vec::new()),
+            };
+            for symbol in part.iter_mut() {
+                match (self.last(symbol), start) {
+                    (Some(_), Some(start)) => symbol.name += start,
+                    (Some(id), None) => symbol.name = self.symbol_name(id),
+                    (None, _) => {}
+                }
+            }
+            known.into_iter().for_each(|(i, name)| part[i].name = name);
+        }
+        self.out.symbols = symbols;
+    }
+
+    /// What a symbol stands for, if its name comes last.
+    fn last(&self, symbol: &OutSymbol) -> Option<SymbolId> {
+        match (symbol.list(), symbol.meaning()) {
+            (List::Global, Meaning::Symbol(id)) => {
+                self.out.symbol_of[id.0 as usize].is_some().then_some(id)
+            }
+            _ => None,
+        }
+    }
+
+    /// The last names of some symbols, which get their places among them. Nothing if one of
+    /// the names may be that of another symbol: then all have to be looked for in order.
+    fn last_names(&self, names: &Names, symbols: &mut [OutSymbol]) -> Option<LastNames> {
+        let mut out = LastNames::default();
+        for (i, symbol) in symbols.iter_mut().enumerate() {
+            let Some(id) = self.last(symbol) else { continue };
+            let input = &self.cx.resolution.symbols[id.0 as usize];
+            // A name with a dot may be one that sections have, which not all are in the index.
+            let is_plain = !matches!(input.name.first(), None | Some(b'.'))
+                && (input.function || !self.cx.dialect.is_mercury());
+            if !is_plain || !names.is_single(input.hash) {
+                return None;
+            }
+            match self.out.strings.find_symbol(Text::hashed(input.name, input.hash)) {
+                Some(known) => out.known.push((i, known)),
+                None => {
+                    symbol.name = out.text.len() as u32;
+                    out.text.extend_from_slice(input.name);
+                    out.text.push(0);
+                }
+            }
+        }
+        Some(out)
+    }
+}
+
+/// So many symbols get their last names together.
+const NAMED_AT_ONCE: usize = 1 << 12;
+
+/// Names at the end of `.strtab`.
+#[derive(Default)]
+struct LastNames {
+    text: Vec<u8>,
+    /// Symbols whose names are there already.
+    known: Vec<(usize, u32)>,
+}

@@ -1,0 +1,579 @@
+//! What every input asks of the merge, found out beforehand and in parallel: which of its
+//! symbols and sections count, whose they are, how large. What is left to do one after
+//! the other is to number things.
+
+use super::ghosts::{Part, Pass};
+use super::names::Names;
+use super::reloc_scan::looked_at;
+use super::steps::{
+    Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Relocs, Start, Step, Variable,
+};
+use super::{Context, List};
+use crate::builtins::is_builtin_function;
+use crate::callgraph::FunctionId;
+use crate::callgraph::reach::Pruning;
+use crate::layout::is_declared_array;
+use crate::object::symbols::{InputSymbol, Place};
+use crate::object::{
+    Object, ObjectId, Section, SectionClass, is_dynamic_array, is_internal, is_shared,
+};
+use crate::resolve::{NO_SYMBOL, Role, SymbolId, SymbolRefId};
+use cubin::consts::sto;
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
+use std::collections::HashMap;
+
+/// Which symbols of shared memory are shown that usually are not.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
+    /// the reserve is added to that, as it is where kernels share objects.
+    pub unplaced: bool,
+    /// The same for instances of them in relinked files; with `-g`, where they have a
+    /// place, if there is a reserve or kernels share objects.
+    pub instances: bool,
+}
+
+impl Shown {
+    pub(super) fn new(cx: Context<'_, '_>) -> Self {
+        let preserves = cx.config.preserve_relocs && !cx.dialect.is_mercury();
+        let grouped = preserves && crate::layout::has_groups(cx);
+        let reserve = cx.dialect.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
+        let unplaced = grouped && reserve;
+        let placed = cx.config.preserve_relocs && cx.config.is_debug_link();
+        Self { unplaced, instances: unplaced || placed && (grouped || reserve) }
+    }
+}
+
+/// The steps of some inputs.
+pub(super) fn plan<'a, 'o>(
+    cx: Context<'a, 'o>,
+    shown: Shown,
+    names: &'o Names,
+    ghosts: bool,
+    objects: std::ops::Range<usize>,
+) -> Vec<Step<'a>> {
+    let sections: usize = cx.objects[objects.clone()].iter().map(|o| o.classes.len()).sum();
+    let mut planner = Planner {
+        cx,
+        shown,
+        names,
+        ghosts,
+        steps: Vec::with_capacity(sections),
+        fates: Vec::new(),
+        attributes: Vec::new(),
+        relocs: Vec::new(),
+        named: [NO_SYMBOL; NAMED],
+        classes: (&[], Vec::new()),
+        name_places: (None, Vec::new()),
+    };
+    for object in objects {
+        planner.object(ObjectId(object as u32));
+    }
+    planner.steps
+}
+
+/// How many names are remembered.
+const NAMED: usize = 64;
+
+/// Of how many sections the place of their name is.
+const NAME_PLACES: usize = 8;
+
+pub(super) struct Planner<'a, 'o> {
+    pub(super) cx: Context<'a, 'o>,
+    shown: Shown,
+    names: &'o Names,
+    /// Whether sections of dead functions count.
+    ghosts: bool,
+    pub(super) steps: Vec<Step<'a>>,
+    /// What became of the functions of the input at hand, as its list has them.
+    pub(super) fates: Vec<Option<Fate>>,
+    /// Those of the last two passes over an input.
+    pub(super) attributes: Vec<Step<'a>>,
+    pub(super) relocs: Vec<Step<'a>>,
+    /// Symbols that have steps already. All inputs refer to the same few, and the first
+    /// one of them is enough.
+    named: [SymbolId; NAMED],
+    /// Classes of sections, and those of them that the plan has to do with. Many inputs have
+    /// the same list.
+    classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
+    /// An input, and where it has the names of some of its sections. Inputs with the same table
+    /// have them there, too, and that table, which is cold, is not looked at.
+    name_places: (Option<&'o Object<'a>>, Vec<(u32, u32)>),
+}
+
+/// What became of an input's mention of a function.
+#[derive(Clone, Copy)]
+pub(super) struct Fate {
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub role: Role,
+    /// Whether the function is part of the output.
+    pub live: bool,
+    /// Whether this is the only definition that was ever in force.
+    pub sole: bool,
+    /// The parts that were created, if it is not part of the output.
+    pub made: u8,
+}
+
+impl Fate {
+    fn is_lost(&self) -> bool {
+        self.role == Role::Discarded
+    }
+}
+
+impl<'a> Planner<'a, '_> {
+    /// Finds the sections of an input that the plan has to do with.
+    #[inline]
+    fn look_at_classes(&mut self, classes: &'a [SectionClass]) {
+        if !std::ptr::eq(self.classes.0, classes) {
+            let some = (0..).zip(classes.iter().copied()).filter(|(_, class)| is_planned(*class));
+            self.classes.1.clear();
+            self.classes.1.extend(some);
+            self.classes.0 = classes;
+        }
+    }
+
+    fn object(&mut self, object: ObjectId) {
+        let input = &self.cx.objects[object.0 as usize];
+        self.steps.push(Step::Input(object));
+        self.fates.clear();
+        let ids = self.cx.resolution.ids_of(object).unwrap_or_default();
+        self.fates.extend(input.functions.iter().map(|named| self.cx.fate(object, ids, named)));
+        for (i, named) in input.functions.iter().enumerate() {
+            let section = section_of(input, named);
+            if let Some(section) = section {
+                self.alias_owner(object, i, section);
+            }
+            self.function(object, i, section, false);
+        }
+        let mut last = None;
+        for named in input.data.iter() {
+            // All inputs refer to the same few.
+            let id = ids.get(named.symbol as usize).copied().unwrap_or(NO_SYMBOL);
+            let is_reference =
+                named.place == Place::Undefined && named.other & sto::SPACE != sto::SHARED;
+            if is_reference && id != NO_SYMBOL && self.is_known(id) {
+                continue;
+            }
+            if let Some(symbol) = input.cubin.symbol(named.symbol) {
+                self.variable(object, &symbol, &mut last);
+            }
+        }
+        let namesakes = self.namesakes(input);
+        self.look_at_classes(input.classes);
+        let classes = std::mem::take(&mut self.classes.1);
+        for &(section, class) in &classes {
+            match class {
+                SectionClass::ModuleInfo => self.attributes(object, section, None),
+                SectionClass::Info(owner) => {
+                    let known_as = namesakes.get(&section).copied().unwrap_or(section);
+                    self.attributes(object, known_as, Some(owner));
+                }
+                SectionClass::Reloc(target) => self.relocs(object, section, target),
+                _ => self.remaining_section(object, section, class),
+            }
+        }
+        self.classes.1 = classes;
+        self.steps.append(&mut self.attributes);
+        self.steps.append(&mut self.relocs);
+        if input.whole_program {
+            self.nameless_shared(object, input);
+        }
+    }
+
+    /// Shared memory that has no symbols comes last, where kernels that nobody asked for have
+    /// none yet (`whole-programs-used`).
+    fn nameless_shared(&mut self, object: ObjectId, input: &Object<'a>) {
+        for (section, &class) in (0..).zip(input.classes) {
+            if let (SectionClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
+                self.data_section(object, &input, class, false);
+            }
+        }
+    }
+
+    /// Quirk: in a relinked file functions of one name have attributes of one name, and a
+    /// Mercury link finds the first of them for all: those after it, with that one.
+    fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
+        let is_local = |named: &InputSymbol| named.binding() == Binding::LOCAL;
+        if !self.cx.dialect.is_mercury() || !input.functions.iter().any(is_local) {
+            return HashMap::new();
+        }
+        let mut first = HashMap::new();
+        let infos = (0..).zip(input.classes.iter());
+        let infos = infos.filter(|(_, class)| matches!(class, SectionClass::Info(_)));
+        let named = infos.filter_map(|(i, _)| Some((i, input.cubin.section(i)?.name)));
+        let known = named.map(|(i, name)| (i, *first.entry(name).or_insert(i)));
+        known.filter(|(i, first)| i != first).collect()
+    }
+
+    fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
+        let Some(input) = self.cx.objects[object.0 as usize].section(section) else { return };
+        // Zero-initialised data whose symbols all lost is not allocated.
+        if class != SectionClass::Data || !input.kind.is_nobits() {
+            self.data_section(object, &input, class, false);
+        }
+    }
+
+    /// A function of the input at hand, by its place in the list, and what became of it.
+    fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<(usize, Fate)> {
+        // They mostly lie next to each other.
+        let first = input.functions.first()?.symbol;
+        let guess = symbol.wrapping_sub(first) as usize;
+        let index = match input.functions.get(guess) {
+            Some(named) if named.symbol == symbol => guess,
+            _ => input.functions.binary_search_by_key(&symbol, |named| named.symbol).ok()?,
+        };
+        Some((index, (*self.fates.get(index)?)?))
+    }
+
+    /// What became of the function that a section of the input at hand belongs to.
+    fn owner_fate(&self, object: ObjectId, section: u32) -> Option<(usize, Fate)> {
+        let input = &self.cx.objects[object.0 as usize];
+        self.fate(input, input.owner(section)?)
+    }
+
+    /// An alias needs the section of the function behind it, which comes first.
+    fn alias_owner(&mut self, object: ObjectId, alias: usize, section: u32) {
+        let input = &self.cx.objects[object.0 as usize];
+        let symbol = input.functions[alias].symbol;
+        let Some(owner) = input.owner(section).filter(|&owner| owner > symbol) else { return };
+        let created = self.fates[alias].is_some_and(|f| f.live && f.role != Role::Discarded);
+        let index = input.functions.binary_search_by_key(&owner, |named| named.symbol);
+        if let (true, Ok(index)) = (created, index) {
+            self.function(object, index, section_of(input, &input.functions[index]), true);
+        }
+    }
+
+    fn function(&mut self, object: ObjectId, index: usize, section: Option<u32>, if_new: bool) {
+        let cx = self.cx;
+        let Some(Fate { id, function, role, live, .. }) = self.fates[index] else { return };
+        let named = &cx.objects[object.0 as usize].functions[index];
+        if !live {
+            // A kernel pruned for lack of host references leaves this name.
+            let pruned = cx.reach.pruning == Pruning::HostReferences;
+            if pruned && cx.resolution.get(id).entry && named.place != Place::Undefined {
+                self.steps.push(Step::MentionShared(id));
+            }
+            if let (true, Some(section)) = (self.ghosts, section) {
+                let owns = cx.objects[object.0 as usize].owner(section) == Some(named.symbol);
+                self.ghost_function(index, owns);
+            }
+            return;
+        }
+        match role {
+            Role::Selected | Role::Replaced => {
+                let list = match named.binding() {
+                    Binding::LOCAL | Binding::WEAK => List::Local,
+                    _ => List::Global,
+                };
+                let symbol = cx.resolution.get(id);
+                let start = match symbol.entry && !cx.reach.is_unnamed(function) {
+                    true => Start::Kernel,
+                    false if is_builtin_function(symbol.name) => Start::Builtin,
+                    false => Start::Plain,
+                };
+                let code = match role {
+                    Role::Selected => section.and_then(|section| {
+                        cx.code(SymbolRefId { object, symbol: named.symbol }, section)
+                    }),
+                    _ => symbol.definition.and_then(|at| cx.code(at, cx.input_symbol(at)?.shndx)),
+                };
+                let single = self.names.is_single(symbol.hash);
+                let definition = Definition { id, function, list, if_new, single, start, code };
+                self.steps.push(Step::Define(definition));
+            }
+            Role::Reference if self.is_first(id) => self.steps.push(Step::Declare(id, function)),
+            Role::Reference | Role::Discarded => {}
+        }
+    }
+
+    /// Whether the symbol is remembered.
+    fn is_known(&self, id: SymbolId) -> bool {
+        self.named[id.0 as usize % NAMED] == id
+    }
+
+    /// Whether the symbol is not remembered; it is from now on.
+    fn is_first(&mut self, id: SymbolId) -> bool {
+        let place = &mut self.named[id.0 as usize % NAMED];
+        std::mem::replace(place, id) != id
+    }
+
+    fn variable(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, last: &mut Option<u32>) {
+        let cx = self.cx;
+        let Some(id) = cx.resolution.id(object, symbol.index.0) else { return };
+        let defined = !symbol.is_undefined() && !symbol.is_common();
+        let at = SymbolRefId { object, symbol: symbol.index.0 };
+        if defined
+            && !symbol.reserved
+            && cx.resolution.role(id, at, true) != Role::Discarded
+            && !cx.is_lost_bank2(object, symbol.shndx)
+            && let Some(section) = cx.objects[object.0 as usize].section(symbol.shndx)
+        {
+            let class = cx.objects[object.0 as usize].classes[symbol.shndx as usize];
+            // Once is enough for what many symbols lead to.
+            if class != SectionClass::Data || *last != Some(symbol.shndx) {
+                *last = Some(symbol.shndx);
+                self.data_section(object, &section, class, true);
+            }
+        }
+        let dynamic = is_dynamic_array(symbol) && is_declared_array(cx, id);
+        let emitted = self.emitted(object, id, symbol);
+        let named = emitted == Emitted::Yes && !dynamic && !symbol.is_common();
+        if named && !self.is_first(id) || !dynamic && !symbol.is_common() && emitted == Emitted::No
+        {
+            return;
+        }
+        let local = defined && symbol.binding() != Binding::GLOBAL
+            || symbol.binding() == Binding::LOCAL
+            || is_internal(symbol);
+        let list = if local { List::Local } else { List::Global };
+        let common = symbol.is_common();
+        self.steps.push(Step::Variable(Variable { id, list, emitted, dynamic, common }));
+    }
+
+    /// Internal symbols never leave their object; shared-memory symbols do so
+    /// only for debuggers.
+    fn emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> Emitted {
+        let config = self.cx.config;
+        let lost = || self.cx.is_lost_bank2(object, symbol.shndx);
+        let shown = |shown| if shown { Emitted::Yes } else { Emitted::No };
+        if config.relocatable {
+            return shown(!lost());
+        }
+        if is_shared(symbol) && is_internal(symbol) {
+            // The instances of dynamic arrays in a relinked file.
+            return shown(self.shown.instances);
+        }
+        if is_shared(symbol) {
+            // An array that an earlier input defines is an ordinary one.
+            if is_declared_array(self.cx, id) {
+                return shown(config.is_debug_link() || self.shown.unplaced);
+            }
+            let any = config.is_debug_link() || config.preserve_relocs;
+            let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+            let own = matches!(class, Some(SectionClass::KernelShared(_)));
+            return shown(any && (own || self.cx.usage.by_symbol.contains_key(&id)));
+        }
+        if !is_internal(symbol) {
+            return Emitted::Yes;
+        }
+        // Compiler constants of device functions have no section of their own.
+        match config.preserve_relocs && !symbol.is_undefined() && !lost() {
+            true => Emitted::WithSection(symbol.shndx),
+            false => Emitted::No,
+        }
+    }
+
+    /// The name of an input's section, which is in none of the tables that are at hand.
+    fn name(&mut self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        let input = &self.cx.objects[object.0 as usize];
+        let (of, places) = &mut self.name_places;
+        if !of.is_some_and(|of| input.has_table_of(of)) {
+            *of = Some(input);
+            places.clear();
+        }
+        if let Some(&(_, place)) = places.iter().find(|(known, _)| *known == section) {
+            return input.cubin.sections().name_at(place);
+        }
+        let found = input.cubin.section(section)?;
+        if places.len() < NAME_PLACES {
+            places.push((section, found.name_offset));
+        }
+        Some(found.name)
+    }
+
+    fn data_section(
+        &mut self,
+        object: ObjectId,
+        input: &Section<'a>,
+        class: SectionClass,
+        by_symbol: bool,
+    ) {
+        let section = input.index;
+        // The output has another section in place of this one.
+        if input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some() {
+            return;
+        }
+        match class {
+            SectionClass::Data => {
+                let Some(name) = self.name(object, section) else { return };
+                let align = input.align;
+                let size = self.cx.size_of_linked(object, section, input.size);
+                self.steps.push(Step::Data(Data { section, name, align, size }));
+            }
+            SectionClass::CommonShared => self.steps.push(Step::CommonShared(section)),
+            SectionClass::KernelShared(_) => {
+                self.function_data(object, input, Kind::Shared, by_symbol);
+            }
+            SectionClass::FunctionConstant { bank: 0, .. } => {
+                self.function_data(object, input, Kind::Bank0 { usual: false }, by_symbol);
+            }
+            SectionClass::FunctionConstant { bank: 2, .. } => {
+                self.function_data(object, input, Kind::Bank2, by_symbol);
+            }
+            SectionClass::FunctionData(_) => {
+                self.function_data(object, input, Kind::Other, by_symbol);
+            }
+            SectionClass::FunctionConstant { .. } => {
+                self.function_data(object, input, Kind::OtherBank, by_symbol);
+            }
+            _ => {}
+        }
+    }
+
+    fn function_data(
+        &mut self,
+        object: ObjectId,
+        input: &Section<'a>,
+        mut what: Kind,
+        by_symbol: bool,
+    ) {
+        let cx = self.cx;
+        let section = input.index;
+        let Some((index, fate)) = self.owner_fate(object, section) else { return };
+        let Fate { id, function, role, live, .. } = fate;
+        if !live {
+            if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
+                let name = self.name(object, section);
+                self.steps.extend(name.map(Step::Mention));
+            }
+            if self.ghosts {
+                self.ghost_data(index, what, role);
+            }
+            return;
+        }
+        if let Kind::Bank0 { usual } = &mut what {
+            let (own, name) = (self.name(object, section), cx.resolution.get(id).name);
+            *usual = own.and_then(|own| own.strip_prefix(b".nv.constant0.")) == Some(name);
+        }
+        let (align, size) = (input.align, cx.size_of_linked(object, section, input.size));
+        self.steps.push(Step::FunctionData(FunctionData {
+            section,
+            id,
+            function,
+            role,
+            what,
+            by_symbol,
+            kind: input.kind,
+            flags: input.flags,
+            align,
+            size,
+        }));
+    }
+
+    fn attributes(&mut self, object: ObjectId, section: u32, owner: Option<u32>) {
+        let Some(owner) = owner else {
+            let all = Attributes { section, of: None, selected: true };
+            self.attributes.push(Step::Attributes(all));
+            return;
+        };
+        let fate = self.fate(&self.cx.objects[object.0 as usize], owner);
+        let Some((index, Fate { id, function, role, live, .. })) = fate else { return };
+        if role == Role::Discarded {
+            return;
+        }
+        if live {
+            let (of, selected) = (Some((id, function)), role == Role::Selected);
+            self.attributes.push(Step::Attributes(Attributes { section, of, selected }));
+        } else if self.ghosts {
+            self.ghost(Pass::Attributes, index, Part::Info);
+        }
+    }
+
+    fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
+        let cx = self.cx;
+        let class = cx.objects[object.0 as usize].classes[target as usize];
+        let owner = self.owner_fate(object, target);
+        if let Some((index, Fate { role, live: false, .. })) = owner {
+            if self.ghosts && role != Role::Discarded {
+                self.ghost_relocs(index, object, section, class);
+            }
+            return;
+        }
+        let input = cx.objects[object.0 as usize].section(section);
+        let Some(input) = input.filter(|input| input.size > 0) else { return };
+        let of_code = matches!(class, SectionClass::Text(_));
+        let owner = owner.map(|(_, fate)| (fate.function, fate.role));
+        let lost = matches!(owner, Some((_, Role::Discarded)));
+        let found = match class {
+            _ if lost => None,
+            SectionClass::Text(_) => Some(looked_at(cx, object, &input, None, false)),
+            SectionClass::Data => {
+                let name = self.name(object, target);
+                let none_lost = || self.fates.iter().all(|f| f.is_some_and(|f| !f.is_lost()));
+                name.map(|name| looked_at(cx, object, &input, Some(name), none_lost()))
+            }
+            _ => None,
+        };
+        let rela = input.kind == SectionType::RELA;
+        let relocs = Relocs { section, target, rela, owner, of_code, found };
+        self.relocs.push(Step::Relocs(relocs));
+    }
+}
+
+/// Whether sections of this class are looked at one by one. Others are found by their symbols,
+/// or have no counterpart in the output.
+fn is_planned(class: SectionClass) -> bool {
+    matches!(
+        class,
+        SectionClass::Data
+            | SectionClass::FunctionData(_)
+            | SectionClass::FunctionConstant { .. }
+            | SectionClass::ModuleInfo
+            | SectionClass::Info(_)
+            | SectionClass::Reloc(_)
+    )
+}
+
+/// The section of a symbol that is somewhere.
+fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
+    match named.place {
+        Place::Undefined => None,
+        _ => input.cubin.symtab()?.place(named.symbol).map(|(section, _)| section),
+    }
+}
+
+impl Context<'_, '_> {
+    /// What became of a function of an input, whose symbols have these ids.
+    fn fate(&self, object: ObjectId, ids: &[SymbolId], named: &InputSymbol) -> Option<Fate> {
+        let id = *ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL)?;
+        let function = self.graph.function(id)?;
+        let at = SymbolRefId { object, symbol: named.symbol };
+        let role = self.resolution.role(id, at, named.place != Place::Undefined);
+        let live = self.reach.is_live(function);
+        let sole = role == Role::Selected && !self.resolution.replaced.contains_key(&id);
+        Some(Fate { id, function, role, live, sole, made: 0 })
+    }
+
+    /// The code of a definition in this section, unless it is an alias of another one.
+    fn code(&self, at: SymbolRefId, section: u32) -> Option<Code> {
+        let object = &self.objects[at.object.0 as usize];
+        // An alias lives in the section of the function it stands for.
+        if object.owner(section) != Some(at.symbol) {
+            return None;
+        }
+        let input = object.section(section)?;
+        Some(Code {
+            object: at.object,
+            section,
+            kind: input.kind,
+            flags: input.flags,
+            align: input.align,
+            size: self.size_of_linked(at.object, section, input.size),
+            ordinary: self.unnamed_symbol(at).and_then(|symbol| ordinary(&symbol)),
+        })
+    }
+}
+
+/// Size and `st_other` of a function that starts where its section does. It is looked at while
+/// its entry is at hand, which is cold later.
+fn ordinary(symbol: &SymbolRef<'_>) -> Option<(u32, u8)> {
+    let is_ordinary = symbol.kind() == SymbolType::FUNC
+        && !symbol.is_undefined()
+        && !symbol.reserved
+        && !is_shared(symbol)
+        && !is_internal(symbol)
+        && symbol.value == 0;
+    let size = u32::try_from(symbol.size).ok().filter(|_| is_ordinary)?;
+    Some((size, symbol.other))
+}

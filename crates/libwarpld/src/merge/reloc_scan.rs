@@ -1,0 +1,85 @@
+//! Which relocations nvlink looks at while it merges, and what it looks up for them.
+
+use super::Context;
+use crate::object::{ObjectId, Section};
+use crate::relocate::kind;
+use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, lost_data};
+use crate::resolve::{Role, SymbolRefId};
+use cubin::{Reloc, SymbolType};
+
+/// What relocations of one input section are for.
+struct RelocPlace {
+    object: ObjectId,
+    lost: Vec<std::ops::Range<u64>>,
+    constant: bool,
+    weak_sensitive: bool,
+}
+
+/// What a section of relocations was found to have.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    /// A relocation that counts.
+    pub any: bool,
+    /// One with addend 0, the first of those not counted: nvlink then looks up the REL
+    /// section's name, which leaves it in the string tables.
+    pub zero_addend: bool,
+}
+
+/// Looks through the relocations for a section of this name; for code if there is none.
+/// The caller may know that no function of the input lost.
+pub(super) fn looked_at<'a>(
+    cx: Context<'a, '_>,
+    object: ObjectId,
+    section: &Section<'a>,
+    target: Option<&[u8]>,
+    none_lost: bool,
+) -> Found {
+    let input = &cx.objects[object.0 as usize];
+    let Ok(relocs) = input.relocs(section) else {
+        return Found { any: false, zero_addend: false };
+    };
+    let all_count = || Found { any: !relocs.is_empty(), zero_addend: relocs.has_zero_addend(1) };
+    let Some(name) = target else { return all_count() };
+    let weak_sensitive = is_weak_sensitive_debug(name);
+    if weak_sensitive && none_lost {
+        return all_count();
+    }
+    let lost = input.relocated(section.index).map(|target| lost_data(cx, object, name, target));
+    let lost = lost.unwrap_or_default();
+    let place = RelocPlace { object, lost, constant: is_user_constant(name), weak_sensitive };
+    let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
+    let first = relocs.iter().position(|r| counts(&r));
+    // What clears the frame of a loser creates the section and counts for nothing else.
+    let clears = || place.weak_sensitive && relocs.iter().any(|r| kind::clears(r.kind));
+    let zero_addend = first.is_some_and(|first| {
+        let rest = || relocs.iter().skip(first + 1).filter(|r| r.addend == Some(0));
+        relocs.has_zero_addend(first + 1) && rest().any(|r| counts(&r))
+    });
+    Found { any: first.is_some() || clears(), zero_addend }
+}
+
+/// Whether nvlink looks at a relocation at all: not if it is debug data about
+/// a definition that lost, a constant that names code that is gone or a copy
+/// of the input itself that lost, or inside a variable that lost.
+fn counts(cx: Context<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
+    if place.lost.iter().any(|range| range.contains(&offset)) {
+        return false;
+    }
+    if !place.constant && !place.weak_sensitive {
+        return true;
+    }
+    let object = place.object;
+    let cubin = &cx.objects[object.0 as usize].cubin;
+    let (Some(id), Some(input)) = (cx.resolution.id(object, symbol), cubin.unnamed_symbol(symbol))
+    else {
+        return true;
+    };
+    let at = SymbolRefId { object, symbol };
+    let defined = !input.is_undefined() && !input.is_common();
+    // A copy that was replaced later was in force when this was read.
+    let lost = || cx.resolution.role(id, at, defined) == Role::Discarded;
+    if place.constant {
+        return cx.keeps(id) && !lost();
+    }
+    input.kind() != SymbolType::FUNC || !lost()
+}

@@ -1,0 +1,225 @@
+//! Pass 5: relocation sections.
+
+use super::reloc_scan::{Found, looked_at};
+use super::steps::Relocs;
+use super::{InputSection, Made, Merger, NewSection, SectionId, Text};
+use crate::callgraph::FunctionId;
+use crate::name_hash::NameHash;
+use crate::object::{ObjectId, SectionClass};
+use crate::resolve::{Role, SymbolId};
+use cubin::SectionType;
+use cubin::consts::shf;
+
+impl<'a> Merger<'a, '_> {
+    pub(super) fn relocations(&mut self, object: ObjectId, relocs: &Relocs) {
+        let Some((function, role)) = relocs.owner else {
+            if let Some(section) = self.out.placements.section(object, relocs.target) {
+                self.add_relocs(section, object, relocs, true);
+            }
+            return;
+        };
+        let from = InputSection { object, section: relocs.section };
+        let place = self.out.placements.section(object, relocs.target);
+        let mercury = self.cx.dialect.is_mercury();
+        // The jump tables of a losing duplicate that were kept, see
+        // `function_data`, keep their relocations.
+        let stray = mercury && role == Role::Discarded && place.is_some();
+        if role == Role::Discarded && !stray {
+            self.jump_table_relocs(function, from, relocs.target);
+            return;
+        }
+        let out = match place {
+            Some(_) => place,
+            None if relocs.of_code => self.out.function_sections[function.0 as usize].text.get(),
+            None => None,
+        };
+        // Those of Mercury's tables stay although the table was replaced.
+        let stays = stray || mercury && !relocs.of_code;
+        match out {
+            Some(out) => self.add_relocs(out, object, relocs, role == Role::Selected || stays),
+            None => self.jump_table_relocs(function, from, relocs.target),
+        }
+    }
+
+    fn add_relocs(&mut self, target: SectionId, object: ObjectId, relocs: &Relocs, selected: bool) {
+        let from = InputSection { object, section: relocs.section };
+        let rela = relocs.rela;
+        let text = self.function_of_text(target);
+        let found = self.looked_at(target, from, relocs, text.is_some());
+        if !found.any {
+            return;
+        }
+        let looked_up = if rela { found.zero_addend } else { self.cx.config.force_rela };
+        if looked_up && !rela {
+            self.mention_rel(target, text);
+        }
+        let section = self.reloc_section(target, text, rela || self.cx.config.force_rela);
+        if looked_up && rela {
+            self.mention_rel(target, text);
+        }
+        if !selected {
+            return;
+        }
+        self.out.sections[section.0 as usize].add_source(from);
+    }
+
+    /// What the relocations were found to have, if they are for what they looked to be for.
+    fn looked_at(
+        &self,
+        target: SectionId,
+        from: InputSection,
+        relocs: &Relocs,
+        of_text: bool,
+    ) -> Found {
+        match relocs.found {
+            Some(found) if of_text == relocs.of_code => found,
+            _ => {
+                let input = self.cx.objects[from.object.0 as usize].section(from.section);
+                let name = (!of_text).then(|| self.out.section_name(target));
+                let nothing = Found { any: false, zero_addend: false };
+                input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name, false))
+            }
+        }
+    }
+
+    /// The name of a REL section, which is looked up again and again.
+    fn mention_rel(&mut self, target: SectionId, text: Option<(SymbolId, FunctionId)>) {
+        if self.name_rel(target) {
+            return;
+        }
+        let before = self.out.creation_index;
+        if let Some((id, function)) = text {
+            self.mention(self.new_name(b".rel.text.", id, function));
+        } else {
+            let name = self.out.section_name(target).to_vec();
+            self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+        }
+        if self.out.creation_index > before {
+            self.out.creation_index = before + self.cx.numbers_of_rel_name();
+        }
+    }
+
+    /// Whether the name of a section's relocations without addends was added, which it is now.
+    fn name_rel(&mut self, target: SectionId) -> bool {
+        let (word, bit) = (target.0 as usize / 64, target.0 % 64);
+        if word >= self.rel_named.len() {
+            self.rel_named.resize(word + 1, 0);
+        }
+        let named = &mut self.rel_named[word];
+        let before = *named >> bit & 1 != 0;
+        *named |= 1 << bit;
+        before
+    }
+
+    /// The function whose code a section is, named after it.
+    fn function_of_text(&self, section: SectionId) -> Option<(SymbolId, FunctionId)> {
+        let out = &self.out.sections[section.0 as usize];
+        let id = out.function.get().filter(|_| out.kind == SectionType::PROGBITS)?;
+        let function = self.cx.graph.function(id)?;
+        let is_text = self.out.function_sections[function.0 as usize].text.get() == Some(section);
+        is_text.then_some((id, function))
+    }
+
+    /// Gets or creates the section of relocations for another one, the code of a function
+    /// as a rule.
+    fn reloc_section(
+        &mut self,
+        target: SectionId,
+        text: Option<(SymbolId, FunctionId)>,
+        rela: bool,
+    ) -> SectionId {
+        let out = &self.out.sections[target.0 as usize];
+        if let Some(known) = if rela { out.rela() } else { out.rel() } {
+            return known;
+        }
+        let function = out.function.get();
+        let named = !rela && self.name_rel(target);
+        let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
+        let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
+        // Most are for code, whose name need not be looked up.
+        let other: Vec<u8>;
+        let name = match (text, rela) {
+            (Some((id, function)), true) => self.new_name(b".rela.text.", id, function),
+            (Some((id, _)), false) if named => self.known_name(b".rel.text.", id),
+            (Some((id, function)), false) => self.new_name(b".rel.text.", id, function),
+            (None, _) => {
+                other = self.out.section_name(target).to_vec();
+                Text::prefixed(prefix, &other, NameHash::of(&other))
+            }
+        };
+        let section = self.create(NewSection {
+            name,
+            kind,
+            flags: shf::INFO_LINK,
+            align: 8,
+            entsize,
+            made: Made::Relocs { target },
+            has_symbol: false,
+            function,
+        });
+        let out = &mut self.out.sections[target.0 as usize];
+        let first = out.rel().is_none() && out.rela().is_none();
+        out.set_relocs(rela, section);
+        if self.cx.config.preserve_relocs && first {
+            let name = self.out.section_name(target).to_vec();
+            self.resolved_section(target, &name, function);
+        }
+        section
+    }
+
+    /// What was applied is kept by name: functions of one name share it.
+    fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
+        if let Some(&known) = self.resolved_by_name.get(name) {
+            self.out.sections[known.0 as usize].add_resolved(target);
+            return;
+        }
+        let section = self.create(NewSection {
+            name: Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)),
+            kind: SectionType::CUDA_RESOLVED_RELA,
+            flags: shf::INFO_LINK,
+            align: 8,
+            entsize: 24,
+            made: Made::ResolvedRelocs,
+            has_symbol: false,
+            function,
+        });
+        self.out.sections[section.0 as usize].add_resolved(target);
+        self.resolved_by_name.insert(name.to_vec(), section);
+    }
+
+    /// Jump tables of a device function's Mercury code have relocations, which
+    /// go where the table is copied to.
+    fn jump_table_relocs(&mut self, function: FunctionId, from: InputSection, target: u32) {
+        let table = InputSection { object: from.object, section: target };
+        let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
+        let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
+        // Of a kernel's table that a replacement cleared only a name is left.
+        let class = self.cx.objects[from.object.0 as usize].classes[target as usize];
+        let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
+            && self.cx.dialect.is_mercury()
+            && !matches!(class, SectionClass::Text(_));
+        match (place, self.out.bank2.get_mut(&function)) {
+            (Some((_, offset)), Some(bank)) => {
+                // For nvlink it is a section, which goes with the table's own.
+                self.out.creation_index += u32::from(bank.relocs.is_empty());
+                bank.relocs.push((from, offset));
+            }
+            _ if cleared => {}
+            _ => return,
+        }
+        if self.cx.config.preserve_relocs {
+            // The name of a section that never comes to be.
+            let input = &self.cx.objects[from.object.0 as usize];
+            let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
+            self.mention(Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)));
+        }
+    }
+
+    /// Makes room for the relocations of a function's tables in a kernel's bank.
+    pub(super) fn copied_relocations(&mut self, function: FunctionId, bank: SectionId) {
+        let given = self.out.bank2.get(&function);
+        if given.is_some_and(|given| !given.relocs.is_empty() && !given.parts.is_empty()) {
+            self.reloc_section(bank, None, true);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What inputs ask of the merge, one thing after the other.
+
+use super::List;
+use super::ghosts::Part;
+use super::reloc_scan::Found;
+use crate::callgraph::FunctionId;
+use crate::object::ObjectId;
+use crate::resolve::{Role, SymbolId};
+use cubin::SectionType;
+
+/// One thing to do, in the order of an input's passes.
+pub(super) enum Step<'a> {
+    /// What follows is of this input.
+    Input(ObjectId),
+    /// A function that is used.
+    Declare(SymbolId, FunctionId),
+    /// A function that is defined.
+    Define(Definition),
+    /// The name of a kernel's shared memory, which is not part of the output.
+    MentionShared(SymbolId),
+    /// The name of a section that is not part of the output.
+    Mention(&'a [u8]),
+    /// A symbol that is not a function.
+    Variable(Variable),
+    /// A section of shared memory for all kernels.
+    CommonShared(u32),
+    /// Data that is put together by name.
+    Data(Data<'a>),
+    /// Data of one function.
+    FunctionData(FunctionData),
+    /// A section of a function that is not part of the output.
+    Ghost(FunctionId, Part),
+    /// Such sections that nobody else creates: so many numbers.
+    Numbers(u32),
+    /// Attributes of a function, or of all.
+    Attributes(Attributes),
+    /// Relocations.
+    Relocs(Relocs),
+}
+
+/// A definition of a function that was ever in force.
+pub(super) struct Definition {
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub list: List,
+    /// Whether it is only wanted if nothing of the name is there yet.
+    pub if_new: bool,
+    /// Whether no other symbol has the name.
+    pub single: bool,
+    pub start: Start,
+    pub code: Option<Code>,
+}
+
+/// The code of the definition in force in the end.
+pub(super) struct Code {
+    pub object: ObjectId,
+    pub section: u32,
+    pub kind: SectionType,
+    pub flags: u64,
+    pub align: u64,
+    pub size: u64,
+    /// Size and `st_other` of the function, if it is an ordinary one.
+    pub ordinary: Option<(u32, u8)>,
+}
+
+/// What comes with the code of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    Plain,
+    Kernel,
+    /// A program's own copy of a function of the driver starts like a kernel.
+    Builtin,
+}
+
+/// A variable, or another symbol that is not a function.
+pub(super) struct Variable {
+    pub id: SymbolId,
+    pub list: List,
+    pub emitted: Emitted,
+    pub dynamic: bool,
+    pub common: bool,
+}
+
+/// Whether a symbol is part of the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Emitted {
+    Yes,
+    No,
+    /// If this section of the input is.
+    WithSection(u32),
+}
+
+/// A section of data.
+pub(super) struct Data<'a> {
+    pub section: u32,
+    pub name: &'a [u8],
+    pub align: u64,
+    pub size: u64,
+}
+
+/// A section of data of a function of the output.
+pub(super) struct FunctionData {
+    pub section: u32,
+    pub id: SymbolId,
+    pub function: FunctionId,
+    pub role: Role,
+    pub what: Kind,
+    pub by_symbol: bool,
+    pub kind: SectionType,
+    pub flags: u64,
+    pub align: u64,
+    pub size: u64,
+}
+
+/// Kinds of sections of data of a function.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Shared,
+    /// Parameters; whether it is called `.nv.constant0.` and the function.
+    Bank0 {
+        usual: bool,
+    },
+    Bank2,
+    OtherBank,
+    Other,
+}
+
+/// A section of attributes.
+pub(super) struct Attributes {
+    pub section: u32,
+    pub of: Option<(SymbolId, FunctionId)>,
+    pub selected: bool,
+}
+
+/// A section of relocations.
+pub(super) struct Relocs {
+    pub section: u32,
+    pub target: u32,
+    pub rela: bool,
+    /// The function that the target belongs to, and what its copy is.
+    pub owner: Option<(FunctionId, Role)>,
+    pub of_code: bool,
+    pub found: Option<Found>,
+}

@@ -1,0 +1,330 @@
+//! Reading inputs, a number of them at a time. Links have many thousands of inputs with
+//! short lists: those of neighbours lie one after the other, and objects refer to them.
+
+use super::classify::classify;
+use super::reuse::PreviousInput;
+use super::sections::{Extent, Shapes};
+use super::{FunctionInfo, Object, ObjectId, SectionClass, Side, tables};
+use crate::diag::Diagnostic;
+use crate::inputs::LinkInput;
+use crate::inputs::check::unreadable;
+use crate::object::call_lists::Calls;
+use crate::object::symbols::InputSymbol;
+use crate::unified::is_entries;
+use cubin::half::Halves;
+use cubin::{Cubin, FileType};
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+/// What a number of objects refer to.
+#[derive(Debug, Default)]
+pub struct ObjectBatch<'i> {
+    files: OnceLock<Files<'i>>,
+    lists: OnceLock<Lists>,
+}
+
+/// Files that are first read here.
+#[derive(Debug, Default)]
+struct Files<'i> {
+    /// Those of the inputs that nobody has read.
+    cubins: Vec<Cubin<'i>>,
+    /// Those of all inputs, if both sides are linked.
+    halves: Vec<Halves<'i>>,
+}
+
+/// The lists of all objects of a shelf.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    /// Functions of an object, then its other symbols.
+    pub(super) named: Vec<InputSymbol>,
+    /// Others of the object that is being read.
+    pub(super) others: Vec<InputSymbol>,
+    pub(super) classes: Vec<SectionClass>,
+    pub(super) extents: Vec<Extent>,
+    pub(super) shapes: Shapes,
+    pub(super) figures: Vec<FunctionInfo>,
+    /// How many sections the objects have that are not read yet.
+    sections_left: usize,
+}
+
+/// More room is not made beforehand: the first input may be larger than the others.
+pub(crate) const ROOM_AT_MOST: usize = 1 << 14;
+
+/// How many entries of each list are those of an object.
+struct Counts {
+    functions: usize,
+    data: usize,
+    /// How many of these there are; none if they are those of the input before.
+    classes: Option<usize>,
+    extents: Option<usize>,
+    figures: Option<usize>,
+}
+
+/// Objects as they are read, a part of them after the other; all parts but the last are of
+/// one length.
+pub struct Parts<'o, 'a> {
+    share: usize,
+    parts: Vec<&'o [Object<'a>]>,
+}
+
+impl<'o, 'a> Parts<'o, 'a> {
+    /// None yet of parts of this length.
+    pub fn new(share: usize) -> Self {
+        Self { share, parts: Vec::new() }
+    }
+
+    /// Adds the next part; the number of its first object.
+    pub fn add(&mut self, part: &'o [Object<'a>]) -> ObjectId {
+        self.parts.push(part);
+        ObjectId(((self.parts.len() - 1) * self.share) as u32)
+    }
+
+    /// The part that begins with this object.
+    pub fn part(&self, first: ObjectId) -> &'o [Object<'a>] {
+        self.parts.get(first.0 as usize / self.share).copied().unwrap_or_default()
+    }
+}
+
+impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
+    type Output = Object<'a>;
+    fn index(&self, id: ObjectId) -> &Object<'a> {
+        let id = id.0 as usize;
+        &self.parts[id / self.share][id % self.share]
+    }
+}
+
+impl<'i> ObjectBatch<'i> {
+    /// Reads inputs, and what they say of calls; the error is ready to be shown.
+    pub fn read<'o, 's>(
+        &'s self,
+        objects: &'o mut [Object<'s>],
+        inputs: &'i [LinkInput<'_>],
+        side: Side,
+    ) -> Result<(&'o [Object<'s>], Calls<'s>), Diagnostic> {
+        let (files, failure) = Files::read(inputs, side);
+        let files = self.files.get_or_init(|| files);
+        let mut unread = files.cubins.iter();
+        for (i, (object, input)) in objects.iter_mut().zip(inputs).enumerate() {
+            object.halves = files.halves.get(i);
+            let whole = input.parsed.as_deref().or_else(|| unread.next());
+            let Some(cubin) = object.halves.map(|halves| &halves.mercury).or(whole) else { break };
+            object.cubin = cubin;
+        }
+        let mut lists = Lists::of(objects);
+        let mut calls = Calls::of(objects.len());
+        let mut counts = Vec::with_capacity(objects.len());
+        let mut before = PreviousInput::default();
+        let others = objects.len().saturating_sub(1);
+        for (object, input) in objects.iter_mut().zip(inputs) {
+            let read = object.read(&input.image, &mut lists, &mut before, &mut calls);
+            if counts.is_empty() {
+                lists.make_room_after_first(others);
+                calls.make_room_after_first(others);
+            }
+            counts.push(read.map_err(|e| damaged(input, &e))?);
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let lists = self.lists.get_or_init(|| lists);
+        hand_out(lists, objects, &counts);
+        Ok((objects, calls))
+    }
+}
+
+impl<'i> Files<'i> {
+    /// Reads inputs up to the first that cannot be read.
+    fn read(inputs: &'i [LinkInput<'_>], side: Side) -> (Self, Option<Diagnostic>) {
+        let is_unread = |input: &&LinkInput<'_>| side == Side::Machine && input.parsed.is_none();
+        let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
+        let (mut halves, nothing) = (Vec::new(), Cubin::default());
+        let failure = inputs.iter().find_map(|input| match (side, &input.parsed) {
+            (Side::Machine, Some(_)) => None,
+            (Side::Machine, None) => {
+                let before = cubins.last().unwrap_or(&nothing);
+                let read = Cubin::parse_after(&input.image, before);
+                read.map(|cubin| cubins.push(cubin)).map_err(|e| unreadable(&input.name, &e)).err()
+            }
+            (Side::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
+        });
+        (Self { cubins, halves }, failure)
+    }
+}
+
+fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
+    let file = input.cubin().map_err(|e| unreadable(&input.name, &e))?;
+    if file.sections().kinds().any(is_entries) {
+        return Err(unified_capsules(&input.name));
+    }
+    Halves::split(&file).map_err(|e| damaged(input, &e))
+}
+
+impl Lists {
+    /// Nothing yet of these.
+    fn of(objects: &[Object<'_>]) -> Self {
+        let sections_left = objects.iter().map(|object| object.cubin.sections().len()).sum();
+        Self { sections_left, ..Self::default() }
+    }
+
+    /// Makes room for the classes and extents of an input with so many sections: for those of
+    /// all that are left, but at the first one, as others may repeat it. Lists that grow are
+    /// copied into memory that is new, and room that is not used costs a page at its end.
+    fn make_room(&mut self, sections: usize) {
+        let room = if self.classes.is_empty() { sections } else { self.sections_left };
+        if self.classes.capacity() - self.classes.len() < sections {
+            self.classes.reserve_exact(room);
+        }
+        if self.extents.capacity() - self.extents.len() < sections {
+            self.extents.reserve_exact(room);
+        }
+    }
+
+    /// Makes room for what the first input is followed by, if all have as many functions.
+    fn make_room_after_first(&mut self, inputs: usize) {
+        self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
+    }
+
+    /// Notes where the sections of an input are that has those of another one, whose extents
+    /// are there; where they are noted. Nothing if one of them is unusual.
+    pub(super) fn repeat_extents(
+        &mut self,
+        cubin: &Cubin<'_>,
+        others: Range<usize>,
+    ) -> Option<Range<usize>> {
+        let sections = cubin.sections().plain_unnamed()?;
+        let start = self.extents.len();
+        self.make_room(others.len());
+        self.extents.extend_from_within(others);
+        let extents = self.extents.get_mut(start..).unwrap_or_default();
+        let is_usual = extents.iter_mut().zip(sections).all(|(extent, section)| {
+            let moved = extent.moved(&section);
+            moved.map(|moved| *extent = moved).is_some()
+        });
+        if !is_usual {
+            self.extents.truncate(start);
+            return None;
+        }
+        Some(start..self.extents.len())
+    }
+}
+
+/// Gives each object its part of the lists.
+fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
+    let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
+    let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
+    let (mut data, mut own_figures) = (&[][..], &[][..]);
+    let (mut own_classes, mut own_extents) = (&[][..], &[][..]);
+    for (object, counts) in objects.iter_mut().zip(counts) {
+        object.functions = take(&mut named, counts.functions);
+        if !object.repeats_data {
+            data = take(&mut named, counts.data);
+        }
+        object.data = data;
+        if let Some(count) = counts.classes {
+            own_classes = take(&mut classes, count);
+        }
+        if let Some(count) = counts.extents {
+            own_extents = take(&mut extents, count);
+        }
+        (object.classes, object.extents) = (own_classes, own_extents);
+        object.shapes = &lists.shapes;
+        if let Some(count) = counts.figures {
+            own_figures = take(&mut figures, count);
+        }
+        object.figures = own_figures;
+    }
+}
+
+fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
+    list.split_off(..count).unwrap_or_default()
+}
+
+impl<'a> Object<'a> {
+    /// An input that is yet to be read.
+    pub fn unread(input: &'a LinkInput<'_>) -> Self {
+        static NO_SHAPES: LazyLock<Shapes> = LazyLock::new(Shapes::default);
+        static NOTHING: LazyLock<Cubin<'static>> = LazyLock::new(Cubin::default);
+        Self {
+            name: &input.name,
+            cubin: &NOTHING,
+            halves: None,
+            has_shared_or_images: false,
+            shares_code: false,
+            functions: &[],
+            data: &[],
+            repeats_data: false,
+            classes: &[],
+            extents: &[],
+            shapes: &NO_SHAPES,
+            file: &[],
+            compat: None,
+            figures: &[],
+            bank2: None,
+            whole_program: false,
+            virtual_sm: 0,
+            unified: false,
+            barriers_in_flags: false,
+        }
+    }
+
+    /// Reads what is not in lists, and adds to those.
+    fn read(
+        &mut self,
+        file: &'a [u8],
+        lists: &mut Lists,
+        before: &mut PreviousInput<'a>,
+        calls: &mut Calls<'a>,
+    ) -> Result<Counts, String> {
+        let (named, figures) = (lists.named.len(), lists.figures.len());
+        let (classes, extents) = (lists.classes.len(), lists.extents.len());
+        let likeness = before.likeness(self.cubin);
+        let repeats = likeness.is_some_and(|like| before.repeat_sections(self.cubin, like, lists));
+        if !repeats {
+            lists.make_room(self.cubin.sections().len());
+            before.found = classify(self.cubin, lists, before.extents.start)?;
+            before.classes = classes..lists.classes.len();
+            before.extents = extents..lists.extents.len();
+        }
+        self.file = self.cubin.bytes();
+        let header = self.cubin.header();
+        self.whole_program = header.file_type == FileType::EWP;
+        self.unified = before.found.unified;
+        self.barriers_in_flags = before.found.barriers_in_flags;
+        self.virtual_sm = tables::old_virtual_sm(&header);
+        let repeated = likeness.and_then(|like| before.repeat_symbols(self.cubin, like, lists));
+        self.repeats_data =
+            repeated.unwrap_or_else(|| tables::add_symbols(self.cubin, lists, before));
+        self.has_shared_or_images = before.symbols.shared_or_images;
+        self.shares_code = before.symbols.shares_code;
+        if before.found.bank2 {
+            let classes = lists.classes.get(before.classes.clone()).unwrap_or_default();
+            self.bank2 = tables::bank2(self.cubin, classes, file);
+        }
+        let repeats_figures = self.read_tables(before, repeats, lists, calls)?;
+        before.cubin = Some(self.cubin);
+        lists.sections_left -= self.cubin.sections().len();
+        Ok(Counts {
+            functions: before.functions.len(),
+            data: lists.named.len() - named - before.functions.len(),
+            classes: (!repeats).then_some(lists.classes.len() - classes),
+            extents: (before.extents.start == extents).then_some(before.extents.len()),
+            figures: (!repeats_figures).then_some(lists.figures.len() - figures),
+        })
+    }
+}
+
+#[cold]
+fn damaged(input: &LinkInput<'_>, what: &dyn std::fmt::Display) -> Diagnostic {
+    let message = format_args!("Input file '{}' is damaged: {what}", input.name);
+    Diagnostic::fatal("damaged-input", message)
+}
+
+/// The tables of unified functions are known for machine code alone.
+#[cold]
+fn unified_capsules(name: &str) -> Diagnostic {
+    let message = format_args!(
+        "Input file '{name}' has unified functions or variables, which are linked for sm_75 to \
+         sm_90a only"
+    );
+    Diagnostic::fatal("unified-capsules", message)
+}

@@ -1,0 +1,314 @@
+//! One input of the link: a validated cubin with the tables that several
+//! phases consult, read once and in parallel.
+
+pub use crate::ids::ObjectId;
+use crate::object::call_lists::Prototype;
+use crate::object::symbols::{InputSymbol, Place};
+use cubin::consts::sto;
+use cubin::half::Halves;
+use cubin::raw::Pair;
+use cubin::reloc::{self, RelocType};
+use cubin::{Cubin, SectionRef, SymbolRef, SymbolType};
+use zerocopy::FromBytes;
+
+mod batch;
+pub mod call_lists;
+mod classify;
+mod reuse;
+mod sections;
+pub mod symbols;
+mod tables;
+
+pub(crate) use batch::ROOM_AT_MOST;
+pub use batch::{ObjectBatch, Parts};
+pub use classify::{SectionClass, constant_bank};
+pub use sections::Section;
+use sections::{Extent, Shapes};
+
+/// Which side of its inputs a link works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Machine code, as all targets before sm_100 have it.
+    Machine,
+    /// Mercury, with the machine code made to follow.
+    Mercury,
+}
+
+/// A parsed input.
+#[derive(Debug)]
+pub struct Object<'a> {
+    /// Name in messages.
+    pub name: &'a str,
+    /// The file, or its Mercury side where both are linked.
+    pub cubin: &'a Cubin<'a>,
+    /// Both sides of a file with capsules.
+    pub halves: Option<&'a Halves<'a>>,
+    /// Whether some symbol is in shared memory or refers to an image.
+    pub has_shared_or_images: bool,
+    /// Whether some function is in a section that is another's: an alias, or a function that
+    /// `ptxas -ewp` put into a kernel.
+    pub shares_code: bool,
+    /// Functions, in the order of the symbol table.
+    pub functions: &'a [InputSymbol],
+    /// Other symbols that take part in resolution, in that order.
+    pub data: &'a [InputSymbol],
+    /// Whether that is the list of the input before, as all they say is the same.
+    pub repeats_data: bool,
+    /// Class of every section.
+    pub classes: &'a [SectionClass],
+    /// Where every section is.
+    extents: &'a [Extent],
+    shapes: &'a Shapes,
+    /// The whole file.
+    file: &'a [u8],
+    /// `.nv.compat`.
+    pub compat: Option<&'a [u8]>,
+    /// What `.nv.info` says of the functions, in their order.
+    figures: &'a [FunctionInfo],
+    /// What the symbols of each bank 2 lead to, by section; few inputs have such.
+    bank2: Option<Box<Bank2<'a>>>,
+    /// Written by `ptxas -ewp`.
+    pub whole_program: bool,
+    /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
+    pub virtual_sm: u16,
+    /// Whether it has unified functions or variables.
+    pub unified: bool,
+    /// Whether flags of text sections count barriers, as in old objects.
+    pub barriers_in_flags: bool,
+}
+
+/// Sections with what their symbols lead to.
+#[derive(Debug)]
+struct Bank2<'a>(Vec<(u32, &'a [u8])>);
+
+/// EIATTR codes that this module reads.
+pub mod eiattr {
+    #![allow(missing_docs)]
+    pub const CTAIDZ_USED: u8 = 0x04;
+    pub const PARAM_CBANK: u8 = 0x0a;
+    pub const SYNC_STACK: u8 = 0x0d;
+    pub const EXTERNS: u8 = 0x0f;
+    pub const FRAME_SIZE: u8 = 0x11;
+    pub const MIN_STACK_SIZE: u8 = 0x12;
+    pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
+    pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
+    pub const MAXREG_COUNT: u8 = 0x1b;
+    pub const CRS_STACK_SIZE: u8 = 0x1e;
+    pub const MAX_STACK_SIZE: u8 = 0x23;
+    pub const REGCOUNT: u8 = 0x2f;
+    pub const NUM_MBARRIERS: u8 = 0x38;
+    pub const MERCURY_ISA_VERSION: u8 = 0x5f;
+    pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
+    pub const RESERVED_SMEM_USED: u8 = 0x41;
+    pub const VRC_CTA_INIT_COUNT: u8 = 0x4a;
+    pub const NUM_BARRIERS: u8 = 0x4c;
+    pub const AT_ENTRY_FRAGMENTS: u8 = 0x4f;
+    pub const SPARSE_MMA_MASK: u8 = 0x50;
+    pub const TCGEN05_1CTA_USED: u8 = 0x51;
+    pub const TCGEN05_2CTA_USED: u8 = 0x52;
+    pub const REG_RECONFIG: u8 = 0x54;
+}
+
+impl<'a> Object<'a> {
+    /// The table entries of the symbols of a list.
+    pub fn symbols<'n>(
+        &'n self,
+        list: &'n [InputSymbol],
+    ) -> impl Iterator<Item = SymbolRef<'a>> + 'n {
+        list.iter().filter_map(|named| self.cubin.symbol(named.symbol))
+    }
+
+    /// Whether the symbols of some bank 2 lead to something.
+    #[inline]
+    pub fn has_bank2(&self) -> bool {
+        self.bank2.is_some()
+    }
+
+    /// The name of a symbol of the lists.
+    #[inline]
+    pub fn name_of(&self, named: &InputSymbol) -> &'a [u8] {
+        if self.repeats_data && named.place == Place::Undefined && !named.is_function() {
+            return self.own_name_of(named);
+        }
+        named.name(self.cubin.symbol_strings())
+    }
+
+    /// The name of a symbol that is noted where another input has it.
+    #[cold]
+    fn own_name_of(&self, named: &InputSymbol) -> &'a [u8] {
+        self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name)
+    }
+
+    /// What the symbols of a bank 2 lead to, if it has any.
+    pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
+        let Bank2(list) = self.bank2.as_deref()?;
+        let at = list.binary_search_by_key(&section, |&(section, _)| section).ok()?;
+        list.get(at).map(|&(_, data)| data)
+    }
+
+    /// The function's symbol that owns this section, if one does.
+    pub fn owner(&self, section: u32) -> Option<u32> {
+        classify::owner(self.classes, section)
+    }
+
+    /// The alignment of a shared object, which is its value until it has a place. In a whole
+    /// program (`ptxas -ewp`) it has one (`whole-programs-debug`).
+    pub fn shared_alignment(&self, symbol: &SymbolRef<'_>) -> u64 {
+        if self.whole_program { 1 } else { symbol.value }
+    }
+
+    /// The section that a section of relocations is for.
+    #[inline]
+    pub fn relocated(&self, relocs: u32) -> Option<u32> {
+        match *self.classes.get(relocs as usize)? {
+            SectionClass::Reloc(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// The relocation type with this number, if the side that is linked can
+    /// have it.
+    pub fn reloc_type(&self, kind: u32) -> Option<&'static RelocType> {
+        match self.halves {
+            Some(_) => reloc::mercury(kind),
+            None => reloc::cuda(kind),
+        }
+    }
+
+    /// How far relocations of a section reach: its size, or for Mercury code
+    /// that of the decoded stream, which only the function's symbol tells.
+    pub fn reloc_limit(&self, section: u32) -> u64 {
+        match (&self.halves, self.classes.get(section as usize)) {
+            (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
+            _ => self.section(section).map_or(0, |s| s.size),
+        }
+    }
+
+    /// The first section of a class.
+    pub fn first_of(&self, class: SectionClass) -> Option<SectionRef<'a>> {
+        let at = self.classes.iter().position(|&c| c == class)?;
+        self.cubin.section(at as u32)
+    }
+
+    /// Sections of some classes, in index order.
+    #[inline]
+    pub fn of_class(
+        &self,
+        wanted: impl Fn(SectionClass) -> bool,
+    ) -> impl Iterator<Item = (SectionRef<'a>, SectionClass)> {
+        let classes = self.classes.iter().enumerate().filter(move |&(_, &class)| wanted(class));
+        classes.filter_map(|(i, &class)| Some((self.cubin.section(i as u32)?, class)))
+    }
+
+    /// Registers of a function: the high byte of its text section's `sh_info`
+    /// where it is set, the REGCOUNT attribute elsewhere.
+    pub fn registers(&self, function: u32) -> u32 {
+        let text = self.cubin.symbol_section(function).and_then(|s| self.cubin.section(s));
+        match text.map_or(0, |t| t.info >> 24) {
+            0 => self.figures(function).registers,
+            registers => registers,
+        }
+    }
+
+    /// What `.nv.info` says of a function; nothing is 0.
+    pub fn figures(&self, function: u32) -> FunctionInfo {
+        let known = position(self.functions, function).and_then(|at| self.figures.get(at));
+        known.copied().unwrap_or_default()
+    }
+
+    /// The prototype whose name starts at an offset of the string table.
+    pub fn prototype(&self, offset: u32) -> Result<Prototype, String> {
+        let name = self.cubin.symbol_string(offset);
+        let name = name.ok_or_else(|| no_prototype(offset))?;
+        Ok(Prototype::new(offset, name))
+    }
+
+    /// The name of one of the input's prototypes.
+    pub fn prototype_name(&self, prototype: Prototype) -> &'a [u8] {
+        prototype.of(self.cubin.symbol_strings())
+    }
+}
+
+/// Which of the functions has this symbol. As a rule the symbols of functions follow one
+/// another.
+fn position(functions: &[InputSymbol], symbol: u32) -> Option<usize> {
+    let guess = symbol.checked_sub(functions.first()?.symbol)? as usize;
+    match functions.get(guess) {
+        Some(function) if function.symbol == symbol => Some(guess),
+        _ => functions.binary_search_by_key(&symbol, |function| function.symbol).ok(),
+    }
+}
+
+#[cold]
+fn no_prototype(offset: u32) -> String {
+    format!("prototype at string offset {offset:#x}")
+}
+
+/// MIN_STACK_SIZE of a kernel that recurses.
+pub const UNKNOWN_STACK: u32 = u32::MAX;
+
+/// What `.nv.info` says of a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FunctionInfo {
+    /// REGCOUNT.
+    pub registers: u32,
+    /// FRAME_SIZE.
+    pub frame: u32,
+    /// Its MIN_STACK_SIZE is unknown.
+    pub unbounded: bool,
+}
+
+/// Splits an 8-byte payload of a symbol index and a number.
+pub fn symbol_and_value(payload: &[u8]) -> Option<(u32, u32)> {
+    let pair = Pair::ref_from_bytes(payload).ok()?;
+    Some((pair.first.get(), pair.second.get()))
+}
+
+/// The little-endian words of a payload; a ragged end is ignored.
+pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
+    payload.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+}
+
+/// Whether the symbol lives in shared memory.
+#[inline]
+pub fn is_shared(symbol: &SymbolRef<'_>) -> bool {
+    is_shared_space(symbol.other)
+}
+
+/// Whether a symbol with this `st_other` lives in shared memory.
+#[inline]
+pub fn is_shared_space(other: u8) -> bool {
+    other & sto::SPACE == sto::SHARED
+}
+
+/// Whether the symbol never leaves its object.
+pub fn is_internal(symbol: &SymbolRef<'_>) -> bool {
+    symbol.other & sto::VISIBILITY == sto::INTERNAL
+}
+
+/// Whether the function is a kernel.
+pub fn is_entry(symbol: &SymbolRef<'_>) -> bool {
+    symbol.other & sto::ENTRY != 0
+}
+
+/// Whether the symbol is a texture, sampler or surface reference.
+pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
+    is_image_type(symbol.kind())
+}
+
+#[inline]
+fn is_image_type(kind: SymbolType) -> bool {
+    matches!(kind, SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE)
+}
+
+/// Whether the name is the system's: reserved shared memory, sizes of texture
+/// descriptors. Nobody needs to define it, and it stays even if nobody refers to it.
+pub fn is_system_name(name: &[u8]) -> bool {
+    name.starts_with(b".nv.")
+}
+
+/// Whether the symbol is a shared array of no given size: undefined in an
+/// object, defined with size 0 in a relocatable output.
+pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {
+    is_shared(symbol) && symbol.size == 0
+}

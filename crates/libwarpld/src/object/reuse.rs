@@ -1,0 +1,148 @@
+//! What is known of the input before. As a rule one compiler makes them all, and many have
+//! the same sections and symbols in the same order: what follows from that holds again.
+
+use super::batch::Lists;
+use super::classify::Found;
+use super::sections::Extent;
+use super::tables::Symbols;
+use crate::object::symbols::InputSymbol;
+use cubin::tables::SymbolTable;
+use cubin::{Cubin, Likeness};
+use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
+
+/// The input before, and where its parts of the lists are.
+#[derive(Default)]
+pub(super) struct PreviousInput<'a> {
+    /// The input itself, if there is one.
+    pub(super) cubin: Option<&'a Cubin<'a>>,
+    /// What its sections tell.
+    pub(super) found: Found<'a>,
+    /// Their classes.
+    pub(super) classes: Range<usize>,
+    /// Their extents.
+    pub(super) extents: Range<usize>,
+    /// The string table of its symbols.
+    pub(super) strings: &'a [u8],
+    /// Its functions.
+    pub(super) functions: Range<usize>,
+    /// What its symbols tell.
+    pub(super) symbols: Symbols,
+    /// What is not a function among its symbols, or of the input whose list that repeats.
+    pub(super) others: Others<'a>,
+}
+
+/// A list of symbols that are not functions.
+#[derive(Default)]
+pub(super) struct Others<'a> {
+    /// Where they are.
+    pub(super) list: Range<usize>,
+    /// The string table with their names.
+    pub(super) strings: &'a [u8],
+    /// Where all of these are in there, if each of the symbols can be repeated.
+    names: Option<Range<usize>>,
+}
+
+impl<'a> Others<'a> {
+    /// Those of an input, which are there in the list.
+    pub(super) fn new(named: &[InputSymbol], list: Range<usize>, strings: &'a [u8]) -> Self {
+        let names = InputSymbol::names(named.get(list.clone()).unwrap_or_default());
+        Self { list, strings, names }
+    }
+
+    /// Whether the symbols of a table, which is like that of the input before, are the same
+    /// and have the same names, wherever those begin.
+    fn are_repeated(
+        &self,
+        named: &[InputSymbol],
+        table: &SymbolTable<'_>,
+        same_symbols: bool,
+    ) -> bool {
+        let list = named.get(self.list.clone()).unwrap_or_default();
+        let (Some(names), Some(first)) = (&self.names, list.first()) else {
+            return list.is_empty();
+        };
+        let Some(symbol) = table.get_unnamed(first.symbol) else { return false };
+        let shift = first.shift(&symbol);
+        let is_same = |named: &InputSymbol| {
+            let symbol = table.get_unnamed(named.symbol);
+            symbol.is_some_and(|symbol| named.is_repeated_by(&symbol, shift))
+        };
+        let start = names.start.wrapping_add_signed(shift);
+        (same_symbols || list.iter().all(is_same))
+            && self.strings.get(names.clone())
+                == table.strings().get(start..start.wrapping_add(names.len()))
+    }
+}
+
+impl<'a> PreviousInput<'a> {
+    /// Whether an input has the same sections and symbols in the same order, and what else is
+    /// the same.
+    pub(super) fn likeness(&self, cubin: &Cubin<'_>) -> Option<Likeness> {
+        cubin.likeness(self.cubin?)
+    }
+
+    /// Adds the sections of an input like that; nothing if they tell something else, as a few
+    /// classes hang on names.
+    pub(super) fn repeat_sections(
+        &mut self,
+        cubin: &Cubin<'_>,
+        likeness: Likeness,
+        lists: &mut Lists,
+    ) -> bool {
+        let classes = lists.classes.get(self.classes.clone()).unwrap_or_default();
+        if !self.found.holds_for(cubin, classes) {
+            return false;
+        }
+        if likeness.same_sections {
+            // Their extents are shared, which is how `Object::has_table_of` knows.
+            return true;
+        }
+        let Some(extents) = lists.repeat_extents(cubin, self.extents.clone()) else { return false };
+        self.extents = extents;
+        true
+    }
+
+    /// Finds the tables of an input with the same sections or of the one at hand; whether they
+    /// are those of the input before, byte by byte.
+    pub(super) fn find_tables(&mut self, cubin: &Cubin<'a>, extents: &[Extent]) -> bool {
+        // What they say of names is in bounds if it was before.
+        let mut same = cubin.symbol_strings().len() >= self.strings.len();
+        for (_, section, table) in &mut self.found.tables {
+            let extent = extents.get(*section as usize);
+            let data = match extent.and_then(|extent| extent.bytes(cubin.bytes())) {
+                Some(data) => data,
+                None => cubin.unnamed_section(*section).map_or(&[][..], |s| s.data),
+            };
+            // The first of those that are the same is kept: it is in the cache.
+            if data != *table {
+                (*table, same) = (data, false);
+            }
+        }
+        same
+    }
+
+    /// Adds the symbols of an input like that; whether others than functions are repeated.
+    /// Nothing if they are not, and there are some.
+    pub(super) fn repeat_symbols(
+        &mut self,
+        cubin: &Cubin<'a>,
+        likeness: Likeness,
+        lists: &mut Lists,
+    ) -> Option<bool> {
+        let (table, same) = (cubin.symtab()?, likeness.same_symbols);
+        if self.symbols.left_out || !self.others.are_repeated(&lists.named, table, same) {
+            return None;
+        }
+        let start = lists.named.len();
+        for at in self.functions.clone() {
+            let function = lists.named.get(at)?.symbol;
+            let function = table.get_unnamed(function)?;
+            lists.named.push(InputSymbol::of(&function, table.strings()));
+        }
+        self.functions = start..lists.named.len();
+        Some(!self.others.list.is_empty())
+    }
+}

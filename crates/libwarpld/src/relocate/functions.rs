@@ -1,0 +1,138 @@
+//! What relocations against functions come to.
+
+use super::{Action, Facts, Place, Relocator};
+use crate::merge::{Context, Merged, OutSymbolId};
+use crate::object::SectionClass;
+use crate::resolve::{Role, Symbol, SymbolId, SymbolRefId};
+use cubin::Reloc;
+use cubin::consts::shn;
+use rayon::prelude::*;
+
+/// What stands for functions in the output, by symbol of the link: the number of their symbol,
+/// or one of the values below. A function is called from many places, so it is worth looking it
+/// up once.
+#[derive(Debug)]
+pub struct Functions(Vec<u32>);
+
+/// The number of a function's symbol, or one of the values below.
+#[derive(Clone, Copy)]
+pub(super) struct Found(u32);
+
+impl Found {
+    /// What relocations against the function come to that are not lost.
+    #[inline]
+    pub(super) fn action(self, kind: &Facts) -> Action {
+        match self.0 {
+            GONE if kind.clears => Action::Clear,
+            GONE | NAMELESS => Action::Drop,
+            _ if kind.clears => Action::Drop,
+            symbol => Action::Keep { symbol: OutSymbolId(symbol), relative: false },
+        }
+    }
+}
+
+/// Not part of the output.
+const GONE: u32 = u32::MAX;
+/// Part of the output, but without symbol.
+const NAMELESS: u32 = u32::MAX - 1;
+/// Not a function.
+const OTHER: u32 = u32::MAX - 2;
+
+/// Fewer symbols are not worth another thread.
+const TASK: usize = 1024;
+
+impl Functions {
+    /// Finds what stands for all functions.
+    pub(super) fn new(cx: Context<'_, '_>, merged: &Merged) -> Self {
+        let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
+        let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
+            true => find(cx, merged, SymbolId(i as u32)),
+            false => OTHER,
+        };
+        Self(symbols.map(find).collect())
+    }
+
+    /// Whether the symbol is a function.
+    #[inline]
+    pub fn has(&self, id: SymbolId) -> bool {
+        self.get(id).is_some()
+    }
+
+    /// What stands for a function; `None` if the symbol is none.
+    #[inline]
+    pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
+        let symbol = *self.0.get(id.0 as usize)?;
+        (symbol != OTHER).then_some(Found(symbol))
+    }
+}
+
+/// What stands for a function.
+fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
+    if !cx.keeps(id) {
+        return GONE;
+    }
+    let function = match merged.code_of(cx, id) {
+        Some(_) => id,
+        // Mercury's side names what is inside a kernel (`whole-programs-capsules`).
+        None if cx.dialect.is_mercury() && is_nested(cx, id) => id,
+        // An alias is replaced by the function behind it.
+        None => cx.owner_of_code(id).unwrap_or(id),
+    };
+    merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
+}
+
+fn is_nested(cx: Context<'_, '_>, id: SymbolId) -> bool {
+    cx.resolution.kernel_around(cx.objects, id).is_some()
+}
+
+impl<'a> Relocator<'a, '_> {
+    pub(super) fn function(
+        &self,
+        place: &Place<'_, 'a>,
+        reloc: &Reloc,
+        (id, Found(found)): (SymbolId, Found),
+        kind: &Facts,
+    ) -> Action {
+        if place.target.weak_sensitive && self.is_debug_lost(place, reloc, id, found != GONE) {
+            return Action::Drop;
+        }
+        Found(found).action(kind)
+    }
+
+    /// Whether debug data loses its relocations against a function.
+    fn is_debug_lost(
+        &self,
+        place: &Place<'_, 'a>,
+        reloc: &Reloc,
+        id: SymbolId,
+        live: bool,
+    ) -> bool {
+        let at = SymbolRefId { object: place.object, symbol: reloc.symbol.0 };
+        let role = match self.cx.resolution.get(id).definition == Some(at) {
+            true => Role::Selected,
+            // Few are anything else: only then the input's table is looked at, which is cold.
+            false => {
+                let section = place.input.cubin.symbol_section(at.symbol);
+                self.cx.resolution.role(id, at, section != Some(shn::UNDEF))
+            }
+        };
+        let cut = self.merged.debug_cut.get(&id);
+        let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
+        // The debug data of a removed function's replaced copy is cleared only
+        // if no copy before the last replacement had relocations in its code.
+        let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
+        role == Role::Discarded || removed || outlived
+    }
+
+    /// Whether a definition that was replaced had relocations in its code.
+    fn had_text_relocs(&self, id: SymbolId) -> bool {
+        let relocated = |at: &SymbolRefId| {
+            let object = &self.cx.objects[at.object.0 as usize];
+            let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
+            object
+                .of_class(|class| matches!(class, SectionClass::Reloc(t) if Some(t) == text))
+                .any(|(section, _)| section.size != 0)
+        };
+        self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))
+    }
+}

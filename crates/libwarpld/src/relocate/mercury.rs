@@ -1,0 +1,136 @@
+//! What only links on the Mercury side do: jump tables copied to kernels, debug
+//! tables whose relocations stay.
+
+use super::outcome::Block;
+use super::{Place, Relocator, Target};
+use crate::callgraph::FunctionId;
+use crate::diag::Diagnostic;
+use crate::merge::{Bank2Parts, Context, Merged};
+use crate::object::{ObjectId, is_internal, is_shared};
+use cubin::Reloc;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+/// Jump tables of functions, which kernels get copies of.
+#[derive(Default)]
+pub(super) struct CopiedTables {
+    /// By kernel: the functions whose tables it gets.
+    functions_of: HashMap<FunctionId, Vec<FunctionId>, FixedState>,
+    /// By input and bank: offset and size of each table.
+    tables: HashMap<(ObjectId, u32), Vec<(u64, u64)>, FixedState>,
+}
+
+impl CopiedTables {
+    /// Finds them all: to look for each in its input would take time out of proportion where
+    /// one input has thousands.
+    pub(super) fn collect(cx: Context<'_, '_>, merged: &Merged) -> Self {
+        let mut out = Self::default();
+        if !cx.dialect.is_mercury() {
+            return out;
+        }
+        for (function, users) in &merged.bank2_users {
+            let bank = merged.bank2.get(function).filter(|bank| !bank.relocs.is_empty());
+            let Some(bank) = bank else { continue };
+            for kernel in users {
+                out.functions_of.entry(*kernel).or_default().push(*function);
+            }
+            for part in &bank.parts {
+                out.tables.entry((part.object, part.section)).or_default();
+            }
+        }
+        let objects: BTreeSet<ObjectId> = out.tables.keys().map(|(object, _)| *object).collect();
+        for object in objects {
+            let symbols = cx.objects[object.0 as usize].cubin.symbols();
+            for symbol in symbols.filter(is_internal) {
+                if let Some(tables) = out.tables.get_mut(&(object, symbol.shndx)) {
+                    tables.push((symbol.value, symbol.size));
+                }
+            }
+        }
+        // By offset, whatever the order of their symbols. [all orders of three]
+        out.tables.values_mut().for_each(|tables| tables.sort_by_key(|&(offset, _)| offset));
+        out
+    }
+
+    /// Offset and size of what a function's bank is made of: the tables of the copy in force
+    /// and, each as one, the banks of losers (`jump-tables-of-copies`).
+    fn pieces(&self, cx: Context<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
+        let mut out = Vec::new();
+        for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
+            let own = self.tables.get(&(part.object, part.section)).filter(|_| number == 0);
+            match own.filter(|tables| !tables.is_empty()) {
+                Some(tables) => {
+                    let at = |&(value, size)| (offset.saturating_add(value), size);
+                    out.extend(tables.iter().map(at));
+                }
+                None => {
+                    let input = &cx.objects[part.object.0 as usize].cubin;
+                    out.push((offset, input.section(part.section).map_or(0, |s| s.size)));
+                }
+            }
+        }
+        out
+    }
+}
+
+impl<'a> Relocator<'a, '_> {
+    /// Whether an applied relocation is recorded for `--preserve-relocs`. On
+    /// Mercury's side that is done for shared memory alone, not for constants or
+    /// debug data.
+    pub(super) fn is_preserved(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
+        let input = &place.input.cubin;
+        self.cx.config.preserve_relocs
+            && (!self.cx.dialect.is_mercury()
+                || place.target.function.is_some()
+                    && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
+    }
+
+    /// Mercury's side keeps relocations for offsets in debug tables; the addend
+    /// moves with the table.
+    pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
+        let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
+        let at = self.merged.placement(place.object, section);
+        at.filter(|_| self.cx.dialect.is_mercury()).map_or(0, |at| at.offset as i64)
+    }
+
+    /// Appends what comes with the tables of functions that a kernel's bank has.
+    ///
+    /// nvlink keeps one list per function, the latest first, and goes over it for
+    /// each table from the last to the first, taking what lies in that table.
+    /// Relocations of a replaced table stay in the list and go with the table that
+    /// covers their offset now (found with a weak function in four files).
+    pub(super) fn copied_tables(
+        &self,
+        target: &Target<'_>,
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
+        let Some(kernel) = target.function else { return Ok(()) };
+        if self.merged.constant2.get(&kernel) != Some(&target.id) {
+            return Ok(());
+        }
+        for function in self.copied.functions_of.get(&kernel).into_iter().flatten() {
+            let Some(bank) = self.merged.bank2.get(function) else { continue };
+            let start = self.layout.bank2.start_of.get(function).copied().unwrap_or(0);
+            let mut list = Block::default();
+            for &(from, offset) in &bank.relocs {
+                let base = Some(start.saturating_add(offset));
+                let place = Place { base, ..Place::new(self.cx, from, target) };
+                self.source(&place, &mut list)?;
+            }
+            for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
+                let first = start.saturating_add(first);
+                let table = first..first.saturating_add(size);
+                for (kept, from) in list.kept.all().iter().zip(&list.kept_from).rev() {
+                    if table.contains(&kept.offset) {
+                        out.kept.push(kept);
+                        out.kept_from.push(*from);
+                    }
+                }
+            }
+            out.patches.append(&mut list.patches);
+            out.patched_from.append(&mut list.patched_from);
+        }
+        Ok(())
+    }
+}

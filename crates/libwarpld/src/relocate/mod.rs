@@ -1,0 +1,420 @@
+//! Relocations: which are applied now, which stay for the loader.
+//!
+//! A value is known at link time for constant banks, shared memory and section
+//! symbols (debug data). Addresses of code and global data are the loader's.
+//! Output lists are the reverse of input order, as nvlink prepends.
+
+mod functions;
+mod kept;
+pub mod kind;
+mod mercury;
+mod outcome;
+mod source;
+
+pub use kept::Kept;
+pub use kind::final_kind;
+pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
+
+use crate::callgraph::FunctionId;
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::ids::OptId;
+use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
+use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
+use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
+use crate::par_ordered::map_in_order;
+use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, names_lost_copy};
+use crate::resolve::{NO_SYMBOL, SymbolId, text};
+use cubin::consts::{shn, sto};
+use cubin::raw::Rela64;
+use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
+use functions::Functions;
+use kind::{Facts, Kinds};
+use mercury::CopiedTables;
+use outcome::{BLOCK, Block, Used};
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// Decides about every relocation of every input.
+pub fn relocate(
+    cx: Context<'_, '_>,
+    merged: &Merged,
+    layout: &Layout,
+    diags: &mut Diagnostics,
+) -> Relocated {
+    let relocator = Relocator {
+        cx,
+        merged,
+        layout,
+        copied: CopiedTables::collect(cx, merged),
+        kinds: Kinds::new(cx.config, cx.dialect.is_mercury()),
+        functions: Functions::new(cx, merged),
+    };
+    let errors = Mutex::new(Vec::new());
+    let used = Used::new(merged.symbols.len());
+    let block = |(number, sections): (usize, &[Section])| {
+        let mut block = Block::new(sections.len());
+        relocator.reserve(sections, &mut block);
+        for (i, section) in sections.iter().enumerate() {
+            if let Content::Relocs(target, sources) = section.content() {
+                let start = block.mark();
+                if let Err(error) = relocator.section(target, sources, &mut block) {
+                    block.truncate(start);
+                    let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+                    errors.push((number * BLOCK + i, error));
+                }
+            }
+            block.end_section();
+        }
+        block.shrink();
+        block.kept.symbols().for_each(|symbol| used.add(symbol));
+        block
+    };
+    let blocks: Vec<Block> = merged.sections.par_chunks(BLOCK).enumerate().map(block).collect();
+    let mut errors = errors.into_inner().unwrap_or_else(PoisonError::into_inner);
+    errors.sort_by_key(|(i, _)| *i);
+    errors.into_iter().for_each(|(_, error)| diags.push(error));
+    Relocated { blocks, used, functions: relocator.functions }
+}
+
+struct Relocator<'a, 'o> {
+    cx: Context<'a, 'o>,
+    merged: &'o Merged,
+    layout: &'o Layout,
+    copied: CopiedTables,
+    kinds: Kinds,
+    functions: Functions,
+}
+
+/// What to do with one relocation.
+#[derive(Clone, Copy)]
+enum Action {
+    Drop,
+    /// Relocations against a section's symbol keep even the types of unified tables.
+    Keep {
+        symbol: OutSymbolId,
+        relative: bool,
+    },
+    Apply {
+        value: u64,
+        bank: u8,
+        symbol: OptId<OutSymbolId>,
+    },
+    Clear,
+}
+
+/// An output section that relocations are for.
+struct Target<'o> {
+    id: SectionId,
+    function: Option<FunctionId>,
+    /// Its name, unless it belongs to a function: what rules know by name does not.
+    name: &'o [u8],
+    /// Whether relocations against losing weak copies are dropped there.
+    weak_sensitive: bool,
+    /// Whether it holds the program's constants.
+    constant: bool,
+    /// How it was laid out, if that was symbol by symbol.
+    pieces: Option<&'o Pieces>,
+}
+
+/// The place of a relocation: its input section and where that went.
+struct Place<'t, 'a> {
+    from: InputSection,
+    object: ObjectId,
+    input: &'t Object<'a>,
+    /// What the input's symbols stand for.
+    ids: &'t [SymbolId],
+    target: &'t Target<'t>,
+    /// Where the relocated data lies, if it was copied there.
+    base: Option<u64>,
+}
+
+impl<'t, 'a> Place<'t, 'a> {
+    fn new(cx: Context<'a, 't>, from: InputSection, target: &'t Target<'t>) -> Self {
+        let object = from.object;
+        let ids = cx.resolution.ids_of(object).unwrap_or_default();
+        let input = &cx.objects[object.0 as usize];
+        Self { from, object, input, ids, target, base: None }
+    }
+}
+
+/// How many input sections of one output section are worth a task of their own.
+const TASK: usize = 64;
+
+impl<'a, 'o> Relocator<'a, 'o> {
+    /// Makes room for what most sections keep, all their relocations.
+    fn reserve(&self, sections: &[Section], out: &mut Block) {
+        let sources = sections.iter().filter_map(|section| match section.content() {
+            Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
+            _ => None,
+        });
+        out.kept.reserve(sources.map(|sources| self.count(sources)).sum());
+    }
+
+    /// How many relocations there are, about.
+    fn count(&self, sources: &[InputSection]) -> usize {
+        let size: usize = sources.iter().map(|&from| self.cx.data_of(from).len()).sum();
+        size / size_of::<Rela64>()
+    }
+
+    fn section(
+        &self,
+        target: SectionId,
+        sources: &[InputSection],
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
+        let start = out.mark();
+        let target = &self.target(target);
+        if sources.len() <= TASK {
+            self.sources(target, sources, out)?;
+        } else {
+            let part = |sources: &&[InputSection]| {
+                let mut part = Block::default();
+                self.sources(target, sources, &mut part).map(|()| part)
+            };
+            let mut done = Ok(());
+            map_in_order(sources.chunks(TASK), part, |part| match part {
+                Ok(mut part) if done.is_ok() => out.append(&mut part),
+                Err(error) if done.is_ok() => done = Err(error),
+                _ => {}
+            });
+            done?;
+        }
+        out.reverse_kept(start);
+        self.copied_tables(target, out)
+    }
+
+    fn target(&self, id: SectionId) -> Target<'o> {
+        let section = self.merged.section(id);
+        let function = section.function.get().and_then(|id| self.cx.graph.function(id));
+        let name = match section.function.get() {
+            Some(_) => &[],
+            None => self.merged.section_name(id),
+        };
+        let (weak_sensitive, constant) = (is_weak_sensitive_debug(name), is_user_constant(name));
+        let pieces = self.layout.pieces.get(&id);
+        Target { id, function, name, weak_sensitive, constant, pieces }
+    }
+
+    fn sources(
+        &self,
+        target: &Target<'_>,
+        sources: &[InputSection],
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
+        sources.iter().try_for_each(|&from| self.source(&Place::new(self.cx, from, target), out))
+    }
+
+    /// What is to be done about a symbol. What it is the link knows by its id, without a look
+    /// at the input's table: functions are nowhere declared to be data, or the link had stopped.
+    #[inline(never)]
+    fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, id: SymbolId) -> Action {
+        let index = reloc.symbol.0;
+        if kind.yields {
+            return Action::Drop;
+        }
+        if id == NO_SYMBOL {
+            return self.unresolved(place, index, kind).unwrap_or(Action::Drop);
+        }
+        let lost = |symbol: SymbolRef<'_>| names_lost_copy(self.cx, place.object, &symbol, id);
+        if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
+            return Action::Drop;
+        }
+        if let Some(found) = self.functions.get(id) {
+            return self.function(place, reloc, (id, found), kind);
+        }
+        let symbol = place.input.cubin.unnamed_symbol(index);
+        symbol.map_or(Action::Drop, |symbol| self.object(place, &symbol, id, kind))
+    }
+
+    fn is_section_relative(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
+        place.input.cubin.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
+    }
+
+    /// What is to be done about symbols that take no part in resolution. Local ones that
+    /// nobody defines (labels in location lists of inlined code) become symbol 0.
+    fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
+        let symbol = place.input.cubin.unnamed_symbol(symbol)?;
+        if symbol.kind() == SymbolType::SECTION {
+            return self.section_symbol(place, &symbol, kind);
+        }
+        let null = OutSymbolId::NULL;
+        (symbol.shndx == shn::UNDEF).then(|| match kind.ours {
+            true => Action::Apply { value: self.layout.null_value, bank: 0, symbol: null.into() },
+            false => Action::Keep { symbol: null, relative: false },
+        })
+    }
+
+    fn section_symbol(
+        &self,
+        place: &Place<'_, 'a>,
+        symbol: &SymbolRef<'a>,
+        kind: &Facts,
+    ) -> Option<Action> {
+        let at = self.merged.placement(place.object, symbol.shndx)?;
+        let section = self.merged.section(at.section);
+        if kind.ours {
+            let value = at.offset.wrapping_add(symbol.value);
+            let bank = section.bank().unwrap_or(0);
+            return Some(Action::Apply { value, bank, symbol: section.symbol });
+        }
+        Some(Action::Keep { symbol: section.symbol.get()?, relative: true })
+    }
+
+    fn object(
+        &self,
+        place: &Place<'_, 'a>,
+        symbol: &SymbolRef<'a>,
+        id: SymbolId,
+        kind: &Facts,
+    ) -> Action {
+        let name = self.cx.resolution.get(id).name;
+        if is_unified_table(name) && !self.cx.unified.has_table(name) {
+            return Action::Drop;
+        }
+        let mut out = self.merged.symbol_of[id.0 as usize].get();
+        if kind.ours {
+            // In a relocatable file, weak symbols may still be replaced.
+            let open =
+                self.cx.config.relocatable && self.cx.resolution.get(id).binding == Binding::WEAK;
+            if let Some((value, bank)) = self.layout.constant(self.cx, self.merged, id)
+                && !open
+            {
+                // Constants of device functions have no symbol in the output.
+                let copied = self.layout.address(self.cx, self.merged, id).is_none();
+                let symbol = out.filter(|_| !copied).into();
+                return Action::Apply { value, bank, symbol };
+            }
+            if is_shared(symbol) {
+                let instance = place.target.function.and_then(|f| self.merged.instances.get(&f));
+                if is_dynamic(self.cx, id) && instance.is_some() {
+                    out = instance.copied();
+                } else if let Some(value) = self.shared_value(place, symbol, id) {
+                    // Recorded only with -g or -r and where no kernel reaches them;
+                    // instances of relinked files only if kernels share objects.
+                    let unrecorded = is_dynamic(self.cx, id)
+                        && place.target.function.is_some()
+                        && value != u64::MAX
+                        && !self.cx.config.relocatable
+                        && !self.cx.config.is_debug_link()
+                        || is_internal(symbol) && !self.layout.shared.grouped;
+                    let symbol = out.filter(|_| !unrecorded).into();
+                    return Action::Apply { value, bank: 0, symbol };
+                }
+            }
+            if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
+                // Quirk: "never allocated" goes into the code. Mercury's side leaves
+                // the bank alone.
+                let bank = if self.cx.dialect.is_mercury() { USER_BANK } else { NO_BANK };
+                return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
+            }
+            // Mercury's side leaves image references open in a relocatable file.
+            let stays = self.cx.config.relocatable && self.cx.dialect.is_mercury();
+            if is_image(symbol) && !stays {
+                return self.image(id);
+            }
+            if is_internal(symbol) && symbol.is_undefined() && !is_shared(symbol) {
+                // `.nv.ptx.const0.size` of libcudadevrt.
+                let value = self.layout.user_constants(self.merged);
+                return Action::Apply { value, bank: 0, symbol: OptId::NONE };
+            }
+        }
+        match out {
+            Some(symbol) => Action::Keep { symbol, relative: false },
+            None => Action::Drop,
+        }
+    }
+
+    fn is_missing_constant(&self, symbol: &SymbolRef<'a>, id: SymbolId) -> bool {
+        let known = self.cx.resolution.get(id);
+        known.definition.is_none() && known.common.is_none() && is_undefined_constant(symbol)
+    }
+
+    /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is
+    /// 0 and the bank that of no section (0 - 0x64).
+    fn image(&self, id: SymbolId) -> Action {
+        if self.cx.config.relocatable {
+            let symbol = self.merged.symbol_of[id.0 as usize];
+            return Action::Apply { value: 0, bank: NO_BANK, symbol };
+        }
+        let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);
+        Action::Apply { value, bank: 0, symbol: OptId::NONE }
+    }
+
+    /// The offset of a shared object. Quirk: in a relocatable file it is "resolved"
+    /// to `st_value`, the alignment, unless it is weak.
+    fn shared_value(
+        &self,
+        place: &Place<'_, 'a>,
+        symbol: &SymbolRef<'a>,
+        id: SymbolId,
+    ) -> Option<u64> {
+        if self.cx.config.relocatable {
+            let known = self.cx.resolution.get(id);
+            let defined = known.definition.and_then(|at| self.cx.input_symbol(at));
+            let placed = self.layout.shared.dynamic_symbols.get(&id);
+            let missing = match is_declared_array(self.cx, id) {
+                true if placed.is_some() => placed.copied().unwrap_or(0),
+                true if is_dynamic_array(symbol) => symbol.value,
+                true => 0,
+                false => u64::MAX,
+            };
+            let defined = defined.map_or(missing, |s| s.value);
+            let value = if is_orphan(self.cx, id) { 0 } else { defined };
+            // An instance that an earlier link made is weak, too.
+            let weak = known.binding == Binding::WEAK || is_internal(symbol);
+            return (!weak).then_some(value);
+        }
+        if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
+            return Some(value);
+        }
+        let shared = &self.layout.shared;
+        match place.target.function {
+            _ if is_orphan(self.cx, id) => {
+                Some(if self.cx.config.is_debug_link() { 0 } else { u64::MAX })
+            }
+            _ if self.cx.config.is_debug_link() => shared.dynamic_symbols.get(&id).copied(),
+            Some(function) => shared.dynamic_start.get(&function).copied(),
+            None => Some(u64::MAX),
+        }
+    }
+
+    fn error(
+        &self,
+        place: &Place<'_, 'a>,
+        code: &'static str,
+        what: &dyn std::fmt::Display,
+    ) -> Diagnostic {
+        Diagnostic::fatal(code, format_args!("{what} in '{}'", place.input.name))
+    }
+
+    fn reloc_error(&self, place: &Place<'_, 'a>, reloc: &Reloc, what: &str) -> Diagnostic {
+        let input = place.input;
+        let symbol = input.cubin.symbol(reloc.symbol.0).map_or(String::new(), |s| text(s.name));
+        let kind = reloc::by_number(reloc.kind).map_or("unknown", |t| t.name);
+        Diagnostic::fatal("bad-relocation", format_args!("{what} in '{}'", input.name)).note(
+            format_args!(
+                "section {}, offset {:#x}, type {} ({kind}), symbol {} '{symbol}'",
+                text(self.merged.section_name(place.target.id)),
+                reloc.offset,
+                reloc.kind,
+                reloc.symbol.0
+            ),
+        )
+    }
+}
+
+/// The bank of constants that programs declare.
+const USER_BANK: u8 = 3;
+
+/// The bank of a symbol without section: its type less that of bank 0.
+const NO_BANK: u8 = 0x1c;
+
+/// Symbols of the unified tables.
+pub fn is_unified_table(name: &[u8]) -> bool {
+    name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
+}
+
+/// Whether the symbol is a constant of another input that is not there.
+fn is_undefined_constant(symbol: &SymbolRef<'_>) -> bool {
+    symbol.is_undefined() && symbol.other & sto::SPACE == sto::CONSTANT
+}

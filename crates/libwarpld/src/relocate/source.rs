@@ -1,0 +1,243 @@
+//! The relocations of one input section, one after the other.
+
+use super::kind::Facts;
+use super::outcome::Block;
+use super::{Action, OutReloc, Patch, Place, Relocator, Source};
+use crate::diag::Diagnostic;
+use crate::merge::{InputSection, OutSymbolId, SectionId};
+use crate::resolve::losers::lost_data;
+use crate::resolve::{SymbolId, SymbolRefId};
+use cubin::{Reloc, reloc};
+use std::ops::Range;
+
+/// What was decided about symbols last, by the kind of question. Relocations that
+/// follow each other often ask the same about the same symbol.
+#[derive(Default)]
+struct Latest([Option<(u32, Action)>; 5]);
+
+impl Latest {
+    /// The answer to this question. What a relocation comes to depends on its symbol
+    /// and, of its type, on who applies it and whether it clears.
+    #[inline]
+    fn action(&mut self, reloc: &Reloc, kind: &Facts, decide: impl FnOnce() -> Action) -> Action {
+        let question = match kind.yields {
+            true => 4,
+            false => usize::from(kind.ours) * 2 + usize::from(kind.clears),
+        };
+        match &mut self.0[question] {
+            Some((symbol, action)) if *symbol == reloc.symbol.0 => *action,
+            other => other.insert((reloc.symbol.0, decide())).1,
+        }
+    }
+}
+
+/// What is relocated by the relocations at hand.
+struct Relocated {
+    /// The section of the input.
+    section: u32,
+    /// Where it lies in the target.
+    base: u64,
+    /// How far relocations may reach.
+    size: u64,
+    /// Parts of it that have no relocations any more.
+    lost: Vec<Range<u64>>,
+}
+
+impl<'a> Relocator<'a, '_> {
+    /// Decides about the relocations of an input section.
+    pub(super) fn source(&self, place: &Place<'_, 'a>, out: &mut Block) -> Result<(), Diagnostic> {
+        let input = place.input;
+        let Some(section) = input.section(place.from.section) else { return Ok(()) };
+        let Some(relocated) = input.relocated(section.index) else { return Ok(()) };
+        let Some(base) = self.base(place, relocated) else { return Ok(()) };
+        let relocated = Relocated {
+            section: relocated,
+            base,
+            size: input.reloc_limit(relocated),
+            lost: lost_data(self.cx, place.object, place.target.name, relocated),
+        };
+        let relocs = input.relocs(&section);
+        let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
+        // Which form they have is found out once; nearly all have one.
+        match relocs.plain() {
+            Some(plain) => self.relocs(place, &relocated, plain, out),
+            None => self.relocs(place, &relocated, relocs.iter(), out),
+        }
+    }
+
+    #[inline]
+    fn relocs(
+        &self,
+        place: &Place<'_, 'a>,
+        relocated: &Relocated,
+        relocs: impl Iterator<Item = Reloc>,
+        out: &mut Block,
+    ) -> Result<(), Diagnostic> {
+        let mut latest = Latest::default();
+        for (index, reloc) in (0..).zip(relocs) {
+            let Some(kind) = self.kinds.get(reloc.kind) else {
+                return Err(self.reloc_error(place, &reloc, "unknown relocation type"));
+            };
+            let Some(offset) = self.offset(place, relocated, &reloc) else { continue };
+            let Some(&id) = place.ids.get(reloc.symbol.0 as usize) else {
+                return Err(self.reloc_error(place, &reloc, "symbol index out of range"));
+            };
+            let action = match self.usual(place, &reloc, kind, id) {
+                Some(action) => action,
+                None => latest.action(&reloc, kind, || self.action(place, &reloc, kind, id)),
+            };
+            // Only relocations that are applied touch bytes, but all have a place.
+            let span = match action {
+                Action::Apply { .. } | Action::Clear => kind.span.into(),
+                _ => 1,
+            };
+            if reloc.offset.checked_add(span).is_none_or(|end| end > relocated.size) {
+                return Err(self.reloc_error(place, &reloc, "relocation is past end of offset"));
+            }
+            self.act(place, (index, &reloc, offset), (action, kind), out);
+        }
+        Ok(())
+    }
+
+    /// What is to be done about a function, without a look at what few have: code calls it,
+    /// or the debug data of its own input describe it.
+    #[inline]
+    fn usual(
+        &self,
+        place: &Place<'_, 'a>,
+        reloc: &Reloc,
+        kind: &Facts,
+        id: SymbolId,
+    ) -> Option<Action> {
+        let target = place.target;
+        let found = self.functions.get(id).filter(|_| !kind.yields && !target.constant)?;
+        // The definition in force loses nothing, unless it replaced another one.
+        let at = SymbolRefId { object: place.object, symbol: reloc.symbol.0 };
+        let may_lose = target.weak_sensitive
+            && (self.cx.resolution.get(id).definition != Some(at)
+                || !self.merged.debug_cut.is_empty());
+        (!may_lose).then(|| found.action(kind))
+    }
+
+    /// Where a relocation lies in the target, if what it relocates is there.
+    #[inline]
+    fn offset(&self, place: &Place<'_, 'a>, relocated: &Relocated, reloc: &Reloc) -> Option<u64> {
+        let Relocated { section, base, lost, .. } = relocated;
+        if !lost.is_empty() && lost.iter().any(|range| range.contains(&reloc.offset)) {
+            return None;
+        }
+        let offset = base.saturating_add(reloc.offset);
+        match place.target.pieces {
+            // There is none in a constant that is gone.
+            Some(pieces) => {
+                let from = InputSection { object: place.object, section: *section };
+                pieces.moved(from, reloc.offset, offset)
+            }
+            None => Some(offset),
+        }
+    }
+
+    /// Does what was decided about a relocation that lies at `offset` in the output.
+    #[inline(always)]
+    fn act(
+        &self,
+        place: &Place<'_, 'a>,
+        (index, reloc, offset): (u32, &Reloc, u64),
+        (action, kind): (Action, &Facts),
+        out: &mut Block,
+    ) {
+        let traced = self.cx.dialect.is_mercury();
+        let source = Source { from: place.from, index };
+        match action {
+            Action::Drop => {}
+            Action::Clear => {
+                if traced {
+                    out.patched_from.push(source);
+                }
+                let (kind, value, bank) = (reloc.kind, 0, 0);
+                out.patches.push(Patch { offset, kind, value, bank, adds: false })
+            }
+            Action::Keep { symbol, relative } => {
+                let addend = reloc.addend.unwrap_or_else(|| self.implied(place, reloc, offset));
+                let (kind, shift) = match relative {
+                    true => (reloc.kind, self.section_shift(place, reloc)),
+                    false => (kind.kept, 0),
+                };
+                let addend = addend.wrapping_add(shift);
+                if traced {
+                    out.kept_from.push(source);
+                }
+                out.kept.push(OutReloc { offset, kind, symbol, addend });
+            }
+            Action::Apply { value, bank, symbol } => {
+                let addend = reloc.addend.unwrap_or(0);
+                let value = value.wrapping_add(addend as u64);
+                let (kind, adds) = (reloc.kind, reloc.addend.is_none());
+                if traced {
+                    out.patched_from.push(source);
+                }
+                let patch = Patch { offset, kind, value, bank, adds };
+                out.patches.push(patch);
+                if let (true, Some(symbol)) = (self.cx.config.preserve_relocs, symbol.get()) {
+                    self.preserve(place, (source, reloc), &patch, symbol, out);
+                }
+            }
+        }
+    }
+
+    /// Notes a relocation that was applied, if that is to be recorded.
+    #[cold]
+    fn preserve(
+        &self,
+        place: &Place<'_, 'a>,
+        (source, reloc): (Source, &Reloc),
+        patch: &Patch,
+        symbol: OutSymbolId,
+        out: &mut Block,
+    ) {
+        if !self.is_preserved(place, reloc) {
+            return;
+        }
+        let (offset, kind) = (patch.offset, reloc.kind);
+        // Relative to a section, the addend is the new offset.
+        let relative = self.is_section_relative(place, reloc);
+        let held = match patch.adds && relative {
+            true => self.held(place.target.id, offset, kind),
+            false => 0,
+        };
+        let addend = match relative {
+            true => held.wrapping_add(patch.value as i64),
+            false => reloc.addend.unwrap_or(0),
+        };
+        out.resolved.push((source, OutReloc { offset, kind, symbol, addend }));
+    }
+
+    /// The addend of a relocation that stays and has none.
+    #[cold]
+    fn implied(&self, place: &Place<'_, 'a>, reloc: &Reloc, offset: u64) -> i64 {
+        match self.cx.config.force_rela {
+            true => self.held(place.target.id, offset, reloc.kind),
+            false => 0,
+        }
+    }
+
+    /// Where the input section that is relocated lies in the target.
+    fn base(&self, place: &Place<'_, 'a>, section: u32) -> Option<u64> {
+        if place.base.is_some() {
+            return place.base;
+        }
+        let base = self.merged.placement(place.object, section)?;
+        debug_assert_eq!(base.section, place.target.id);
+        Some(base.offset)
+    }
+
+    /// What a REL relocation's place holds. Quirk: where equal constants were merged,
+    /// that may be something else.
+    #[cold]
+    fn held(&self, target: SectionId, offset: u64, kind: u32) -> i64 {
+        let Some(known) = reloc::by_number(kind) else { return 0 };
+        let mut held = [0; 16];
+        self.layout.read(self.cx, self.merged, target, offset, &mut held);
+        reloc::held(known.fields, &held).unwrap_or(0) as i64
+    }
+}

@@ -1,0 +1,348 @@
+//! Fills a report from what the phases decided.
+
+use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
+use crate::callgraph::FunctionId;
+use crate::callgraph::reach::Pruning;
+use crate::merge::{Content, SectionId};
+use crate::object::eiattr;
+use crate::properties::Components;
+use crate::resolve::{SymbolId, text};
+use crate::write::{Parts, extent};
+use cubin::consts::shf;
+use cubin::{SymbolType, info};
+
+/// Collects everything that can be reported before the file is planned.
+pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
+    let collector = Collector { parts };
+    let callgraph = collector.callgraph();
+    LinkReport {
+        mercury: parts.cx.dialect.is_mercury(),
+        memory: collector.memory(),
+        kernels: collector.kernels(&callgraph),
+        removal: match parts.cx.reach.pruning {
+            Pruning::None => Removal::Unreachable,
+            Pruning::HostReferences => Removal::HostReferences,
+            Pruning::ByName => Removal::ByName,
+        },
+        data: collector.data(),
+        callgraph,
+        map: None,
+    }
+}
+
+struct Collector<'a, 'o> {
+    parts: Parts<'a, 'o>,
+}
+
+/// The largest value met on the way down, and who has it.
+#[derive(Clone, Copy, Default)]
+struct Peak {
+    value: u32,
+    function: u32,
+}
+
+impl Peak {
+    fn raise(&mut self, other: Peak) {
+        if other.value > self.value {
+            *self = other;
+        }
+    }
+}
+
+/// What a function and everything below it needs.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    registers: Peak,
+    barriers: Peak,
+    stack: u32,
+    /// The callee with the deepest stack.
+    deepest: Option<u32>,
+    recursive: bool,
+}
+
+impl Collector<'_, '_> {
+    fn name(&self, symbol: SymbolId) -> String {
+        text(self.parts.cx.resolution.get(symbol).name)
+    }
+
+    fn file(&self, symbol: SymbolId) -> Option<String> {
+        let at = self.parts.cx.resolution.get(symbol).definition?;
+        Some(self.parts.cx.objects.get(at.object.0 as usize)?.name.to_owned())
+    }
+
+    fn size_of_sections(&self, names: &[&[u8]]) -> u64 {
+        let merged = self.parts.merged;
+        (0..merged.sections.len() as u32)
+            .map(SectionId)
+            .filter(|&id| {
+                matches!(merged.section(id).content(), Content::Chunks(_))
+                    && names.contains(&merged.section_name(id))
+            })
+            .map(|id| self.parts.layout.extent(merged, id).0)
+            .fold(0, u64::saturating_add)
+    }
+
+    fn memory(&self) -> MemoryUse {
+        MemoryUse {
+            global: self.size_of_sections(&[b".nv.global", b".nv.global.init"]),
+            constant: self
+                .parts
+                .merged
+                .constant3
+                .map(|id| self.parts.layout.extent(self.parts.merged, id).0)
+                .filter(|&size| size != 0),
+        }
+    }
+
+    fn callgraph(&self) -> Vec<CallGraphNode> {
+        let graph = self.parts.cx.graph;
+        (0..graph.len() as u32).map(|f| self.node(FunctionId(f))).collect()
+    }
+
+    fn node(&self, function: FunctionId) -> CallGraphNode {
+        let cx = self.parts.cx;
+        let id = cx.graph.symbol(function);
+        let symbol = cx.resolution.get(id);
+        let own = symbol.definition.and_then(|at| {
+            let object = cx.objects.get(at.object.0 as usize)?;
+            Some((object, at.symbol))
+        });
+        CallGraphNode {
+            name: self.name(id),
+            removed: !cx.reach.is_live(function),
+            entry: symbol.entry,
+            address_taken: cx
+                .graph
+                .address_taken
+                .get(function.0 as usize)
+                .is_some_and(|taken| taken.is_some()),
+            registers: own.map(|(object, symbol)| object.registers(symbol)),
+            frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
+            barriers: self.barriers(function).max(self.barriers_in_flags(function)),
+            size: symbol.definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
+            file: self.file(id),
+            callees: self.callees(function),
+        }
+    }
+
+    /// Calls in input order, then what indirect calls may reach, the last of these first; nvlink
+    /// prepends as it goes, so all comes out the other way round (kernels with calls through
+    /// two to four types of pointers).
+    fn callees(&self, function: FunctionId) -> Vec<usize> {
+        let graph = self.parts.cx.graph;
+        let (direct, indirect): (Vec<u32>, Vec<u32>) =
+            graph.successors().of(function.0).iter().partition(|&&n| (n as usize) < graph.len());
+        let reached = indirect.iter().rev().flat_map(|&node| graph.successors().of(node));
+        let mut callees: Vec<usize> = direct.iter().chain(reached).map(|&f| f as usize).collect();
+        callees.reverse();
+        callees
+    }
+
+    /// The handles of one kind that the kernel has places for.
+    fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
+        let (merged, images) = (self.parts.merged, &self.parts.layout.images);
+        let bank =
+            merged.function_sections.get(function.0 as usize).and_then(|s| s.constant0.get());
+        if bank.is_none_or(|bank| !images.banks.contains_key(&bank)) {
+            return 0;
+        }
+        images.slots.iter().filter(|slot| slot.is_for(kind)).count() as u32
+    }
+
+    fn barriers(&self, function: FunctionId) -> u32 {
+        let merged = self.parts.merged;
+        let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info.get());
+        let Some(Content::Attributes(sources)) = info.map(|id| merged.section(id).content()) else {
+            return 0;
+        };
+        let objects = self.parts.cx.objects;
+        sources
+            .iter()
+            .filter_map(|from| objects.get(from.object.0 as usize)?.cubin.section(from.section))
+            .flat_map(|section| info::records(section.data).map_while(Result::ok))
+            .filter(|record| record.code == eiattr::NUM_BARRIERS)
+            .map(|record| u32::from(record.value))
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Old objects count barriers in the flags of the text section.
+    fn barriers_in_flags(&self, function: FunctionId) -> u32 {
+        let cx = self.parts.cx;
+        let section = cx.resolution.get(cx.graph.symbol(function)).definition.and_then(|at| {
+            let section = cx.input_symbol(at)?.shndx;
+            cx.objects.get(at.object.0 as usize)?.cubin.section(section)
+        });
+        section.map_or(0, |s| ((s.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32)
+    }
+
+    /// All kernels of the output, asked for or not, the one whose code was created last
+    /// first (`unasked-kernels-kept`, `kernels-used-declared-first`).
+    fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
+        let needs = self.needs(nodes);
+        let (graph, merged) = (self.parts.cx.graph, self.parts.merged);
+        let text = |f: FunctionId| merged.function_sections.get(f.0 as usize)?.text.get();
+        let kernels = merged.function_order.iter().filter(|&&f| graph.is_entry(f));
+        let mut kernels: Vec<(SectionId, FunctionId)> = kernels
+            .filter(|&&f| graph.is_defined(f))
+            .filter_map(|&f| Some((text(f)?, f)))
+            .collect();
+        kernels.sort_unstable_by(|a, b| b.cmp(a));
+        let kernel = |&(_, function): &(SectionId, FunctionId)| {
+            let index = function.0 as usize;
+            Some(self.kernel(function, nodes.get(index)?, nodes, needs.get(index)?, &needs))
+        };
+        kernels.iter().filter_map(kernel).collect()
+    }
+
+    fn kernel(
+        &self,
+        function: FunctionId,
+        node: &CallGraphNode,
+        nodes: &[CallGraphNode],
+        needed: &Needs,
+        needs: &[Needs],
+    ) -> KernelUse {
+        let culprit = |peak: Peak, own: u32| {
+            let Peak { value, function } = peak;
+            (value > own).then_some(Culprit { value, function: function as usize })
+        };
+        // As it is written: to the only kernel all functions count, not just those it
+        // reaches (`barriers-one-kernel`).
+        let changes = self.parts.properties.attributes.get(&function);
+        let written = changes.and_then(|c| c.value(eiattr::NUM_BARRIERS));
+        let barriers = written.map_or(node.barriers, u32::from);
+        let from = culprit(needed.barriers, node.barriers);
+        KernelUse {
+            name: node.name.clone(),
+            index: function.0 as usize,
+            registers: needed.registers.value,
+            registers_from: culprit(needed.registers, node.registers.unwrap_or(0)),
+            barriers,
+            barriers_from: from.filter(|from| from.value == barriers),
+            stack: if needed.recursive { 0 } else { needed.stack.into() },
+            own_stack: node.frame.into(),
+            recursive: needed.recursive,
+            deepest_chain: chain(function.0, needs, nodes.len()),
+            shared: self.shared(function),
+            constants: self.constants(function),
+            textures: self.images(function, SymbolType::CUDA_TEXTURE),
+            surfaces: self.images(function, SymbolType::CUDA_SURFACE),
+            samplers: self.images(function, SymbolType::CUDA_SAMPLER),
+            ..KernelUse::default()
+        }
+    }
+
+    /// The size of the kernel's section. Later targets than sm_90 do not count the reserve in it.
+    fn shared(&self, function: FunctionId) -> u64 {
+        let config = self.parts.cx.config;
+        let shared = &self.parts.layout.shared;
+        let sections = self.parts.merged.function_sections.get(function.0 as usize);
+        let section = sections.and_then(|sections| sections.shared.get());
+        let placed = section.and_then(|section| shared.kernels.get(&section));
+        match placed.filter(|_| config.arch.number <= 90) {
+            Some(&(size, _)) => size,
+            None if config.relocatable => section.map_or(0, |id| extent(self.parts, id).0),
+            None => shared.static_bytes.get(&function).copied().unwrap_or(0),
+        }
+    }
+
+    /// Constant banks 0 and 2, of which Mercury has the latter only.
+    fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
+        let merged = self.parts.merged;
+        let Some(sections) = merged.function_sections.get(function.0 as usize) else {
+            return Vec::new();
+        };
+        let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
+        let parameters = sections.constant0.get().filter(|_| !self.parts.cx.dialect.is_mercury());
+        let banks = [(0, parameters), (2, merged.constant2.get(&function).copied())];
+        banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
+    }
+
+    /// One pass from callees to callers. A relocatable link leaves that to
+    /// the final one: kernels show what they need themselves.
+    fn needs(&self, nodes: &[CallGraphNode]) -> Vec<Needs> {
+        let graph = self.parts.cx.graph.successors();
+        let own = |index: usize| {
+            let Some(node) = nodes.get(index) else { return Needs::default() };
+            let peak = |value| Peak { value, function: index as u32 };
+            Needs {
+                registers: peak(node.registers.unwrap_or(0)),
+                barriers: peak(node.barriers),
+                stack: node.frame,
+                ..Needs::default()
+            }
+        };
+        if self.parts.cx.config.relocatable {
+            return (0..nodes.len()).map(|i| Needs { stack: 0, ..own(i) }).collect();
+        }
+        let components = Components::new(graph);
+        let mut needs = vec![Needs::default(); graph.len()];
+        for component in 0..components.len() {
+            let members = components.members(component);
+            let mut joint = Needs { recursive: members.len() > 1, ..Needs::default() };
+            let mut below = 0;
+            for &node in members {
+                let mine = own(node as usize);
+                joint.registers.raise(mine.registers);
+                joint.barriers.raise(mine.barriers);
+                joint.stack = joint.stack.max(mine.stack);
+                for &callee in graph.of(node) {
+                    let (Some(&theirs), Some(&of)) =
+                        (needs.get(callee as usize), components.of.get(callee as usize))
+                    else {
+                        continue;
+                    };
+                    if of as usize == component {
+                        joint.recursive = true;
+                        continue;
+                    }
+                    joint.registers.raise(theirs.registers);
+                    joint.barriers.raise(theirs.barriers);
+                    joint.recursive |= theirs.recursive;
+                    if theirs.stack > below {
+                        below = theirs.stack;
+                        joint.deepest = Some(callee);
+                    }
+                }
+            }
+            joint.stack = joint.stack.saturating_add(below);
+            for &node in members {
+                if let Some(slot) = needs.get_mut(node as usize) {
+                    *slot = joint;
+                }
+            }
+        }
+        needs
+    }
+
+    /// Variables that are defined or looked for.
+    fn data(&self) -> Vec<Data> {
+        let cx = self.parts.cx;
+        let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+        ids.filter(|&id| !cx.resolution.get(id).function && !cx.resolution.get(id).name.is_empty())
+            .map(|id| Data {
+                name: self.name(id),
+                file: self.file(id),
+                section: self
+                    .parts
+                    .layout
+                    .address(cx, self.parts.merged, id)
+                    .map(|a| text(self.parts.merged.section_name(a.section))),
+            })
+            .collect()
+    }
+}
+
+/// The way down to the deepest stack, the kernel left out.
+fn chain(from: u32, needs: &[Needs], functions: usize) -> Vec<usize> {
+    let mut chain = Vec::new();
+    let mut at = needs.get(from as usize).and_then(|n| n.deepest);
+    while let Some(node) = at {
+        if (node as usize) < functions {
+            chain.push(node as usize);
+        }
+        at = needs.get(node as usize).and_then(|n| n.deepest);
+    }
+    chain
+}

@@ -1,0 +1,74 @@
+//! What relocations of and against definitions that lost come to.
+
+use crate::merge::Context;
+use crate::object::ObjectId;
+use crate::resolve::{Role, SymbolId, SymbolRefId};
+use cubin::consts::sto;
+use cubin::{Binding, SymbolRef, SymbolType};
+
+/// Whether the section holds the program's constants.
+pub fn is_user_constant(target: &[u8]) -> bool {
+    matches!(target, b".nv.constant3" | b".nv.constant.user")
+}
+
+/// Whether constants lose their relocations against the symbol: if it is a definition
+/// that lost against an earlier one, and, in all inputs before that of the better one, if
+/// it is a variable in global memory whose weak definition is replaced.
+/// [`constant-names-loser`, `constant-names-replaced`]
+pub fn names_lost_copy(
+    cx: Context<'_, '_>,
+    object: ObjectId,
+    symbol: &SymbolRef<'_>,
+    id: SymbolId,
+) -> bool {
+    let at = SymbolRefId { object, symbol: symbol.index.0 };
+    let defined = !symbol.is_undefined() && !symbol.is_common();
+    match cx.resolution.role(id, at, defined) {
+        Role::Discarded => true,
+        Role::Replaced | Role::Reference => is_global(symbol) && is_replaced_after(cx, id, object),
+        Role::Selected => false,
+    }
+}
+
+/// Whether the symbol is a variable in global memory.
+fn is_global(symbol: &SymbolRef<'_>) -> bool {
+    symbol.kind() != SymbolType::FUNC && symbol.other & sto::SPACE == sto::GLOBAL
+}
+
+/// Whether an input after this one brought a better definition.
+fn is_replaced_after(cx: Context<'_, '_>, id: SymbolId, object: ObjectId) -> bool {
+    let definition = cx.resolution.get(id).definition;
+    cx.resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
+}
+
+/// Debug sections in which relocations against a losing weak copy are dropped.
+pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
+    matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
+}
+
+/// Extents of weak variables that lost against another weak one: nvlink leaves
+/// their bytes in `.nv.global.init` but drops their relocations.
+pub fn lost_data(
+    cx: Context<'_, '_>,
+    object: ObjectId,
+    target: &[u8],
+    section: u32,
+) -> Vec<std::ops::Range<u64>> {
+    if target != b".nv.global.init" {
+        return Vec::new();
+    }
+    let lost = |symbol: &SymbolRef<'_>| {
+        let at = SymbolRefId { object, symbol: symbol.index.0 };
+        cx.resolution.id(object, symbol.index.0).is_some_and(|id| {
+            cx.resolution.role(id, at, true) == Role::Discarded
+                && cx.resolution.get(id).binding == Binding::WEAK
+        })
+    };
+    cx.objects[object.0 as usize]
+        .cubin
+        .symbols()
+        .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
+        .filter(lost)
+        .map(|s| s.value..s.value.saturating_add(s.size))
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! What a symbol does to what is known of its name.
+
+use super::{Common, FirstPrototype, Pass, SymbolId, SymbolRefId, checked_size, text};
+use crate::builtins::is_builtin_function;
+use crate::diag::Diagnostic;
+use crate::object::call_lists::Prototype;
+use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_entry};
+use cubin::consts::sto;
+use cubin::{Binding, SymbolRef, SymbolType};
+
+impl<'a> Pass<'a, '_> {
+    pub(super) fn merge(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
+        self.conflicts(id, at, symbol);
+        let known = &self.known.out.symbols[id.0 as usize];
+        if symbol.is_undefined() {
+            return;
+        }
+        if symbol.is_common() {
+            self.merge_common(id, at, symbol);
+            return;
+        }
+        match known.definition {
+            // Quirk: the array of a relinked file must come before any other declaration.
+            None if is_dynamic_array(symbol)
+                && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
+            {
+                let error = self.multiple_definition(symbol.name, at, known.first);
+                self.known.errors.push(error);
+            }
+            None => self.define(id, at, symbol),
+            Some(old) => match (known.binding, symbol.binding()) {
+                (Binding::WEAK, Binding::WEAK) => {
+                    if known.entry && self.parameter_size(at) != self.parameter_size(old) {
+                        self.known.errors.push(Diagnostic::error(
+                            "parameter-mismatch",
+                            format_args!(
+                                "Duplicate weak parameter bank for '{}' is not the same size",
+                                text(symbol.name)
+                            ),
+                        ));
+                        return;
+                    }
+                    if known.function && self.is_better(id, at, old) {
+                        self.replace(id, old, at, symbol);
+                    }
+                }
+                (Binding::WEAK, _) => self.replace(id, old, at, symbol),
+                (_, Binding::WEAK) => {}
+                _ => {
+                    let error = self.multiple_definition(symbol.name, at, old);
+                    self.known.errors.push(error);
+                }
+            },
+        }
+    }
+
+    /// An initialised definition takes the place of a common symbol; a
+    /// zero-initialised one is placed, but the symbol still gets common storage
+    /// (quirk, seen on 40 random mixes).
+    fn define(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
+        if self.known.out.symbols[id.0 as usize].common.is_some()
+            && !self.beats_common(id, at, symbol)
+        {
+            return;
+        }
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        known.definition = Some(at);
+        known.binding = symbol.binding();
+        known.entry |= known.function && is_entry(symbol);
+        self.known.expected[id.0 as usize].other = symbol.other;
+    }
+
+    /// Whether a definition counts beside a common symbol.
+    fn beats_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) -> bool {
+        let file = self.file(at);
+        let initialised = self.is_initialised(at);
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        if let Some(common) = &known.common {
+            if symbol.binding() == Binding::WEAK && !initialised {
+                // A weak zero-initialised definition loses against a common one.
+                return false;
+            }
+            if initialised && common.size > symbol.size {
+                let name = text(known.name);
+                self.known.errors.push(common_too_large(&name, file));
+                return false;
+            }
+            if initialised {
+                known.common = None;
+            }
+        }
+        true
+    }
+
+    fn replace(&mut self, id: SymbolId, old: SymbolRefId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
+        self.known.out.replaced.entry(id).or_default().push(old);
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        known.definition = Some(at);
+        known.binding = symbol.binding();
+        self.known.expected[id.0 as usize].other = symbol.other;
+    }
+
+    fn merge_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
+        let file = self.file(at);
+        let known = &self.known.out.symbols[id.0 as usize];
+        let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
+        let weak = known.binding == Binding::WEAK;
+        let size = self.sighted(known.first).and_then(|first| checked_size(&first));
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        let common = Common { size: symbol.size, align: symbol.value };
+        match (&mut known.common, known.definition) {
+            (Some(known), _) => known.size = known.size.max(symbol.size),
+            (None, None) => {
+                known.common = Some(Box::new(common));
+                known.binding = symbol.binding();
+            }
+            (None, Some(_)) if initialised => {
+                if size.is_some_and(|size| symbol.size > size) {
+                    let name = text(known.name);
+                    self.known.errors.push(common_too_large(&name, file));
+                }
+            }
+            (None, Some(_)) if weak => known.common = Some(Box::new(common)),
+            (None, Some(old)) => {
+                let error = self.multiple_definition(symbol.name, at, old);
+                self.known.errors.push(error);
+            }
+        }
+    }
+
+    fn multiple_definition(&self, name: &[u8], at: SymbolRefId, old: SymbolRefId) -> Diagnostic {
+        Diagnostic::error(
+            "multiple-definition",
+            format_args!(
+                "Multiple definition of '{}' in '{}', first defined in '{}'",
+                text(name),
+                self.file(at),
+                self.file(old)
+            ),
+        )
+        .about(text(name))
+    }
+
+    /// Whether a definition has bytes in the file.
+    fn is_initialised(&self, at: SymbolRefId) -> bool {
+        let cubin = &self.objects[at.object].cubin;
+        let section = cubin.symbol(at.symbol).and_then(|s| cubin.section(s.shndx));
+        section.is_some_and(|s| !s.kind.is_nobits())
+    }
+
+    /// Space, size, kernel and managed mismatches.
+    fn conflicts(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
+        let known = &self.known.out.symbols[id.0 as usize];
+        let first = known.first;
+        let mismatch = |code, what: &str| {
+            Diagnostic::error(
+                code,
+                format_args!(
+                    "{what} doesn't match for '{}' in '{}', first specified in '{}'",
+                    text(symbol.name),
+                    self.file(at),
+                    self.file(first)
+                ),
+            )
+            .about(text(symbol.name))
+        };
+        let function = symbol.kind() == SymbolType::FUNC;
+        let mut errors = Vec::new();
+        if known.function != function {
+            errors.push(mismatch("space-mismatch", "Memory space"));
+        } else if function {
+            if known.entry != is_entry(symbol) {
+                errors.push(Diagnostic::error(
+                    "kernel-mismatch",
+                    format_args!("Function '{}' not declared __global__ in all source files", {
+                        let name = text(symbol.name);
+                        crate::demangle::demangle(&name).unwrap_or(name)
+                    }),
+                ));
+            }
+        } else if let Some(earlier) = self.sighted(known.definition.unwrap_or(first)) {
+            let common = (symbol.is_common() || known.common.is_some())
+                && (symbol.is_common() == known.common.is_some()
+                    || self.is_initialised(at)
+                    || known.definition.is_some_and(|d| self.is_initialised(d)));
+            let defined = !symbol.is_undefined();
+            if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
+                errors.push(mismatch("space-mismatch", "Memory space"));
+            }
+            let size = self.sighted(first).and_then(|first| checked_size(&first));
+            if !common && size.is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined)) {
+                errors.push(mismatch("size-mismatch", "Size"));
+            }
+            if (earlier.other ^ symbol.other) & sto::MANAGED != 0 {
+                errors.push(mismatch("managed-mismatch", "Managed attribute"));
+            }
+        }
+        self.known.errors.extend(errors);
+    }
+
+    /// Holds the prototype of an input's function against the first one.
+    pub(super) fn prototype(&mut self, object: ObjectId, id: SymbolId, prototype: Prototype) {
+        let symbol = &self.known.out.symbols[id.0 as usize];
+        if symbol.binding == Binding::LOCAL {
+            return;
+        }
+        let at = id.0 as usize;
+        if at >= self.known.prototypes.len() {
+            self.known.prototypes.resize(self.known.out.symbols.len(), FirstPrototype::default());
+        }
+        let first = &mut self.known.prototypes[at];
+        let (Some(first_object), known) = (first.0.get(), first.1) else {
+            *first = (object.into(), prototype.kept());
+            return;
+        };
+        let strings = |id: ObjectId| self.objects[id].cubin.symbol_strings();
+        let same = known.is(strings(first_object), prototype, strings(object));
+        // A program may bring its own `malloc`, declared as it likes.
+        if same || is_builtin_function(symbol.name) {
+            return;
+        }
+        let definer = symbol.definition.map_or(object, |d| d.object);
+        let error = Diagnostic::error(
+            "prototype-mismatch",
+            format_args!(
+                "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
+                text(symbol.name),
+                self.objects[object].name,
+                self.objects[definer].name
+            ),
+        );
+        self.known.errors.push(error);
+    }
+
+    /// Of two weak functions the one with fewer registers is taken; among
+    /// equals, one for a newer virtual architecture than the first definition's.
+    fn is_better(&self, id: SymbolId, new: SymbolRefId, old: SymbolRefId) -> bool {
+        let virtual_sm = |at: SymbolRefId| self.objects[at.object].virtual_sm;
+        let first =
+            self.known.out.replaced.get(&id).and_then(|r| r.first()).copied().unwrap_or(old);
+        match self.registers(new).cmp(&self.registers(old)) {
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Equal => virtual_sm(new) > virtual_sm(first),
+            std::cmp::Ordering::Greater => false,
+        }
+    }
+
+    /// Size of a kernel's parameter bank.
+    fn parameter_size(&self, at: SymbolRefId) -> Option<u64> {
+        let object = &self.objects[at.object];
+        let bank = SectionClass::FunctionConstant { bank: 0, function: at.symbol };
+        object.first_of(bank).map(|section| section.size)
+    }
+
+    fn registers(&self, at: SymbolRefId) -> u32 {
+        self.objects[at.object].registers(at.symbol)
+    }
+
+    fn file(&self, at: SymbolRefId) -> &'a str {
+        self.objects[at.object].name
+    }
+
+    fn sighted(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
+        self.objects[at.object].cubin.symbol(at.symbol)
+    }
+}
+
+fn common_too_large(name: &str, file: &str) -> Diagnostic {
+    Diagnostic::error(
+        "common-too-large",
+        format_args!("Common symbol '{name}' in file '{file}' has larger size than initialization"),
+    )
+}

@@ -1,0 +1,507 @@
+//! Symbol resolution: which definition every name stands for.
+//!
+//! nvlink takes the inputs in order and merges each symbol into what it has
+//! seen before; the outcome is simulated here on names and numbers alone, so
+//! that later phases know the winner before they touch any section.
+
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::ids::OptId;
+pub use crate::ids::SymbolId;
+use crate::name_hash::{NameHash, ShortHash};
+use crate::object::call_lists::{Calls, KeptPrototype};
+use crate::object::symbols::{InputSymbol, Place};
+use crate::object::{Object, ObjectId, Parts, is_dynamic_array, is_shared_space};
+use cubin::consts::sto;
+use cubin::{Binding, SymbolRef};
+use hashbrown::hash_table::Entry;
+use hashbrown::{HashMap, HashTable};
+
+pub mod losers;
+mod merge;
+mod tensor;
+
+/// One symbol table entry of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolRefId {
+    /// The input.
+    pub object: ObjectId,
+    /// Index in its symbol table.
+    pub symbol: u32,
+}
+
+/// What a sighting turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The definition that the output contains.
+    Selected,
+    /// Was selected until a later input brought a better one.
+    Replaced,
+    /// A definition that lost against an earlier one.
+    Discarded,
+    /// Not a definition.
+    Reference,
+}
+
+/// What is known about one name.
+#[derive(Clone, Debug)]
+pub struct Symbol<'a> {
+    /// Name.
+    pub name: &'a [u8],
+    /// Its hash.
+    pub hash: NameHash,
+    /// Function, as opposed to data.
+    pub function: bool,
+    /// Kernel.
+    pub entry: bool,
+    /// First input that mentions it.
+    pub first: SymbolRefId,
+    /// `st_other` there.
+    pub first_other: u8,
+    /// The definition in force.
+    pub definition: Option<SymbolRefId>,
+    /// Binding in the output.
+    pub binding: Binding,
+    /// Size and alignment while it is a common symbol; few are.
+    pub common: Option<Box<Common>>,
+}
+
+/// A common symbol: allocated by the linker unless somebody defines it.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    /// Largest size asked for.
+    pub size: u64,
+    /// Alignment of the first mention (later ones do not count).
+    pub align: u64,
+}
+
+/// The result of symbol resolution.
+#[derive(Debug)]
+pub struct Resolution<'a> {
+    /// All symbols in order of first mention.
+    pub symbols: Vec<Symbol<'a>>,
+    /// Those that belong to one input, in order: only they may have the name of another one.
+    pub own: Vec<SymbolId>,
+    /// The ids of all symbols of all inputs, one input after the other; `NO_SYMBOL` for
+    /// section symbols, nameless ones and undefined locals.
+    ids: Vec<SymbolId>,
+    /// Where those of each input start, and where the last ones end.
+    bounds: Vec<usize>,
+    /// Definitions that were in force for a while, oldest first.
+    pub replaced: HashMap<SymbolId, Vec<SymbolRefId>, foldhash::fast::FixedState>,
+}
+
+/// In `Resolution::ids`: the input symbol takes no part in resolution.
+pub const NO_SYMBOL: SymbolId = SymbolId(u32::MAX);
+
+impl Resolution<'_> {
+    /// The id of an input symbol, if it has one.
+    #[inline]
+    pub fn id(&self, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+        let id = *self.ids_of(object)?.get(symbol as usize)?;
+        (id != NO_SYMBOL).then_some(id)
+    }
+
+    /// The ids of an input's symbols; [`NO_SYMBOL`] for some.
+    #[inline]
+    pub fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
+        match *self.bounds.get(object.0 as usize..)? {
+            [start, end, ..] => self.ids.get(start..end),
+            _ => None,
+        }
+    }
+
+    /// The symbol with this id.
+    #[inline]
+    pub fn get(&self, id: SymbolId) -> &Symbol<'_> {
+        &self.symbols[id.0 as usize]
+    }
+
+    /// The function whose section holds what a name stands for: as a rule itself, for an alias
+    /// the function behind it, for a function that `ptxas -ewp` put into a kernel that kernel.
+    pub fn owner_of_code(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+        let known = self.get(id);
+        let at = known.definition?;
+        let object = objects.get(at.object.0 as usize)?;
+        if known.function && !object.shares_code {
+            return Some(id);
+        }
+        match object.owner(object.cubin.unnamed_symbol(at.symbol)?.shndx)? {
+            owner if owner == at.symbol => Some(id),
+            owner => self.id(at.object, owner),
+        }
+    }
+
+    /// The kernel that has a function inside its code. Neither binding nor place tells such a
+    /// function from an alias, only that a kernel has no alias (`whole-programs-relinked`;
+    /// 20 objects with changed symbols).
+    pub fn kernel_around(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+        let owner = self.owner_of_code(objects, id)?;
+        (owner != id && self.get(owner).entry).then_some(owner)
+    }
+
+    /// What the sighting of `id` is.
+    #[inline]
+    pub fn role(&self, id: SymbolId, at: SymbolRefId, defined: bool) -> Role {
+        if self.get(id).definition == Some(at) {
+            Role::Selected
+        } else if !defined {
+            Role::Reference
+        } else if self.replaced.get(&id).is_some_and(|r| r.contains(&at)) {
+            Role::Replaced
+        } else {
+            Role::Discarded
+        }
+    }
+
+    /// Whether the first input that mentions a symbol defines it.
+    pub fn is_defined_first(&self, id: SymbolId) -> bool {
+        let symbol = self.get(id);
+        let oldest = self.replaced.get(&id).and_then(|replaced| replaced.first());
+        oldest.or(symbol.definition.as_ref()) == Some(&symbol.first)
+    }
+
+    /// Whether this definition was in force at any time.
+    pub fn ever_selected(&self, id: SymbolId, at: SymbolRefId) -> bool {
+        matches!(self.role(id, at, true), Role::Selected | Role::Replaced)
+    }
+}
+
+/// What mentions of data are held against.
+#[derive(Clone, Copy)]
+struct Expected {
+    /// `st_other` of the definition, or of the first mention.
+    other: u8,
+    /// The size that mentions must have, if that is a small number.
+    size: Option<u8>,
+}
+
+/// The first prototype of a function, if there is one, and the input that has it.
+type FirstPrototype = (OptId<ObjectId>, KeptPrototype);
+
+/// Resolves inputs as they come.
+pub struct Resolver<'a> {
+    /// How many there are.
+    objects: usize,
+    /// By name.
+    names: HashTable<(ShortHash, SymbolId)>,
+    /// By symbol.
+    expected: Vec<Expected>,
+    /// By symbol, as far as there are any.
+    prototypes: Vec<FirstPrototype>,
+    /// What the symbols of the latest input that are not functions stand for.
+    latest: Vec<SymbolId>,
+    /// Whether all of them were new or plain mentions, and nothing has come since that could
+    /// change what is known of them: functions cannot without a conflict.
+    settled: bool,
+    /// Whether the input at hand has others.
+    stirred: bool,
+    /// How tensor memory is shared out, if an input uses it.
+    accounts: Option<tensor::Accounts>,
+    out: Resolution<'a>,
+    errors: Vec<Diagnostic>,
+}
+
+/// Some inputs being added, with all that came before them.
+struct Pass<'a, 'o> {
+    objects: &'o Parts<'o, 'a>,
+    known: &'o mut Resolver<'a>,
+}
+
+/// Room is made for so much beforehand: the first inputs may be larger than the others.
+const ROOM_AT_MOST: usize = 1 << 20;
+
+/// How many are to be expected in all inputs, if the first of them have `sum`.
+pub fn room(sum: usize, first: usize, all: usize) -> usize {
+    (sum.saturating_mul(all) / first.max(1)).min(ROOM_AT_MOST)
+}
+
+impl<'a> Resolver<'a> {
+    /// For so many inputs.
+    pub fn new(objects: usize) -> Self {
+        let mut bounds = Vec::with_capacity(objects + 1);
+        bounds.push(0);
+        Self {
+            objects,
+            names: HashTable::new(),
+            expected: Vec::new(),
+            prototypes: Vec::new(),
+            latest: Vec::new(),
+            settled: false,
+            stirred: false,
+            accounts: None,
+            out: Resolution {
+                symbols: Vec::new(),
+                own: Vec::new(),
+                ids: Vec::new(),
+                bounds,
+                replaced: HashMap::default(),
+            },
+            errors: Vec::new(),
+        }
+    }
+
+    /// Adds the inputs of a part, which begins with `first`; nothing more once there are
+    /// conflicts.
+    pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId, calls: &Calls<'a>) {
+        let part = objects.part(first);
+        if self.out.symbols.is_empty() {
+            self.make_room(part);
+        }
+        let mut pass = Pass { objects, known: self };
+        for ((id, object), (_, prototypes)) in (first.0..).map(ObjectId).zip(part).zip(calls.iter())
+        {
+            if pass.known.has_conflicts() {
+                return;
+            }
+            let ids = pass.known.out.ids.len();
+            pass.object(id, object);
+            pass.tensor_memory(id, object);
+            for &(function, prototype) in prototypes {
+                // Its symbols are the last ones.
+                match pass.known.out.ids.get(ids + function as usize) {
+                    None | Some(&NO_SYMBOL) => {}
+                    Some(&symbol) => pass.prototype(id, symbol, prototype),
+                }
+            }
+        }
+    }
+
+    /// Makes room for all inputs, of which these are the first: lists that grow are copied
+    /// again and again, into memory that is new each time.
+    fn make_room(&mut self, first: &[Object<'a>]) {
+        let of_all = |sum: usize| room(sum, first.len(), self.objects);
+        let defined = |object: &Object<'_>| {
+            object.functions.iter().filter(|named| named.place == Place::Defined).count()
+        };
+        let functions = of_all(first.iter().map(defined).sum());
+        self.names.reserve(functions, |(hash, _)| hash.spread());
+        // Variables are mostly those of all inputs; were there no room for them, all would be
+        // copied at the end. The rest is for what nobody defines.
+        let variables = first.iter().map(|object| object.data.len()).max().unwrap_or(0);
+        let all = functions + variables.min(functions) + functions / 32;
+        self.out.symbols.reserve_exact(all);
+        self.expected.reserve_exact(all);
+        self.prototypes.reserve_exact(all);
+        let symbols = first.iter().map(|object| object.cubin.symbol_count()).sum();
+        self.out.ids.reserve(of_all(symbols));
+    }
+
+    /// Whether there are conflicts, and the link has to stop.
+    pub fn has_conflicts(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// What is known so far.
+    pub fn resolution(&self) -> &Resolution<'a> {
+        &self.out
+    }
+
+    /// The outcome. Conflicts are reported as nvlink does: all of one input, then the
+    /// link stops there (`None`).
+    pub fn finish(self, diags: &mut Diagnostics) -> Option<Resolution<'a>> {
+        if !self.has_conflicts() {
+            return Some(self.out);
+        }
+        self.errors.into_iter().for_each(|error| diags.push(error));
+        diags.push(Diagnostic::merge_failed());
+        None
+    }
+}
+
+impl<'a> Pass<'a, '_> {
+    fn object(&mut self, id: ObjectId, object: &Object<'a>) {
+        let start = self.known.out.ids.len();
+        let end = start + object.cubin.symbol_count();
+        self.known.out.ids.resize(end, NO_SYMBOL);
+        self.known.out.bounds.push(end);
+        for named in object.functions {
+            let symbol = self.symbol(id, object, named);
+            self.known.out.ids[start + named.symbol as usize] = symbol;
+        }
+        if object.repeats_data && self.known.settled {
+            // What the input before said just so has been looked at.
+            let ids = self.known.out.ids.get_mut(start..).unwrap_or_default();
+            for (named, &latest) in object.data.iter().zip(&self.known.latest) {
+                ids[named.symbol as usize] = latest;
+            }
+            return;
+        }
+        for (i, named) in object.data.iter().enumerate() {
+            let latest = match self.known.latest.get(i) {
+                Some(&latest) if named.repeats && self.known.settled => latest,
+                _ => self.latest(i, id, object, named),
+            };
+            self.known.out.ids[start + named.symbol as usize] = latest;
+        }
+        self.known.settled = !self.known.stirred;
+        self.known.stirred = false;
+    }
+
+    /// What the symbol at a place of the list of those that are not functions stands for.
+    fn latest(
+        &mut self,
+        i: usize,
+        id: ObjectId,
+        object: &Object<'a>,
+        named: &InputSymbol,
+    ) -> SymbolId {
+        let symbol = self.symbol(id, object, named);
+        match self.known.latest.get_mut(i) {
+            Some(latest) => *latest = symbol,
+            None => self.known.latest.push(symbol),
+        }
+        symbol
+    }
+
+    /// What a symbol stands for.
+    fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &InputSymbol) -> SymbolId {
+        let at = SymbolRefId { object: id, symbol: named.symbol };
+        // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
+        let unique = named.binding() == Binding::LOCAL || named.is_internal();
+        let known = match unique && named.place != Place::Undefined {
+            true => {
+                self.known.out.own.push(self.next_id());
+                Err(self.next_id())
+            }
+            false => self.look_up(object, named),
+        };
+        match known {
+            Ok(known) => {
+                if !self.is_plain_mention(known, named)
+                    && !self.define_plainly(known, at, named)
+                    && let Some(symbol) = object.cubin.symbol(named.symbol)
+                {
+                    if !named.is_function() {
+                        (self.known.settled, self.known.stirred) = (false, true);
+                    }
+                    self.merge(known, at, &symbol);
+                }
+                known
+            }
+            Err(new) => {
+                self.create(at, object, named);
+                new
+            }
+        }
+    }
+
+    fn next_id(&self) -> SymbolId {
+        SymbolId(self.known.out.symbols.len() as u32)
+    }
+
+    /// The symbol with a name, or the number of the one that is to be made for it.
+    fn look_up(&mut self, object: &Object<'a>, named: &InputSymbol) -> Result<SymbolId, SymbolId> {
+        let new = self.next_id();
+        let Resolver { names, out: Resolution { symbols, .. }, .. } = &mut *self.known;
+        let short = named.hash.short();
+        let same = |&(other, id): &(ShortHash, SymbolId)| {
+            other == short && {
+                let known = &symbols[id.0 as usize];
+                known.hash == named.hash && object.name_of(named) == known.name
+            }
+        };
+        match names.entry(short.spread(), same, |(hash, _)| hash.spread()) {
+            Entry::Occupied(known) => Ok(known.get().1),
+            Entry::Vacant(place) => {
+                place.insert((short, new));
+                Err(new)
+            }
+        }
+    }
+
+    /// Whether a symbol refers to what is known and agrees with it, as nearly all
+    /// mentions do; [`Self::merge`] would do nothing.
+    fn is_plain_mention(&self, id: SymbolId, named: &InputSymbol) -> bool {
+        let known = &self.known.out.symbols[id.0 as usize];
+        if named.place != Place::Undefined || known.function != named.is_function() {
+            return false;
+        }
+        if known.function {
+            return known.entry == named.is_entry();
+        }
+        let expected = self.known.expected[id.0 as usize];
+        let size = named.small_size();
+        known.common.is_none()
+            && (expected.other ^ named.other) & (sto::SPACE | sto::MANAGED) == 0
+            && (size == Some(0) || size.is_some() && size == expected.size)
+    }
+
+    /// Defines a function that was only mentioned so far, if both agree. [`Self::merge`] would
+    /// do the same.
+    fn define_plainly(&mut self, id: SymbolId, at: SymbolRefId, named: &InputSymbol) -> bool {
+        let known = &mut self.known.out.symbols[id.0 as usize];
+        let is_plain = named.place == Place::Defined
+            && named.is_function()
+            && known.function
+            && known.entry == named.is_entry()
+            && known.definition.is_none()
+            && known.common.is_none()
+            && !is_shared_space(named.other);
+        if is_plain {
+            known.definition = Some(at);
+            known.binding = named.binding();
+            self.known.expected[id.0 as usize].other = named.other;
+        }
+        is_plain
+    }
+
+    fn create(&mut self, at: SymbolRefId, object: &Object<'a>, named: &InputSymbol) {
+        let size = named.small_size();
+        // A dynamic array is only declared in a relinked file as well, though it looks
+        // defined.
+        let is_array = is_shared_space(named.other) && size == Some(0);
+        let is_defined = named.place == Place::Defined && !is_array;
+        let size = size.filter(|&size| size != 0 || is_defined);
+        self.known.expected.push(Expected { other: named.other, size });
+        let common = || {
+            let symbol = object.cubin.unnamed_symbol(named.symbol)?;
+            Some(Box::new(Common { size: symbol.size, align: symbol.value }))
+        };
+        self.known.out.symbols.push(Symbol {
+            name: object.name_of(named),
+            hash: named.hash,
+            function: named.is_function(),
+            entry: named.is_function() && named.is_entry(),
+            first: at,
+            first_other: named.other,
+            definition: is_defined.then_some(at),
+            // An undefined weak reference becomes a plain one.
+            binding: match (named.place, named.binding()) {
+                (Place::Undefined, Binding::WEAK) => Binding::GLOBAL,
+                (_, binding) => binding,
+            },
+            common: if named.place == Place::Common { common() } else { None },
+        });
+    }
+}
+
+/// Whether a symbol that appears for the first time is a definition: a dynamic array is
+/// only declared in a relinked file as well, though it looks defined.
+fn is_definition(symbol: &SymbolRef<'_>) -> bool {
+    !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol)
+}
+
+/// The size that every later mention must agree with; `None` where the first one is an
+/// array of unknown size.
+fn checked_size(first: &SymbolRef<'_>) -> Option<u64> {
+    (first.size != 0 || is_definition(first)).then_some(first.size)
+}
+
+/// A symbol name for a message.
+pub fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A large input before thousands of small ones is no reason to ask for gigabytes.
+    #[test]
+    fn room_is_guessed_from_the_first_inputs_and_bounded() {
+        assert_eq!(room(100, 10, 50), 500);
+        assert_eq!(room(4_000_000, 64, 10_000), ROOM_AT_MOST);
+        assert_eq!(room(usize::MAX, 1, usize::MAX), ROOM_AT_MOST);
+        assert_eq!(room(0, 0, 7), 0);
+    }
+}

@@ -1,0 +1,189 @@
+//! What the sections hold that the linker writes. Small ones are made when their size
+//! has to be known; large tables only as they are written.
+
+use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
+use super::{ContentSource, Numbering, Parts, Plan, SectionSummary, ToolNotes};
+use super::{records, symbols, tables, unified};
+use crate::layout::Form;
+use crate::merge::{Content, SectionId, StringTables};
+use crate::relocate::Kept;
+use cubin::SectionType;
+use cubin::raw::Sym64;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The bytes of the sections that are made early. Most are tiny, so many lie in one
+/// block.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    blocks: Vec<Block>,
+    /// What tools made the inputs.
+    pub notes: ToolNotes<'a>,
+}
+
+/// The bytes of sections with consecutive numbers.
+#[derive(Debug)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Where those of each section end.
+    ends: Vec<usize>,
+}
+
+/// How many sections share a block.
+const BLOCK: usize = 1024;
+
+/// So many sections are looked at before the first is made.
+const TOGETHER: usize = 64;
+
+/// Bytes that are made early of a section, about, where most sections are not.
+const USUAL_SIZE: usize = 16;
+
+impl Contents<'_> {
+    /// The bytes of a section; none if it is not made early.
+    pub fn get(&self, section: SectionId) -> &[u8] {
+        let Some(block) = self.blocks.get(section.0 as usize / BLOCK) else { return &[] };
+        let end = |i: usize| block.ends.get(i).copied().unwrap_or(0);
+        let i = section.0 as usize % BLOCK;
+        let start = i.checked_sub(1).map_or(0, end);
+        block.bytes.get(start..end(i)).unwrap_or_default()
+    }
+}
+
+/// Makes what is made early, and notes its size.
+pub fn contents<'a>(
+    parts: Parts<'a, '_>,
+    numbering: &Numbering,
+    facts: &mut [SectionSummary],
+) -> Contents<'a> {
+    let notes = ToolNotes::collect(parts);
+    let block = |(number, facts): (usize, &mut [SectionSummary])| {
+        // What grows comes last, so that it can do so where it is.
+        let mut ends = Vec::with_capacity(facts.len());
+        let mut writer = records::Writer::new(parts, numbering);
+        let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
+        let mut id = SectionId((number * BLOCK) as u32);
+        for some in facts.chunks_mut(TOGETHER) {
+            ask_for(parts, id, some);
+            for facts in some {
+                let start = bytes.len();
+                if facts.exists() && facts.is_early() {
+                    content(&mut writer, id, &mut bytes);
+                }
+                facts.settle(bytes.len() - start, &notes, numbering);
+                ends.push(bytes.len());
+                id.0 += 1;
+            }
+        }
+        bytes.shrink_to_fit();
+        Block { bytes, ends }
+    };
+    Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect(), notes }
+}
+
+/// Asks for what attributes of sections are made of, from this section on.
+fn ask_for(parts: Parts<'_, '_>, first: SectionId, facts: &[SectionSummary]) {
+    for (id, facts) in (first.0..).map(SectionId).zip(facts) {
+        if facts.made == ContentSource::Attributes
+            && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
+        {
+            records::ask_for(parts, sources);
+        }
+    }
+}
+
+/// Appends the bytes of a section that is made early.
+fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8>) {
+    let (parts, numbering) = (writer.parts, writer.numbering);
+    let section = parts.merged.section(id);
+    match section.content() {
+        Content::Chunks(chunks) => unified::entries(parts, numbering, &chunks, out),
+        Content::Relocs(..) => {}
+        Content::Attributes(sources) => writer.section(id, sources, out),
+        Content::ResolvedRelocs(_) => {
+            let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
+            relocations(&list, true, numbering, out);
+        }
+        Content::ImageRelocs(bank) => {
+            let form = if parts.cx.dialect.is_mercury() { Form::Mercury } else { Form::Classic };
+            let rela = section.kind == SectionType::RELA;
+            relocations(&image_relocs(parts, bank, form), rela, numbering, out);
+        }
+        Content::Synthetic(what) => synthetic(parts, numbering, what, out),
+    }
+}
+
+/// A section that the linker writes.
+#[derive(Clone, Copy)]
+pub enum Table<'p> {
+    /// Bytes that are there.
+    Bytes(&'p [u8]),
+    /// Notes of inputs.
+    Notes(&'p ToolNotes<'p>),
+    /// Relocations that stay, with or without addend.
+    Relocs(Kept<'p>, bool),
+    /// `.strtab`.
+    SymbolNames(&'p StringTables),
+    /// `.symtab`.
+    Symbols,
+    /// `.symtab_shndx`.
+    SymbolSections,
+}
+
+/// What the linker writes in a section; nothing where inputs' bytes are copied.
+#[inline]
+pub fn table<'p>(
+    parts: Parts<'_, 'p>,
+    contents: &'p Contents<'_>,
+    id: SectionId,
+    made: ContentSource,
+) -> Option<Table<'p>> {
+    let strings = &parts.merged.strings;
+    Some(match made {
+        ContentSource::Copied => return None,
+        ContentSource::Rel | ContentSource::Rela => {
+            Table::Relocs(parts.relocated.kept(id), made == ContentSource::Rela)
+        }
+        ContentSource::ToolNotes => Table::Notes(&contents.notes),
+        ContentSource::SectionNames => Table::Bytes(strings.sections()),
+        ContentSource::SymbolNames => Table::SymbolNames(strings),
+        ContentSource::Symbols => Table::Symbols,
+        ContentSource::SymbolSections => Table::SymbolSections,
+        ContentSource::Attributes | ContentSource::Entries | ContentSource::Early => {
+            Table::Bytes(contents.get(id))
+        }
+    })
+}
+
+impl Table<'_> {
+    /// Its size.
+    pub fn size(self, numbering: &Numbering) -> u64 {
+        let symbols = numbering.order.len() + 1;
+        let size = match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Notes(notes) => notes.size(),
+            Self::Relocs(list, rela) => list.len() * relocation_size(rela),
+            Self::SymbolNames(strings) => strings.symbols_size(),
+            Self::Symbols => symbols * size_of::<Sym64>(),
+            Self::SymbolSections => symbols * size_of::<u32>(),
+        };
+        size as u64
+    }
+
+    /// Writes a part of it that starts and ends with whole entries.
+    pub fn write(self, parts: Parts<'_, '_>, plan: &Plan<'_>, part: Range<usize>, out: &mut [u8]) {
+        let rows = |size: usize| part.start / size..part.end / size;
+        match self {
+            Self::Bytes(bytes) => out.copy_from_slice(&bytes[part]),
+            Self::Notes(notes) => notes.write(part, out),
+            Self::Relocs(list, rela) => {
+                let list = list.part(rows(relocation_size(rela)));
+                tables::write_relocations(list.iter(), rela, &plan.numbering, out);
+            }
+            Self::SymbolNames(strings) => strings.write_symbols(part, out),
+            Self::Symbols => symbols::write(parts, plan, rows(size_of::<Sym64>()), out),
+            Self::SymbolSections => {
+                symbols::write_sections(parts, plan, rows(size_of::<u32>()), out);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Large sections that inputs' bytes are copied to, as a rule `.debug_frame`, in parts that
+//! are filled on their own: as a whole they fit in no processor's own cache.
+
+use super::serialize::{Sources, apply, copy};
+use crate::diag::Diagnostic;
+use crate::merge::{Chunks, Content, SectionId};
+use crate::relocate::Patch;
+use crate::write::{FinalSection, Parts};
+use std::ops::Range;
+
+/// Where the parts of a section end, each of `least` bytes or more; nothing if it is to be
+/// written as a whole. Parts end between what two inputs bring, so that nothing that is
+/// copied or patched lies in two of them.
+pub(super) fn ends(parts: Parts<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
+    let Some(chunks) = plain_chunks(parts, section.id) else { return Vec::new() };
+    let (mut ends, mut start, mut end) = (Vec::new(), 0, 0);
+    for chunk in chunks.iter() {
+        let cut = chunk.offset.min(section.size);
+        if cut >= end && cut >= least.saturating_add(start) {
+            ends.push(cut);
+            start = cut;
+        }
+        let size = parts.cx.linked_bytes(chunk.from).len() as u64;
+        end = end.max(chunk.offset.saturating_add(size));
+    }
+    ends.push(section.size);
+    let mut lists = patches(parts, section.id);
+    match ends.len() > 1 && lists.all(|patches| are_in_order(patches, &ends)) {
+        true => ends,
+        false => Vec::new(),
+    }
+}
+
+/// What a section is copied from, if that is laid out one after the other.
+fn plain_chunks<'o>(parts: Parts<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
+    let layout = parts.layout;
+    match parts.merged.section(id).content() {
+        Content::Chunks(chunks)
+            if !layout.chunks.contains_key(&id)
+                && !layout.pieces.contains_key(&id)
+                && chunks.is_sorted_by_key(|chunk| chunk.offset) =>
+        {
+            Some(chunks)
+        }
+        _ => None,
+    }
+}
+
+/// Changes of a section, in two lists at most.
+pub(super) fn patches<'o>(
+    parts: Parts<'_, 'o>,
+    id: SectionId,
+) -> impl Iterator<Item = &'o [Patch]> {
+    let section = parts.merged.section(id);
+    let relocs = [section.rel(), section.rela()].into_iter().flatten();
+    relocs.map(move |relocs| parts.relocated.patches(relocs))
+}
+
+/// Whether the changes of each part follow those of the part before.
+fn are_in_order(patches: &[Patch], ends: &[u64]) -> bool {
+    let (mut start, mut left) = (0, ends);
+    patches.iter().all(|patch| {
+        while let [end, after @ ..] = left
+            && patch.offset >= *end
+        {
+            (start, left) = (*end, after);
+        }
+        patch.offset >= start && !left.is_empty()
+    })
+}
+
+/// Writes a part of a section that ends where [`ends`] says.
+pub(super) fn write(
+    parts: Parts<'_, '_>,
+    section: &FinalSection,
+    part: &Range<usize>,
+    out: &mut [u8],
+) -> Result<(), Diagnostic> {
+    let (start, end) = (part.start as u64, part.end as u64);
+    let chunks = plain_chunks(parts, section.id);
+    let chunks = chunks.as_deref().unwrap_or_default();
+    let before = |at: u64| chunks.partition_point(|chunk| chunk.offset < at);
+    copy(
+        parts,
+        &Sources::new(parts, Chunks::Many(&chunks[before(start)..before(end)])),
+        start,
+        out,
+    );
+    for patches in patches(parts, section.id) {
+        let before = |at: u64| patches.partition_point(|patch| patch.offset < at);
+        for patch in &patches[before(start)..before(end)] {
+            apply(patch, start, out)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within a part any order will do, between parts it will not.
+    #[test]
+    fn changes_follow_the_parts() {
+        let list = |offsets: &[u64]| -> Vec<Patch> {
+            let patch = |&offset| Patch { offset, kind: 0, value: 0, bank: 0, adds: false };
+            offsets.iter().map(patch).collect()
+        };
+        let ends = [10, 20, 40];
+        for offsets in [&[][..], &[9, 0, 5], &[30, 20], &[5, 1, 19, 10, 39]] {
+            assert!(are_in_order(&list(offsets), &ends), "{offsets:?}");
+        }
+        for offsets in [&[10, 9][..], &[25, 19], &[40], &[5, 30, 11]] {
+            assert!(!are_in_order(&list(offsets), &ends), "{offsets:?}");
+        }
+    }
+}

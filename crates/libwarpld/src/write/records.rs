@@ -1,0 +1,380 @@
+//! The bytes of `.nv.info` and `.nv.info.F`: input records in reverse order,
+//! symbols renumbered, then what the linker adds.
+
+use super::{Numbering, Parts};
+use crate::merge::{InputSection, SectionId};
+use crate::object::{eiattr, words};
+use crate::par_ordered::map_in_order;
+use crate::properties::{Changes, Record};
+use crate::resolve::{SymbolId, SymbolRefId};
+use cubin::attr::Format;
+use cubin::info;
+use std::hint::black_box;
+
+/// Record formats.
+const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
+const SVAL: u8 = 4;
+/// Version 1.0 of Mercury.
+const FIRST_VERSION: u16 = 0x100;
+
+/// Room for most records.
+const USUAL_SIZE: usize = 64;
+
+/// How many inputs of one section are worth a task of their own.
+const TASK: usize = 64;
+
+/// Makes attribute sections.
+pub struct Writer<'a, 'o> {
+    pub parts: Parts<'a, 'o>,
+    pub numbering: &'o Numbering,
+    changes: Option<&'o Changes>,
+    /// What was last found of a function. Records that follow each other often describe one.
+    latest: Option<(SymbolRefId, Option<Described>)>,
+    /// What the record at hand becomes.
+    bytes: Vec<u8>,
+}
+
+/// A function of the output that a record describes, and its number.
+#[derive(Clone, Copy)]
+struct Described {
+    id: SymbolId,
+    number: u32,
+}
+
+impl<'a, 'o> Writer<'a, 'o> {
+    /// What makes sections one after the other.
+    pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
+        Self {
+            parts,
+            numbering,
+            changes: None,
+            latest: None,
+            bytes: Vec::with_capacity(USUAL_SIZE),
+        }
+    }
+
+    /// Appends the bytes of a section.
+    pub fn section(&mut self, id: SectionId, sources: &[InputSection], out: &mut Vec<u8>) {
+        let parts = self.parts;
+        let function = parts.merged.section(id).function.get();
+        let function = function.and_then(|f| parts.cx.graph.function(f));
+        self.changes = function.and_then(|f| parts.properties.attributes.get(&f));
+        if sources.len() <= TASK {
+            self.sources(function.is_some(), sources, out);
+        } else {
+            let task = |sources: &&[InputSection]| {
+                let mut out = Vec::with_capacity(ask_for(parts, sources));
+                let mut writer = Self { bytes: Vec::new(), ..*self };
+                writer.sources(function.is_some(), sources, &mut out);
+                out
+            };
+            out.reserve(sources.iter().map(|&from| parts.cx.data_of(from).len()).sum());
+            map_in_order(sources.rchunks(TASK), task, |list| out.extend_from_slice(&list));
+        }
+        for record in self.changes.map_or(&[][..], |c| &c.tail) {
+            self.record(record, out);
+        }
+        if function.is_none() && !parts.cx.config.relocatable {
+            self.minimum_stacks(out);
+        }
+    }
+
+    /// Appends the records of inputs, the last one's first.
+    fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
+        let parts = self.parts;
+        let adds_version = parts.cx.dialect.is_mercury() && of_function;
+        let is_usual = self.changes.is_none() && !adds_version;
+        for &from in sources.iter().rev() {
+            let data = parts.cx.data_of(from);
+            if !is_usual || !self.reversed(from, data, out) {
+                self.changed(from, data, adds_version, out);
+            }
+        }
+    }
+
+    /// Appends the records of an input, the last first, if nothing but their symbols changes:
+    /// then none becomes longer, and each is written where it belongs as it is met. Otherwise
+    /// nothing is appended.
+    fn reversed(&mut self, from: InputSection, data: &[u8], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.resize(start + data.len(), 0);
+        let mut left = &mut out[start..];
+        for record in info::raw_records(data) {
+            let Some(unused) = self.put_last(from, record, left) else {
+                out.truncate(start);
+                return false;
+            };
+            left = unused;
+        }
+        let unused = left.len();
+        if unused > 0 {
+            out.drain(start..start + unused);
+        }
+        true
+    }
+
+    /// Writes what becomes of a record to the end of a place; the rest of that. Nothing if
+    /// there is not enough of it.
+    #[inline]
+    fn put_last<'p>(
+        &mut self,
+        from: InputSection,
+        record: &[u8],
+        place: &'p mut [u8],
+    ) -> Option<&'p mut [u8]> {
+        match *record {
+            [format, code, low, high] if format != SVAL => put(&[format, code, low, high], place),
+            [_, code, _, _, ref payload @ ..] if describes_a_function(code) => {
+                match self.function_record(from, code, payload) {
+                    Some(pair) => put(&pair, place),
+                    None => Some(place),
+                }
+            }
+            [_, eiattr::PARAM_CBANK, _, _, _, _, _, _, ..] => {
+                let at = place.len().checked_sub(record.len())?;
+                let (rest, last) = place.split_at_mut(at);
+                last.copy_from_slice(record);
+                last[4..8].copy_from_slice(&self.parameter_bank(from).to_le_bytes());
+                Some(rest)
+            }
+            [_, code, ..] if is_plain(code) => put(record, place),
+            _ => {
+                let mut bytes = std::mem::take(&mut self.bytes);
+                bytes.clear();
+                self.input_record(from, record, &mut bytes);
+                let left = put(&bytes, place);
+                self.bytes = bytes;
+                left
+            }
+        }
+    }
+
+    /// Appends the records of an input, the last first, with what was decided about them.
+    fn changed(&mut self, from: InputSection, data: &[u8], adds_version: bool, out: &mut Vec<u8>) {
+        let records: Vec<_> = info::raw_records(data).collect();
+        out.reserve(data.len());
+        if adds_version && !is_versioned(&records) {
+            // Objects of ptxas 12.9 do not say it.
+            let code = eiattr::MERCURY_ISA_VERSION;
+            info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
+        }
+        for record in records.iter().rev() {
+            self.input_record(from, record, out);
+        }
+    }
+
+    fn input_record(&mut self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
+        let &[format, code, low, high, ref payload @ ..] = record else { return };
+        if let Some(changes) = self.changes {
+            if let Some(replacement) = changes.replacement(code) {
+                return self.record(replacement, out);
+            }
+            if changes.removed.contains(&code) {
+                return;
+            }
+        }
+        match code {
+            _ if format != SVAL => out.extend_from_slice(&[format, code, low, high]),
+            eiattr::EXTERNS => {
+                let ids = words(payload);
+                let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));
+                self.externs(ids, out);
+            }
+            code if describes_a_function(code) => {
+                let pair = self.function_record(from, code, payload);
+                out.extend_from_slice(pair.as_ref().map_or(&[], |pair| &pair[..]));
+            }
+            eiattr::PARAM_CBANK => {
+                let number = self.parameter_bank(from).to_le_bytes();
+                sval(code, &[&number, payload.get(4..).unwrap_or_default()], out);
+            }
+            code if names_a_symbol(code) => {
+                let id =
+                    words(payload).next().and_then(|s| self.parts.cx.resolution.id(from.object, s));
+                if let Some(id) = id {
+                    let rest = payload.get(4..).unwrap_or_default();
+                    sval(code, &[&self.number(id).to_le_bytes(), rest], out);
+                }
+            }
+            _ => out.extend_from_slice(record),
+        }
+    }
+
+    /// A number that belongs to a function: gone with it or with a losing copy.
+    #[inline]
+    fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8]) -> Option<Pair> {
+        let cx = self.parts.cx;
+        let is_stack = matches!(code, eiattr::MAX_STACK_SIZE | eiattr::MIN_STACK_SIZE);
+        if is_stack && !cx.config.relocatable {
+            return None;
+        }
+        let &[a, b, c, d, e, f, g, h, ..] = payload else { return None };
+        let (symbol, mut value) =
+            (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let at = SymbolRefId { object: from.object, symbol };
+        let described = match self.latest {
+            Some((latest, described)) if latest == at => described,
+            _ => {
+                let described = self.described(at);
+                self.latest = Some((at, described));
+                described
+            }
+        };
+        let Described { id, number } = described?;
+        if code == eiattr::REGCOUNT
+            && cx.resolution.get(id).entry
+            && !cx.config.relocatable
+            && let Some(function) = cx.graph.function(id)
+            && !cx.reach.is_pruned(function)
+        {
+            value = self.parts.properties.depth(function).registers;
+        }
+        Some(pair(code, number, value))
+    }
+
+    /// The function whose definition this is, if that is part of the output.
+    fn described(&self, at: SymbolRefId) -> Option<Described> {
+        let cx = self.parts.cx;
+        let id = cx.resolution.id(at.object, at.symbol)?;
+        let stays = cx.keeps(id)
+            && cx.resolution.get(id).definition == Some(at)
+            && (cx.config.relocatable || !cx.unified.is_stub(id));
+        stays.then(|| Described { id, number: self.number(id) })
+    }
+
+    /// What word 0 becomes: the section symbol of the kernel's parameter bank.
+    #[inline]
+    fn parameter_bank(&self, from: InputSection) -> u32 {
+        let owner = self.parts.cx.owner(from.object, from.section);
+        let bank = owner
+            .and_then(|(id, _)| self.parts.cx.graph.function(id))
+            .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0.get())
+            .and_then(|s| self.parts.merged.section(s).symbol.get());
+        bank.map_or(0, |s| self.numbering.index[s.0 as usize])
+    }
+
+    fn record(&self, record: &Record, out: &mut Vec<u8>) {
+        match record {
+            Record::Value { format, code, value } => {
+                debug_assert!(NVAL_TO_HVAL.contains(format));
+                out.extend_from_slice(&[*format, *code]);
+                out.extend_from_slice(&value.to_le_bytes());
+            }
+            Record::Words(code, values) => {
+                let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                sval(*code, &[&bytes], out);
+            }
+            Record::Externs(list) => self.externs(list.iter().copied(), out),
+        }
+    }
+
+    /// Only functions that are still external, or kernels, are named; an empty
+    /// list is no record.
+    fn externs(&self, list: impl Iterator<Item = SymbolId>, out: &mut Vec<u8>) {
+        let cx = self.parts.cx;
+        let start = out.len();
+        out.extend_from_slice(&[SVAL, eiattr::EXTERNS, 0, 0]);
+        for id in list {
+            let symbol = cx.resolution.get(id);
+            if cx.keeps(id) && (symbol.definition.is_none() || symbol.entry) {
+                out.extend_from_slice(&self.number(id).to_le_bytes());
+            }
+        }
+        let length = out.len() - start - 4;
+        match length {
+            0 => out.truncate(start),
+            _ => out[start + 2..start + 4].copy_from_slice(&(length as u16).to_le_bytes()),
+        }
+    }
+
+    fn minimum_stacks(&self, out: &mut Vec<u8>) {
+        let properties = self.parts.properties;
+        let cx = self.parts.cx;
+        let stubs = cx.unified.stub_ids().filter_map(|id| cx.graph.function(id));
+        let stubs = stubs.filter(|&stub| cx.reach.is_stub_root(stub));
+        let mut entries: Vec<(u32, u32)> = (properties.entries.iter().copied())
+            .chain(stubs)
+            .map(|f| (self.number(cx.graph.symbol(f)), properties.min_stack(f)))
+            .collect();
+        entries.sort_unstable();
+        for (number, stack) in entries {
+            out.extend_from_slice(&pair(eiattr::MIN_STACK_SIZE, number, stack));
+        }
+    }
+
+    fn number(&self, id: SymbolId) -> u32 {
+        self.parts.merged.symbol_of[id.0 as usize]
+            .get()
+            .map_or(0, |s| self.numbering.index[s.0 as usize])
+    }
+}
+
+/// Asks for the records of inputs, which no cache has any more; how many bytes they have. They
+/// are short: to ask for those of many inputs before the first are needed lets the processor
+/// wait for all at once, instead of once for each.
+pub fn ask_for(parts: Parts<'_, '_>, sources: &[InputSection]) -> usize {
+    let mut size = 0;
+    for &from in sources {
+        let data = parts.cx.data_of(from);
+        black_box((data.first().copied(), data.last().copied()));
+        size += data.len();
+    }
+    size
+}
+
+/// Codes of numbers that belong to functions.
+#[inline]
+fn describes_a_function(code: u8) -> bool {
+    matches!(
+        code,
+        eiattr::REGCOUNT
+            | eiattr::FRAME_SIZE
+            | eiattr::MIN_STACK_SIZE
+            | eiattr::MAX_STACK_SIZE
+            | eiattr::SAM_REGION_STACK_SIZE
+    )
+}
+
+/// Whether a record with a payload that nothing replaces is written as it is.
+#[inline]
+fn is_plain(code: u8) -> bool {
+    !describes_a_function(code)
+        && !names_a_symbol(code)
+        && !matches!(code, eiattr::EXTERNS | eiattr::PARAM_CBANK)
+}
+
+/// Writes bytes to the end of a place; the rest of that. Nothing if there is not enough of it.
+#[inline]
+fn put<'p>(bytes: &[u8], place: &'p mut [u8]) -> Option<&'p mut [u8]> {
+    let (rest, last) = place.split_at_mut(place.len().checked_sub(bytes.len())?);
+    last.copy_from_slice(bytes);
+    Some(rest)
+}
+
+/// Other codes whose first word is a symbol: image slots and sampler settings.
+fn names_a_symbol(code: u8) -> bool {
+    matches!(code, 0x02 | 0x06..=0x09 | 0x13 | 0x14 | 0x26)
+}
+
+/// Whether the records say for which version of Mercury they are.
+fn is_versioned(records: &[&[u8]]) -> bool {
+    records.iter().any(|record| record.get(1) == Some(&eiattr::MERCURY_ISA_VERSION))
+}
+
+/// The record of a symbol and a number that belongs to it.
+type Pair = [u8; 12];
+
+fn pair(code: u8, symbol: u32, value: u32) -> Pair {
+    let [a, b, c, d] = symbol.to_le_bytes();
+    let [e, f, g, h] = value.to_le_bytes();
+    [SVAL, code, 8, 0, a, b, c, d, e, f, g, h]
+}
+
+fn sval(code: u8, payload: &[&[u8]], out: &mut Vec<u8>) {
+    let length: usize = payload.iter().map(|p| p.len()).sum();
+    out.extend_from_slice(&[SVAL, code]);
+    out.extend_from_slice(&(length as u16).to_le_bytes());
+    for part in payload {
+        out.extend_from_slice(part);
+    }
+}

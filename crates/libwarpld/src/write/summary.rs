@@ -1,0 +1,285 @@
+//! What decides about the places of sections, found in one walk over them: there may be many,
+//! and they are far apart in memory.
+
+use super::tables::relocation_size;
+use super::{Numbering, Parts, ToolNotes, tables};
+use crate::merge::{Content, Section, SectionId, Synthetic};
+use crate::unified::is_entries;
+use cubin::SectionType;
+use cubin::consts::shf;
+use cubin::raw::Sym64;
+use rayon::prelude::*;
+
+/// What is known of a section before the file is planned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SectionSummary {
+    /// Its size, [`LARGE`] at most; of what is made early only when that is done.
+    size: u32,
+    /// Its alignment as the power of two that it is, [`ODD`] if it is none.
+    align: u8,
+    /// Where nvlink sorts it; [`GONE`] if the file does not have it.
+    pub bucket: u8,
+    /// How its bytes come to be.
+    pub made: ContentSource,
+    /// What the program can do with it.
+    pub memory: Memory,
+}
+
+/// Links have hundreds of thousands.
+const _: () = assert!(size_of::<SectionSummary>() <= 8);
+
+/// The size of a section that is too large to be noted: it has to be asked for again.
+const LARGE: u32 = u32::MAX;
+/// The same of an alignment that is no power of two.
+const ODD: u8 = u8::MAX;
+
+/// The bucket of sections without bytes in the file, the last.
+const NO_BITS: u8 = 7;
+/// No bucket: one more than there are.
+pub const GONE: u8 = 8;
+
+/// What a program can do with a section.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// It does not have it.
+    #[default]
+    Absent,
+    /// It can read it.
+    Readable,
+    /// It can change it.
+    Writable,
+}
+
+/// How the bytes of a section come to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContentSource {
+    /// Inputs' bytes are copied.
+    #[default]
+    Copied,
+    /// Of inputs' attributes, early; nothing is left if there are none.
+    Attributes,
+    /// Of inputs' lists of unified functions, early.
+    Entries,
+    /// Otherwise, but early.
+    Early,
+    /// Of inputs' notes.
+    ToolNotes,
+    /// Relocations that stay, without addend.
+    Rel,
+    /// Relocations that stay.
+    Rela,
+    /// `.shstrtab`.
+    SectionNames,
+    /// `.strtab`.
+    SymbolNames,
+    /// `.symtab`.
+    Symbols,
+    /// `.symtab_shndx`.
+    SymbolSections,
+}
+
+impl ContentSource {
+    /// How a section's bytes come to be.
+    #[inline]
+    pub fn of(section: &Section) -> Self {
+        match section.content() {
+            Content::Chunks(_) if is_entries(section.kind) => Self::Entries,
+            Content::Chunks(_) => Self::Copied,
+            Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
+            Content::Relocs(..) => Self::Rel,
+            Content::Attributes(_) => Self::Attributes,
+            Content::Synthetic(Synthetic::ToolNote) => Self::ToolNotes,
+            Content::Synthetic(Synthetic::SectionNames) => Self::SectionNames,
+            Content::Synthetic(Synthetic::SymbolNames) => Self::SymbolNames,
+            Content::Synthetic(Synthetic::Symbols) => Self::Symbols,
+            Content::Synthetic(Synthetic::SymbolSections) => Self::SymbolSections,
+            _ => Self::Early,
+        }
+    }
+}
+
+/// Looks at all sections.
+pub fn collect(parts: Parts<'_, '_>) -> Vec<SectionSummary> {
+    let sections = parts.merged.sections.par_iter().enumerate();
+    sections.map(|(i, section)| facts(parts, SectionId(i as u32), section)).collect()
+}
+
+#[inline]
+fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
+    let made = ContentSource::of(section);
+    let strings = &parts.merged.strings;
+    let (size, align) = match made {
+        ContentSource::Copied => extent(parts, id),
+        ContentSource::Entries => (extent(parts, id).0, section.align()),
+        ContentSource::Rel | ContentSource::Rela => {
+            let size =
+                parts.relocated.kept(id).len() * relocation_size(made == ContentSource::Rela);
+            (size as u64, section.align())
+        }
+        ContentSource::SectionNames => (strings.sections().len() as u64, section.align()),
+        ContentSource::SymbolNames => (strings.symbols_size() as u64, section.align()),
+        // Known when it is made, or when symbols are numbered.
+        _ => (0, section.align()),
+    };
+    let flags = section.flags();
+    let facts = SectionSummary {
+        bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
+        made,
+        memory: match flags {
+            _ if flags & shf::ALLOC == 0 => Memory::Absent,
+            _ if flags & shf::WRITE == 0 => Memory::Readable,
+            _ => Memory::Writable,
+        },
+        ..SectionSummary::default()
+    };
+    facts.with_extent(size, align)
+}
+
+impl SectionSummary {
+    /// The same of a section of this size and alignment.
+    #[inline]
+    pub(super) fn with_extent(self, size: u64, align: u64) -> Self {
+        let size = u32::try_from(size).unwrap_or(LARGE);
+        let align = if align.is_power_of_two() { align.trailing_zeros() as u8 } else { ODD };
+        Self { size, align, ..self }
+    }
+
+    /// Whether the file has it.
+    pub fn exists(&self) -> bool {
+        self.bucket != GONE
+    }
+
+    /// Whether it has bytes in the file, if that has it.
+    pub fn has_bytes(&self) -> bool {
+        self.bucket != NO_BITS
+    }
+
+    /// Whether it is made of inputs' sections.
+    pub fn is_chunks(&self) -> bool {
+        matches!(self.made, ContentSource::Copied | ContentSource::Entries)
+    }
+
+    /// Whether its bytes are made before the file is written.
+    pub fn is_early(&self) -> bool {
+        matches!(
+            self.made,
+            ContentSource::Attributes | ContentSource::Entries | ContentSource::Early
+        )
+    }
+
+    /// Its size, if that was noted.
+    #[inline]
+    pub fn noted_size(&self) -> Option<u64> {
+        (self.size != LARGE).then_some(self.size.into())
+    }
+
+    /// Its size and the power of two that is its alignment, if both were noted.
+    #[inline]
+    pub fn noted_extent(&self) -> Option<(u64, u8)> {
+        (self.align != ODD).then_some((self.noted_size()?, self.align))
+    }
+
+    /// Notes the size of what was made, or what follows from the number of symbols.
+    pub fn settle(&mut self, bytes: usize, notes: &ToolNotes<'_>, numbering: &Numbering) {
+        let symbols = numbering.order.len() + 1;
+        let size = match self.made {
+            ContentSource::Attributes | ContentSource::Entries | ContentSource::Early => bytes,
+            ContentSource::ToolNotes => notes.size(),
+            ContentSource::Symbols => symbols * size_of::<Sym64>(),
+            ContentSource::SymbolSections => symbols * size_of::<u32>(),
+            _ => return,
+        };
+        self.size = u32::try_from(size).unwrap_or(LARGE);
+        if self.made == ContentSource::Attributes && bytes == 0 {
+            self.bucket = GONE;
+        }
+    }
+}
+
+/// Whether a section of this size that is not made of attribute records remains.
+#[inline]
+fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
+    match section.content() {
+        Content::Chunks(_) => are_chunks_there(parts, id, section, || size),
+        Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
+        Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
+        Content::Synthetic(_) | Content::Attributes(_) => true,
+        Content::Relocs(target, _) => {
+            let section = parts.merged.section(target);
+            let extent = || extent(parts, target).0;
+            size > 0 && (!section.is_chunks() || are_chunks_there(parts, target, section, extent))
+        }
+        Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
+        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(&bank),
+    }
+}
+
+/// Whether a section of this size that is made of inputs' sections remains.
+#[inline]
+fn are_chunks_there(
+    parts: Parts<'_, '_>,
+    id: SectionId,
+    section: &Section,
+    size: impl Fn() -> u64,
+) -> bool {
+    // So does what has bytes and belongs to a function, tables of constants aside.
+    if !section.is_nobits() && section.function.is_some() && section.bank() != Some(2) {
+        return true;
+    }
+    let is_kernel_shared = section.is_nobits()
+        && section
+            .function
+            .get()
+            .and_then(|f| parts.cx.graph.function(f))
+            .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == id.into());
+    if parts.cx.config.relocatable {
+        size() > 0 || !is_kernel_shared && section.bank() != Some(2)
+    } else if section.bank() == Some(2) && size() == 0 {
+        false
+    } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
+        size() > 0
+    } else if is_kernel_shared {
+        parts.layout.shared.kernels.contains_key(&id)
+    } else if parts.merged.common_shared == Some(id) {
+        parts.layout.shared.common.is_some()
+    } else {
+        true
+    }
+}
+
+/// Size and alignment in the file.
+#[inline]
+pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
+    let shared = &parts.layout.shared;
+    if let Some(&extent) = shared.kernels.get(&id) {
+        return extent;
+    }
+    if parts.merged.common_shared == Some(id)
+        && let Some(extent) = shared.common
+    {
+        return extent;
+    }
+    parts.layout.extent(parts.merged, id)
+}
+
+/// The alignment of a section.
+#[inline]
+pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: ContentSource) -> u64 {
+    if made == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
+}
+
+/// Where nvlink sorts a section.
+#[inline]
+pub fn bucket(s: &Section) -> u8 {
+    let flags = s.flags();
+    match s.kind {
+        SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
+        SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
+        _ if s.is_nobits() => NO_BITS,
+        SectionType::PROGBITS if flags & shf::ALLOC == 0 => 1,
+        _ if flags & shf::ALLOC == 0 => 2,
+        _ if flags & shf::EXECINSTR != 0 => 5,
+        _ if flags & shf::WRITE != 0 => 6,
+        _ => 4,
+    }
+}

@@ -1,0 +1,363 @@
+//! Symbol numbers and the symbol table's entries.
+
+use super::{Parts, Plan, SectionSummary};
+use crate::layout::{Address, is_orphan};
+use crate::merge::{Code, List, Meaning, OutSymbol, OutSymbolId, SectionId};
+use crate::object::{is_internal, is_shared};
+use crate::resolve::SymbolId;
+use cubin::consts::{shn, sto};
+use cubin::raw::Sym64;
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
+use rayon::prelude::*;
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+/// Numbers of the output symbols.
+#[derive(Debug)]
+pub struct Numbering {
+    /// By output symbol; 0 if it was removed.
+    pub index: Vec<u32>,
+    /// Symbols in table order, the null symbol left out.
+    pub order: Vec<OutSymbolId>,
+    /// Null symbol plus the local list.
+    pub local_count: u32,
+}
+
+impl Numbering {
+    /// The number of a symbol that something refers to.
+    #[inline]
+    pub fn of(&self, symbol: OutSymbolId) -> u32 {
+        self.index.get(symbol.0 as usize).copied().unwrap_or(0)
+    }
+}
+
+/// Squeezes out removed symbols and numbers the rest: local list, then global.
+pub fn number(parts: Parts<'_, '_>, facts: &[SectionSummary]) -> Numbering {
+    let merged = parts.merged;
+    let mut index = vec![0; merged.symbols.len()];
+    let mut order = Vec::with_capacity(merged.symbols.len());
+    let mut local_count = 0;
+    let symbols = merged.symbols.par_iter().enumerate().with_min_len(TASK);
+    let list = |(i, symbol): (usize, &OutSymbol)| {
+        remains(parts, OutSymbolId(i as u32), symbol, facts).then(|| symbol.list())
+    };
+    let lists: Vec<Option<List>> = symbols.map(list).collect();
+    for list in [List::Local, List::Global] {
+        for (i, index) in index.iter_mut().enumerate() {
+            if lists[i] == Some(list) {
+                order.push(OutSymbolId(i as u32));
+                *index = order.len() as u32;
+            }
+        }
+        if list == List::Local {
+            local_count = order.len() as u32 + 1;
+        }
+    }
+    Numbering { index, order, local_count }
+}
+
+/// Fewer symbols are not worth another thread.
+const TASK: usize = 1024;
+
+#[inline]
+fn remains(
+    parts: Parts<'_, '_>,
+    id: OutSymbolId,
+    symbol: &OutSymbol,
+    facts: &[SectionSummary],
+) -> bool {
+    match symbol.meaning() {
+        Meaning::Section(section) => {
+            let facts = &facts[section.0 as usize];
+            let size = || {
+                let no_bits = !facts.has_bytes();
+                if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
+                    parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
+                } else {
+                    // What is too large to be noted is not empty.
+                    let size = facts.noted_size();
+                    size.map_or(1, |size| size - reserved_on_mercury(parts, section))
+                }
+            };
+            facts.exists() && !(facts.is_chunks() && size() == 0)
+        }
+        Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
+        Meaning::DynamicInstance(_) => true,
+    }
+}
+
+/// Mercury's side of a kernel's shared memory does not count what the system
+/// keeps, which decides whether the section has a symbol.
+fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
+    if !parts.cx.dialect.is_mercury() {
+        return 0;
+    }
+    let shared = &parts.layout.shared;
+    let common = shared.common.filter(|_| parts.merged.common_shared == Some(section));
+    let extent = shared.kernels.get(&section).copied().or(common);
+    extent.map_or(0, |(size, _)| reserved(parts).min(size))
+}
+
+#[inline]
+fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
+    if parts.merged.symbol_of[id.0 as usize].is_none() {
+        return false;
+    }
+    // So do all functions: what else is known of them lies far apart in memory.
+    if parts.relocated.functions.has(id) {
+        return true;
+    }
+    let symbol = parts.cx.resolution.get(id);
+    let defined = symbol.definition.is_some() || symbol.common.is_some();
+    if symbol.function || defined || parts.cx.config.relocatable {
+        return true;
+    }
+    let first = parts.cx.input_symbol(symbol.first);
+    if first.is_some_and(|s| is_shared(&s)) {
+        return true;
+    }
+    // Undefined data nobody refers to any more.
+    let image = first.is_some_and(|s| crate::object::is_image(&s));
+    if crate::relocate::is_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
+        return true;
+    }
+    let global = first.is_some_and(|s| s.other & sto::SPACE == sto::GLOBAL);
+    let allowed = parts.cx.config.allow_undefined_globals
+        && global
+        && !crate::relocate::is_unified_table(symbol.name);
+    image || allowed || crate::object::is_system_name(symbol.name) || parts.relocated.used.has(out)
+}
+
+/// Whether a symbol's entry has room for the number of its section. Quirk: nvlink takes
+/// the one section with the number that stands for common symbols to have it.
+pub fn has_room(section: u32) -> bool {
+    section < shn::LORESERVE || section == shn::COMMON
+}
+
+/// Writes these rows of `.symtab`, the null symbol being the first.
+pub fn write(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+    let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
+    for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
+        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let symbol = id.map_or(null, |id| {
+            let name = parts.merged.symbols[id.0 as usize].name;
+            entry(parts, id, name, &plan.index_of).0
+        });
+        out.copy_from_slice(symbol.as_bytes());
+    }
+}
+
+/// Writes these rows of `.symtab_shndx`. Quirk: where the entry has room for the
+/// section's number, the word is the number the section had when it was created.
+pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+    for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
+        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let word = id.map_or(0, |id| {
+            let Some(section) = section(parts, id) else { return 0 };
+            match plan.index_of[section.0 as usize] {
+                number if has_room(number) => parts.merged.section(section).creation_index,
+                number => number,
+            }
+        });
+        out.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// An output symbol's section.
+fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
+    match parts.merged.symbols[id.0 as usize].meaning() {
+        Meaning::Section(section) => Some(section),
+        Meaning::Symbol(id) => {
+            if let Some((section, _)) = code(parts, id) {
+                return Some(section);
+            }
+            let (input, address) = input_and_address(parts, id)?;
+            symbol_section(parts, &input, address)
+        }
+        Meaning::DynamicInstance(_) => None,
+    }
+}
+
+/// The code of a function, if that is all there is to know of its place. Tables of unified
+/// functions are laid out symbol by symbol.
+#[inline]
+fn code(parts: Parts<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+    match parts.layout.pieces.is_empty() {
+        true => parts.merged.code_of(parts.cx, id),
+        false => None,
+    }
+}
+
+/// The input symbol that describes a symbol, and its address.
+fn input_and_address<'a>(
+    parts: Parts<'a, '_>,
+    id: SymbolId,
+) -> Option<(SymbolRef<'a>, Option<Address>)> {
+    let symbol = parts.cx.resolution.get(id);
+    let at = symbol.definition.unwrap_or(symbol.first);
+    let input = parts.cx.unnamed_symbol(at)?;
+    let definition = symbol.definition.map(|at| (at.object, &input));
+    let address = parts.layout.address_of(parts.cx, parts.merged, id, definition);
+    Some((input, address))
+}
+
+/// The section of a symbol: where it lies; shared memory for arrays of no known size.
+fn symbol_section(
+    parts: Parts<'_, '_>,
+    input: &SymbolRef<'_>,
+    address: Option<Address>,
+) -> Option<SectionId> {
+    let unplaced = match parts.cx.config.relocatable {
+        true => crate::object::is_dynamic_array(input),
+        false => address.is_none(),
+    };
+    match is_shared(input) && unplaced {
+        true => parts.merged.common_shared,
+        false => address.map(|a| a.section),
+    }
+}
+
+/// The table entry of an output symbol.
+/// Also its section's number, for which the entry may have no room.
+#[inline]
+pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
+    let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning() {
+        Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
+        Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
+        Meaning::DynamicInstance(kernel) => {
+            let info = Binding::WEAK.0 << 4 | SymbolType::CUDA_OBJECT.0;
+            let start = parts.layout.instances.start_of.get(&kernel).copied().unwrap_or(0);
+            (info, sto::SHARED | sto::INTERNAL, 0, start, 0)
+        }
+    };
+    let direct = if has_room(section) { section } else { shn::XINDEX };
+    let entry = Sym64 {
+        st_name: name.into(),
+        st_info: info,
+        st_other: other,
+        st_shndx: (direct as u16).into(),
+        st_value: value.into(),
+        st_size: size.into(),
+    };
+    (entry, section)
+}
+
+#[inline]
+pub(crate) fn symbol_fields(
+    parts: Parts<'_, '_>,
+    id: SymbolId,
+    index_of: &[u32],
+) -> (u8, u8, u32, u64, u64) {
+    let cx = parts.cx;
+    if let Some((section, code)) = code(parts, id) {
+        let other =
+            final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
+        let section = index_of[section.0 as usize];
+        let info = code.binding.0 << 4 | SymbolType::FUNC.0;
+        return (info, other, section, 0, code.size.into());
+    }
+    let symbol = cx.resolution.get(id);
+    let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
+    let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
+    let mut value = address.map_or(0, |a| a.value);
+    let relocatable = cx.config.relocatable;
+    let mut kind = input.kind();
+    let mut other = final_other(parts, input.other);
+    if !relocatable && kind == SymbolType::CUDA_OBJECT {
+        kind = SymbolType::OBJECT;
+    }
+    if symbol.function && symbol.definition != Some(symbol.first) {
+        // Quirk: whether a function is unified is known from where it is first seen.
+        other = other & !sto::UNIFIED | symbol.first_other & sto::UNIFIED;
+    }
+    if is_shared(&input) {
+        if relocatable {
+            let at = symbol.definition.unwrap_or(symbol.first);
+            let alignment = cx.objects[at.object.0 as usize].shared_alignment(&input);
+            value = if is_orphan(cx, id) { 0 } else { alignment };
+            if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
+                value = u64::MAX;
+            }
+            if crate::object::is_dynamic_array(&input) {
+                let unused = if cx.config.is_debug_link() { 0 } else { value };
+                value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(unused);
+            }
+        } else if address.is_some() {
+            // Quirk: it is added for each copy that was ever in force. The finalizer of
+            // Mercury code adds it once.
+            let copies = match cx.dialect.is_mercury() {
+                true => 1,
+                false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
+            };
+            value = value.wrapping_add(shared_shift(parts).wrapping_mul(copies));
+        } else {
+            value = dynamic_array(parts, id);
+        }
+        if cx.config.preserve_relocs && !relocatable && !cx.config.is_debug_link() {
+            other |= sto::INTERNAL;
+        }
+    }
+    if !relocatable && crate::object::is_internal(&input) {
+        kind = SymbolType::OBJECT;
+    }
+    let space = input.other & sto::SPACE;
+    let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
+    if relocatable && is_internal(&input) && input.is_undefined() && !is_shared(&input) {
+        kind = SymbolType::CUDA_OBJECT;
+        value = parts.layout.user_constants(parts.merged);
+    }
+    if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
+        // Quirk: "never allocated" shows in the file.
+        value = u64::MAX;
+    }
+    if !symbol.function && symbol.name == b".nv.reservedSmem.cap" {
+        // Also where nothing is reserved (`reserved-shared-cap`).
+        value = parts.cx.dialect.reserved_shared();
+    } else if input.is_undefined() && symbol.name.starts_with(b".nv.reservedSmem.") {
+        value = input.value;
+    }
+    let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
+    let binding = match symbol.binding {
+        Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
+        // The instances of dynamic arrays in a relinked file.
+        _ if input.is_undefined() && is_shared(&input) && is_internal(&input) => Binding::WEAK,
+        binding => binding,
+    };
+    (binding.0 << 4 | kind.0, other, section, value, size)
+}
+
+/// `st_other` in the output: that of an executable names no memory.
+fn final_other(parts: Parts<'_, '_>, other: u8) -> u8 {
+    if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
+}
+
+fn reserved(parts: Parts<'_, '_>) -> u64 {
+    if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.dialect.reserved_shared() }
+}
+
+/// What is added to values in shared memory. The finalizer of Mercury code does not know of
+/// `--disable-smem-reservation` (`reserved-shared-off`).
+fn shared_shift(parts: Parts<'_, '_>) -> u64 {
+    match parts.cx.dialect.is_mercury() {
+        true => parts.cx.dialect.reserved_shared(),
+        false => reserved(parts),
+    }
+}
+
+/// Dynamic arrays are shown at the end of the static part.
+fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
+    let shared = &parts.layout.shared;
+    let start = match parts.cx.config.is_debug_link() {
+        true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),
+        false => u64::MAX,
+    };
+    // The finalizer of Mercury code adds the system's part to all values, once.
+    let shifted = shared.grouped || parts.cx.dialect.is_mercury();
+    // Quirk: it is added for the declaration and for each definition after it.
+    let definitions = match is_orphan(parts.cx, id) && !parts.cx.dialect.is_mercury() {
+        true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
+        false => 0,
+    };
+    let shift = if shifted { shared_shift(parts).wrapping_mul(1 + definitions) } else { 0 };
+    start.wrapping_add(shift)
+}

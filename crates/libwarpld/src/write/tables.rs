@@ -1,0 +1,342 @@
+//! The bytes of the tables the linker writes: strings, symbols, notes, compat,
+//! call graph, relocations; and what their headers link to.
+
+use super::{Numbering, Parts, unified};
+use crate::callgraph::FunctionId;
+use crate::compat;
+use crate::layout::Form;
+use crate::merge::{Content, Section, SectionId, Synthetic};
+use crate::relocate::{OutReloc, Source};
+use crate::unified::is_entries;
+use cubin::note::{CudaInfo, NoteType, write_note};
+use cubin::raw::{Pair, Rel64, Rela64};
+use cubin::{SectionType, relaction};
+use hashbrown::HashSet;
+use zerocopy::IntoBytes;
+
+/// Index of `.symtab` and `.strtab` in every output.
+const STRTAB: u32 = 2;
+const SYMTAB: u32 = 3;
+
+/// The toolkit whose format we write: CUDA 13.0.
+const TOOLKIT: u32 = 130;
+
+/// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
+pub(super) fn synthetic(
+    parts: Parts<'_, '_>,
+    numbering: &Numbering,
+    what: Synthetic,
+    out: &mut Vec<u8>,
+) {
+    match what {
+        Synthetic::SectionNames
+        | Synthetic::SymbolNames
+        | Synthetic::Symbols
+        | Synthetic::SymbolSections
+        | Synthetic::ToolNote => {}
+        Synthetic::VersionNote => version_note(parts, out),
+        Synthetic::Compat => out.append(&mut compat(parts)),
+        Synthetic::CallGraph => callgraph(parts, numbering, out),
+        Synthetic::Prototype => prototypes(parts, numbering, out),
+        Synthetic::RelAction => out.append(&mut relaction::linker_section()),
+        Synthetic::UnifiedIndex => out.append(&mut unified::index(parts)),
+        Synthetic::HostFile => {
+            out.extend_from_slice(parts.cx.config.nv_host.as_deref().unwrap_or_default());
+        }
+    }
+}
+
+fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
+    let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
+    let mut out = compat::merge(objects, arch);
+    if parts.cx.dialect.is_mercury() {
+        compat::push_fastpath(crate::mercury::fastpath_targets(parts), &mut out);
+    }
+    out
+}
+
+/// Size of a relocation, with or without addend.
+pub fn relocation_size(rela: bool) -> usize {
+    if rela { size_of::<Rela64>() } else { size_of::<Rel64>() }
+}
+
+/// Appends a table of relocations.
+pub(super) fn relocations(
+    relocs: &[OutReloc],
+    rela: bool,
+    numbering: &Numbering,
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    out.resize(start + relocs.len() * relocation_size(rela), 0);
+    write_relocations(relocs.iter().copied(), rela, numbering, &mut out[start..]);
+}
+
+/// Writes a table of relocations; `out` has its size.
+#[inline]
+pub fn write_relocations(
+    relocs: impl Iterator<Item = OutReloc>,
+    rela: bool,
+    numbering: &Numbering,
+    out: &mut [u8],
+) {
+    for (r, out) in relocs.zip(out.chunks_exact_mut(relocation_size(rela))) {
+        let r_sym = numbering.of(r.symbol).into();
+        let (r_offset, r_type) = (r.offset.into(), r.kind.into());
+        match rela {
+            true => {
+                let record = Rela64 { r_offset, r_type, r_sym, r_addend: r.addend.into() };
+                out.copy_from_slice(record.as_bytes());
+            }
+            false => out.copy_from_slice(Rel64 { r_offset, r_type, r_sym }.as_bytes()),
+        }
+    }
+}
+
+/// Applied relocations of a `.nv.resolvedrela` section's target.
+pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
+    let Content::ResolvedRelocs(targets) = parts.merged.section(id).content() else {
+        return Vec::new();
+    };
+    let targets = targets.iter().map(|&target| parts.merged.section(target));
+    let mut all: Vec<_> = targets
+        .flat_map(|target| [target.rel(), target.rela()])
+        .flatten()
+        .flat_map(|r| parts.relocated.of(r).resolved)
+        .collect();
+    // Both kinds share one list, built by prepending in input order.
+    all.sort_by_key(|(source, _)| (source.from.object, source.from.section));
+    all.into_iter().rev().copied().collect()
+}
+
+/// One entry per texture, sampler and surface handle, last offset first.
+pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
+    let slots = parts.layout.images.filled(bank).rev();
+    slots
+        .filter_map(|slot| {
+            let symbol = parts.merged.symbol_of[slot.symbol.0 as usize].get()?;
+            Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
+        })
+        .collect()
+}
+
+/// The lowest virtual architecture of the inputs.
+fn version_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
+    let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
+    let info = CudaInfo {
+        version: 2.into(),
+        virtual_sm: lowest.unwrap_or(parts.cx.config.arch.number).into(),
+        toolkit: TOOLKIT.into(),
+    };
+    write_note(NoteType::CUINFO, info.as_bytes(), out);
+}
+
+fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
+    let symbol = parts.cx.graph.symbol(function);
+    parts.merged.symbol_of[symbol.0 as usize].get().map_or(0, |s| numbering.index[s.0 as usize])
+}
+
+/// Offset of a prototype in `.strtab`; kernels have the empty one, which is not
+/// the table's leading NUL.
+fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
+    let mut offset = 1;
+    parts
+        .cx
+        .graph
+        .prototypes
+        .iter()
+        .map(|text| {
+            let at = offset;
+            offset += text.len() as u32 + 1;
+            at
+        })
+        .collect()
+}
+
+fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+    let graph = parts.cx.graph;
+    let live = |f: FunctionId| parts.cx.reach.is_live(f);
+    let number = |f: FunctionId| function_number(parts, numbering, f);
+    let prototype = prototype_offsets(parts);
+    let mut out = PairList { bytes: out };
+    // Not the order of resolution: a function is created before an alias of it.
+    let mut rank = vec![u32::MAX; graph.len()];
+    for (i, f) in parts.merged.function_order.iter().enumerate() {
+        rank[f.0 as usize] = i as u32;
+    }
+    let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
+        list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
+    };
+    let once = parts.cx.config.relocatable;
+    out.sentinel(-1);
+    out.by_function(both(&graph.calls), once, &rank, number);
+    out.sentinel(-2);
+    for &f in &parts.merged.function_order {
+        if let Some(proto) = graph.address_taken[f.0 as usize].get() {
+            out.push(number(f), prototype[proto.0 as usize]);
+        }
+    }
+    out.sentinel(-3);
+    let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
+    let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
+    out.by_function(indirect, false, &rank, number);
+    out.sentinel(-4);
+    out.by_function(both(&graph.takes_address), once, &rank, number);
+}
+
+/// Pairs of 32-bit words.
+struct PairList<'b> {
+    bytes: &'b mut Vec<u8>,
+}
+
+impl PairList<'_> {
+    fn push(&mut self, first: u32, second: u32) {
+        let pair = Pair { first: first.into(), second: second.into() };
+        self.bytes.extend_from_slice(pair.as_bytes());
+    }
+
+    fn sentinel(&mut self, list: i32) {
+        self.push(0, list as u32);
+    }
+
+    /// Functions in creation order, the entries of each in reverse input order;
+    /// relocatable files have no direct call and no taken address twice.
+    fn by_function(
+        &mut self,
+        mut list: Vec<(FunctionId, u32)>,
+        once: bool,
+        rank: &[u32],
+        number: impl Fn(FunctionId) -> u32,
+    ) {
+        if once {
+            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            list.retain(|entry| seen.insert(*entry));
+        }
+        // Where the entries of each rank start; those without one are the last.
+        let slot = |f: FunctionId| (rank[f.0 as usize] as usize).min(rank.len());
+        let mut next = vec![0; rank.len() + 2];
+        for (f, _) in &list {
+            next[slot(*f) + 1] += 1;
+        }
+        for i in 1..next.len() {
+            next[i] += next[i - 1];
+        }
+        let start = self.bytes.len();
+        self.bytes.resize(start + list.len() * size_of::<Pair>(), 0);
+        for (f, second) in list.into_iter().rev() {
+            let at = start + next[slot(f)] * size_of::<Pair>();
+            next[slot(f)] += 1;
+            let pair = Pair { first: number(f).into(), second: second.into() };
+            self.bytes[at..at + size_of::<Pair>()].copy_from_slice(pair.as_bytes());
+        }
+    }
+}
+
+/// Functions listed in `.nv.prototype`.
+fn prototyped<'p>(parts: Parts<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
+    let graph = parts.cx.graph;
+    parts.merged.function_order.iter().filter_map(move |&f| {
+        let taken = graph.address_taken[f.0 as usize].is_some();
+        let proto = graph.prototype_of[f.0 as usize].get().filter(|_| !taken)?;
+        Some((f, proto.0))
+    })
+}
+
+/// Whether `.nv.prototype` is needed.
+pub fn has_prototypes(parts: Parts<'_, '_>) -> bool {
+    let graph = parts.cx.graph;
+    parts.merged.function_order.iter().any(|f| {
+        graph.address_taken[f.0 as usize].is_none() && graph.prototype_of[f.0 as usize].is_some()
+    })
+}
+
+fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+    let offsets = prototype_offsets(parts);
+    let mut out = PairList { bytes: out };
+    for (f, proto) in prototyped(parts) {
+        out.push(function_number(parts, numbering, f), offsets[proto as usize]);
+    }
+}
+
+/// `sh_link` and `sh_info` of a section; `subject` is what [`subject`] says of it.
+#[inline]
+pub fn link_and_info(
+    parts: Parts<'_, '_>,
+    (id, subject): (SectionId, u32),
+    numbering: &Numbering,
+    index_of: &[u32],
+) -> (u32, u32) {
+    let section = parts.merged.section(id);
+    // Nearly all are of three kinds.
+    if section.is_attributes() || section.relocates().is_some() {
+        (SYMTAB, subject)
+    } else if !section.is_chunks() || is_entries(section.kind) {
+        other_link_and_info(parts, section, numbering, index_of)
+    } else if subject != 0 && subject == index_of[id.0 as usize] {
+        (SYMTAB, text_info(parts, section, numbering))
+    } else {
+        (0, subject)
+    }
+}
+
+#[cold]
+fn other_link_and_info(
+    parts: Parts<'_, '_>,
+    section: &Section,
+    numbering: &Numbering,
+    index_of: &[u32],
+) -> (u32, u32) {
+    let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
+    match section.content() {
+        Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
+        Content::Synthetic(Synthetic::VersionNote) => {
+            (synthetic(Synthetic::ToolNote), synthetic(Synthetic::Compat))
+        }
+        Content::Synthetic(
+            Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
+        ) => (SYMTAB, 0),
+        Content::ResolvedRelocs(targets) => {
+            (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
+        }
+        // The list that an executable has early names no symbol table.
+        Content::Chunks(_) => {
+            let early = section.kind == SectionType::CUDA_UFT_ENTRY;
+            (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// The number of the section that another is about: the one that is relocated, or the text of
+/// the function that it belongs to.
+#[inline]
+pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+    let section = parts.merged.section(id);
+    if let Some(target) = section.relocates() {
+        return index_of[target.0 as usize];
+    }
+    section
+        .function
+        .get()
+        .and_then(|f| parts.cx.graph.function(f))
+        .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())
+        .map_or(0, |text| index_of[text.0 as usize])
+}
+
+/// A text section names its function's symbol, before sm_90 with the register
+/// count the input had in the high byte.
+#[inline]
+fn text_info(parts: Parts<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
+    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());
+    let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
+    if !parts.cx.dialect.registers_in_text_info() {
+        return number;
+    }
+    let registers = || {
+        let Content::Chunks(chunks) = section.content() else { return None };
+        let from = chunks.first()?.from;
+        let object = &parts.cx.objects[from.object.0 as usize];
+        Some(object.registers(object.owner(from.section)?))
+    };
+    number | registers().unwrap_or(0) << 24
+}

@@ -1,0 +1,186 @@
+//! `warpld extract`: lists and extracts the device images of fatbins, host
+//! objects, archives, libraries and programs.
+
+use super::output::write_atomically;
+use crate::files::Opened;
+use clap::{Parser, ValueEnum};
+use cubin::Arch;
+use cubin_tools::extract::{NamedImage, Sections, Walk, line, name_images, stem};
+use fatbin::Kind;
+use rayon::prelude::*;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// Lists or extracts the device images inside fatbins, host objects, archives, shared libraries and
+/// programs
+#[derive(Debug, Parser)]
+#[command(name = "warpld extract", version)]
+struct Args {
+    /// Files to look into
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// List the images instead of writing them to files
+    #[arg(short, long)]
+    list: bool,
+    /// Only images of this kind (may be repeated)
+    #[arg(short, long, value_enum, value_name = "KIND")]
+    kind: Vec<Wanted>,
+    /// Only images for this architecture, such as sm_90 (may be repeated)
+    #[arg(short, long, value_name = "ARCH")]
+    arch: Vec<Arch>,
+    /// Only images whose file name contains this text (may be repeated)
+    #[arg(short, long, value_name = "TEXT")]
+    name: Vec<String>,
+    /// Look into relocatable code too where a file has linked code
+    #[arg(long)]
+    all: bool,
+    /// Folder to write to
+    #[arg(short = 'd', long, value_name = "DIR", default_value = ".")]
+    output_dir: PathBuf,
+    /// Write the only image found to this file
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["output_dir", "list"])]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Wanted {
+    /// Device ELF files
+    Elf,
+    /// PTX text
+    Ptx,
+    /// LTO-IR
+    Ltoir,
+}
+
+impl Wanted {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Elf => Kind::ELF,
+            Self::Ptx => Kind::PTX,
+            Self::Ltoir => Kind::LTO_IR,
+        }
+    }
+}
+
+/// Runs the command with what follows `extract`; returns the exit status.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
+    let args = std::iter::once(OsString::from("warpld extract")).chain(args);
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Nothing can be done about a console that is gone.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    let mut report = Report::default();
+    let mut found = 0;
+    let opened: Vec<_> = args.files.iter().map(|path| Opened::file(path, false)).collect();
+    if args.output.is_some() {
+        found = one_file(&args, &opened, &mut report);
+    } else {
+        for file in &opened {
+            found += each_file(&args, file, &mut report);
+        }
+    }
+    if found == 0 && report.failures == 0 {
+        report.fail("no image found".into());
+    }
+    report.print()
+}
+
+/// What is to be printed in the end.
+#[derive(Default)]
+struct Report {
+    out: String,
+    err: String,
+    failures: usize,
+}
+
+impl Report {
+    fn fail(&mut self, message: String) {
+        self.failures += 1;
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.err, "warpld extract: error: {message}");
+    }
+    fn print(&self) -> i32 {
+        let printed = std::io::stdout().lock().write_all(self.out.as_bytes());
+        let _ = std::io::stderr().lock().write_all(self.err.as_bytes());
+        i32::from(self.failures > 0 || printed.is_err())
+    }
+}
+
+fn each_file(args: &Args, opened: &Opened, report: &mut Report) -> usize {
+    let images = named_images(args, opened, report);
+    if args.list {
+        let mut member = None;
+        for named in &images {
+            if named.image.member != member {
+                member.clone_from(&named.image.member);
+                let _ = writeln!(report.out, "{}:{}", opened.name, member.as_deref().unwrap_or(""));
+            }
+            let _ = writeln!(report.out, "{}", line(named));
+        }
+        return images.len();
+    }
+    let results: Vec<Result<String, String>> = images
+        .par_iter()
+        .map(|named| {
+            write(named, &args.output_dir.join(&named.name))?;
+            Ok(format!("{}\n", named.name))
+        })
+        .collect();
+    for result in results {
+        match result {
+            Ok(line) => report.out.push_str(&line),
+            Err(message) => report.fail(message),
+        }
+    }
+    images.len()
+}
+
+/// Writes the one image that all files together have.
+fn one_file(args: &Args, opened: &[Opened], report: &mut Report) -> usize {
+    let mut images = Vec::new();
+    for file in opened {
+        images.extend(named_images(args, file, report));
+    }
+    match (images.as_slice(), &args.output) {
+        ([only], Some(path)) => {
+            if let Err(message) = write(only, path) {
+                report.fail(message);
+            }
+        }
+        ([], _) => {}
+        (several, _) => {
+            report.fail(format!("{} images found, --output takes one", several.len()));
+        }
+    }
+    images.len()
+}
+
+fn write(named: &NamedImage<'_>, path: &std::path::Path) -> Result<(), String> {
+    let payload = named.image.payload().map_err(|error| format!("{}: {error}", named.name))?;
+    write_atomically(path, &payload).map_err(|error| format!("{error}: {}", error.reason()))
+}
+
+fn named_images<'f>(args: &Args, opened: &'f Opened, report: &mut Report) -> Vec<NamedImage<'f>> {
+    let sections = if args.all { Sections::All } else { Sections::LinkedFirst };
+    let walk = Walk::new(&opened.input(), sections);
+    for error in walk.errors {
+        report.fail(format!("{}: {error}", opened.name));
+    }
+    name_images(&stem(&opened.name), walk.images)
+        .into_iter()
+        .filter(|named| is_wanted(args, named))
+        .collect()
+}
+
+fn is_wanted(args: &Args, named: &NamedImage<'_>) -> bool {
+    let NamedImage { name, image } = named;
+    (args.kind.is_empty() || args.kind.iter().any(|wanted| wanted.kind() == image.kind))
+        && (args.arch.is_empty() || args.arch.contains(&image.arch))
+        && (args.name.is_empty() || args.name.iter().any(|text| name.contains(text)))
+}

@@ -1,0 +1,168 @@
+//! From names on the command line to bytes: small files are read, large ones mapped, thin
+//! archives opened, libraries searched. [`Files::open`] owns all of it; [`Files::found`] is
+//! what the linker's library looks into.
+
+pub(crate) mod guard;
+pub(crate) mod map;
+mod search;
+pub(crate) mod small_files;
+
+pub use search::CpuArch;
+
+use crate::render::Renderer;
+use fatbin::Content;
+use libwarpld::diag::Diagnostic;
+use libwarpld::inputs::{Block, Found, InputFile, Loaded, Store, scan};
+use map::{FileKey, Mapped};
+use memmap2::MmapMut;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What to load.
+#[derive(Clone, Debug, Default)]
+pub struct LoadRequest {
+    /// Files as typed, in order.
+    pub files: Vec<PathBuf>,
+    /// `-l`: names of libraries, in order. They follow all `files`.
+    pub libraries: Vec<String>,
+    /// `-L`: where to look for them.
+    pub library_paths: Vec<PathBuf>,
+    /// The environment's `LIBRARY_PATH`, searched after `library_paths`.
+    pub library_path_env: Option<OsString>,
+    /// `-cpu-arch`: the host the libraries must be for.
+    pub cpu_arch: CpuArch,
+    /// The folder that relative names are registered under
+    /// (`--register-link-binaries`).
+    pub working_directory: PathBuf,
+}
+
+/// An input that was found, or the reason why not.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// As typed, or as the search found it.
+    pub(crate) name: Arc<str>,
+    pub(crate) data: Result<Mapped, map::OpenError>,
+    /// Files of a thin archive, in the order of its members.
+    pub(crate) members: Vec<Opened>,
+    /// It was found by `-l`.
+    library: bool,
+    /// What it is, which is told while its first bytes are in the cache (members of a thin
+    /// archive are asked later).
+    content: Content,
+}
+
+impl Opened {
+    /// The file as the linker sees it.
+    pub(crate) fn input(&self) -> InputFile<'_> {
+        InputFile {
+            name: self.name.clone(),
+            data: self.data.as_deref().map_err(ToString::to_string),
+            members: self.members.iter().map(Self::input).collect(),
+            library: self.library,
+            content: self.content,
+        }
+    }
+}
+
+/// All files of a link, mapped.
+#[derive(Debug, Default)]
+pub struct Files {
+    opened: Vec<search::Found>,
+    /// Where images are unpacked when they are selected.
+    store: Store,
+    working_directory: String,
+}
+
+impl Files {
+    /// Opens what `request` names. What cannot be opened is reported by
+    /// [`Loaded::select`] in its turn, as nvlink does.
+    pub fn open(request: &LoadRequest) -> Self {
+        let mut opened: Vec<_> = Mapped::open_all(&request.files, |path, data| {
+            search::Found::File(Opened::found(path, data, false))
+        });
+        opened.extend(search::libraries(request));
+        take_archives_once(&mut opened);
+        let working_directory = request.working_directory.to_string_lossy().into_owned();
+        Self { opened, store: Store::new(mapped_block), working_directory }
+    }
+
+    /// Looks into the files.
+    pub fn scan(&self) -> Loaded<'_> {
+        let found = self.opened.par_iter().map(|found| match found {
+            search::Found::File(opened) => Found::File(opened.input()),
+            search::Found::Message(message) => Found::Message(message.clone()),
+        });
+        let found: Vec<Found<'_>> = found.collect();
+        scan(&found, &self.store, &self.working_directory)
+    }
+
+    /// The name of a file that has changed since it was opened.
+    pub fn changed(&self) -> Option<&str> {
+        let maps: Vec<_> = self.maps().collect();
+        let changed = maps.par_iter().find_first(|(_, data, _)| !data.is_unchanged());
+        changed.map(|&(name, ..)| &**name)
+    }
+
+    /// From now on, a file that is cut short while it is mapped ends the process with
+    /// `message` of its name on standard error.
+    pub fn guard(&self, renderer: &Renderer, message: impl Fn(&str) -> Diagnostic) {
+        let maps = self.maps().map(|(name, _, addresses)| {
+            let name = match renderer.spelt(name) {
+                Cow::Borrowed(_) => name.clone(),
+                Cow::Owned(spelt) => spelt.into(),
+            };
+            guard::Watched { addresses, name }
+        });
+        let message = renderer.render(&message(guard::NAME), true);
+        guard::watch(maps.collect(), &message.unwrap_or_default());
+    }
+
+    /// All files that are mapped, with their names and where they lie in memory.
+    fn maps(&self) -> impl Iterator<Item = (&Arc<str>, &Mapped, Range<usize>)> {
+        let files = self.opened.iter().filter_map(|found| match found {
+            search::Found::File(file) => Some(file),
+            search::Found::Message(_) => None,
+        });
+        let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
+        all.filter_map(|file| {
+            let data = file.data.as_ref().ok()?;
+            Some((&file.name, data, data.mapped_at()?))
+        })
+    }
+}
+
+/// An archive given twice, under whatever names, is linked once: builds name
+/// libraries repeatedly. Objects given twice are linked twice (and clash).
+fn take_archives_once(opened: &mut Vec<search::Found>) {
+    let mut seen: HashSet<FileKey> = HashSet::new();
+    opened.retain(|found| match found {
+        search::Found::File(Opened {
+            name, data: Ok(mapped), content: Content::Archive, ..
+        }) => mapped.key(name).is_none_or(|key| seen.insert(key)),
+        _ => true,
+    });
+}
+
+/// A block of memory whose pages the system provides in advance.
+fn mapped_block(size: usize) -> Option<Box<dyn Block>> {
+    Some(Box::new(MappedBlock(MmapMut::map_anon(size).ok()?)))
+}
+
+struct MappedBlock(MmapMut);
+
+impl Block for MappedBlock {
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+    fn prepare(&self, start: usize, size: usize) {
+        small_files::provide(&self.0, start, size);
+    }
+}

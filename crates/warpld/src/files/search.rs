@@ -1,0 +1,159 @@
+//! Opening files and finding `-l` libraries.
+
+use super::map::{Mapped, OpenError};
+use super::{LoadRequest, Opened};
+use fatbin::{Archive, Content, MemberData};
+use libwarpld::diag::Diagnostic;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A host architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[allow(missing_docs)]
+pub enum CpuArch {
+    /// The one warpld runs on.
+    #[default]
+    Native,
+    X86,
+    X86_64,
+    ArmV7,
+    Aarch64,
+    Ppc64Le,
+}
+
+impl CpuArch {
+    /// Its `e_machine`.
+    pub fn machine(self) -> u16 {
+        match self {
+            Self::X86 => 3,
+            Self::Ppc64Le => 21,
+            Self::ArmV7 => 40,
+            Self::X86_64 => 62,
+            Self::Aarch64 => 183,
+            Self::Native if cfg!(target_arch = "aarch64") => Self::Aarch64.machine(),
+            Self::Native if cfg!(target_arch = "powerpc64") => Self::Ppc64Le.machine(),
+            Self::Native => Self::X86_64.machine(),
+        }
+    }
+}
+
+/// A step of the search: a file, or something to say about one that was
+/// passed over.
+#[derive(Debug)]
+pub(super) enum Found {
+    File(Opened),
+    Message(Box<Diagnostic>),
+}
+
+impl Opened {
+    /// Opens `path`, and what a thin archive points to.
+    pub(crate) fn file(path: &Path, library: bool) -> Self {
+        Self::found(path, Mapped::open(path), library)
+    }
+
+    /// A file that was opened, and what a thin archive points to.
+    pub(super) fn found(path: &Path, data: Result<Mapped, OpenError>, library: bool) -> Self {
+        let members = match &data {
+            Ok(mapped) => open_thin_members(path, mapped),
+            Err(_) => Vec::new(),
+        };
+        let content = data.as_ref().map_or(Content::Empty, |data| Content::of(data));
+        // Nearly all names are text: to find that out costs less than to mend what is not.
+        let name = path.to_str().map_or_else(|| path.to_string_lossy().into(), Arc::from);
+        Self { name, data, members, library, content }
+    }
+}
+
+/// The files of a thin archive. Their paths count from the archive's folder,
+/// as `ar` writes them; nvlink takes them from the working directory, which is
+/// tried second.
+fn open_thin_members(archive: &Path, data: &[u8]) -> Vec<Opened> {
+    let Some(archive_reader) = thin_archive(data) else { return Vec::new() };
+    let folder = archive.parent().unwrap_or(Path::new(""));
+    let mut opened = Vec::new();
+    for member in archive_reader.members().map_while(Result::ok) {
+        if member.data != MemberData::External {
+            continue;
+        }
+        let name: Arc<str> = String::from_utf8_lossy(member.name).into();
+        let relative = Path::new(&*name);
+        let data = Mapped::open(&folder.join(relative))
+            .or_else(|error| Mapped::open(relative).map_err(|_| error));
+        let content = Content::Unknown;
+        opened.push(Opened { name, data, members: Vec::new(), library: false, content });
+    }
+    opened
+}
+
+fn thin_archive(data: &[u8]) -> Option<Archive<'_>> {
+    if !data.starts_with(b"!<thin>\n") {
+        return None;
+    }
+    Archive::parse(data).ok()
+}
+
+/// All `-l` libraries, in order.
+pub(super) fn libraries(request: &LoadRequest) -> Vec<Found> {
+    let folders = folders(request);
+    let mut found = Vec::new();
+    for library in &request.libraries {
+        search(library, &folders, request.cpu_arch.machine(), &mut found);
+    }
+    found
+}
+
+fn folders(request: &LoadRequest) -> Vec<PathBuf> {
+    let mut folders = request.library_paths.clone();
+    if let Some(list) = &request.library_path_env {
+        folders.extend(std::env::split_paths(list).filter(|p| !p.as_os_str().is_empty()));
+    }
+    folders
+}
+
+/// Looks for one library. `libX.so` in any folder hides `libX.a` in all of
+/// them, as the host linker will use the former and that has been through a
+/// device link of its own. A library that is nowhere is no error: it may be
+/// the host linker's business.
+fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Found>) {
+    let shared = format!("lib{library}.so");
+    if folders.iter().any(|folder| folder.join(&shared).exists()) {
+        return;
+    }
+    let file = format!("lib{library}.a");
+    for folder in folders {
+        let path = folder.join(&file);
+        if !path.exists() {
+            continue;
+        }
+        let opened = Opened::file(&path, true);
+        let Ok(data) = &opened.data else {
+            found.push(Found::File(opened));
+            return;
+        };
+        // A file that is no archive goes on too, to be refused by name.
+        if opened.content != Content::Archive || fits_host(data, &opened.members, machine) {
+            found.push(Found::File(opened));
+            return;
+        }
+        found.push(Found::Message(Box::new(Diagnostic::warning(
+            "incompatible-library",
+            format_args!("Skipping incompatible '{}' when searching for -l{library}", opened.name),
+        ))));
+    }
+}
+
+/// Whether some member is for the host wanted, or device code.
+fn fits_host(data: &[u8], external: &[Opened], machine: u16) -> bool {
+    let fits = |bytes: &[u8]| {
+        fatbin::host::elf_machine(bytes).is_some_and(|m| m == machine || m == cubin::EM_CUDA)
+    };
+    if external.iter().filter_map(|m| m.data.as_ref().ok()).any(|m| fits(m)) {
+        return true;
+    }
+    let Ok(archive) = Archive::parse(data) else { return true };
+    // Damaged archives go on, to be refused by name.
+    archive.members().any(|member| match member {
+        Ok(member) => matches!(member.data, MemberData::Inline(bytes) if fits(bytes)),
+        Err(_) => true,
+    })
+}
