@@ -20,7 +20,6 @@ pub enum Variant {
 pub struct Arch {
     /// The number, 90 in `sm_90a`.
     pub number: u16,
-    /// The letter.
     pub variant: Variant,
 }
 

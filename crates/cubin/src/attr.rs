@@ -159,11 +159,8 @@ pub enum Shape {
 /// with the symbol table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolWords {
-    /// None.
     None,
-    /// The first.
     First,
-    /// All of them.
     All,
 }
 

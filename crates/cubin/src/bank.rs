@@ -17,7 +17,6 @@ pub const PIC: u8 = 4;
 
 /// The banks that Mercury code calls by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum NamedBank {
     EntryParams,
     EntryImageHeaderIndices,
@@ -29,7 +28,6 @@ pub enum NamedBank {
 }
 
 impl NamedBank {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::EntryParams,
         Self::EntryImageHeaderIndices,

@@ -55,18 +55,11 @@ impl List {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairError {
-    /// The size is not a multiple of 8.
     #[error("section of pairs has {size} bytes, not a multiple of 8")]
-    Size {
-        /// Its size.
-        size: usize,
-    },
+    Size { size: usize },
     /// A pair stands before the first list.
     #[error("call graph entry {index} stands before the first list")]
-    NoList {
-        /// Number of the pair.
-        index: usize,
-    },
+    NoList { index: usize },
 }
 
 /// The pairs of either section.

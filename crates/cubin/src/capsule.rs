@@ -20,7 +20,6 @@ pub struct Capsule<'a> {
     pub count: u32,
     /// One bit per instruction, as 32-bit little-endian words.
     pub mask: &'a [u8],
-    /// The items, in order.
     pub items: Vec<Item<'a>>,
     /// What follows the last item.
     pub tail: &'a [u8],
@@ -40,7 +39,6 @@ pub enum CapsuleHeader {
 pub struct Item<'a> {
     /// How many machine instructions it expands to, where a prefix says so.
     pub expands_to: Option<u16>,
-    /// Its form.
     pub form: ItemForm<'a>,
 }
 
@@ -85,26 +83,13 @@ pub enum ItemForm<'a> {
 pub enum CapsuleError {
     /// It ends too early.
     #[error("capsule ends at offset {offset:#x}, inside {what}")]
-    Truncated {
-        /// What it ends in.
-        what: &'static str,
-        /// Where that starts.
-        offset: usize,
-    },
+    Truncated { what: &'static str, offset: usize },
     /// The second word is none we know.
     #[error("capsule has unknown header word {word:#x}")]
-    Header {
-        /// The word.
-        word: u32,
-    },
+    Header { word: u32 },
     /// An item starts with a byte we do not know.
     #[error("capsule item at offset {offset:#x} has unknown form {form:#x}")]
-    Item {
-        /// Its offset.
-        offset: usize,
-        /// The byte.
-        form: u8,
-    },
+    Item { offset: usize, form: u8 },
 }
 
 const LONG_HEADER: u32 = 0xc000_0001;

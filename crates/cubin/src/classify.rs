@@ -10,7 +10,6 @@ pub use crate::bank::NamedBank;
 /// The purpose of a section. Names that belong to a function come along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SectionClass<'a> {
-    /// Index 0.
     Null,
     /// `.shstrtab` or `.strtab`.
     Strings,
@@ -29,7 +28,6 @@ pub enum SectionClass<'a> {
     },
     /// `.nv.constant.<bank name>[.<function>]`: Mercury's banks.
     NamedConstant {
-        /// The bank.
         bank: NamedBank,
         /// Owning function; `None` for the module.
         function: Option<&'a [u8]>,
@@ -56,7 +54,6 @@ pub enum SectionClass<'a> {
     ResolvedRela,
     /// Relocations, with the target section's index.
     Relocations {
-        /// `sh_info`.
         target: u32,
     },
     /// `.nv.uft`, `.nv.uft.rel*`.
@@ -75,19 +72,16 @@ pub enum SectionClass<'a> {
     Host,
     /// `.nv.compat`.
     Compat,
-    /// Notes.
     Note(NoteClass),
     /// `.debug_*`, `.nv_debug_*`.
     Debug,
     /// `.nv.capmerc.text.<function>`.
     Capsule(&'a [u8]),
-    /// None of these.
     Other,
 }
 
 /// The notes by section name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum NoteClass {
     ToolInfo,
     CudaInfo,
@@ -98,7 +92,6 @@ pub enum NoteClass {
 /// A section's class, and whether it belongs to the Mercury half of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified<'a> {
-    /// What it is for.
     pub class: SectionClass<'a>,
     /// It is the twin for Mercury code.
     pub mercury: bool,
@@ -204,7 +197,6 @@ fn constant(name: &[u8]) -> SectionClass<'_> {
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub enum Space {
     Global,
     Shared,
@@ -220,7 +212,6 @@ pub enum Space {
 pub enum SymbolClass {
     /// Index 0, or a nameless symbol without a type.
     Null,
-    /// A section.
     Section,
     /// A kernel defined here.
     Kernel,
@@ -232,11 +223,8 @@ pub enum SymbolClass {
     Managed,
     /// A variable for the linker to allocate.
     Common,
-    /// A texture reference.
     Texture,
-    /// A sampler reference.
     Sampler,
-    /// A surface reference.
     Surface,
     /// A function defined elsewhere.
     UndefinedFunction,

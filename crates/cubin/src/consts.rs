@@ -7,7 +7,6 @@ macro_rules! open_enum {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         #[repr(transparent)]
         pub struct $name(pub $int);
-        #[allow(missing_docs)]
         impl $name {
             $($(#[$vmeta])* pub const $variant: Self = Self($value);)*
             /// The constant's name, where it has one.
@@ -133,7 +132,6 @@ impl SectionType {
 }
 
 /// `sh_flags` bits.
-#[allow(missing_docs)]
 pub mod shf {
     pub const WRITE: u64 = 1;
     pub const ALLOC: u64 = 2;
@@ -157,7 +155,6 @@ pub mod text_info {
 }
 
 /// Reserved section indices.
-#[allow(missing_docs)]
 pub mod shn {
     pub const UNDEF: u32 = 0;
     pub const LORESERVE: u32 = 0xff00;
@@ -200,7 +197,6 @@ open_enum!(
 );
 
 /// `st_other`: visibility, flags and memory space.
-#[allow(missing_docs)]
 pub mod sto {
     pub const VISIBILITY: u8 = 0x03;
     pub const INTERNAL: u8 = 0x01;

@@ -62,7 +62,6 @@ open_enum!(
 );
 
 /// `p_flags` bits.
-#[allow(missing_docs)]
 pub mod pf {
     pub const X: u32 = 1;
     pub const W: u32 = 2;
@@ -80,7 +79,6 @@ pub struct HeaderTables {
     pub section_headers: u64,
     /// Number of sections, the null section included.
     pub sections: usize,
-    /// Number of segments.
     pub segments: usize,
 }
 
@@ -158,7 +156,6 @@ impl Header {
 
 /// A section header, widened to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
 pub struct SectionHeader {
     /// Offset of the name in `.shstrtab`.
     pub name: u32,

@@ -21,7 +21,6 @@ pub const OSABI_V8: u8 = 0x41;
 /// What the code sections of a file hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodeState {
-    /// Machine code only.
     Sass,
     /// Machine code, and the capsules to finalize it again for other targets.
     CapsuleMercury,
@@ -64,7 +63,6 @@ pub struct FlagsV8 {
 }
 
 /// Bits of [`FlagsV7::modes`] and [`FlagsV7::high`].
-#[allow(missing_docs)]
 pub mod v7 {
     pub const TEXMODE_UNIFIED: u8 = 0x01;
     pub const TEXMODE_INDEPENDENT: u8 = 0x02;
@@ -76,7 +74,6 @@ pub mod v7 {
 }
 
 /// Bits of [`FlagsV8::kind`].
-#[allow(missing_docs)]
 pub mod v8 {
     pub const MERCURY: u8 = 0x01;
     pub const CAPSULE_MERCURY: u8 = 0x02;
@@ -149,23 +146,18 @@ impl Flags {
 /// What a file says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// ELF class.
     pub class: Class,
     /// Relocatable, executable …
     pub file_type: FileType,
     /// ABI version byte, 7 or 8.
     pub abi: u8,
-    /// The flags.
     pub flags: Flags,
-    /// What the code sections hold.
     pub state: CodeState,
     /// Real architecture. The letter `f` leaves no mark in a file.
     pub arch: Arch,
-    /// Number of the virtual architecture.
     pub virtual_sm: Option<u16>,
     /// Toolkit, 130 for CUDA 13.0.
     pub toolkit: Option<u32>,
-    /// Address size in bits.
     pub address_bits: u8,
 }
 

@@ -8,16 +8,13 @@ use zerocopy::FromBytes;
 /// ELF class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Class {
-    /// 32-bit records.
     Elf32,
-    /// 64-bit records.
     #[default]
     Elf64,
 }
 
 /// The file header, widened to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[allow(missing_docs)]
 pub struct Header {
     pub class: Class,
     pub ident: [u8; 16],

@@ -2,6 +2,7 @@
 //! then either a 16-bit value or a 16-bit length and that many bytes.
 
 use crate::attr::{Attr, Format};
+use crate::raw::Pair;
 use zerocopy::FromBytes;
 
 /// One attribute record, borrowed from its section.
@@ -9,7 +10,6 @@ use zerocopy::FromBytes;
 pub struct Record<'a> {
     /// Format byte: 1 NVAL, 2 BVAL, 3 HVAL, 4 SVAL.
     pub format: u8,
-    /// Attribute code.
     pub code: u8,
     /// Value of formats 1-3; payload length of format 4.
     pub value: u16,
@@ -28,16 +28,22 @@ impl<'a> Record<'a> {
         Some(Self { format: Format::SVAL.0, code, value, payload })
     }
     /// The code as an attribute of `.nv.info`.
+    #[inline]
     pub fn attr(&self) -> Attr {
         Attr(self.code)
     }
     /// The whole words of the payload.
-    pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + 'a {
-        self.payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+    pub fn words(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + 'a {
+        words(self.payload)
     }
     /// One word of the payload.
     pub fn word(&self, index: usize) -> Option<u32> {
         self.words().nth(index)
+    }
+    /// The symbol and the number that the payload consists of, if it does.
+    #[inline]
+    pub fn symbol_and_value(&self) -> Option<(u32, u32)> {
+        symbol_and_value(self.payload)
     }
     /// The payload as a fixed record such as [`crate::attr::KernelParam`].
     pub fn payload_as<T: FromBytes>(&self) -> Option<T> {
@@ -55,24 +61,28 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The little-endian words of a payload; a ragged end is left out.
+pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + '_ {
+    payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
+}
+
+/// The symbol and the number that a payload of eight bytes consists of.
+#[inline]
+pub fn symbol_and_value(payload: &[u8]) -> Option<(u32, u32)> {
+    let pair = Pair::ref_from_bytes(payload).ok()?;
+    Some((pair.first.get(), pair.second.get()))
+}
+
 /// Why a record stream could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InfoError {
     /// The stream ends inside a record.
     #[error("attribute record at offset {offset:#x} runs past the end")]
-    Truncated {
-        /// Offset in the section.
-        offset: usize,
-    },
+    Truncated { offset: usize },
     /// A format byte we do not know.
     #[error("attribute record at offset {offset:#x} has unknown format {format:#x}")]
-    Format {
-        /// Offset in the section.
-        offset: usize,
-        /// The byte.
-        format: u8,
-    },
+    Format { offset: usize, format: u8 },
 }
 
 /// Reads a whole stream.

@@ -22,7 +22,6 @@ open_enum!(
 /// One note, borrowed from its section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'a> {
-    /// Type.
     pub kind: NoteType,
     /// Owner, terminating zero included.
     pub owner: &'a [u8],
@@ -43,16 +42,10 @@ impl Note<'_> {
 pub enum NoteError {
     /// The section ends inside a note.
     #[error("note at offset {offset:#x} runs past the end")]
-    Truncated {
-        /// Offset in the section.
-        offset: usize,
-    },
+    Truncated { offset: usize },
     /// A description too short for its type.
     #[error("note description of {size} bytes is too short")]
-    Short {
-        /// Its size.
-        size: usize,
-    },
+    Short { size: usize },
     /// A string that starts or ends outside the description.
     #[error("note string at offset {offset:#x} lies outside the description")]
     String {
@@ -110,7 +103,6 @@ pub struct ToolInfo<'a> {
     pub version: u32,
     /// Object file name, mostly empty.
     pub object: &'a [u8],
-    /// Tool name.
     pub tool: &'a [u8],
     /// Version line.
     pub release: &'a [u8],
@@ -178,9 +170,7 @@ impl<'a> ToolInfo<'a> {
 )]
 #[repr(C)]
 pub struct CudaInfo {
-    /// Note version.
     pub version: U16,
-    /// Number of the virtual architecture.
     pub virtual_sm: U16,
     /// Toolkit, 130 for CUDA 13.0. Only from note version 2 on: version 1, in
     /// `.note.nv.cuver` of CUDA 12.9, has other words here.

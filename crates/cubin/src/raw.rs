@@ -9,7 +9,6 @@ macro_rules! record {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
         #[repr(C)]
-        #[allow(missing_docs)]
         pub struct $name { $($(#[$fmeta])* pub $field: $ty,)* }
     };
 }

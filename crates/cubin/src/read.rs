@@ -24,49 +24,20 @@ pub enum ReadError {
     NotElf,
     /// An ELF file for something other than an NVIDIA GPU.
     #[error("not device code (e_machine {machine})")]
-    NotDevice {
-        /// `e_machine`.
-        machine: u16,
-    },
+    NotDevice { machine: u16 },
     /// A class, byte order or record size we cannot read.
     #[error("unsupported {field} {value:#x}")]
-    Unsupported {
-        /// Header field.
-        field: &'static str,
-        /// Its value.
-        value: u64,
-    },
+    Unsupported { field: &'static str, value: u64 },
     /// Something lies outside the file.
     #[error("{what}{} lies outside the file (offset {offset:#x}, size {size:#x})", Section(*section))]
-    OutOfFile {
-        /// What it is.
-        what: &'static str,
-        /// Section concerned, if one is.
-        section: Option<u32>,
-        /// File offset.
-        offset: u64,
-        /// Size in bytes.
-        size: u64,
-    },
+    OutOfFile { what: &'static str, section: Option<u32>, offset: u64, size: u64 },
     /// A field contradicts another one.
     #[error("bad {field}{}: {value:#x}", Section(*section))]
-    BadField {
-        /// Field name.
-        field: &'static str,
-        /// Section concerned, if one is.
-        section: Option<u32>,
-        /// Its value.
-        value: u64,
-    },
+    BadField { field: &'static str, section: Option<u32>, value: u64 },
     /// Sections lie on top of each other so often that reading them all would
     /// take time out of proportion to the file.
     #[error("sections add up to {total:#x} bytes in a file of {size:#x}")]
-    Overlap {
-        /// Sum of the section sizes.
-        total: u64,
-        /// The file's size.
-        size: u64,
-    },
+    Overlap { total: u64, size: u64 },
     /// So many entries share so long a name that reading them all would take
     /// time out of proportion to the file.
     #[error("names in section {section} add up to more than {limit} bytes")]
@@ -90,7 +61,6 @@ impl std::fmt::Display for Section {
 
 /// A section header, widened to 64 bits, with its name and bytes.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
 pub struct SectionRef<'a> {
     pub index: SectionIndex,
     pub name: &'a [u8],
@@ -110,7 +80,6 @@ pub struct SectionRef<'a> {
 
 /// A symbol, widened to 64 bits, with its name.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
 pub struct SymbolRef<'a> {
     pub index: SymbolIndex,
     pub name: &'a [u8],
@@ -177,7 +146,6 @@ impl SymbolRef<'_> {
 
 /// A relocation of a REL or RELA section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Reloc {
     pub offset: u64,
     pub kind: u32,
@@ -188,7 +156,6 @@ pub struct Reloc {
 
 /// A program header, widened to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Segment {
     pub kind: u32,
     pub flags: u32,

@@ -21,7 +21,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
     Unaligned,
 )]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct Action {
     /// 0 address, 1 generic address, 2 function descriptor.
     pub space: u8,
@@ -48,7 +47,6 @@ pub struct RelActions<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("relocation action section has {size} bytes, not a multiple of 8")]
 pub struct BadSize {
-    /// Its size.
     pub size: usize,
 }
 

@@ -12,7 +12,6 @@ pub type Uuid = [u64; 2];
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct Entry {
     pub symbol: U32,
     pub flags: U32,
@@ -41,9 +40,7 @@ pub fn entries(data: &[u8]) -> &[Entry] {
 /// An index file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
-    /// Stubs of functions.
     pub functions: Table,
-    /// Variables.
     pub data: Table,
 }
 
@@ -52,13 +49,11 @@ pub struct Index {
 pub struct Table {
     /// Size of the table.
     pub window: u64,
-    /// Its places.
     pub slots: Vec<Slot>,
 }
 
 /// A place in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Slot {
     pub uuid: Uuid,
     pub offset: u64,

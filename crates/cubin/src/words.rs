@@ -153,9 +153,7 @@ impl<'c, 'a> Tables<'c, 'a> {
 
 /// Names symbols of one table.
 pub struct Symbols<'c, 'a> {
-    /// The file.
     pub cubin: &'c Cubin<'a>,
-    /// The table, if the file has it.
     pub table: Option<SymbolTable<'a>>,
 }
 
@@ -224,15 +222,11 @@ fn scalar_text(record: &Record<'_>) -> String {
 /// A sized payload taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// A kernel parameter.
     Param(KernelParam),
     /// Where a kernel's parameters lie.
     Bank(ParamBank),
-    /// A symbol and values.
     SymbolValues,
-    /// Symbols.
     Symbols,
-    /// Words.
     Words,
     /// Bytes nobody takes apart.
     Bytes,

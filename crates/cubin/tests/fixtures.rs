@@ -7,9 +7,9 @@ use common::{fixture, fixtures};
 use cubin::capsule::Capsule;
 use cubin::classify::{self, SectionClass, Space, SymbolClass};
 use cubin::flags::{CodeState, Identity};
-use cubin::layout::Placement;
-use cubin::model::{Content, Image, StringTable, Symbol};
-use cubin::sink::{Callback, Counter, Memory, Sink, Stream};
+use cubin::model::{
+    Callback, Content, Counter, Image, Memory, Placement, Sink, Stream, StringTable, Symbol,
+};
 use cubin::validate::{Layer, Problem, validate};
 use cubin::{Cubin, FileType, Variant};
 use std::time::{Duration, Instant};

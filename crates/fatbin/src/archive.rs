@@ -6,7 +6,6 @@ use object::read::archive::{ArchiveFile, ArchiveMemberIterator};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("damaged archive: {reason}")]
 pub struct ArchiveError {
-    /// What is wrong.
     pub reason: String,
 }
 
@@ -35,7 +34,6 @@ pub enum MemberData<'a> {
 pub struct Member<'a> {
     /// Its name; for thin archives a path.
     pub name: &'a [u8],
-    /// Its bytes.
     pub data: MemberData<'a>,
 }
 

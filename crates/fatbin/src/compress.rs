@@ -60,15 +60,12 @@ pub enum DecodeError {
     /// Compressed in a way we do not know.
     #[error("unknown compression {0:#x}")]
     UnknownCompression(u64),
-    /// LTO-IR that is scrambled.
     #[error("the payload is scrambled")]
     Scrambled,
-    /// The stream is damaged.
     #[error("damaged {kind} stream: {reason}")]
     Damaged {
         /// `LZ4` or `zstd`.
         kind: &'static str,
-        /// What the decoder said.
         reason: String,
     },
     /// The stream does not yield what the entry declares.
@@ -76,18 +73,11 @@ pub enum DecodeError {
     WrongSize {
         /// What came out; at least that much, if it is more than declared.
         actual: u64,
-        /// What the header says.
         declared: u64,
     },
     /// More than the stream can hold, or than the caller allows.
     #[error("the entry declares {declared} bytes, more than the {limit} that are possible")]
-    TooLarge {
-        /// What the header says.
-        declared: u64,
-        /// What would have been accepted.
-        limit: u64,
-    },
-    /// The memory is not there.
+    TooLarge { declared: u64, limit: u64 },
     #[error("no memory for {0} bytes")]
     OutOfMemory(u64),
 }

@@ -18,40 +18,16 @@ const MAX_DEPTH: usize = 4;
 pub enum FatbinError {
     /// The magic is missing.
     #[error("no fatbin container at offset {offset:#x}")]
-    NotAContainer {
-        /// Where one was expected.
-        offset: usize,
-    },
+    NotAContainer { offset: usize },
     /// A version that is not 1.
     #[error("fatbin container at offset {offset:#x} has version {version}, expected 1")]
-    Version {
-        /// Where the container starts.
-        offset: usize,
-        /// Its version.
-        version: u16,
-    },
+    Version { offset: usize, version: u16 },
     /// The bytes end before the record does.
     #[error("{what} at offset {offset:#x} needs {needed} bytes but {available} are left")]
-    Truncated {
-        /// Which record.
-        what: &'static str,
-        /// Where it starts.
-        offset: usize,
-        /// Its size.
-        needed: u64,
-        /// What there is.
-        available: usize,
-    },
+    Truncated { what: &'static str, offset: usize, needed: u64, available: usize },
     /// A header size too small to hold the header.
     #[error("{what} at offset {offset:#x} has the header size {size}")]
-    HeaderSize {
-        /// Which record.
-        what: &'static str,
-        /// Where it starts.
-        offset: usize,
-        /// The size it claims.
-        size: u64,
-    },
+    HeaderSize { what: &'static str, offset: usize, size: u64 },
 }
 
 /// Containers that lie one after the other, as a host linker leaves them,

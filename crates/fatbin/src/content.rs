@@ -8,23 +8,17 @@ use cubin::EM_CUDA;
 pub enum Content {
     /// No bytes at all.
     Empty,
-    /// A device ELF.
     DeviceElf,
     /// An ELF for some host.
     HostElf,
-    /// A COFF object.
     HostCoff,
     /// An archive, thin ones included.
     Archive,
-    /// A fatbin container.
     Fatbin,
-    /// PTX text.
     Ptx,
     /// NVVM IR for link-time optimisation.
     LtoIr,
-    /// LLVM bitcode.
     Bitcode,
-    /// Anything else.
     Unknown,
 }
 

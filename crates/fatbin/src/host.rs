@@ -23,20 +23,16 @@ pub mod section {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable host file: {reason}")]
 pub struct HostError {
-    /// What is wrong.
     pub reason: String,
 }
 
 /// What the host file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HostKind {
-    /// An object file.
     Relocatable,
-    /// A program.
     Executable,
     /// A shared library or position-independent program.
     Dynamic,
-    /// Something else.
     Other,
 }
 
@@ -73,7 +69,6 @@ pub fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// What a host file says about device code.
 #[derive(Clone, Debug)]
 pub struct HostObject<'a> {
-    /// What it is.
     pub kind: HostKind,
     /// `e_machine` of an ELF file.
     pub machine: Option<u16>,
@@ -85,7 +80,6 @@ pub struct HostObject<'a> {
     pub linked: Vec<&'a [u8]>,
     /// `__nv_module_id`.
     pub module_ids: &'a [u8],
-    /// The host reference sections.
     pub references: HostReferenceLists<'a>,
 }
 

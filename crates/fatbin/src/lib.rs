@@ -1,20 +1,73 @@
-//! The containers in which CUDA device images travel: fatbins, the host
-//! objects that embed them, and archives of those. Reading borrows the input;
-//! a payload is decompressed only when asked for. No I/O and no policy.
+//! The containers in which CUDA device code travels: fatbins, the host objects that embed them,
+//! and archives of those.
+//!
+//! `nvcc` packs the images of a program, compiled for one architecture or several, into a *fatbin*
+//! and embeds that in the host object, where the host linker leaves it as it is. This crate finds
+//! the images again and writes new containers. Reading borrows the input; a payload is unpacked
+//! only when it is asked for, and never to more than it declares. It opens no files and does not
+//! choose among images: what fits a target is for the caller to decide, and what is inside an
+//! image for the crate `cubin`.
+//!
+//! # Example
+//!
+//! ```
+//! use fatbin::write::{Image, Writer};
+//! use fatbin::{Compression, Containers, Flags, Kind};
+//!
+//! let mut writer = Writer::new();
+//! writer.add(&Image {
+//!     kind: Kind::PTX,
+//!     arch: "sm_90".parse()?,
+//!     version: (9, 0),
+//!     flags: Flags::ADDRESS_64,
+//!     ident: None,
+//!     options: Some(b""),
+//!     compat: None,
+//!     compression: Compression::Zstd,
+//!     payload: b".version 9.0\n.target sm_90\n.address_size 64\n",
+//! })?;
+//! let file = writer.finish();
+//!
+//! for container in Containers::new(&file) {
+//!     for entry in container?.entries() {
+//!         let entry = entry?;
+//!         println!("{} for {}: {} bytes", entry.kind(), entry.arch(), entry.payload()?.len());
+//!         # assert_eq!(entry.arch().to_string(), "sm_90");
+//!         # assert!(entry.payload()?.starts_with(b".version"));
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # From a file to its images
+//!
+//! [`Content::of`] tells what a file is. The members of an [`Archive`] are files again; a
+//! [`HostObject`] has sections of [`Containers`], relocatable code and linked code apart; each
+//! [`Container`] has an [`Entry`] per image, with its [`Kind`], architecture and [`Flags`];
+//! [`Entry::payload`] is the image. Errors of each step have a type of their own and say where the
+//! bytes went wrong. [`mod@write`] is the way back, and [`raw`] has the records as they lie in a file.
+//!
+//! # Naming convention
+//!
+//! NVIDIA documents none of this. Records and flags have the names that `fatbinary` and
+//! `cuobjdump` use where they show them, and plain words elsewhere. [`Kind`] and [`Flags`] are
+//! newtypes over the integer: values without a name survive a rewrite.
 #![forbid(unsafe_code)]
+// A comment that only says the name again helps nobody.
+#![allow(missing_docs)]
 
-pub mod archive;
-pub mod compress;
-pub mod container;
-pub mod content;
+mod archive;
+mod compress;
+mod container;
+mod content;
 pub mod host;
 pub mod raw;
 pub mod write;
 mod zstd;
 
 pub use archive::{Archive, ArchiveError, Member, MemberData};
-pub use compress::{Compression, DecodeError};
-pub use container::{Container, Containers, Entry, FatbinError};
+pub use compress::{Compression, DecodeError, MAX_IMAGE_SIZE, decompress};
+pub use container::{Container, Containers, Entries, Entry, FatbinError};
 pub use content::Content;
 pub use host::{HostError, HostKind, HostObject, HostReferenceLists};
 pub use raw::{Flags, Kind};

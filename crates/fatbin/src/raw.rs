@@ -18,7 +18,6 @@ pub const ALIGNMENT: usize = 8;
 /// Container header; the entries follow.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct ContainerHeader {
     pub magic: U32,
     pub version: U16,
@@ -30,7 +29,6 @@ pub struct ContainerHeader {
 /// Entry header; ident and options strings may follow, then the payload.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct EntryHeader {
     pub kind: U16,
     pub version: U16,
@@ -58,7 +56,6 @@ pub struct EntryHeader {
 /// with [`Flags::MERCURY`] the image's `.nv.compat`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct OptionsBlock {
     /// Where the text is, counted from the entry.
     pub text_offset: U32,
@@ -70,7 +67,6 @@ pub struct OptionsBlock {
 /// usually filled in by relocations.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
-#[allow(missing_docs)]
 pub struct Wrapper {
     pub magic: U32,
     /// 1, or 2 where `prelinked` points to the containers that were linked.
@@ -92,9 +88,7 @@ impl Wrapper {
 pub struct Kind(pub u16);
 
 impl Kind {
-    /// PTX text.
     pub const PTX: Self = Self(1);
-    /// A device ELF.
     pub const ELF: Self = Self(2);
     /// NVVM IR for link-time optimisation.
     pub const LTO_IR: Self = Self(8);
@@ -130,11 +124,8 @@ impl fmt::Debug for Kind {
 pub struct Flags(pub u64);
 
 impl Flags {
-    /// 64-bit code.
     pub const ADDRESS_64: Self = Self(0x1);
-    /// Compiled for debugging.
     pub const DEBUG: Self = Self(0x2);
-    /// Made on Linux.
     pub const LINUX: Self = Self(0x10);
     /// The payload is an LZ4 block.
     pub const LZ4: Self = Self(0x2000);

@@ -14,18 +14,14 @@ use zerocopy::IntoBytes;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} of {size} bytes does not fit a fatbin entry")]
 pub struct TooLarge {
-    /// Which part.
     pub what: &'static str,
-    /// Its size.
     pub size: usize,
 }
 
 /// An image to be written.
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
-    /// What it is.
     pub kind: Kind,
-    /// What it was compiled for.
     pub arch: Arch,
     /// Version of the format of the payload: ABI 8 is (1, 8), PTX 9.0 is (9, 0).
     pub version: (u16, u16),
@@ -38,9 +34,7 @@ pub struct Image<'a> {
     /// The image's `.nv.compat` (sm_100 and later): tells what other targets
     /// may use it.
     pub compat: Option<&'a [u8]>,
-    /// How to store it.
     pub compression: Compression,
-    /// The image.
     pub payload: &'a [u8],
 }
 

@@ -6,7 +6,7 @@
 //! a program.
 
 use fatbin::DecodeError;
-use fatbin::compress::{Compression, decompress};
+use fatbin::{Compression, decompress};
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::process::Command;

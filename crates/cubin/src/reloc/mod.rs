@@ -36,17 +36,13 @@ pub enum Value {
     Generic,
     /// Index of a texture, sampler or surface header.
     Header,
-    /// Hardware surface descriptor.
     HardwareDescriptor,
-    /// Hardware and software surface descriptor.
     HardwareSoftwareDescriptor,
     /// Texture, sampler or surface slot.
     Slot,
     /// Number of the constant bank the symbol lives in.
     Bank,
-    /// Function descriptor.
     Function,
-    /// Address of the function descriptor.
     FunctionAddress,
     /// Symbol plus addend minus place.
     PcRelative,
@@ -54,7 +50,6 @@ pub enum Value {
     Instruction,
     /// The opcode of a NOP.
     Opcode,
-    /// Zero.
     Zero,
     /// Address through the unified tables.
     Unified,
@@ -63,7 +58,6 @@ pub enum Value {
 /// `width` bits from bit `start` of the patched place receive the value
 /// shifted right by `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
 pub struct Field {
     pub start: u8,
     pub width: u8,
@@ -76,7 +70,6 @@ pub struct Field {
 pub struct RelocType {
     /// Full name, `R_CUDA_ABS32_LO_32`.
     pub name: &'static str,
-    /// Who resolves it.
     pub handler: Handler,
     /// The fields it patches, counted from bit 0 of the byte at `r_offset`.
     pub fields: &'static [Field],
@@ -115,12 +108,7 @@ pub fn by_name(name: &str) -> Option<u32> {
 pub enum PatchError {
     /// The fields reach past the end of the section.
     #[error("relocation reaches {needed} bytes into a place of {available}")]
-    PastEnd {
-        /// Bytes the fields span.
-        needed: usize,
-        /// Bytes there are.
-        available: usize,
-    },
+    PastEnd { needed: usize, available: usize },
     /// Only the driver can know what to insert.
     #[error("relocation replaces a whole instruction")]
     Instruction,

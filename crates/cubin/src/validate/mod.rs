@@ -32,41 +32,25 @@ pub enum Problem {
     Unsupported,
     /// A size other than the one the format has.
     #[error("should be {expected:#x}")]
-    Expected {
-        /// The right value.
-        expected: u64,
-    },
+    Expected { expected: u64 },
     /// An index past the end of its table.
     #[error("only {limit} entries exist")]
-    Index {
-        /// Entries there are.
-        limit: u64,
-    },
+    Index { limit: u64 },
     /// Offset and size reach past the end of the file, or overflow.
     #[error("reaches past the end of the file ({size:#x} bytes)")]
-    PastFile {
-        /// The file's size.
-        size: u64,
-    },
+    PastFile { size: u64 },
     /// Reaches past the end of its section.
     #[error("reaches past the end of its section ({size:#x} bytes)")]
-    PastSection {
-        /// The section's size.
-        size: u64,
-    },
+    PastSection { size: u64 },
     /// A size that is no multiple of the entry size.
     #[error("not a multiple of {entry}")]
-    Ragged {
-        /// Entry size.
-        entry: u64,
-    },
+    Ragged { entry: u64 },
     /// A string table without a terminating zero.
     #[error("string without an end")]
     Unterminated,
     /// An alignment that is no power of two.
     #[error("not a power of two")]
     NotPowerOfTwo,
-    /// A section of the wrong type.
     #[error("refers to a section of the wrong type")]
     WrongSection,
     /// A metadata record that cannot be read.
@@ -78,17 +62,13 @@ pub enum Problem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{field} = {value:#x} at file offset {offset:#x}{}: {problem}", In(*section))]
 pub struct Violation {
-    /// The layer that found it.
     pub layer: Layer,
-    /// The field.
     pub field: &'static str,
     /// The section it belongs to, if it does to one.
     pub section: Option<u32>,
     /// File offset of the field.
     pub offset: u64,
-    /// Its value.
     pub value: u64,
-    /// What is wrong with it.
     pub problem: Problem,
 }
 

@@ -1,13 +1,13 @@
 //! Writing the model: one serializer for every kind of sink.
 
+use super::layout::{Extent, Layout, Part};
+use super::sink::Sink;
+use super::{Content, Image, Section, Symbol};
 use crate::encode::{SectionHeader, fits_header};
 use crate::header::Class;
-use crate::layout::{Extent, Layout, Part};
-use crate::model::{Content, Image, Section, Symbol};
 use crate::note;
 use crate::raw;
 use crate::read::Reloc;
-use crate::sink::Sink;
 use std::borrow::Cow;
 use std::io;
 use zerocopy::IntoBytes;
@@ -17,42 +17,21 @@ use zerocopy::IntoBytes;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// A value does not fit its field.
     #[error("value too large for {field}")]
-    TooLarge {
-        /// The field.
-        field: &'static str,
-    },
+    TooLarge { field: &'static str },
     /// Two parts claim the same bytes.
     #[error("parts of the file overlap at offset {offset:#x}")]
-    Overlap {
-        /// Where.
-        offset: u64,
-    },
+    Overlap { offset: u64 },
     /// Two sections share bytes but not their content.
     #[error("section {section} shares its place with different data")]
-    SharedData {
-        /// The later section.
-        section: u32,
-    },
+    SharedData { section: u32 },
     /// A section is placed on one that does not precede it, or too far out.
     #[error("section {section} cannot be placed")]
-    Placement {
-        /// The section.
-        section: u32,
-    },
+    Placement { section: u32 },
     /// Encoded content has another size than announced, or the count of
     /// sections contradicts the null section.
     #[error("size mismatch in section {section}: {actual:#x} instead of {expected:#x}")]
-    SizeMismatch {
-        /// The section.
-        section: u32,
-        /// Announced size.
-        expected: u64,
-        /// Real size.
-        actual: u64,
-    },
-    /// The sink failed.
+    SizeMismatch { section: u32, expected: u64, actual: u64 },
     #[error("writing failed: {0}")]
     Io(#[from] std::io::Error),
 }

@@ -6,10 +6,10 @@
 //! dropped after the space for them was counted), and the Mercury twin of a
 //! data section may share its bytes.
 
+use super::write::WriteError;
+use super::{Filler, Image};
 use crate::header::Class;
-use crate::model::{Filler, Image};
 use crate::read::Cubin;
-use crate::write::WriteError;
 use std::collections::HashMap;
 
 /// Where a part lies, relative to what comes before it.
@@ -35,7 +35,6 @@ pub struct Layout {
     pub section_headers: u64,
     /// `e_phoff`.
     pub program_headers: u64,
-    /// Size of the file.
     pub size: u64,
 }
 

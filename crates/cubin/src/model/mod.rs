@@ -1,5 +1,19 @@
-//! A whole file as values that can be changed and written again. Reading a
-//! file into the model and writing it gives the same bytes.
+//! A whole file as values that can be changed and written again.
+//!
+//! [`Image::from_cubin`] reads a file, [`Image::write`] writes it to any [`Sink`]; without a
+//! change in between the bytes are the same. Sections whose format is known are taken apart into
+//! records, and kept as bytes where that would not give the same bytes back.
+//!
+//! This is the library's own writer, for its users and tests. Linkers know what they write before
+//! they write it, and put files together from [`crate::encode`] and [`crate::raw`] in one pass.
+
+mod layout;
+mod sink;
+mod write;
+
+pub use layout::{Layout, Placement};
+pub use sink::{Callback, Counter, Memory, Sink, Stream};
+pub use write::WriteError;
 
 use crate::callgraph;
 use crate::capsule::Capsule;
@@ -7,12 +21,10 @@ use crate::classify::{self, SectionClass};
 use crate::consts::SectionType;
 use crate::header::{Class, Header};
 use crate::info::{self, Record};
-use crate::layout::{self, Placement};
 use crate::note::{self, Note};
 use crate::raw::Pair;
 use crate::read::{Cubin, ReadError, Reloc, SectionRef, Segment};
 use crate::relaction::RelActions;
-use crate::write::WriteError;
 use std::borrow::Cow;
 
 /// A device ELF file.
@@ -23,7 +35,6 @@ pub struct Image<'a> {
     pub header: Header,
     /// All sections, the null section included.
     pub sections: Vec<Section<'a>>,
-    /// Program headers.
     pub segments: Vec<Segment>,
     /// Where the section headers lie; naturally after the last section.
     pub section_headers: Placement,
@@ -35,7 +46,6 @@ pub struct Image<'a> {
 
 /// Bytes at a fixed place outside of everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Filler<'a> {
     pub offset: u64,
     pub bytes: Cow<'a, [u8]>,
@@ -43,7 +53,6 @@ pub struct Filler<'a> {
 
 /// A section.
 #[derive(Clone, Debug)]
-#[allow(missing_docs)]
 pub struct Section<'a> {
     /// Offset of the name in the section name table.
     pub name: u32,
@@ -65,9 +74,7 @@ pub enum Content<'a> {
     NoBits(u64),
     /// Code, data, and everything without a form of its own.
     Bytes(Cow<'a, [u8]>),
-    /// A string table.
     Strings(StringTable<'a>),
-    /// A symbol table.
     Symbols(Vec<Symbol>),
     /// Relocations; either all have an addend or none has.
     Relocations(Vec<Reloc>),
@@ -85,7 +92,6 @@ pub enum Content<'a> {
 
 /// A symbol as its table has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Symbol {
     /// Offset of the name in the linked string table.
     pub name: u32,
@@ -136,7 +142,6 @@ impl<'a> StringTable<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// A table cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Parts of the file overlap in a way no tool writes.
