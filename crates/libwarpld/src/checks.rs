@@ -1,17 +1,17 @@
 //! Conditions that only the finished call graph can decide.
 
-use crate::callgraph::FunctionId;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::Context;
-use crate::object::{ObjectId, SectionClass, eiattr};
-use crate::resolve::{Role, SymbolRefId, text};
+use crate::ids::{FunctionId, ObjectId, SymbolRefId};
+use crate::object::{SectionClass, eiattr};
+use crate::resolve::{Role, text};
 use cubin::{SectionRef, info};
 use rayon::prelude::*;
 
 /// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
 /// code included, copies that lost not (fourteen links of kernels, functions and weak
 /// copies).
-pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     if !cx.config.disable_smem_reservation {
         return;
     }
@@ -40,7 +40,7 @@ pub fn reserved_memory(cx: Context<'_, '_>, diags: &mut Diagnostics) {
 }
 
 /// nvlink cannot remove an alias without the function behind it.
-pub fn aliases(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
     let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
     let in_use = dead.filter_map(|id| {
@@ -61,7 +61,7 @@ const FUNCTIONS_AT_ONCE: usize = 1 << 11;
 
 /// `--extra-warnings`: functions whose address is taken though no indirect
 /// call has their prototype.
-pub fn uncalled(cx: Context<'_, '_>, diags: &mut Diagnostics) {
+pub fn uncalled(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     let config = cx.config;
     if !config.extra_warnings || config.relocatable || config.debug {
         return;

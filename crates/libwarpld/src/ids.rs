@@ -54,6 +54,29 @@ pub struct OutSymbolId(pub u32);
 
 ids!(ObjectId, SymbolId, FunctionId, PrototypeId, SectionId, OutSymbolId);
 
+impl OutSymbolId {
+    /// Symbol 0 of the table, which stands for what no input defines and no name joins.
+    pub const NULL: Self = Self(u32::MAX - 1);
+}
+
+/// One symbol table entry of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SymbolRefId {
+    /// The input.
+    pub object: ObjectId,
+    /// Index in its symbol table.
+    pub symbol: u32,
+}
+
+/// A section of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputSection {
+    /// The input.
+    pub object: ObjectId,
+    /// Section index there.
+    pub section: u32,
+}
+
 /// An id or none. There is never as much as the highest number of anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct OptId<T>(u32, PhantomData<T>);

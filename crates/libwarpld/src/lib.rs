@@ -1,11 +1,13 @@
 //! The open CUDA device linker, as a library.
 #![forbid(unsafe_code)]
 
+pub mod align;
 pub mod builtins;
 pub mod callgraph;
 pub mod checks;
 pub mod compat;
 pub mod config;
+pub mod context;
 pub mod demangle;
 pub mod diag;
 pub mod dialect;
@@ -15,6 +17,7 @@ pub mod inputs;
 pub mod json;
 pub mod layout;
 pub mod link;
+pub mod linked;
 pub mod mercury;
 pub mod merge;
 pub mod name_hash;
@@ -34,4 +37,4 @@ pub mod write;
 pub use config::{Config, HostInfo, Identity};
 pub use diag::{Diagnostic, Diagnostics, Severity};
 pub use inputs::{HostReferences, Inputs, LinkInput};
-pub use link::{Failed, LinkOutput, Linked, link, link_to};
+pub use link::{Failed, LinkOutput, Written, link, link_to};

@@ -2,15 +2,17 @@
 
 use crate::callgraph::reach;
 use crate::config::Config;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::Dialect;
 use crate::inputs::Inputs;
-use crate::merge::{self, Context};
+use crate::linked::Linked;
+use crate::merge;
 use crate::object::Side;
 use crate::parse::{self, Read};
 use crate::report::{self, LinkMap, LinkReport};
+use crate::write;
 use crate::write::serialize::{self, Destination};
-use crate::write::{self, Parts};
 use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
 };
@@ -30,7 +32,7 @@ pub struct Failed;
 
 /// A link whose output went where it was told to.
 #[derive(Debug)]
-pub struct Linked {
+pub struct Written {
     /// Whether there is an output: there is none if there were errors.
     pub complete: bool,
     /// Figures and graphs.
@@ -54,7 +56,7 @@ pub fn link_to(
     config: &Config,
     diags: &mut Diagnostics,
     destination: &mut dyn Destination,
-) -> Result<Linked, Failed> {
+) -> Result<Written, Failed> {
     // Whether the link works on Mercury or on machine code.
     let side = mercury::side(inputs, config, diags).map_err(|error| fail(diags, error))?;
     let dialect = Dialect::of(config.arch, side);
@@ -91,7 +93,7 @@ pub fn link_to(
     );
     // Who uses shared memory and image references.
     let usage = usage::collect(&objects, &resolution, &graph, &reach);
-    let cx = Context {
+    let cx = Analysis {
         objects: &objects,
         resolution: &resolution,
         graph: &graph,
@@ -129,7 +131,7 @@ pub fn link_to(
     diags.move_to_end(properties::TOO_MANY_REGISTERS);
 
     // Final order, numbers and tables need all of that.
-    let parts = Parts {
+    let parts = Linked {
         cx,
         merged: &merged,
         layout: &layout,
@@ -142,7 +144,7 @@ pub fn link_to(
         false => LinkReport::default(),
     };
     if diags.failed() {
-        return Ok(Linked { complete: false, report });
+        return Ok(Written { complete: false, report });
     }
     // The bytes.
     match side {
@@ -162,13 +164,13 @@ pub fn link_to(
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
         std::mem::forget(shelves);
     }
-    Ok(Linked { complete: true, report })
+    Ok(Written { complete: true, report })
 }
 
 /// Writes a file of two halves; its map, if there is to be a report. Only who looks at
 /// the file again needs it in memory.
 fn mercury_file(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     diags: &mut Diagnostics,
     destination: &mut dyn Destination,
 ) -> Result<Option<LinkMap>, Diagnostic> {

@@ -1,15 +1,17 @@
 //! References that nothing defines.
 
 use crate::builtins::is_builtin_function;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::{Context, List, Merged};
+use crate::ids::SymbolId;
+use crate::merge::{List, Merged};
 use crate::object::{is_dynamic_array, is_image, is_internal, is_shared, is_system_name};
-use crate::resolve::{Symbol, SymbolId, text};
+use crate::resolve::{Symbol, text};
 use cubin::consts::sto;
 use rayon::prelude::*;
 
 /// Reports undefined symbols in output order.
-pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
+pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
     if cx.config.relocatable {
         return;
     }
@@ -38,7 +40,7 @@ pub fn check(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
 const SYMBOLS_AT_ONCE: usize = 1 << 12;
 
 /// Names that the driver, or nobody, needs to define.
-fn may_stay(cx: Context<'_, '_>, symbol: &Symbol<'_>) -> bool {
+fn may_stay(cx: Analysis<'_, '_>, symbol: &Symbol<'_>) -> bool {
     if symbol.function {
         return is_builtin_function(symbol.name);
     }

@@ -4,9 +4,10 @@
 use crate::config::Config;
 use crate::diag::Diagnostic;
 use crate::dialect::Dialect;
+use crate::ids::{ObjectId, SymbolId};
+use crate::object::Object;
 use crate::object::call_lists::List;
-use crate::object::{Object, ObjectId};
-use crate::resolve::{Resolution, SymbolId};
+use crate::resolve::Resolution;
 use cubin::SectionType;
 use cubin::unified::{Index, IndexError, Table, Uuid, entries};
 use hashbrown::HashMap;

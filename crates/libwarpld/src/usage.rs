@@ -3,10 +3,11 @@
 //! Whose shared object it is, and which kernels need handles, follows from the
 //! relocations of text sections; they are scanned once, in parallel.
 
+use crate::callgraph::CallGraph;
 use crate::callgraph::reach::Reach;
-use crate::callgraph::{CallGraph, FunctionId};
-use crate::object::{Object, ObjectId, SectionClass, is_image, is_shared};
-use crate::resolve::{Resolution, Role, SymbolId, SymbolRefId};
+use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
+use crate::object::{Object, SectionClass, is_image, is_shared};
+use crate::resolve::{Resolution, Role};
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 

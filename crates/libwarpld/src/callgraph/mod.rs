@@ -4,15 +4,15 @@
 //! prototype; a node per prototype stands between them, so the graph has as
 //! many edges as the inputs have entries.
 
+pub mod callers;
 pub mod reach;
 pub mod scc;
 
-use crate::ids::OptId;
-pub use crate::ids::{FunctionId, PrototypeId};
+use crate::ids::{FunctionId, ObjectId, OptId, PrototypeId, SymbolId, SymbolRefId};
 use crate::name_hash::ShortHash;
+use crate::object::Object;
 use crate::object::call_lists::{CallLists, Calls, List, Prototype};
-use crate::object::{Object, ObjectId};
-use crate::resolve::{Resolution, Role, SymbolId, SymbolRefId, room};
+use crate::resolve::{Resolution, Role, room};
 use hashbrown::HashTable;
 
 /// The call graph.
@@ -346,70 +346,4 @@ fn taken_by_discarded_code(
     let takers = lists.of(List::TakesAddress);
     let mut takers = takers.filter(|(_, taken)| *taken == symbol);
     takers.all(|(taker, _)| discarded(taker))
-}
-
-/// Answers "which kernels reach this function" by walking calls backwards.
-pub struct Callers<'g> {
-    predecessors: Adjacency,
-    entry: Vec<bool>,
-    /// Kernels nobody asked for: only what their own code does counts.
-    aside: Vec<bool>,
-    seen: Vec<u32>,
-    stamp: u32,
-    graph: std::marker::PhantomData<&'g ()>,
-}
-
-impl<'g> Callers<'g> {
-    /// Prepares for the live part of the graph.
-    pub fn new(
-        graph: &'g CallGraph<'_>,
-        resolution: &Resolution<'_>,
-        reach: &crate::callgraph::reach::Reach,
-    ) -> Self {
-        let entries = |pruned: bool| {
-            let functions = graph.functions.iter().enumerate();
-            let is_one = |(f, &s): (usize, &SymbolId)| {
-                let function = FunctionId(f as u32);
-                let kernel = resolution.get(s).entry || reach.is_stub_root(function);
-                let live = kernel && reach.is_live(function);
-                live && reach.is_pruned(function) == pruned
-            };
-            functions.map(is_one).collect()
-        };
-        Self {
-            predecessors: graph.successors().reversed(),
-            entry: entries(false),
-            aside: entries(true),
-            seen: vec![0; graph.successors().len()],
-            stamp: 0,
-            graph: std::marker::PhantomData,
-        }
-    }
-
-    /// The kernels that reach any of `functions` (kernels among them count), in
-    /// creation order.
-    pub fn entries_reaching(&mut self, functions: &[FunctionId]) -> Vec<FunctionId> {
-        self.stamp += 1;
-        let mut found = Vec::new();
-        let mut work: Vec<u32> = Vec::new();
-        let visit = |node: u32, seen: &mut [u32], work: &mut Vec<u32>| {
-            if std::mem::replace(&mut seen[node as usize], self.stamp) != self.stamp {
-                work.push(node);
-            }
-        };
-        for f in functions {
-            visit(f.0, &mut self.seen, &mut work);
-        }
-        found.extend(work.iter().filter(|&&f| self.aside[f as usize]).map(|&f| FunctionId(f)));
-        while let Some(node) = work.pop() {
-            if self.entry.get(node as usize) == Some(&true) {
-                found.push(FunctionId(node));
-            }
-            for &caller in self.predecessors.of(node) {
-                visit(caller, &mut self.seen, &mut work);
-            }
-        }
-        found.sort_unstable();
-        found
-    }
 }

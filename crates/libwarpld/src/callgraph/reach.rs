@@ -4,11 +4,12 @@
 //! followed. A function whose address is taken anywhere stays, but what only
 //! it calls does not, unless that is undefined. Data is never removed.
 
-use crate::callgraph::{CallGraph, FunctionId};
+use crate::callgraph::CallGraph;
 use crate::config::{Config, HostInfo};
+use crate::ids::{FunctionId, ObjectId, SymbolId};
 use crate::inputs::HostReferences;
-use crate::object::{Object, ObjectId};
-use crate::resolve::{Resolution, SymbolId};
+use crate::object::Object;
+use crate::resolve::Resolution;
 use crate::unified::Unified;
 use cubin::Binding;
 use hashbrown::HashSet;

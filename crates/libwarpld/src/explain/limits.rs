@@ -1,15 +1,16 @@
 //! What fills a memory, and which calls exceed a bound.
 
 use super::{function_named, largest};
+use crate::context::Analysis;
 use crate::demangle::{described, readable};
 use crate::diag::Diagnostic;
-use crate::merge::Context;
-use crate::resolve::{SymbolId, text};
-use crate::write::Parts;
+use crate::ids::SymbolId;
+use crate::linked::Linked;
+use crate::resolve::text;
 use std::collections::VecDeque;
 
 /// The largest shared variables that a kernel uses.
-pub fn shared(parts: Parts<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
+pub fn shared(parts: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
     let cx = parts.cx;
     let kernel = diagnostic.symbol.as_deref().and_then(|name| function_named(cx, name));
     let own = kernel.and_then(|f| parts.merged.function_sections.get(f.0 as usize)?.shared.get());
@@ -33,7 +34,7 @@ pub fn shared(parts: Parts<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
 }
 
 /// The largest constants.
-pub fn constants(parts: Parts<'_, '_>) -> Vec<String> {
+pub fn constants(parts: Linked<'_, '_>) -> Vec<String> {
     let cx = parts.cx;
     let Some(bank) = parts.merged.constant3 else { return Vec::new() };
     let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
@@ -44,7 +45,7 @@ pub fn constants(parts: Parts<'_, '_>) -> Vec<String> {
     largest(items)
 }
 
-fn variable(cx: Context<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
+fn variable(cx: Analysis<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
     let symbol = cx.resolution.get(id);
     let at = symbol.definition.unwrap_or(symbol.first);
     let size = cx.input_symbol(at)?.size;
@@ -53,7 +54,7 @@ fn variable(cx: Context<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
 }
 
 /// The calls from a kernel to the callee that needs too many registers.
-pub fn register_chain(cx: Context<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
+pub fn register_chain(cx: Analysis<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
     let named = |name: &Option<String>| function_named(cx, name.as_deref()?);
     let chain = match (named(&diagnostic.kernel), named(&diagnostic.symbol)) {
         (Some(kernel), Some(callee)) => chain(cx, kernel.0, callee.0),
@@ -72,7 +73,7 @@ pub fn register_chain(cx: Context<'_, '_>, diagnostic: &Diagnostic) -> Vec<Strin
 }
 
 /// Names of the functions on the shortest way from one to another.
-fn chain(cx: Context<'_, '_>, start: u32, goal: u32) -> Vec<String> {
+fn chain(cx: Analysis<'_, '_>, start: u32, goal: u32) -> Vec<String> {
     let graph = cx.graph.successors();
     let mut from: Vec<Option<u32>> = vec![None; graph.len()];
     let mut queue = VecDeque::from([start]);

@@ -13,10 +13,10 @@ mod suggest;
 
 pub use suggest::{closest, edit_distance};
 
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::Context;
+use crate::linked::Linked;
 use crate::properties::TOO_MANY_REGISTERS;
-use crate::write::Parts;
 use references::References;
 
 /// How many places, names or contributors a note lists.
@@ -26,7 +26,7 @@ const LISTED: usize = 5;
 const EXPLAINED: usize = 20;
 
 /// Completes the messages of a link.
-pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
+pub fn explain(parts: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
     let cx = parts.cx;
     merge_stack_warnings(cx, diagnostics);
     merge_register_errors(diagnostics);
@@ -50,7 +50,11 @@ pub fn explain(parts: Parts<'_, '_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn undefined(cx: Context<'_, '_>, diagnostic: &Diagnostic, references: &References) -> Vec<String> {
+fn undefined(
+    cx: Analysis<'_, '_>,
+    diagnostic: &Diagnostic,
+    references: &References,
+) -> Vec<String> {
     let Some(symbol) = diagnostic.symbol.as_deref() else { return Vec::new() };
     let mut notes = references.notes(symbol);
     if notes.is_empty() {
@@ -62,7 +66,7 @@ fn undefined(cx: Context<'_, '_>, diagnostic: &Diagnostic, references: &Referenc
 }
 
 /// One warning with the cause in place of one per kernel.
-fn merge_stack_warnings(cx: Context<'_, '_>, diagnostics: &mut Diagnostics) {
+fn merge_stack_warnings(cx: Analysis<'_, '_>, diagnostics: &mut Diagnostics) {
     for (at, others) in diagnostics.merge("unknown-stack", |_| ()) {
         let Some(warning) = diagnostics.as_mut_slice().get_mut(at) else { continue };
         let kernel = warning.kernel.clone().unwrap_or_default();
@@ -100,10 +104,10 @@ fn listed(names: &[String], what: &str) -> String {
 }
 
 /// The id of a function by name.
-fn function_named(cx: Context<'_, '_>, name: &str) -> Option<crate::callgraph::FunctionId> {
+fn function_named(cx: Analysis<'_, '_>, name: &str) -> Option<crate::ids::FunctionId> {
     let graph = cx.graph;
     (0..graph.len() as u32)
-        .map(crate::callgraph::FunctionId)
+        .map(crate::ids::FunctionId)
         .find(|&f| cx.resolution.get(graph.symbol(f)).name == name.as_bytes())
 }
 

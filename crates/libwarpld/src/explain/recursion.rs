@@ -1,15 +1,15 @@
 //! Where a call graph turns back on itself.
 
 use super::function_named;
-use crate::callgraph::FunctionId;
+use crate::callgraph::scc::Components;
+use crate::context::Analysis;
 use crate::demangle::readable;
-use crate::merge::Context;
-use crate::properties::Components;
+use crate::ids::FunctionId;
 use crate::resolve::text;
 use std::collections::VecDeque;
 
 /// The calls that make the stack of `kernel` unknown.
-pub fn notes(cx: Context<'_, '_>, kernel: &str) -> Vec<String> {
+pub fn notes(cx: Analysis<'_, '_>, kernel: &str) -> Vec<String> {
     let graph = cx.graph.successors();
     let Some(start) = function_named(cx, kernel) else { return Vec::new() };
     let components = Components::new(graph);
@@ -31,7 +31,7 @@ pub fn notes(cx: Context<'_, '_>, kernel: &str) -> Vec<String> {
 }
 
 /// The shortest way from `start` back to itself within its component.
-fn cycle(cx: Context<'_, '_>, start: u32, inside: impl Fn(u32) -> bool) -> String {
+fn cycle(cx: Analysis<'_, '_>, start: u32, inside: impl Fn(u32) -> bool) -> String {
     let graph = cx.graph.successors();
     let mut from: Vec<Option<u32>> = vec![None; graph.len()];
     let mut queue = VecDeque::from([start]);
@@ -57,7 +57,7 @@ fn cycle(cx: Context<'_, '_>, start: u32, inside: impl Fn(u32) -> bool) -> Strin
 }
 
 /// Prototype nodes stand for calls through pointers.
-fn describe(cx: Context<'_, '_>, path: &[u32]) -> String {
+fn describe(cx: Analysis<'_, '_>, path: &[u32]) -> String {
     let functions = cx.graph.len();
     let names: Vec<String> = path
         .iter()

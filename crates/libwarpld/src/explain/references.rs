@@ -2,10 +2,11 @@
 
 use super::LISTED;
 use super::lines::LineTable;
+use crate::context::Analysis;
 use crate::demangle::readable;
-use crate::merge::Context;
-use crate::object::{ObjectId, SectionClass};
-use crate::resolve::{SymbolId, text};
+use crate::ids::{ObjectId, SymbolId};
+use crate::object::SectionClass;
+use crate::resolve::text;
 use std::collections::{HashMap, HashSet};
 
 /// One place in the code.
@@ -26,7 +27,7 @@ pub struct References {
 
 impl References {
     /// Scans the relocations of all inputs.
-    pub fn collect(cx: Context<'_, '_>, symbols: &[String]) -> Self {
+    pub fn collect(cx: Analysis<'_, '_>, symbols: &[String]) -> Self {
         let mut out = Self::default();
         if symbols.is_empty() {
             return out;
@@ -42,7 +43,7 @@ impl References {
         out
     }
 
-    fn object(&mut self, cx: Context<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
+    fn object(&mut self, cx: Analysis<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
         let Some(object) = cx.objects.get(id.0 as usize) else { return };
         let mut lines = None;
         for (section, class) in object.of_class(|c| matches!(c, SectionClass::Reloc(_))) {

@@ -1,8 +1,9 @@
 //! Names that may have been meant.
 
+use crate::context::Analysis;
 use crate::demangle::{demangle, readable};
-use crate::merge::Context;
-use crate::resolve::{SymbolId, text};
+use crate::ids::SymbolId;
+use crate::resolve::text;
 
 /// Names beyond this number are not compared letter by letter.
 const COMPARED: usize = 20_000;
@@ -45,7 +46,7 @@ pub fn closest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Opt
 
 /// A definition whose name differs a little: other parameters, other case, a
 /// slip of the pen.
-pub fn did_you_mean(cx: Context<'_, '_>, missing: &str) -> Option<String> {
+pub fn did_you_mean(cx: Analysis<'_, '_>, missing: &str) -> Option<String> {
     let wanted = demangle(missing);
     let base = base_name(wanted.as_deref().unwrap_or(missing)).to_owned();
     let mut near: Option<(usize, String)> = None;

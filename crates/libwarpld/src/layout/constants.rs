@@ -1,7 +1,9 @@
 //! Constant banks 2 and 3.
 
-use crate::callgraph::FunctionId;
-use crate::merge::{Chunk, Content, Context, InputSection, Merged, SectionId, align_up};
+use crate::align::align_up;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, InputSection, SectionId};
+use crate::merge::{Chunk, Content, Merged};
 use hashbrown::HashMap;
 
 /// Bank 2 of the kernels after the data of device functions was copied in.
@@ -22,7 +24,7 @@ pub struct Bank2 {
 
 /// Copies the compiler's constants of device functions into the bank of every
 /// kernel that reaches them, at one offset for all, last function first.
-pub fn layout_bank2(cx: Context<'_, '_>, merged: &Merged) -> Bank2 {
+pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
     let mut out = Bank2::default();
     for (function, entries) in &merged.bank2_users {
         let blob = blob_of(cx, merged, *function);
@@ -74,7 +76,7 @@ struct Blob {
 
 /// The bank-2 data of one device function. Quirk: the data of weak duplicates
 /// that lost is still appended.
-fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
+fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
     let Some(bank) = merged.bank2.get(&function) else {
         return Blob { parts: Vec::new(), size: 0, align: 1 };
     };
@@ -92,7 +94,7 @@ fn blob_of(cx: Context<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
 
 /// Whether the data was found by its name: that of a copy that lost, or of a relinked
 /// file without symbols for it.
-fn is_duplicate(cx: Context<'_, '_>, from: InputSection) -> bool {
+fn is_duplicate(cx: Analysis<'_, '_>, from: InputSection) -> bool {
     let object = &cx.objects[from.object.0 as usize];
     let named = object.halves.is_some() || object.bank2_by_symbol(from.section).is_some();
     let selected = |(id, at)| cx.resolution.ever_selected(id, at);
@@ -113,7 +115,7 @@ pub struct Bank3 {
 /// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as
 /// nvlink does when kernels are pruned. Quirk: symbol values and relocations are
 /// not adjusted, and the null symbol gets the offset of the last mergeable one.
-pub fn compact_bank3(cx: Context<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
+pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
     let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =
         hashbrown::HashSet::default();

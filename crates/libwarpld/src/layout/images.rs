@@ -2,11 +2,14 @@
 //! every kernel that uses any of them.
 
 use super::sort::{Ties, alternating_merge_sort};
-use crate::callgraph::{Callers, FunctionId};
+use crate::align::align_up;
+use crate::callgraph::callers::Callers;
+use crate::context::Analysis;
 use crate::diag::Diagnostic;
-use crate::merge::{Context, Meaning, Merged, SectionId, align_up};
+use crate::ids::{FunctionId, SectionId, SymbolId};
+use crate::merge::{Meaning, Merged};
 use crate::relocate::kind;
-use crate::resolve::{SymbolId, text};
+use crate::resolve::text;
 use cubin::SymbolType;
 use hashbrown::{HashMap, HashSet};
 
@@ -88,7 +91,7 @@ const LIMITS: [(SymbolType, usize, &str); 3] = [
 /// Refuses a link with more references than kernels can have handles for; the last kernel
 /// that has any is named.
 pub fn check_images(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     merged: &Merged,
     images: &Images,
 ) -> Result<(), Diagnostic> {
@@ -123,7 +126,7 @@ impl Images {
 
 /// Places the handles behind the parameters of the kernel that has most; on
 /// Mercury's side they have a bank of their own.
-pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
+pub fn layout_images(cx: Analysis<'_, '_>, merged: &Merged) -> Images {
     let mut out = Images::default();
     let Some(mut users) = Users::new(cx, merged) else { return out };
     let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
@@ -153,7 +156,7 @@ pub fn layout_images(cx: Context<'_, '_>, merged: &Merged) -> Images {
 }
 
 /// The kernels that have handles, in creation order.
-pub fn image_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+pub fn image_users(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let Some(mut users) = Users::new(cx, merged) else { return Vec::new() };
     let found = users.of(None);
     let in_order = merged.function_order.iter().copied();
@@ -164,7 +167,7 @@ type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
 
 /// References, and who uses them.
 struct Users<'a, 'o> {
-    cx: Context<'a, 'o>,
+    cx: Analysis<'a, 'o>,
     /// In the order of their handles.
     images: Vec<(SymbolType, SymbolId)>,
     kernels: Vec<FunctionId>,
@@ -172,7 +175,7 @@ struct Users<'a, 'o> {
 }
 
 impl<'a, 'o> Users<'a, 'o> {
-    fn new(cx: Context<'a, 'o>, merged: &Merged) -> Option<Self> {
+    fn new(cx: Analysis<'a, 'o>, merged: &Merged) -> Option<Self> {
         let images = images_in_slot_order(cx, merged);
         if images.is_empty() {
             return None;
@@ -214,7 +217,7 @@ impl<'a, 'o> Users<'a, 'o> {
 
 /// Textures, samplers, surfaces, each last first, then through nvlink's sort
 /// with all keys equal.
-fn images_in_slot_order(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SymbolType, SymbolId)> {
+fn images_in_slot_order(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SymbolType, SymbolId)> {
     use SymbolType as S;
     let mut images: Vec<(SymbolType, SymbolId)> = merged
         .symbols

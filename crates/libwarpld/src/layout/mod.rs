@@ -16,11 +16,14 @@ pub use shared::{
     SharedLayout, has_groups, is_declared_array, is_dynamic, is_orphan, shared_users,
 };
 
+use crate::align::align_up;
 use crate::callgraph::reach::Pruning;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::{Chunk, Chunks, Content, Context, Merged, SectionId, align_up};
-use crate::object::{ObjectId, is_shared};
-use crate::resolve::{SymbolId, text};
+use crate::ids::{ObjectId, SectionId, SymbolId};
+use crate::merge::{Chunk, Chunks, Content, Merged};
+use crate::object::is_shared;
+use crate::resolve::text;
 use cubin::{SymbolRef, Variant};
 use hashbrown::HashMap;
 
@@ -61,7 +64,7 @@ pub struct Address {
 
 /// Lays out memory and checks limits. Some end the link at once.
 pub fn layout(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     merged: &Merged,
     diags: &mut Diagnostics,
 ) -> Result<Layout, Diagnostic> {
@@ -108,7 +111,7 @@ impl Layout {
 
     /// Writes what was laid out symbol by symbol, if the section was.
     #[inline]
-    pub fn write_pieces(&self, cx: Context<'_, '_>, id: SectionId, out: &mut [u8]) {
+    pub fn write_pieces(&self, cx: Analysis<'_, '_>, id: SectionId, out: &mut [u8]) {
         let Some(pieces) = self.pieces.get(&id) else { return };
         for (piece, bytes) in pieces.bytes(cx) {
             let start = usize::try_from(piece.offset).unwrap_or(usize::MAX);
@@ -145,7 +148,7 @@ impl Layout {
     /// lies outside its chunks is zero.
     pub fn read(
         &self,
-        cx: Context<'_, '_>,
+        cx: Analysis<'_, '_>,
         merged: &Merged,
         section: SectionId,
         offset: u64,
@@ -157,7 +160,7 @@ impl Layout {
         }
     }
 
-    fn byte(&self, cx: Context<'_, '_>, merged: &Merged, id: SectionId, at: u64) -> Option<u8> {
+    fn byte(&self, cx: Analysis<'_, '_>, merged: &Merged, id: SectionId, at: u64) -> Option<u8> {
         if let Some(pieces) = self.pieces.get(&id) {
             return pieces.byte(cx, at);
         }
@@ -168,7 +171,7 @@ impl Layout {
     }
 
     /// The address of a defined symbol, `None` if it has none in the output.
-    pub fn address(&self, cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> Option<Address> {
+    pub fn address(&self, cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> Option<Address> {
         let definition = cx.resolution.get(id).definition;
         let symbol = definition.and_then(|at| Some((at.object, cx.unnamed_symbol(at)?)));
         self.address_of(cx, merged, id, symbol.as_ref().map(|(object, symbol)| (*object, symbol)))
@@ -177,7 +180,7 @@ impl Layout {
     /// The same where the definition has been looked at.
     pub fn address_of(
         &self,
-        cx: Context<'_, '_>,
+        cx: Analysis<'_, '_>,
         merged: &Merged,
         id: SymbolId,
         definition: Option<(ObjectId, &SymbolRef<'_>)>,
@@ -203,7 +206,7 @@ impl Layout {
     /// Offset and bank of a symbol in constant memory.
     pub fn constant(
         &self,
-        cx: Context<'_, '_>,
+        cx: Analysis<'_, '_>,
         merged: &Merged,
         id: SymbolId,
     ) -> Option<(u64, u8)> {
@@ -230,7 +233,7 @@ impl Layout {
 }
 
 /// Commons go to the end of `.nv.global`, the one seen last first.
-fn place_commons(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
+fn place_commons(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
     let Some(section) = merged.common_storage else { return };
     let (mut size, mut align) = (merged.section(section).size(), merged.section(section).align());
     for &id in merged.commons.iter().rev() {
@@ -243,7 +246,7 @@ fn place_commons(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
     out.extents.insert(section, (size, align));
 }
 
-fn compact_constants(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
+fn compact_constants(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
     if cx.reach.pruning == Pruning::None {
         return;
     }
@@ -284,7 +287,7 @@ fn check_constants(merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
     }
 }
 
-fn check_shared(cx: Context<'_, '_>, merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
+fn check_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
     let max = max_shared(cx);
     for &function in &merged.function_order {
         let Some(&size) = out.shared.static_bytes.get(&function) else { continue };
@@ -299,7 +302,7 @@ fn check_shared(cx: Context<'_, '_>, merged: &Merged, out: &Layout, diags: &mut 
 }
 
 /// Static shared memory per kernel: 48 KiB, or all the target has.
-fn max_shared(cx: Context<'_, '_>) -> u64 {
+fn max_shared(cx: Analysis<'_, '_>) -> u64 {
     if !cx.config.extended_smem && cx.config.arch.variant != Variant::Accelerated {
         return 0xc000;
     }

@@ -2,8 +2,10 @@
 //! the tables of unified functions and variables.
 
 use super::sort::{Ties, alternating_merge_sort};
-use crate::merge::{Context, InputSection, Merged, SectionId, align_up};
-use crate::resolve::SymbolId;
+use crate::align::align_up;
+use crate::context::Analysis;
+use crate::ids::{InputSection, SectionId, SymbolId};
+use crate::merge::Merged;
 use cubin::SectionType;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -40,7 +42,7 @@ const ALIGN: u64 = 8;
 /// Places constants by falling alignment and rising size. Quirk: alignments are
 /// not those declared but the size up to 8, power of two or not (a constant of seven
 /// bytes lies at a multiple of 7).
-pub fn constants(cx: Context<'_, '_>, used: &[SymbolId]) -> Pieces {
+pub fn constants(cx: Analysis<'_, '_>, used: &[SymbolId]) -> Pieces {
     let mut placed: Vec<Piece> = used.iter().filter_map(|&id| piece(cx, id)).collect();
     let align = |c: &Piece| c.size.min(ALIGN);
     alternating_merge_sort(&mut placed, Ties::A, |c| (Reverse(align(c)), c.size));
@@ -54,7 +56,7 @@ pub fn constants(cx: Context<'_, '_>, used: &[SymbolId]) -> Pieces {
 }
 
 /// The tables of unified functions and variables, as the index file has them.
-pub fn unified(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)> {
+pub fn unified(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)> {
     let unified = cx.unified;
     let mut out = Vec::new();
     if unified.offset_of.is_empty() {
@@ -85,7 +87,7 @@ pub fn unified(cx: Context<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)>
     out
 }
 
-fn piece(cx: Context<'_, '_>, id: SymbolId) -> Option<Piece> {
+fn piece(cx: Analysis<'_, '_>, id: SymbolId) -> Option<Piece> {
     let at = cx.resolution.get(id).definition?;
     let symbol = cx.input_symbol(at)?;
     let from = InputSection { object: at.object, section: symbol.shndx };
@@ -121,7 +123,7 @@ impl Pieces {
     }
 
     /// The symbols with their bytes, in the order in which they are written.
-    pub fn bytes<'a>(&self, cx: Context<'a, '_>) -> impl Iterator<Item = (&Piece, &'a [u8])> {
+    pub fn bytes<'a>(&self, cx: Analysis<'a, '_>) -> impl Iterator<Item = (&Piece, &'a [u8])> {
         self.placed.iter().filter_map(move |piece| {
             let object = &cx.objects[piece.from.object.0 as usize];
             let input = object.cubin.section(piece.from.section)?;
@@ -132,7 +134,7 @@ impl Pieces {
     }
 
     /// One byte of the section, before relocation.
-    pub fn byte(&self, cx: Context<'_, '_>, at: u64) -> Option<u8> {
+    pub fn byte(&self, cx: Analysis<'_, '_>, at: u64) -> Option<u8> {
         self.bytes(cx)
             .filter_map(|(piece, bytes)| {
                 bytes.get(usize::try_from(at.checked_sub(piece.offset)?).ok()?).copied()

@@ -6,10 +6,11 @@ use super::Layout;
 use super::shared::{
     DYNAMIC_ALIGN, Together, is_dynamic, is_orphan, ready_made, ready_made_alignment,
 };
-use crate::callgraph::FunctionId;
-use crate::merge::{Context, Merged, SectionId, align_up};
-use crate::object::{ObjectId, is_shared};
-use crate::resolve::{SymbolId, SymbolRefId};
+use crate::align::align_up;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
+use crate::merge::Merged;
+use crate::object::is_shared;
 use hashbrown::{HashMap, HashSet};
 
 /// Size and alignment of sections.
@@ -25,13 +26,13 @@ pub struct Instances {
 }
 
 /// Functions whose own code refers to a dynamic array.
-fn dynamic_users(cx: Context<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+fn dynamic_users(cx: Analysis<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
     let dynamic = cx.usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
 
 /// Sizes of shared-memory sections.
-pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
+pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
     let extents = static_extents(cx, merged);
     let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
     let arrays = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
@@ -100,7 +101,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged, out: &mut Layout) {
 /// For debuggers a dynamic array has one place: kernels whose own code uses one end
 /// together. Functions do not count, as nobody knows yet who calls them.
 fn joint_ends(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     merged: &Merged,
     extents: &Extents,
     out: &mut Layout,
@@ -134,7 +135,7 @@ fn joint_ends(
 /// Total size and largest alignment of the objects in each section. Quirks: the
 /// sizes are added up without regard to alignment, and a weak object still counts
 /// after a strong one replaced it.
-fn static_extents(cx: Context<'_, '_>, merged: &Merged) -> Extents {
+fn static_extents(cx: Analysis<'_, '_>, merged: &Merged) -> Extents {
     let mut out = Extents::default();
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);

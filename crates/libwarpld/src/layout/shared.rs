@@ -7,10 +7,13 @@
 //! where the static part ends.
 
 use super::sort::{Ties, alternating_merge_sort};
-use crate::callgraph::{Callers, FunctionId};
-use crate::merge::{Content, Context, Merged, SectionId, align_up};
-use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_shared};
-use crate::resolve::{Role, SymbolId, SymbolRefId};
+use crate::align::align_up;
+use crate::callgraph::callers::Callers;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
+use crate::merge::{Content, Merged};
+use crate::object::{SectionClass, is_dynamic_array, is_shared};
+use crate::resolve::Role;
 use hashbrown::{HashMap, HashSet};
 
 /// Alignment of dynamic arrays.
@@ -53,7 +56,7 @@ struct Object {
 }
 
 /// Lays out the shared memory of every kernel.
-pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
+pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged) -> SharedLayout {
     let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
         HashMap::default();
     let mut common: Vec<Object> = Vec::new();
@@ -79,7 +82,7 @@ pub fn layout_shared(cx: Context<'_, '_>, merged: &Merged) -> SharedLayout {
 }
 
 fn collect_objects(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     merged: &Merged,
     private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
     common: &mut Vec<Object>,
@@ -130,7 +133,7 @@ fn collect_objects(
 }
 
 struct Planner<'a, 'o> {
-    cx: Context<'a, 'o>,
+    cx: Analysis<'a, 'o>,
     merged: &'o Merged,
     callers: Callers<'o>,
     out: SharedLayout,
@@ -409,7 +412,7 @@ impl Planner<'_, '_> {
 /// own: for common objects, as they are placed, those with one user first, then for
 /// dynamic arrays, as the code that uses those was relocated; of several that reach
 /// one function the last one first.
-pub fn shared_users(cx: Context<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
+pub fn shared_users(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
     let (mut private, mut common, mut dynamic) = (HashMap::default(), Vec::new(), Vec::new());
     collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
     let sections = |f: &FunctionId| &merged.function_sections[f.0 as usize];
@@ -464,7 +467,7 @@ fn first_source(merged: &Merged, relocs: SectionId) -> Option<(ObjectId, u32)> {
 
 /// Whether kernels will share objects. Unlike all else this is known, and asked for,
 /// before sections are made.
-pub fn has_groups(cx: Context<'_, '_>) -> bool {
+pub fn has_groups(cx: Analysis<'_, '_>) -> bool {
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     (cx.usage.mentioned.iter()).any(|&id| {
         let placed = !is_dynamic(cx, id) && !is_orphan(cx, id);
@@ -506,18 +509,18 @@ impl Together {
 
 /// Whether the symbol was declared as an array of no given size before another
 /// input defined it with one. Quirk: nvlink then never gives it a place.
-pub fn is_orphan(cx: Context<'_, '_>, id: SymbolId) -> bool {
+pub fn is_orphan(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
 }
 
 /// Whether the first input that mentions the symbol declares an array of no given size.
-pub fn is_declared_array(cx: Context<'_, '_>, id: SymbolId) -> bool {
+pub fn is_declared_array(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
 }
 
 /// Whether the symbol is an array whose size the launch decides. (An undefined
 /// array with a size is a reference to somebody's static one.)
-pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
+pub fn is_dynamic(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     let symbol = cx.resolution.get(id);
     let input = cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
     input.is_some_and(|s| is_dynamic_array(&s))
@@ -525,7 +528,7 @@ pub fn is_dynamic(cx: Context<'_, '_>, id: SymbolId) -> bool {
 
 /// Largest alignment of the objects in the inputs' sections of common shared memory.
 /// (Their sections may have more, in relinked files with dynamic arrays.)
-fn common_alignment(cx: Context<'_, '_>) -> u64 {
+fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     let of_object = |input: &crate::object::Object<'_>| {
         let common = |s: &cubin::SymbolRef<'_>| {
             let class = input.classes.get(s.shndx as usize);
@@ -552,7 +555,7 @@ pub(super) struct Ready {
 
 /// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a
 /// name, so it stays as it came.
-pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
+pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
     let mut out = ReadyMade::default();
     // For debuggers all of it has names, and is laid out once more.
     if cx.config.is_debug_link() {
@@ -576,7 +579,7 @@ pub(super) fn ready_made(cx: Context<'_, '_>, merged: &Merged) -> ReadyMade {
 }
 
 /// The alignment of memory that kernels of whole programs share.
-pub(super) fn ready_made_alignment(cx: Context<'_, '_>) -> u64 {
+pub(super) fn ready_made_alignment(cx: Analysis<'_, '_>) -> u64 {
     let whole = cx.objects.iter().filter(|object| object.whole_program);
     let common = whole.filter_map(|object| object.first_of(SectionClass::CommonShared));
     match cx.config.is_debug_link() {

@@ -3,9 +3,9 @@
 use super::code_edits::move_attribute;
 use super::debug_tables::Map;
 use super::{CapsuleFile, handles};
-use crate::merge::{Content, Meaning, SectionId};
+use crate::ids::{SectionId, SymbolId};
+use crate::merge::{Content, Meaning};
 use crate::object::{eiattr, symbol_and_value};
-use crate::resolve::SymbolId;
 use cubin::attr::{Attr, Format};
 use cubin::info::{self, Record};
 use std::borrow::Cow;

@@ -3,10 +3,10 @@
 
 use super::debug_tables::Map;
 use super::section_plan::{Shape, text_function};
+use crate::ids::{ObjectId, SectionId};
+use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard};
-use crate::merge::{Content, SectionId};
-use crate::object::ObjectId;
-use crate::write::Parts;
+use crate::merge::Content;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
 use cubin::info;
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 /// Changes functions. A relocatable output keeps what protects its fences, as for a
 /// debugger; a program that was compiled as a whole keeps its code, but for `-g`. With
 /// `--suppress-debug-info` code is as without that.
-pub fn edited(parts: Parts<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
+pub fn edited(parts: Linked<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     let debug = config.is_debug_link();
     let purpose = Purpose {
@@ -30,7 +30,7 @@ pub fn edited(parts: Parts<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited>
 
 /// Whether some input was compiled for debugging, which makes all of them report
 /// errors at the end of threads.
-fn reports_errors(parts: Parts<'_, '_>, shape: &Shape<'_>) -> bool {
+fn reports_errors(parts: Linked<'_, '_>, shape: &Shape<'_>) -> bool {
     let is_common = |id: &SectionId| {
         let section = parts.merged.section(*id);
         section.function.is_none() && matches!(section.content(), Content::Attributes(_))
@@ -41,7 +41,7 @@ fn reports_errors(parts: Parts<'_, '_>, shape: &Shape<'_>) -> bool {
     records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
 }
 
-fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
+fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
     let symbol = text_function(parts, id)?;
     let is_kernel = parts.cx.resolution.get(symbol).entry;
     let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
@@ -70,7 +70,7 @@ fn function(parts: Parts<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edi
 /// How the code moved that a symbol of an input names, the function's own or
 /// its section's.
 pub fn moves_of_symbol<'e>(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     edited: &'e Map<SectionId, Edited>,
     object: ObjectId,
     symbol: u32,

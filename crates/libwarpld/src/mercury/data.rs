@@ -5,11 +5,14 @@ use super::code_edits::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::{Kept, KeptCache};
 use super::{CapsuleFile, damaged, handles, jump_tables, reserved_shared};
+use crate::align::align_up;
+use crate::context::Analysis;
 use crate::diag::Diagnostic;
-use crate::merge::{Chunk, Content, Context, InputSection, SectionId, align_up};
-use crate::object::ObjectId;
+use crate::ids::{InputSection, ObjectId, SectionId};
+use crate::linked::Linked;
+use crate::merge::{Chunk, Content};
 use crate::relocate::{OutReloc, Source, final_kind, kind};
-use crate::write::{Parts, extent, tables};
+use crate::write::{extent, tables};
 use cubin::consts::shf;
 use cubin::raw::Rela64;
 use cubin::{Reloc, SymbolType, reloc};
@@ -26,7 +29,7 @@ pub struct MachinePlaces {
 }
 
 /// Places the machine-code side of all debug sections.
-pub fn machine_places(parts: Parts<'_, '_>) -> MachinePlaces {
+pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
     let mut out = MachinePlaces::default();
     for (i, section) in parts.merged.sections.iter().enumerate() {
         let Content::Chunks(chunks) = section.content() else { continue };
@@ -47,7 +50,7 @@ pub fn machine_places(parts: Parts<'_, '_>) -> MachinePlaces {
 }
 
 /// The machine-code side of an input section: its twin, or itself.
-fn machine_input<'a>(parts: Parts<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
+fn machine_input<'a>(parts: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
     let object = &parts.cx.objects[from.object.0 as usize];
     let halves = object.halves.as_ref()?;
     halves.twin(from.section).or_else(|| halves.sass.section(from.section))
@@ -77,7 +80,7 @@ pub fn machine_nobits(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
 }
 
 /// The system's part of every kernel's shared memory.
-pub fn reserved_shared(cx: Context<'_, '_>) -> u64 {
+pub fn reserved_shared(cx: Analysis<'_, '_>) -> u64 {
     match cx.config.disable_smem_reservation {
         true => 0,
         false => cx.dialect.reserved_shared(),
@@ -427,7 +430,7 @@ fn record(both: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
 
 /// The bytes of a kernel's parameter bank: those of its input.
 pub fn parameter_bank<'a>(
-    parts: Parts<'a, '_>,
+    parts: Linked<'a, '_>,
     text: SectionId,
 ) -> Result<(&'a [u8], u64), Diagnostic> {
     let chunks = parts.layout.chunks(parts.merged, text);

@@ -8,12 +8,12 @@ use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::Kept;
 use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
+use crate::ids::{ObjectId, SectionId, SymbolId};
+use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves};
-use crate::merge::{Chunk, Content, SectionId};
-use crate::object::ObjectId;
+use crate::merge::{Chunk, Content};
 use crate::relocate::kind;
-use crate::resolve::SymbolId;
-use crate::write::{Numbering, Parts};
+use crate::write::Numbering;
 use cubin::SymbolType;
 use hashbrown::HashMap;
 
@@ -99,7 +99,7 @@ pub struct Input<'a> {
 
 /// Makes all such tables.
 pub fn rebuild(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
 ) -> Result<Map<SectionId, Rebuilt>, Diagnostic> {
@@ -145,7 +145,7 @@ pub fn rebuild(
 /// The header of a unit names its inlined functions' strings. Objects have that
 /// relocation on the Mercury side alone, its value is in both tables.
 fn header_values(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     id: SectionId,
     table: &mut Rebuilt,
 ) -> Result<(), Diagnostic> {
@@ -173,7 +173,7 @@ fn header_values(
 }
 
 fn alive<'e>(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     id: SectionId,
     numbering: &Numbering,
     edited: &'e Map<SectionId, Edited>,
@@ -208,7 +208,7 @@ pub enum Name {
 /// Calls `run` for each function with its entries in a table, the kept code, and which of
 /// that code's names it has.
 fn each_function<'a>(
-    parts: Parts<'a, '_>,
+    parts: Linked<'a, '_>,
     numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
     chunks: &[Chunk],
@@ -252,7 +252,7 @@ fn each_function<'a>(
 
 /// The first and the last symbol of the output for each input's code. What is inside a kernel
 /// is no name of it.
-fn names_of_code(parts: Parts<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
+fn names_of_code(parts: Linked<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
     let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
     let resolution = parts.cx.resolution;
     let is_nested = |id| resolution.kernel_around(parts.cx.objects, id).is_some();

@@ -1,9 +1,10 @@
 //! Which other targets the code of the output runs on as it is
 //! (CAN_FASTPATH_FINALIZE in `.nv.compat`).
 
-use crate::merge::{Content, InputSection};
+use crate::ids::InputSection;
+use crate::linked::Linked;
+use crate::merge::Content;
 use crate::object::{Object, SectionClass};
-use crate::write::Parts;
 use cubin::compat::Compat;
 use cubin::info;
 
@@ -21,7 +22,7 @@ const FSETP_IMMEDIATE: u16 = 0x80b;
 /// Targets that all code of the output allows. The attribute is made anew from
 /// the functions that remain: an input without code does not count, and neither
 /// does removed code. Only the first target of a family allows others.
-pub fn targets(parts: Parts<'_, '_>) -> u64 {
+pub fn targets(parts: Linked<'_, '_>) -> u64 {
     if !matches!(parts.cx.config.arch.number, 100 | 120) {
         return 0;
     }
@@ -34,7 +35,7 @@ pub fn targets(parts: Parts<'_, '_>) -> u64 {
     allowed.reduce(|a, b| a & b).unwrap_or(0)
 }
 
-fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
+fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
     let object = &parts.cx.objects[from.object.0 as usize];
     let declared = declared(object).unwrap_or_else(|| undeclared(parts));
     let code =
@@ -47,7 +48,7 @@ fn function_targets(parts: Parts<'_, '_>, from: InputSection) -> u64 {
 }
 
 /// What code says that is silent about it (ptxas 12.9).
-fn undeclared(parts: Parts<'_, '_>) -> u64 {
+fn undeclared(parts: Linked<'_, '_>) -> u64 {
     match parts.cx.config.arch.number {
         100 => 0x01,
         120 => 0x50,

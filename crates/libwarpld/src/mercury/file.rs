@@ -4,8 +4,10 @@ use super::names::{Names, names};
 use super::section_plan::text_function;
 use super::symbols::{self, Table};
 use super::{CapsuleFile, attributes, data, functions, handles, nobits_bytes};
+use crate::align::align_up;
 use crate::diag::Diagnostic;
-use crate::merge::{Content, SectionId, Synthetic, align_up};
+use crate::ids::SectionId;
+use crate::merge::{Content, Synthetic};
 use crate::write::serialize::{
     Destination, Extent, Piece, Pieces, Tail, cut, even_ends, too_large,
 };

@@ -5,7 +5,7 @@ use super::data;
 use super::pairing::{PairCache, pair_at};
 use super::{CapsuleFile, damaged};
 use crate::diag::Diagnostic;
-use crate::merge::SectionId;
+use crate::ids::SectionId;
 use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
 use cubin::reloc;
 

@@ -3,12 +3,15 @@
 //! machine-code side they lie behind the parameters.
 
 use super::{CapsuleFile, data};
+use crate::align::align_up;
 use crate::diag::Diagnostic;
+use crate::ids::SectionId;
 use crate::layout::Form;
-use crate::merge::{Meaning, OutSymbol, SectionId, align_up};
+use crate::linked::Linked;
+use crate::merge::{Meaning, OutSymbol};
 use crate::object::is_image;
 use crate::relocate::{OutReloc, Source};
-use crate::write::{Parts, extent, tables};
+use crate::write::{extent, tables};
 use cubin::Reloc;
 
 /// Alignment of the first handle behind the parameters (kernels with 0 to 33
@@ -23,7 +26,7 @@ const PARAMETERS: u64 = 0x380;
 
 /// Where handles start on the machine-code side: behind the parameters of the
 /// kernel that has most, whether it uses any or not.
-pub fn start(parts: Parts<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
+pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
     let mut largest = PARAMETERS;
     let first = |symbol: &OutSymbol| match symbol.meaning() {
         Meaning::Symbol(id) => parts.cx.input_symbol(parts.cx.resolution.get(id).first),

@@ -5,8 +5,8 @@ use super::CapsuleFile;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::KeptCache;
 use crate::diag::Diagnostic;
-use crate::merge::SectionId;
-use crate::write::Parts;
+use crate::ids::SectionId;
+use crate::linked::Linked;
 use std::collections::HashSet;
 
 /// Bank of jump tables.
@@ -46,7 +46,7 @@ pub fn fill(both: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
 }
 
 /// Names that two sections with jump tables have, as places in the table of names.
-pub fn spoilt_names(parts: Parts<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
+pub fn spoilt_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
     let mut seen = HashSet::new();
     let banks = machine.iter().map(|&id| parts.merged.section(id));
     let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);

@@ -36,8 +36,8 @@ pub use pairing::pair_relocs;
 
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
-use crate::merge::SectionId;
-use crate::write::Parts;
+use crate::ids::SectionId;
+use crate::linked::Linked;
 use crate::write::serialize::{Destination, most_bytes};
 use code::{Edited, Trace};
 use data::MachinePlaces;
@@ -49,7 +49,7 @@ use std::collections::HashSet;
 
 /// What the parts of this phase share.
 pub(crate) struct CapsuleFile<'a, 'o> {
-    parts: Parts<'a, 'o>,
+    parts: Linked<'a, 'o>,
     shape: Shape<'a>,
     places: MachinePlaces,
     rebuilt: debug_tables::Map<SectionId, Rebuilt>,
@@ -64,7 +64,7 @@ pub(crate) struct CapsuleFile<'a, 'o> {
 }
 
 /// Writes both halves.
-pub fn write(parts: Parts<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     let shape = section_plan::shape(parts);
     let places = data::machine_places(parts);
     let edited = code_edits::edited(parts, &shape);
@@ -109,7 +109,7 @@ pub fn check_output(
 }
 
 /// An input that contradicts itself.
-pub(crate) fn damaged(parts: Parts<'_, '_>, object: usize, what: &str) -> Diagnostic {
+pub(crate) fn damaged(parts: Linked<'_, '_>, object: usize, what: &str) -> Diagnostic {
     let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
     Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))
 }

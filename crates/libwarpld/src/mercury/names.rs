@@ -1,7 +1,8 @@
 //! Names: one section name table and one string table serve both halves.
 
 use super::CapsuleFile;
-use crate::merge::{Content, SectionId};
+use crate::ids::SectionId;
+use crate::merge::Content;
 use cubin::half;
 use std::collections::HashSet;
 

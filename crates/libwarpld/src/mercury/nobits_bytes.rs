@@ -7,9 +7,11 @@
 
 use super::CapsuleFile;
 use super::data::zeros;
+use crate::align::align_up;
 use crate::compat::FASTPATH_SIZE;
 use crate::diag::Diagnostic;
-use crate::merge::{Content, SectionId, Synthetic, align_up};
+use crate::ids::SectionId;
+use crate::merge::{Content, Synthetic};
 use crate::write::contents::table;
 use crate::write::{ContentSource, bucket, extent};
 use cubin::SectionType;

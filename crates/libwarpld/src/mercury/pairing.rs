@@ -5,9 +5,9 @@
 
 use super::damaged;
 use crate::diag::Diagnostic;
-use crate::merge::InputSection;
+use crate::ids::InputSection;
+use crate::linked::Linked;
 use crate::relocate::{Source, kind};
-use crate::write::Parts;
 use cubin::Reloc;
 use cubin::tables::Relocs;
 use hashbrown::HashMap;
@@ -31,7 +31,7 @@ impl Pairs<'_> {
 }
 
 /// Pairs the relocations of an input's relocation section.
-fn pair<'a>(parts: Parts<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
+fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
     let index = from.object.0 as usize;
     let object = &parts.cx.objects[index];
     let bad = |what: &dyn std::fmt::Display| damaged(parts, index, &what.to_string());
@@ -93,7 +93,7 @@ pub struct PairCache<'a> {
 
 /// The relocation of the Mercury side and its counterpart.
 pub fn pair_at<'a>(
-    parts: Parts<'a, '_>,
+    parts: Linked<'a, '_>,
     cache: &mut PairCache<'a>,
     source: Source,
 ) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {

@@ -8,10 +8,8 @@ use super::CapsuleFile;
 use super::code_edits::{moves_of_symbol, target};
 use super::debug_tables::Map;
 use super::replaced_copies::Kept;
+use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::mercury::code::Moves;
-use crate::merge::InputSection;
-use crate::object::ObjectId;
-use crate::resolve::{SymbolId, SymbolRefId};
 use std::collections::HashSet;
 
 /// Bytes of a number.

@@ -3,11 +3,10 @@
 
 use super::CapsuleFile;
 use super::debug_tables::Map;
+use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
+use crate::linked::Linked;
 use crate::mercury::code::{Edited, MercuryMap, Moves};
-use crate::merge::{InputSection, SectionId};
-use crate::object::{Object, ObjectId};
-use crate::resolve::SymbolId;
-use crate::write::Parts;
+use crate::object::Object;
 use cubin::SectionRef;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
@@ -34,7 +33,7 @@ pub struct Kept<'a, 'e> {
 impl<'a, 'e> Kept<'a, 'e> {
     /// The function that a symbol of an input names.
     pub fn of_symbol(
-        parts: Parts<'a, '_>,
+        parts: Linked<'a, '_>,
         edited: &'e Map<SectionId, Edited>,
         object: ObjectId,
         symbol: u32,
@@ -44,7 +43,7 @@ impl<'a, 'e> Kept<'a, 'e> {
 
     /// A function of the link.
     pub fn new(
-        parts: Parts<'a, '_>,
+        parts: Linked<'a, '_>,
         edited: &'e Map<SectionId, Edited>,
         function: SymbolId,
     ) -> Option<Self> {
@@ -124,7 +123,7 @@ impl<'a, 'e> KeptCache<'a, 'e> {
 }
 
 /// The function that a symbol of an input names, itself or by its section.
-fn function_of(parts: Parts<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
     let cx = parts.cx;
     let by_section = || {
         let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;

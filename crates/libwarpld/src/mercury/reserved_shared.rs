@@ -2,11 +2,10 @@
 //! tensor memory, before that three or more objects (`tensor-memory`).
 
 use super::CapsuleFile;
-use crate::merge::align_up;
-use crate::object::ObjectId;
+use crate::align::align_up;
+use crate::ids::{ObjectId, SymbolId};
+use crate::linked::Linked;
 use crate::relocate::Source;
-use crate::resolve::SymbolId;
-use crate::write::Parts;
 use cubin::Reloc;
 use cubin::consts::sto;
 use hashbrown::HashMap;
@@ -22,7 +21,7 @@ pub struct Tenants(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
 impl Tenants {
     /// Places them: as in all shared memory, the value of a symbol is its alignment until then,
     /// and the largest comes first. In a relocatable output they have no place yet.
-    pub fn place(parts: Parts<'_, '_>) -> Self {
+    pub fn place(parts: Linked<'_, '_>) -> Self {
         let mut out = Self::default();
         if parts.cx.config.relocatable {
             return out;

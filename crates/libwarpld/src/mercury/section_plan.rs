@@ -1,9 +1,10 @@
 //! Which sections the two halves have, and their numbers.
 
-use crate::merge::{Content, SectionId, Synthetic};
-use crate::resolve::SymbolId;
+use crate::ids::{SectionId, SymbolId};
+use crate::linked::Linked;
+use crate::merge::{Content, Synthetic};
 use crate::write::Contents;
-use crate::write::{self, Numbering, Parts, symbols};
+use crate::write::{self, Numbering, symbols};
 use cubin::consts::shn;
 use cubin::half;
 
@@ -47,7 +48,7 @@ pub struct Shape<'a> {
 }
 
 /// Decides about sections and numbers.
-pub fn shape<'a>(parts: Parts<'a, '_>) -> Shape<'a> {
+pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
     let mut facts = write::summary::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = write::contents::contents(parts, &numbering, &mut facts);
@@ -86,7 +87,7 @@ pub fn shape<'a>(parts: Parts<'a, '_>) -> Shape<'a> {
 /// One bank per kernel, in the order of the kernels' code; those with handles of
 /// textures have one on both sides already.
 fn parameter_banks(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     machine: &[SectionId],
     numbering: &Numbering,
 ) -> Vec<ParameterBank> {
@@ -105,14 +106,14 @@ fn parameter_banks(
 }
 
 /// The function whose code the section is.
-pub fn text_function(parts: Parts<'_, '_>, id: SectionId) -> Option<SymbolId> {
+pub fn text_function(parts: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
     let symbol = parts.merged.section(id).function.get()?;
     let function = parts.cx.graph.function(symbol)?;
     (parts.merged.function_sections[function.0 as usize].text.get() == Some(id)).then_some(symbol)
 }
 
 /// Capsules come first, then the twins in the order of the machine-code side.
-fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
+fn mercury_order(parts: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
     let is_text = |id: &SectionId| text_function(parts, *id).is_some();
     let texts = machine.iter().copied().filter(is_text);
     let others = machine.iter().copied().filter(|id| !is_text(id) && is_twinned(parts, *id));
@@ -120,7 +121,7 @@ fn mercury_order(parts: Parts<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> 
 }
 
 /// Whether both sides have the section.
-fn is_twinned(parts: Parts<'_, '_>, id: SectionId) -> bool {
+fn is_twinned(parts: Linked<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match section.content() {
         Content::Synthetic(Synthetic::SymbolSections)

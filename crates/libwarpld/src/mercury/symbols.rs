@@ -3,9 +3,9 @@
 
 use super::CapsuleFile;
 use super::names::Names;
-use crate::merge::{Meaning, Merged, OutSymbolId};
-use crate::object::{ObjectId, is_shared};
-use crate::resolve::SymbolId;
+use crate::ids::{ObjectId, OutSymbolId, SymbolId};
+use crate::merge::{Meaning, Merged};
+use crate::object::is_shared;
 use crate::write::symbols::{entry, has_room, symbol_fields};
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;

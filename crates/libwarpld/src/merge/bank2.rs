@@ -1,10 +1,12 @@
 //! Bank 2: the compiler's own constants of a function.
 
+use super::Merger;
 use super::steps::FunctionData;
-use super::{Context, InputSection, Merger, SectionId};
-use crate::callgraph::{Callers, FunctionId};
-use crate::object::{ObjectId, SectionClass};
-use crate::resolve::{Role, SymbolId};
+use crate::callgraph::callers::Callers;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
+use crate::object::SectionClass;
+use crate::resolve::Role;
 use cubin::consts::shf;
 use hashbrown::{HashMap, HashSet};
 use std::cell::OnceCell;
@@ -45,7 +47,7 @@ impl<T> Places<T> {
 pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
 
 /// Replays which places are filled and cleared, input by input.
-pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
+pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
     let mut out = Fates::default();
     let mut clears: Vec<(ObjectId, SymbolId)> = Vec::new();
     for (&id, replaced) in &cx.resolution.replaced {
@@ -97,7 +99,7 @@ pub(super) fn fates(cx: Context<'_, '_>) -> Fates {
 /// says of those without (`bank2-of-kernels-alike`).
 ///
 /// [`gives_bank2`]: Merger::gives_bank2
-fn given_to_kernels(cx: Context<'_, '_>, fates: &mut Fates, order: &[FunctionId]) {
+fn given_to_kernels(cx: Analysis<'_, '_>, fates: &mut Fates, order: &[FunctionId]) {
     let is_kernel = |id: SymbolId| cx.resolution.get(id).entry;
     let waits = |places: &mut Places<bool>| places.named().is_some_and(|filled| !*filled);
     if !fates.iter_mut().any(|(&id, places)| is_kernel(id) && waits(places)) {
@@ -234,7 +236,7 @@ impl Merger<'_, '_> {
     }
 }
 
-impl Context<'_, '_> {
+impl Analysis<'_, '_> {
     /// Whether the symbol's section is bank 2 of a copy that lost. It does not
     /// lead to the section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {

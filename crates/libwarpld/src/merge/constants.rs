@@ -1,10 +1,9 @@
 //! Constants that go because the bank is too small for all.
 
-use super::{Content, Meaning, Merger, SectionId, Text};
+use super::{Content, Meaning, Merger, Text};
 use crate::callgraph::reach::Pruning;
-use crate::ids::OptId;
+use crate::ids::{OptId, SectionId, SymbolId};
 use crate::layout::MAX_CONSTANT;
-use crate::resolve::SymbolId;
 use cubin::Binding;
 use hashbrown::HashSet;
 

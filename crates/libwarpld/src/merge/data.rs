@@ -2,10 +2,11 @@
 
 use super::steps::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
-use super::{InputSection, Made, Merger, NewSection, Placement, SectionId, Text};
+use super::{Made, Merger, NewSection, Placement, Text};
+use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
-use crate::object::{ObjectId, constant_bank};
-use crate::resolve::{Role, SymbolId};
+use crate::object::constant_bank;
+use crate::resolve::Role;
 use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Binding, SectionType};

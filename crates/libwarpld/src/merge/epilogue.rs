@@ -1,7 +1,8 @@
 //! What comes after all files: tables, storage of commons, banks of kernels.
 
-use super::{List, Made, Meaning, Merger, NewSection, SectionId, Synthetic, Text};
-use crate::callgraph::{Callers, FunctionId};
+use super::{List, Made, Meaning, Merger, NewSection, Synthetic, Text};
+use crate::callgraph::callers::Callers;
+use crate::ids::{FunctionId, SectionId};
 use crate::name_hash::NameHash;
 use cubin::SectionType;
 use cubin::consts::shf;

@@ -1,10 +1,8 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
 use super::steps::{self, Definition, Start};
-use super::{Code, InputSection, List, Made, Meaning, Merger, NewSection, SectionId, Text};
-use crate::callgraph::FunctionId;
-use crate::object::ObjectId;
-use crate::resolve::SymbolId;
+use super::{Code, List, Made, Meaning, Merger, NewSection, Text};
+use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use cubin::SectionType;
 use cubin::consts::shf;
 

@@ -5,12 +5,13 @@
 //! have higher numbers, which show in large links only (`.symtab_shndx`). [Ten programs
 //! with and without dead code, linked before 14,000 kernels]
 
+use super::Merger;
 use super::plan::{Fate, Planner};
 use super::reloc_scan::looked_at;
 use super::steps::{Kind, Step};
-use super::{Context, Merger};
-use crate::callgraph::FunctionId;
-use crate::object::{ObjectId, SectionClass};
+use crate::context::Analysis;
+use crate::ids::{FunctionId, ObjectId};
+use crate::object::SectionClass;
 use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shn;
@@ -34,7 +35,7 @@ pub(super) enum Part {
 }
 
 /// Whether the numbers of such sections may be seen.
-pub(super) fn are_seen(cx: Context<'_, '_>) -> bool {
+pub(super) fn are_seen(cx: Analysis<'_, '_>) -> bool {
     // An input section creates one of its own, the name of another and, for a kernel,
     // two more at most.
     const MOST: usize = 4;
@@ -45,7 +46,7 @@ pub(super) fn are_seen(cx: Context<'_, '_>) -> bool {
 
 impl Part {
     /// How many numbers it takes.
-    fn numbers(self, cx: Context<'_, '_>) -> u32 {
+    fn numbers(self, cx: Analysis<'_, '_>) -> u32 {
         match self {
             Part::Parameters => 2,
             Part::Rel => cx.numbers_of_rel_name(),

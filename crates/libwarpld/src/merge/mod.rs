@@ -26,17 +26,11 @@ pub use model::*;
 pub use section::{Chunk, Chunks, Content, Section, Synthetic};
 pub use strings::{StringTables, Text};
 
-use crate::callgraph::reach::Reach;
-use crate::callgraph::{CallGraph, FunctionId};
-use crate::config::Config;
-use crate::dialect::Dialect;
-use crate::ids::OptId;
-use crate::object::{Object, ObjectId, is_image};
-use crate::resolve::{Resolution, SymbolId, SymbolRefId};
-use crate::unified::Unified;
-use crate::usage::Usage;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
+use crate::object::{Object, is_image};
+use cubin::SectionType;
 use cubin::consts::shf;
-use cubin::{SectionRef, SectionType, SymbolRef};
 use hashbrown::{HashMap, HashSet};
 use names::Names;
 use plan::Shown;
@@ -48,97 +42,8 @@ use steps::Step;
 /// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
 const HOST_FILE: u32 = 0x7000_0087;
 
-/// What earlier phases decided.
-#[derive(Clone, Copy)]
-pub struct Context<'a, 'o> {
-    /// Inputs.
-    pub objects: &'o [Object<'a>],
-    /// Names.
-    pub resolution: &'o Resolution<'a>,
-    /// Call graph.
-    pub graph: &'o CallGraph<'a>,
-    /// Live functions.
-    pub reach: &'o Reach,
-    /// Uses of shared memory and images.
-    pub usage: &'o Usage,
-    /// Unified functions and variables.
-    pub unified: &'o Unified,
-    /// Settings.
-    pub config: &'o Config,
-    /// Dialect of the target.
-    pub dialect: Dialect,
-}
-
-impl<'a> Context<'a, '_> {
-    /// Whether the symbol is data or a function of the output.
-    pub fn keeps(&self, symbol: SymbolId) -> bool {
-        self.reach.keeps(self.graph, symbol)
-    }
-
-    /// The input symbol of a sighting.
-    pub fn input_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
-        self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
-    }
-
-    /// The same without its name.
-    pub fn unnamed_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
-        self.objects[at.object.0 as usize].cubin.unnamed_symbol(at.symbol)
-    }
-
-    /// Size of what is linked of a section.
-    pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
-        self.size_of_linked(object, section.index.0, section.size)
-    }
-
-    /// The same of a section of this size.
-    #[inline]
-    fn size_of_linked(&self, object: ObjectId, section: u32, size: u64) -> u64 {
-        match self.objects[object.0 as usize].has_bank2() {
-            true => self.cut_bank2(object, section).map_or(size, |data| data.len() as u64),
-            false => size,
-        }
-    }
-
-    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
-    /// any of it has. (A relinked file may have tables of copies that lost there.)
-    #[inline]
-    pub fn linked_bytes(&self, from: InputSection) -> &'a [u8] {
-        let object = &self.objects[from.object.0 as usize];
-        let cut = match object.has_bank2() {
-            true => self.cut_bank2(from.object, from.section),
-            false => None,
-        };
-        cut.unwrap_or_else(|| object.section_data(from.section))
-    }
-
-    /// All bytes of an input section.
-    #[inline]
-    pub fn data_of(&self, from: InputSection) -> &'a [u8] {
-        self.objects[from.object.0 as usize].section_data(from.section)
-    }
-
-    /// The bank of a copy that lost is taken by its name, as a whole.
-    fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
-        let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
-        let (id, at) = self.owner(object, section)?;
-        self.resolution.ever_selected(id, at).then_some(data)
-    }
-
-    /// The owner of an input section as a resolved function.
-    pub fn owner(&self, object: ObjectId, section: u32) -> Option<(SymbolId, SymbolRefId)> {
-        let symbol = self.objects[object.0 as usize].owner(section)?;
-        let id = self.resolution.id(object, symbol)?;
-        Some((id, SymbolRefId { object, symbol }))
-    }
-
-    /// The function whose code a function's name stands for.
-    pub fn owner_of_code(&self, function: SymbolId) -> Option<SymbolId> {
-        self.resolution.owner_of_code(self.objects, function)
-    }
-}
-
 /// Creates everything the output contains.
-pub fn merge<'a>(context: Context<'a, '_>) -> Merged {
+pub fn merge<'a>(context: Analysis<'a, '_>) -> Merged {
     let names = Names::new(context.resolution);
     let (shown, ghosts) = (Shown::new(context), ghosts::are_seen(context));
     let plan = |batch| plan_batch(context, shown, &names, ghosts, batch);
@@ -182,7 +87,7 @@ fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
 }
 
 fn plan_batch<'a>(
-    cx: Context<'a, '_>,
+    cx: Analysis<'a, '_>,
     shown: Shown,
     names: &Names,
     ghosts: bool,
@@ -195,7 +100,7 @@ fn plan_batch<'a>(
 }
 
 struct Merger<'a, 'o> {
-    cx: Context<'a, 'o>,
+    cx: Analysis<'a, 'o>,
     out: Merged,
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
     /// Created for a function while another definition of it was in force.
@@ -253,7 +158,7 @@ impl<'n> NewSection<'n> {
 
 impl<'a, 'o> Merger<'a, 'o> {
     /// With all that comes before the inputs; whether there are ghosts is known.
-    fn new(cx: Context<'a, 'o>, ghosts: bool) -> Self {
+    fn new(cx: Analysis<'a, 'o>, ghosts: bool) -> Self {
         // More than are needed, mostly: room that is not used costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
@@ -445,7 +350,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 }
 
-impl Context<'_, '_> {
+impl Analysis<'_, '_> {
     /// Executables carry standard types where objects have NVIDIA's own.
     fn output_kind(&self, kind: SectionType) -> SectionType {
         if self.config.relocatable {
@@ -486,18 +391,5 @@ impl Context<'_, '_> {
 
     fn handles_prefix(&self) -> &'static [u8] {
         if self.handles_with_addends() { b".rela" } else { b".rel" }
-    }
-}
-
-/// Rounds up; an alignment of 0 or 1 changes nothing.
-#[inline]
-pub fn align_up(value: u64, align: u64) -> u64 {
-    match align {
-        0 | 1 => value,
-        // As a rule; to divide takes long.
-        _ if align.is_power_of_two() => {
-            value.checked_add(align - 1).map_or(u64::MAX, |end| end & !(align - 1))
-        }
-        _ => value.div_ceil(align).saturating_mul(align),
     }
 }

@@ -2,28 +2,11 @@
 
 use super::section::{Section, Synthetic};
 use super::strings::StringTables;
-use super::{Context, align_up};
-use crate::callgraph::FunctionId;
-use crate::ids::OptId;
-pub use crate::ids::{OutSymbolId, SectionId};
-use crate::object::ObjectId;
-use crate::resolve::SymbolId;
+use crate::align::align_up;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use cubin::Binding;
 use cubin::consts::shn;
-
-impl OutSymbolId {
-    /// Symbol 0 of the table, which stands for what no input defines and no name joins.
-    pub const NULL: Self = Self(u32::MAX - 1);
-}
-
-/// A section of an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputSection {
-    /// The input.
-    pub object: ObjectId,
-    /// Section index there.
-    pub section: u32,
-}
 
 /// Which part of the symbol table a symbol was appended to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,7 +226,7 @@ pub struct Bank2Parts {
 
 impl Bank2Parts {
     /// The parts with their offsets, one after the other.
-    pub fn offsets(&self, cx: Context<'_, '_>) -> Vec<(InputSection, u64)> {
+    pub fn offsets(&self, cx: Analysis<'_, '_>) -> Vec<(InputSection, u64)> {
         let mut end: u64 = 0;
         let place = |&from: &InputSection| {
             let object = &cx.objects[from.object.0 as usize];
@@ -323,7 +306,7 @@ impl Merged {
 
     /// The code of an ordinary function.
     #[inline]
-    pub fn code_of(&self, cx: Context<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+    pub fn code_of(&self, cx: Analysis<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
         let function = cx.graph.function(id)?;
         let code = self.code[function.0 as usize];
         Some((code.section.get()?, code))

@@ -1,10 +1,10 @@
 //! Names of sections and symbols that come from names of the link.
 
 use super::{List, Meaning, Merger, OutSymbol, Text};
-use crate::callgraph::FunctionId;
+use crate::ids::{FunctionId, SymbolId};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::{SectionClass, is_internal};
-use crate::resolve::{Resolution, SymbolId};
+use crate::resolve::Resolution;
 use cubin::SymbolRef;
 use hashbrown::HashTable;
 use rayon::prelude::*;

@@ -2,22 +2,21 @@
 //! symbols and sections count, whose they are, how large. What is left to do one after
 //! the other is to number things.
 
+use super::List;
 use super::ghosts::{Part, Pass};
 use super::names::Names;
 use super::reloc_scan::looked_at;
 use super::steps::{
     Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Relocs, Start, Step, Variable,
 };
-use super::{Context, List};
 use crate::builtins::is_builtin_function;
-use crate::callgraph::FunctionId;
 use crate::callgraph::reach::Pruning;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
 use crate::layout::is_declared_array;
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{
-    Object, ObjectId, Section, SectionClass, is_dynamic_array, is_internal, is_shared,
-};
-use crate::resolve::{NO_SYMBOL, Role, SymbolId, SymbolRefId};
+use crate::object::{Object, Section, SectionClass, is_dynamic_array, is_internal, is_shared};
+use crate::resolve::{NO_SYMBOL, Role};
 use cubin::consts::sto;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use std::collections::HashMap;
@@ -34,7 +33,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(cx: Context<'_, '_>) -> Self {
+    pub(super) fn new(cx: Analysis<'_, '_>) -> Self {
         let preserves = cx.config.preserve_relocs && !cx.dialect.is_mercury();
         let grouped = preserves && crate::layout::has_groups(cx);
         let reserve = cx.dialect.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
@@ -46,7 +45,7 @@ impl Shown {
 
 /// The steps of some inputs.
 pub(super) fn plan<'a, 'o>(
-    cx: Context<'a, 'o>,
+    cx: Analysis<'a, 'o>,
     shown: Shown,
     names: &'o Names,
     ghosts: bool,
@@ -79,7 +78,7 @@ const NAMED: usize = 64;
 const NAME_PLACES: usize = 8;
 
 pub(super) struct Planner<'a, 'o> {
-    pub(super) cx: Context<'a, 'o>,
+    pub(super) cx: Analysis<'a, 'o>,
     shown: Shown,
     names: &'o Names,
     /// Whether sections of dead functions count.
@@ -533,7 +532,7 @@ fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
     }
 }
 
-impl Context<'_, '_> {
+impl Analysis<'_, '_> {
     /// What became of a function of an input, whose symbols have these ids.
     fn fate(&self, object: ObjectId, ids: &[SymbolId], named: &InputSymbol) -> Option<Fate> {
         let id = *ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL)?;

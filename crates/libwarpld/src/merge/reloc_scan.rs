@@ -1,10 +1,11 @@
 //! Which relocations nvlink looks at while it merges, and what it looks up for them.
 
-use super::Context;
-use crate::object::{ObjectId, Section};
+use crate::context::Analysis;
+use crate::ids::{ObjectId, SymbolRefId};
+use crate::object::Section;
 use crate::relocate::kind;
+use crate::resolve::Role;
 use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, lost_data};
-use crate::resolve::{Role, SymbolRefId};
 use cubin::{Reloc, SymbolType};
 
 /// What relocations of one input section are for.
@@ -28,7 +29,7 @@ pub(super) struct Found {
 /// Looks through the relocations for a section of this name; for code if there is none.
 /// The caller may know that no function of the input lost.
 pub(super) fn looked_at<'a>(
-    cx: Context<'a, '_>,
+    cx: Analysis<'a, '_>,
     object: ObjectId,
     section: &Section<'a>,
     target: Option<&[u8]>,
@@ -61,7 +62,7 @@ pub(super) fn looked_at<'a>(
 /// Whether nvlink looks at a relocation at all: not if it is debug data about
 /// a definition that lost, a constant that names code that is gone or a copy
 /// of the input itself that lost, or inside a variable that lost.
-fn counts(cx: Context<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
+fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
     if place.lost.iter().any(|range| range.contains(&offset)) {
         return false;
     }

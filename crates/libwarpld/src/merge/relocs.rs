@@ -2,11 +2,11 @@
 
 use super::reloc_scan::{Found, looked_at};
 use super::steps::Relocs;
-use super::{InputSection, Made, Merger, NewSection, SectionId, Text};
-use crate::callgraph::FunctionId;
+use super::{Made, Merger, NewSection, Text};
+use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
-use crate::object::{ObjectId, SectionClass};
-use crate::resolve::{Role, SymbolId};
+use crate::object::SectionClass;
+use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shf;
 

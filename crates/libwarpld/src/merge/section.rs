@@ -1,11 +1,9 @@
 //! Output sections. Links have hundreds of thousands, and every phase after the merge goes
 //! through them: what few have is kept aside.
 
-use super::model::{InputSection, OutSymbolId, SectionId};
-use super::{NewSection, align_up};
-use crate::ids::OptId;
-use crate::object::ObjectId;
-use crate::resolve::SymbolId;
+use super::NewSection;
+use crate::align::align_up;
+use crate::ids::{InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use cubin::SectionType;
 use std::ops::Deref;
 

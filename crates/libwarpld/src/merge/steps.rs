@@ -3,9 +3,8 @@
 use super::List;
 use super::ghosts::Part;
 use super::reloc_scan::Found;
-use crate::callgraph::FunctionId;
-use crate::object::ObjectId;
-use crate::resolve::{Role, SymbolId};
+use crate::ids::{FunctionId, ObjectId, SymbolId};
+use crate::resolve::Role;
 use cubin::SectionType;
 
 /// One thing to do, in the order of an input's passes.

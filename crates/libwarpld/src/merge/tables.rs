@@ -1,9 +1,8 @@
 //! The tables of unified functions and variables.
 
 use super::steps::Code;
-use super::{InputSection, Made, Merger, NewSection, SectionId, Text};
-use crate::callgraph::FunctionId;
-use crate::resolve::SymbolId;
+use super::{Made, Merger, NewSection, Text};
+use crate::ids::{FunctionId, InputSection, SectionId, SymbolId};
 use cubin::{SectionRef, SectionType};
 
 /// Alignment of the list of unified functions in an executable.

@@ -4,8 +4,9 @@
 use super::classify::classify;
 use super::reuse::PreviousInput;
 use super::sections::{Extent, Shapes};
-use super::{FunctionInfo, Object, ObjectId, SectionClass, Side, tables};
+use super::{FunctionInfo, Object, SectionClass, Side, tables};
 use crate::diag::Diagnostic;
+use crate::ids::ObjectId;
 use crate::inputs::LinkInput;
 use crate::inputs::check::unreadable;
 use crate::object::call_lists::Calls;

@@ -1,7 +1,6 @@
 //! One input of the link: a validated cubin with the tables that several
 //! phases consult, read once and in parallel.
 
-pub use crate::ids::ObjectId;
 use crate::object::call_lists::Prototype;
 use crate::object::symbols::{InputSymbol, Place};
 use cubin::consts::sto;

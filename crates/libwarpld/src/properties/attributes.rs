@@ -10,11 +10,11 @@ use super::contribution::{
     Any, CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
 };
 use super::{FUNCTIONS_AT_ONCE, Map, Properties};
+use crate::callgraph::callers::Callers;
 use crate::callgraph::scc::Components;
-use crate::callgraph::{Callers, FunctionId};
-use crate::merge::Context;
+use crate::context::Analysis;
+use crate::ids::{FunctionId, SymbolId};
 use crate::object::eiattr;
-use crate::resolve::SymbolId;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -124,7 +124,7 @@ pub fn propagate(
 
 /// By component: what the device functions reached from it contribute.
 pub(super) fn reached(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     own: &[Own],
     components: &Components,
 ) -> Vec<Contribution> {

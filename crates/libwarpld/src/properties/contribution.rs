@@ -1,9 +1,9 @@
 //! What one function's attribute records say, for itself and for its callers.
 
-use crate::callgraph::FunctionId;
-use crate::merge::{Content, Context, InputSection, Merged};
-use crate::object::{ObjectId, eiattr, words};
-use crate::resolve::{SymbolId, SymbolRefId};
+use crate::context::Analysis;
+use crate::ids::{FunctionId, InputSection, ObjectId, SymbolId, SymbolRefId};
+use crate::merge::{Content, Merged};
+use crate::object::{eiattr, words};
 use cubin::attr::Format;
 use cubin::consts::shf;
 use cubin::info;
@@ -315,7 +315,7 @@ const ANY_AT_ONCE: usize = 1 << 13;
 #[derive(Clone, Copy)]
 pub struct Reader<'a, 'o> {
     /// Earlier decisions.
-    pub cx: Context<'a, 'o>,
+    pub cx: Analysis<'a, 'o>,
     /// Sections.
     pub merged: &'o Merged,
 }

@@ -2,8 +2,8 @@
 
 use super::contribution::{Any, Contribution, Own, Reader, slot};
 use super::{Properties, attributes};
-use crate::callgraph::FunctionId;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::ids::FunctionId;
 use crate::object::eiattr;
 use crate::resolve::text;
 

@@ -6,12 +6,14 @@ mod contribution;
 mod groups;
 mod single;
 
-pub use crate::callgraph::scc::Components;
+use crate::callgraph::scc::Components;
 pub use attributes::{Changes, Record};
 
-use crate::callgraph::{Callers, FunctionId};
+use crate::callgraph::callers::Callers;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::merge::{Context, Merged};
+use crate::ids::FunctionId;
+use crate::merge::Merged;
 use crate::object::UNKNOWN_STACK;
 use crate::resolve::text;
 use contribution::{Any, Own, Reader};
@@ -64,7 +66,7 @@ impl Properties {
 }
 
 /// Computes everything in one pass over the strongly connected components.
-pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Properties {
+pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Properties {
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
         .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_pruned(f))
         .collect();
@@ -103,7 +105,7 @@ pub fn properties(cx: Context<'_, '_>, merged: &Merged, diags: &mut Diagnostics)
 const FUNCTIONS_AT_ONCE: usize = 256;
 
 /// By component.
-fn depths(cx: Context<'_, '_>, own: &[Own], components: &Components) -> Vec<Depth> {
+fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Depth> {
     let graph = cx.graph.successors();
     let mut depth: Vec<Depth> = Vec::with_capacity(components.len());
     for component in 0..components.len() {
@@ -180,7 +182,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
 }
 
 /// What the compiler said itself needs no warning.
-fn warn_about_stacks(cx: Context<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
+fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     if cx.config.suppress_stack_size_warning {
         return;
     }

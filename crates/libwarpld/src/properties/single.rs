@@ -2,9 +2,8 @@
 
 use super::attributes::{Propagation, Record, fragments_record};
 use super::contribution::{CODES, Combine, Contribution, combine, slot};
-use crate::callgraph::FunctionId;
+use crate::ids::{FunctionId, SymbolId};
 use crate::object::eiattr;
-use crate::resolve::SymbolId;
 use hashbrown::HashSet;
 
 impl Propagation<'_, '_> {

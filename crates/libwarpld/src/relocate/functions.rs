@@ -1,9 +1,11 @@
 //! What relocations against functions come to.
 
 use super::{Action, Facts, Place, Relocator};
-use crate::merge::{Context, Merged, OutSymbolId};
+use crate::context::Analysis;
+use crate::ids::{OutSymbolId, SymbolId, SymbolRefId};
+use crate::merge::Merged;
 use crate::object::SectionClass;
-use crate::resolve::{Role, Symbol, SymbolId, SymbolRefId};
+use crate::resolve::{Role, Symbol};
 use cubin::Reloc;
 use cubin::consts::shn;
 use rayon::prelude::*;
@@ -43,7 +45,7 @@ const TASK: usize = 1024;
 
 impl Functions {
     /// Finds what stands for all functions.
-    pub(super) fn new(cx: Context<'_, '_>, merged: &Merged) -> Self {
+    pub(super) fn new(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
             true => find(cx, merged, SymbolId(i as u32)),
@@ -67,7 +69,7 @@ impl Functions {
 }
 
 /// What stands for a function.
-fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
+fn find(cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     if !cx.keeps(id) {
         return GONE;
     }
@@ -81,7 +83,7 @@ fn find(cx: Context<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
 }
 
-fn is_nested(cx: Context<'_, '_>, id: SymbolId) -> bool {
+fn is_nested(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.resolution.kernel_around(cx.objects, id).is_some()
 }
 

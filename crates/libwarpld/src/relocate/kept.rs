@@ -2,7 +2,7 @@
 //! thousands.
 
 use super::OutReloc;
-use crate::merge::OutSymbolId;
+use crate::ids::OutSymbolId;
 use cubin::reloc::MERCURY_BASE;
 use std::ops::Range;
 

@@ -3,10 +3,11 @@
 
 use super::outcome::Block;
 use super::{Place, Relocator, Target};
-use crate::callgraph::FunctionId;
+use crate::context::Analysis;
 use crate::diag::Diagnostic;
-use crate::merge::{Bank2Parts, Context, Merged};
-use crate::object::{ObjectId, is_internal, is_shared};
+use crate::ids::{FunctionId, ObjectId};
+use crate::merge::{Bank2Parts, Merged};
+use crate::object::{is_internal, is_shared};
 use cubin::Reloc;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -24,7 +25,7 @@ pub(super) struct CopiedTables {
 impl CopiedTables {
     /// Finds them all: to look for each in its input would take time out of proportion where
     /// one input has thousands.
-    pub(super) fn collect(cx: Context<'_, '_>, merged: &Merged) -> Self {
+    pub(super) fn collect(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let mut out = Self::default();
         if !cx.dialect.is_mercury() {
             return out;
@@ -55,7 +56,7 @@ impl CopiedTables {
 
     /// Offset and size of what a function's bank is made of: the tables of the copy in force
     /// and, each as one, the banks of losers (`jump-tables-of-copies`).
-    fn pieces(&self, cx: Context<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
+    fn pieces(&self, cx: Analysis<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
         for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
             let own = self.tables.get(&(part.object, part.section)).filter(|_| number == 0);

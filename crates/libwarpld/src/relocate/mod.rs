@@ -15,15 +15,15 @@ pub use kept::Kept;
 pub use kind::final_kind;
 pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 
-use crate::callgraph::FunctionId;
+use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::ids::OptId;
+use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
-use crate::merge::{Content, Context, InputSection, Merged, OutSymbolId, Section, SectionId};
-use crate::object::{Object, ObjectId, is_dynamic_array, is_image, is_internal, is_shared};
+use crate::merge::{Content, Merged, Section};
+use crate::object::{Object, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::par_ordered::map_in_order;
 use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, names_lost_copy};
-use crate::resolve::{NO_SYMBOL, SymbolId, text};
+use crate::resolve::{NO_SYMBOL, text};
 use cubin::consts::{shn, sto};
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
@@ -36,7 +36,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Decides about every relocation of every input.
 pub fn relocate(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     merged: &Merged,
     layout: &Layout,
     diags: &mut Diagnostics,
@@ -77,7 +77,7 @@ pub fn relocate(
 }
 
 struct Relocator<'a, 'o> {
-    cx: Context<'a, 'o>,
+    cx: Analysis<'a, 'o>,
     merged: &'o Merged,
     layout: &'o Layout,
     copied: CopiedTables,
@@ -129,7 +129,7 @@ struct Place<'t, 'a> {
 }
 
 impl<'t, 'a> Place<'t, 'a> {
-    fn new(cx: Context<'a, 't>, from: InputSection, target: &'t Target<'t>) -> Self {
+    fn new(cx: Analysis<'a, 't>, from: InputSection, target: &'t Target<'t>) -> Self {
         let object = from.object;
         let ids = cx.resolution.ids_of(object).unwrap_or_default();
         let input = &cx.objects[object.0 as usize];

@@ -2,7 +2,7 @@
 
 use super::functions::Functions;
 use super::kept::{Kept, KeptList};
-use crate::merge::{InputSection, OutSymbolId, SectionId};
+use crate::ids::{InputSection, OutSymbolId, SectionId};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 

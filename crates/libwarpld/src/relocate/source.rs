@@ -4,9 +4,8 @@ use super::kind::Facts;
 use super::outcome::Block;
 use super::{Action, OutReloc, Patch, Place, Relocator, Source};
 use crate::diag::Diagnostic;
-use crate::merge::{InputSection, OutSymbolId, SectionId};
+use crate::ids::{InputSection, OutSymbolId, SectionId, SymbolId, SymbolRefId};
 use crate::resolve::losers::lost_data;
-use crate::resolve::{SymbolId, SymbolRefId};
 use cubin::{Reloc, reloc};
 use std::ops::Range;
 

@@ -1,18 +1,19 @@
 //! Fills a report from what the phases decided.
 
 use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
-use crate::callgraph::FunctionId;
 use crate::callgraph::reach::Pruning;
-use crate::merge::{Content, SectionId};
+use crate::callgraph::scc::Components;
+use crate::ids::{FunctionId, SectionId, SymbolId};
+use crate::linked::Linked;
+use crate::merge::Content;
 use crate::object::eiattr;
-use crate::properties::Components;
-use crate::resolve::{SymbolId, text};
-use crate::write::{Parts, extent};
+use crate::resolve::text;
+use crate::write::extent;
 use cubin::consts::shf;
 use cubin::{SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
-pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
+pub fn collect(parts: Linked<'_, '_>) -> LinkReport {
     let collector = Collector { parts };
     let callgraph = collector.callgraph();
     LinkReport {
@@ -31,7 +32,7 @@ pub fn collect(parts: Parts<'_, '_>) -> LinkReport {
 }
 
 struct Collector<'a, 'o> {
-    parts: Parts<'a, 'o>,
+    parts: Linked<'a, 'o>,
 }
 
 /// The largest value met on the way down, and who has it.

@@ -2,10 +2,12 @@
 
 use super::LinkReport;
 use crate::demangle::described;
+use crate::ids::{InputSection, SectionId};
 use crate::json::json_string;
-use crate::merge::{Content, InputSection, SectionId};
+use crate::linked::Linked;
+use crate::merge::Content;
 use crate::resolve::text;
-use crate::write::{Parts, Plan};
+use crate::write::Plan;
 use cubin::{Cubin, half};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -53,7 +55,7 @@ pub struct LinkMap {
 }
 
 /// Collects the map of a planned file.
-pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
+pub fn collect_map(parts: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
     let sections = plan.sections(0..plan.section_count()).enumerate();
     let sections = sections.map(|(index, section)| MapSection {
         index: index + 1,
@@ -71,7 +73,7 @@ pub fn collect_map(parts: Parts<'_, '_>, plan: &Plan<'_>) -> LinkMap {
 
 /// Collects the map of a file of two halves from its bytes. Both halves of an
 /// output section are made of the halves of the same inputs.
-pub fn collect_map_of_halves(parts: Parts<'_, '_>, image: &[u8]) -> Option<LinkMap> {
+pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<LinkMap> {
     let file = Cubin::parse(image).ok()?;
     let merged = parts.merged;
     let ids = (0..merged.sections.len() as u32).map(SectionId);
@@ -113,7 +115,7 @@ enum Half {
     Shared,
 }
 
-fn pieces(parts: Parts<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
+fn pieces(parts: Linked<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
     let piece = |from, offset, copied| piece(parts, from, offset, copied, half);
     match parts.merged.section(id).content() {
         Content::Chunks(_) => parts
@@ -130,7 +132,7 @@ fn pieces(parts: Parts<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
 }
 
 fn piece(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     from: InputSection,
     offset: u64,
     copied: bool,

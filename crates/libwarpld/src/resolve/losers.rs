@@ -1,8 +1,8 @@
 //! What relocations of and against definitions that lost come to.
 
-use crate::merge::Context;
-use crate::object::ObjectId;
-use crate::resolve::{Role, SymbolId, SymbolRefId};
+use crate::context::Analysis;
+use crate::ids::{ObjectId, SymbolId, SymbolRefId};
+use crate::resolve::Role;
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
@@ -16,7 +16,7 @@ pub fn is_user_constant(target: &[u8]) -> bool {
 /// it is a variable in global memory whose weak definition is replaced.
 /// [`constant-names-loser`, `constant-names-replaced`]
 pub fn names_lost_copy(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     object: ObjectId,
     symbol: &SymbolRef<'_>,
     id: SymbolId,
@@ -36,7 +36,7 @@ fn is_global(symbol: &SymbolRef<'_>) -> bool {
 }
 
 /// Whether an input after this one brought a better definition.
-fn is_replaced_after(cx: Context<'_, '_>, id: SymbolId, object: ObjectId) -> bool {
+fn is_replaced_after(cx: Analysis<'_, '_>, id: SymbolId, object: ObjectId) -> bool {
     let definition = cx.resolution.get(id).definition;
     cx.resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
 }
@@ -49,7 +49,7 @@ pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
 /// Extents of weak variables that lost against another weak one: nvlink leaves
 /// their bytes in `.nv.global.init` but drops their relocations.
 pub fn lost_data(
-    cx: Context<'_, '_>,
+    cx: Analysis<'_, '_>,
     object: ObjectId,
     target: &[u8],
     section: u32,

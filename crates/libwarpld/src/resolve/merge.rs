@@ -1,10 +1,11 @@
 //! What a symbol does to what is known of its name.
 
-use super::{Common, FirstPrototype, Pass, SymbolId, SymbolRefId, checked_size, text};
+use super::{Common, FirstPrototype, Pass, checked_size, text};
 use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
+use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
-use crate::object::{ObjectId, SectionClass, is_dynamic_array, is_entry};
+use crate::object::{SectionClass, is_dynamic_array, is_entry};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 

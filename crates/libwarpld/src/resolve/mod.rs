@@ -5,12 +5,11 @@
 //! that later phases know the winner before they touch any section.
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::ids::OptId;
-pub use crate::ids::SymbolId;
+use crate::ids::{ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::call_lists::{Calls, KeptPrototype};
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{Object, ObjectId, Parts, is_dynamic_array, is_shared_space};
+use crate::object::{Object, Parts, is_dynamic_array, is_shared_space};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
 use hashbrown::hash_table::Entry;
@@ -19,15 +18,6 @@ use hashbrown::{HashMap, HashTable};
 pub mod losers;
 mod merge;
 mod tensor;
-
-/// One symbol table entry of one input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SymbolRefId {
-    /// The input.
-    pub object: ObjectId,
-    /// Index in its symbol table.
-    pub symbol: u32,
-}
 
 /// What a sighting turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Tensor memory (`tcgen05.alloc`), which compilers of CUDA 12 and 13 share out in two ways that
 //! do not go together.
 
-use super::{ObjectId, Pass, Role, SymbolRefId};
+use super::{ObjectId, Pass, Role};
 use crate::diag::Diagnostic;
+use crate::ids::SymbolRefId;
 use crate::object::{Object, SectionClass, eiattr, words};
 use cubin::{Binding, SectionRef, SectionType, info};
 

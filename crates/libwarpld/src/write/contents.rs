@@ -2,10 +2,12 @@
 //! has to be known; large tables only as they are written.
 
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
-use super::{ContentSource, Numbering, Parts, Plan, SectionSummary, ToolNotes};
+use super::{ContentSource, Numbering, Plan, SectionSummary, ToolNotes};
 use super::{records, symbols, tables, unified};
+use crate::ids::SectionId;
 use crate::layout::Form;
-use crate::merge::{Content, SectionId, StringTables};
+use crate::linked::Linked;
+use crate::merge::{Content, StringTables};
 use crate::relocate::Kept;
 use cubin::SectionType;
 use cubin::raw::Sym64;
@@ -51,7 +53,7 @@ impl Contents<'_> {
 
 /// Makes what is made early, and notes its size.
 pub fn contents<'a>(
-    parts: Parts<'a, '_>,
+    parts: Linked<'a, '_>,
     numbering: &Numbering,
     facts: &mut [SectionSummary],
 ) -> Contents<'a> {
@@ -81,7 +83,7 @@ pub fn contents<'a>(
 }
 
 /// Asks for what attributes of sections are made of, from this section on.
-fn ask_for(parts: Parts<'_, '_>, first: SectionId, facts: &[SectionSummary]) {
+fn ask_for(parts: Linked<'_, '_>, first: SectionId, facts: &[SectionSummary]) {
     for (id, facts) in (first.0..).map(SectionId).zip(facts) {
         if facts.made == ContentSource::Attributes
             && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
@@ -132,7 +134,7 @@ pub enum Table<'p> {
 /// What the linker writes in a section; nothing where inputs' bytes are copied.
 #[inline]
 pub fn table<'p>(
-    parts: Parts<'_, 'p>,
+    parts: Linked<'_, 'p>,
     contents: &'p Contents<'_>,
     id: SectionId,
     made: ContentSource,
@@ -170,7 +172,7 @@ impl Table<'_> {
     }
 
     /// Writes a part of it that starts and ends with whole entries.
-    pub fn write(self, parts: Parts<'_, '_>, plan: &Plan<'_>, part: Range<usize>, out: &mut [u8]) {
+    pub fn write(self, parts: Linked<'_, '_>, plan: &Plan<'_>, part: Range<usize>, out: &mut [u8]) {
         let rows = |size: usize| part.start / size..part.end / size;
         match self {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[part]),

@@ -3,15 +3,17 @@
 
 use super::serialize::{Sources, apply, copy};
 use crate::diag::Diagnostic;
-use crate::merge::{Chunks, Content, SectionId};
+use crate::ids::SectionId;
+use crate::linked::Linked;
+use crate::merge::{Chunks, Content};
 use crate::relocate::Patch;
-use crate::write::{FinalSection, Parts};
+use crate::write::FinalSection;
 use std::ops::Range;
 
 /// Where the parts of a section end, each of `least` bytes or more; nothing if it is to be
-/// written as a whole. Parts end between what two inputs bring, so that nothing that is
+/// written as a whole. Linked end between what two inputs bring, so that nothing that is
 /// copied or patched lies in two of them.
-pub(super) fn ends(parts: Parts<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
+pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
     let Some(chunks) = plain_chunks(parts, section.id) else { return Vec::new() };
     let (mut ends, mut start, mut end) = (Vec::new(), 0, 0);
     for chunk in chunks.iter() {
@@ -32,7 +34,7 @@ pub(super) fn ends(parts: Parts<'_, '_>, section: &FinalSection, least: u64) -> 
 }
 
 /// What a section is copied from, if that is laid out one after the other.
-fn plain_chunks<'o>(parts: Parts<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
+fn plain_chunks<'o>(parts: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
     let layout = parts.layout;
     match parts.merged.section(id).content() {
         Content::Chunks(chunks)
@@ -48,7 +50,7 @@ fn plain_chunks<'o>(parts: Parts<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
 
 /// Changes of a section, in two lists at most.
 pub(super) fn patches<'o>(
-    parts: Parts<'_, 'o>,
+    parts: Linked<'_, 'o>,
     id: SectionId,
 ) -> impl Iterator<Item = &'o [Patch]> {
     let section = parts.merged.section(id);
@@ -71,7 +73,7 @@ fn are_in_order(patches: &[Patch], ends: &[u64]) -> bool {
 
 /// Writes a part of a section that ends where [`ends`] says.
 pub(super) fn write(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     section: &FinalSection,
     part: &Range<usize>,
     out: &mut [u8],

@@ -14,10 +14,9 @@ pub(crate) mod symbols;
 pub(crate) mod tables;
 mod unified;
 
-use crate::layout::Layout;
-use crate::merge::{Context, Merged, Section, SectionId};
-use crate::properties::Properties;
-use crate::relocate::Relocated;
+use crate::ids::SectionId;
+use crate::linked::Linked;
+use crate::merge::Section;
 pub use contents::Contents;
 use cubin::consts::{shf, shn};
 use cubin::raw::Shdr64;
@@ -28,23 +27,8 @@ use std::ops::Range;
 pub use summary::{ContentSource, SectionSummary, bucket, extent};
 pub use symbols::Numbering;
 
-/// Everything `finalize` consults.
-#[derive(Clone, Copy)]
-pub struct Parts<'a, 'o> {
-    /// Earlier decisions.
-    pub cx: Context<'a, 'o>,
-    /// Sections and symbols.
-    pub merged: &'o Merged,
-    /// Offsets.
-    pub layout: &'o Layout,
-    /// Relocations.
-    pub relocated: &'o Relocated,
-    /// Kernel properties.
-    pub properties: &'o Properties,
-}
-
 /// Plans the file.
-pub fn finalize<'a>(parts: Parts<'a, '_>) -> Plan<'a> {
+pub fn finalize<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
     let mut facts = summary::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = contents::contents(parts, &numbering, &mut facts);
@@ -56,7 +40,7 @@ pub fn finalize<'a>(parts: Parts<'a, '_>) -> Plan<'a> {
 /// Quirk: in a relocatable file the section that was created with the number that stands
 /// for common symbols keeps that, wherever it is referred to.
 /// [4,685 objects of five functions behind 0 to 7 others that moved the numbers]
-fn keep_common_number(parts: Parts<'_, '_>, index_of: &mut [u32]) {
+fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
     if !parts.cx.config.relocatable || !parts.merged.needs_symbol_sections() {
         return;
     }
@@ -93,7 +77,7 @@ pub(crate) fn order(facts: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
 
 /// Flags in the file: barriers that became an attribute are gone.
 #[inline]
-pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
+pub(crate) fn flags(parts: Linked<'_, '_>, section: &Section) -> u64 {
     if section.flags() & shf::EXECINSTR == 0 || section.flags() & shf::BARRIERS_MASK == 0 {
         return section.flags();
     }
@@ -112,7 +96,7 @@ pub(crate) fn flags(parts: Parts<'_, '_>, section: &Section) -> u64 {
 /// processor wait for all at once.
 #[inline]
 pub fn headers(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     plan: &Plan<'_>,
     sections: Range<usize>,
     mut take: impl FnMut(Shdr64),
@@ -132,7 +116,7 @@ pub fn headers(
 
 /// The header of a section that is about the one with the number `subject`.
 #[inline]
-fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32) -> Shdr64 {
+fn header(parts: Linked<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32) -> Shdr64 {
     let section = parts.merged.section(of.id);
     let (link, info) =
         tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);

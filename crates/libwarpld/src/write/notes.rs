@@ -1,6 +1,6 @@
 //! `.note.nv.tkinfo`: what tools made the inputs and the output.
 
-use super::Parts;
+use crate::linked::Linked;
 use crate::object::{Object, SectionClass};
 use cubin::note::{NoteType, ToolInfo, write_note};
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ pub struct ToolNotes<'a> {
 
 impl<'a> ToolNotes<'a> {
     /// Finds them all.
-    pub(super) fn collect(parts: Parts<'a, '_>) -> Self {
+    pub(super) fn collect(parts: Linked<'a, '_>) -> Self {
         let config = parts.cx.config;
         let info = ToolInfo {
             version: 2,

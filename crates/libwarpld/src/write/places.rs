@@ -2,7 +2,8 @@
 
 use super::summary::Memory;
 use super::{ContentSource, SectionSummary};
-use crate::merge::{SectionId, align_up};
+use crate::align::align_up;
+use crate::ids::SectionId;
 use cubin::raw::Ehdr64;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

@@ -3,8 +3,10 @@
 use super::contents::table;
 use super::places::{Ordered, Places, Sections};
 use super::summary::{self, Memory};
-use super::{Contents, FinalSection, Numbering, Parts, extent};
-use crate::merge::{Synthetic, align_up};
+use super::{Contents, FinalSection, Numbering, extent};
+use crate::align::align_up;
+use crate::linked::Linked;
+use crate::merge::Synthetic;
 use cubin::raw::{Phdr64, Shdr64};
 use std::ops::Range;
 
@@ -32,7 +34,7 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Assigns file offsets and makes the program headers.
     pub(super) fn new(
-        parts: Parts<'_, '_>,
+        parts: Linked<'_, '_>,
         order: Vec<Ordered>,
         index_of: Vec<u32>,
         numbering: Numbering,
@@ -80,7 +82,7 @@ impl<'a> Plan<'a> {
 /// Size and alignment of a section of which the facts do not tell it.
 #[cold]
 fn unusual_extent(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     of: &Ordered,
     numbering: &Numbering,
     contents: &Contents<'_>,

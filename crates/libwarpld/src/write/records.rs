@@ -1,12 +1,12 @@
 //! The bytes of `.nv.info` and `.nv.info.F`: input records in reverse order,
 //! symbols renumbered, then what the linker adds.
 
-use super::{Numbering, Parts};
-use crate::merge::{InputSection, SectionId};
+use super::Numbering;
+use crate::ids::{InputSection, SectionId, SymbolId, SymbolRefId};
+use crate::linked::Linked;
 use crate::object::{eiattr, words};
 use crate::par_ordered::map_in_order;
 use crate::properties::{Changes, Record};
-use crate::resolve::{SymbolId, SymbolRefId};
 use cubin::attr::Format;
 use cubin::info;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ const TASK: usize = 64;
 
 /// Makes attribute sections.
 pub struct Writer<'a, 'o> {
-    pub parts: Parts<'a, 'o>,
+    pub parts: Linked<'a, 'o>,
     pub numbering: &'o Numbering,
     changes: Option<&'o Changes>,
     /// What was last found of a function. Records that follow each other often describe one.
@@ -43,7 +43,7 @@ struct Described {
 
 impl<'a, 'o> Writer<'a, 'o> {
     /// What makes sections one after the other.
-    pub fn new(parts: Parts<'a, 'o>, numbering: &'o Numbering) -> Self {
+    pub fn new(parts: Linked<'a, 'o>, numbering: &'o Numbering) -> Self {
         Self {
             parts,
             numbering,
@@ -312,7 +312,7 @@ impl<'a, 'o> Writer<'a, 'o> {
 /// Asks for the records of inputs, which no cache has any more; how many bytes they have. They
 /// are short: to ask for those of many inputs before the first are needed lets the processor
 /// wait for all at once, instead of once for each.
-pub fn ask_for(parts: Parts<'_, '_>, sources: &[InputSection]) -> usize {
+pub fn ask_for(parts: Linked<'_, '_>, sources: &[InputSection]) -> usize {
     let mut size = 0;
     for &from in sources {
         let data = parts.cx.data_of(from);

@@ -8,10 +8,12 @@ use super::blocks::{GROUP, PIECE};
 use super::divide;
 
 use crate::diag::Diagnostic;
-use crate::merge::{Chunks, SectionId};
+use crate::ids::SectionId;
+use crate::linked::Linked;
+use crate::merge::Chunks;
 use crate::relocate::Patch;
 use crate::write::contents::table;
-use crate::write::{self, ContentSource, FinalSection, Parts, Plan};
+use crate::write::{self, ContentSource, FinalSection, Plan};
 use cubin::raw::{Ehdr64, Shdr64};
 use cubin::{EM_CUDA, FileType, reloc};
 use rayon::prelude::*;
@@ -20,7 +22,7 @@ use zerocopy::IntoBytes;
 
 /// Writes the planned file.
 pub fn serialize(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     plan: &Plan<'_>,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
@@ -67,7 +69,7 @@ pub fn serialize(
 /// Refuses an output out of all proportion to its inputs, which only damaged
 /// ones ask for: a section with bytes here that has none, but any size, there.
 /// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
-pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
+pub fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> {
     let sections = (0..parts.merged.sections.len() as u32).into_par_iter().map(SectionId);
     let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
     let sizes = with_bytes.map(|id| {
@@ -78,7 +80,7 @@ pub fn check_proportion(parts: Parts<'_, '_>) -> Result<(), Diagnostic> {
 }
 
 /// Refuses an output that is larger than any in proportion to the inputs.
-fn check_size(parts: Parts<'_, '_>, size: u64) -> Result<(), Diagnostic> {
+fn check_size(parts: Linked<'_, '_>, size: u64) -> Result<(), Diagnostic> {
     // Most are small, for which the inputs need not be looked at.
     if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
 }
@@ -88,13 +90,13 @@ fn check_size(parts: Parts<'_, '_>, size: u64) -> Result<(), Diagnostic> {
 const ALWAYS: u64 = 32 << 20;
 
 /// The largest output that is in proportion to the inputs.
-pub fn most_bytes(parts: Parts<'_, '_>) -> u64 {
+pub fn most_bytes(parts: Linked<'_, '_>) -> u64 {
     const MOST: u64 = 128;
     let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
 }
 
-fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
+fn header(parts: Linked<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
     let mut ident = [0; 16];
     ident[..9].copy_from_slice(b"\x7fELF\x02\x01\x01\x41\x08");
     let relocatable = parts.cx.config.relocatable;
@@ -122,7 +124,7 @@ fn header(parts: Parts<'_, '_>, plan: &Plan<'_>, file: &mut [u8]) {
 }
 
 fn write_sections(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     plan: &Plan<'_>,
     sections: Range<usize>,
     start: u64,
@@ -169,19 +171,19 @@ pub(super) struct Sources<'a, 'o> {
 
 impl<'a, 'o> Sources<'a, 'o> {
     #[inline]
-    fn of(parts: Parts<'a, 'o>, section: &FinalSection) -> Self {
+    fn of(parts: Linked<'a, 'o>, section: &FinalSection) -> Self {
         Self::new(parts, parts.layout.chunks(parts.merged, section.id))
     }
 
     #[inline]
-    pub(super) fn new(parts: Parts<'a, 'o>, chunks: Chunks<'o>) -> Self {
+    pub(super) fn new(parts: Linked<'a, 'o>, chunks: Chunks<'o>) -> Self {
         let first = chunks.first().map_or(&[][..], |chunk| parts.cx.linked_bytes(chunk.from));
         Self { chunks, first }
     }
 }
 
 fn write_section(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     section: &FinalSection,
     sources: &Sources<'_, '_>,
     out: &mut [u8],
@@ -206,7 +208,7 @@ fn clear(gap: &mut [u8]) {
 
 /// Copies inputs' bytes to a section, of which `out` is the part from `base` on.
 #[inline]
-pub(super) fn copy(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
+pub(super) fn copy(parts: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     match sources.chunks {
         // Most are copies of one section of an input.
         Chunks::One(_) if sources.first.len() == out.len() => out.copy_from_slice(sources.first),
@@ -214,7 +216,12 @@ pub(super) fn copy(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, o
     }
 }
 
-pub(super) fn copy_all(parts: Parts<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
+pub(super) fn copy_all(
+    parts: Linked<'_, '_>,
+    sources: &Sources<'_, '_>,
+    base: u64,
+    out: &mut [u8],
+) {
     // Up to here all bytes are written.
     let mut written = 0;
     for (i, chunk) in sources.chunks.iter().enumerate() {
@@ -252,7 +259,7 @@ fn has_direct_count(sections: usize) -> bool {
     sections < cubin::consts::shn::LORESERVE as usize
 }
 
-fn write_headers(parts: Parts<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
+fn write_headers(parts: Linked<'_, '_>, plan: &Plan<'_>, headers: Range<usize>, out: &mut [u8]) {
     let count = plan.section_count() + 1;
     let size = if has_direct_count(count) { 0 } else { count as u64 };
     let null = Shdr64 { sh_size: size.into(), ..Shdr64::default() };

@@ -2,8 +2,10 @@
 //! and they are far apart in memory.
 
 use super::tables::relocation_size;
-use super::{Numbering, Parts, ToolNotes, tables};
-use crate::merge::{Content, Section, SectionId, Synthetic};
+use super::{Numbering, ToolNotes, tables};
+use crate::ids::SectionId;
+use crate::linked::Linked;
+use crate::merge::{Content, Section, Synthetic};
 use crate::unified::is_entries;
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -99,13 +101,13 @@ impl ContentSource {
 }
 
 /// Looks at all sections.
-pub fn collect(parts: Parts<'_, '_>) -> Vec<SectionSummary> {
+pub fn collect(parts: Linked<'_, '_>) -> Vec<SectionSummary> {
     let sections = parts.merged.sections.par_iter().enumerate();
     sections.map(|(i, section)| facts(parts, SectionId(i as u32), section)).collect()
 }
 
 #[inline]
-fn facts(parts: Parts<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
+fn facts(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
     let made = ContentSource::of(section);
     let strings = &parts.merged.strings;
     let (size, align) = match made {
@@ -198,7 +200,7 @@ impl SectionSummary {
 
 /// Whether a section of this size that is not made of attribute records remains.
 #[inline]
-fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
+fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match section.content() {
         Content::Chunks(_) => are_chunks_there(parts, id, section, || size),
         Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
@@ -217,7 +219,7 @@ fn exists(parts: Parts<'_, '_>, id: SectionId, section: &Section, size: u64) -> 
 /// Whether a section of this size that is made of inputs' sections remains.
 #[inline]
 fn are_chunks_there(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     id: SectionId,
     section: &Section,
     size: impl Fn() -> u64,
@@ -249,7 +251,7 @@ fn are_chunks_there(
 
 /// Size and alignment in the file.
 #[inline]
-pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
+pub fn extent(parts: Linked<'_, '_>, id: SectionId) -> (u64, u64) {
     let shared = &parts.layout.shared;
     if let Some(&extent) = shared.kernels.get(&id) {
         return extent;
@@ -264,7 +266,7 @@ pub fn extent(parts: Parts<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// The alignment of a section.
 #[inline]
-pub fn align(parts: Parts<'_, '_>, id: SectionId, section: &Section, made: ContentSource) -> u64 {
+pub fn align(parts: Linked<'_, '_>, id: SectionId, section: &Section, made: ContentSource) -> u64 {
     if made == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
 }
 

@@ -1,10 +1,11 @@
 //! Symbol numbers and the symbol table's entries.
 
-use super::{Parts, Plan, SectionSummary};
+use super::{Plan, SectionSummary};
+use crate::ids::{OutSymbolId, SectionId, SymbolId};
 use crate::layout::{Address, is_orphan};
-use crate::merge::{Code, List, Meaning, OutSymbol, OutSymbolId, SectionId};
+use crate::linked::Linked;
+use crate::merge::{Code, List, Meaning, OutSymbol};
 use crate::object::{is_internal, is_shared};
-use crate::resolve::SymbolId;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
@@ -32,7 +33,7 @@ impl Numbering {
 }
 
 /// Squeezes out removed symbols and numbers the rest: local list, then global.
-pub fn number(parts: Parts<'_, '_>, facts: &[SectionSummary]) -> Numbering {
+pub fn number(parts: Linked<'_, '_>, facts: &[SectionSummary]) -> Numbering {
     let merged = parts.merged;
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
@@ -61,7 +62,7 @@ const TASK: usize = 1024;
 
 #[inline]
 fn remains(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     id: OutSymbolId,
     symbol: &OutSymbol,
     facts: &[SectionSummary],
@@ -88,7 +89,7 @@ fn remains(
 
 /// Mercury's side of a kernel's shared memory does not count what the system
 /// keeps, which decides whether the section has a symbol.
-fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
+fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
     if !parts.cx.dialect.is_mercury() {
         return 0;
     }
@@ -99,7 +100,7 @@ fn reserved_on_mercury(parts: Parts<'_, '_>, section: SectionId) -> u64 {
 }
 
 #[inline]
-fn symbol_remains(parts: Parts<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
+fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
     if parts.merged.symbol_of[id.0 as usize].is_none() {
         return false;
     }
@@ -135,7 +136,7 @@ pub fn has_room(section: u32) -> bool {
 }
 
 /// Writes these rows of `.symtab`, the null symbol being the first.
-pub fn write(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
@@ -149,7 +150,7 @@ pub fn write(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mu
 
 /// Writes these rows of `.symtab_shndx`. Quirk: where the entry has room for the
 /// section's number, the word is the number the section had when it was created.
-pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
         let word = id.map_or(0, |id| {
@@ -164,7 +165,7 @@ pub fn write_sections(parts: Parts<'_, '_>, plan: &Plan<'_>, rows: Range<usize>,
 }
 
 /// An output symbol's section.
-fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
+fn section(parts: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
     match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
@@ -181,7 +182,7 @@ fn section(parts: Parts<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
 /// The code of a function, if that is all there is to know of its place. Tables of unified
 /// functions are laid out symbol by symbol.
 #[inline]
-fn code(parts: Parts<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+fn code(parts: Linked<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
     match parts.layout.pieces.is_empty() {
         true => parts.merged.code_of(parts.cx, id),
         false => None,
@@ -190,7 +191,7 @@ fn code(parts: Parts<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
 
 /// The input symbol that describes a symbol, and its address.
 fn input_and_address<'a>(
-    parts: Parts<'a, '_>,
+    parts: Linked<'a, '_>,
     id: SymbolId,
 ) -> Option<(SymbolRef<'a>, Option<Address>)> {
     let symbol = parts.cx.resolution.get(id);
@@ -203,7 +204,7 @@ fn input_and_address<'a>(
 
 /// The section of a symbol: where it lies; shared memory for arrays of no known size.
 fn symbol_section(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     input: &SymbolRef<'_>,
     address: Option<Address>,
 ) -> Option<SectionId> {
@@ -220,7 +221,7 @@ fn symbol_section(
 /// The table entry of an output symbol.
 /// Also its section's number, for which the entry may have no room.
 #[inline]
-pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
+pub fn entry(parts: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
     let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning() {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
         Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
@@ -244,7 +245,7 @@ pub fn entry(parts: Parts<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32])
 
 #[inline]
 pub(crate) fn symbol_fields(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     id: SymbolId,
     index_of: &[u32],
 ) -> (u8, u8, u32, u64, u64) {
@@ -327,17 +328,17 @@ pub(crate) fn symbol_fields(
 }
 
 /// `st_other` in the output: that of an executable names no memory.
-fn final_other(parts: Parts<'_, '_>, other: u8) -> u8 {
+fn final_other(parts: Linked<'_, '_>, other: u8) -> u8 {
     if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
 }
 
-fn reserved(parts: Parts<'_, '_>) -> u64 {
+fn reserved(parts: Linked<'_, '_>) -> u64 {
     if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.dialect.reserved_shared() }
 }
 
 /// What is added to values in shared memory. The finalizer of Mercury code does not know of
 /// `--disable-smem-reservation` (`reserved-shared-off`).
-fn shared_shift(parts: Parts<'_, '_>) -> u64 {
+fn shared_shift(parts: Linked<'_, '_>) -> u64 {
     match parts.cx.dialect.is_mercury() {
         true => parts.cx.dialect.reserved_shared(),
         false => reserved(parts),
@@ -345,7 +346,7 @@ fn shared_shift(parts: Parts<'_, '_>) -> u64 {
 }
 
 /// Dynamic arrays are shown at the end of the static part.
-fn dynamic_array(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
+fn dynamic_array(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
     let shared = &parts.layout.shared;
     let start = match parts.cx.config.is_debug_link() {
         true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),

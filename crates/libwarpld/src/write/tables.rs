@@ -1,11 +1,12 @@
 //! The bytes of the tables the linker writes: strings, symbols, notes, compat,
 //! call graph, relocations; and what their headers link to.
 
-use super::{Numbering, Parts, unified};
-use crate::callgraph::FunctionId;
+use super::{Numbering, unified};
 use crate::compat;
+use crate::ids::{FunctionId, SectionId};
 use crate::layout::Form;
-use crate::merge::{Content, Section, SectionId, Synthetic};
+use crate::linked::Linked;
+use crate::merge::{Content, Section, Synthetic};
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
 use cubin::note::{CudaInfo, NoteType, write_note};
@@ -23,7 +24,7 @@ const TOOLKIT: u32 = 130;
 
 /// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
 pub(super) fn synthetic(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     numbering: &Numbering,
     what: Synthetic,
     out: &mut Vec<u8>,
@@ -46,7 +47,7 @@ pub(super) fn synthetic(
     }
 }
 
-fn compat(parts: Parts<'_, '_>) -> Vec<u8> {
+fn compat(parts: Linked<'_, '_>) -> Vec<u8> {
     let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
     let mut out = compat::merge(objects, arch);
     if parts.cx.dialect.is_mercury() {
@@ -94,7 +95,7 @@ pub fn write_relocations(
 }
 
 /// Applied relocations of a `.nv.resolvedrela` section's target.
-pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
+pub fn resolved(parts: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
     let Content::ResolvedRelocs(targets) = parts.merged.section(id).content() else {
         return Vec::new();
     };
@@ -110,7 +111,7 @@ pub fn resolved(parts: Parts<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> 
 }
 
 /// One entry per texture, sampler and surface handle, last offset first.
-pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
+pub fn image_relocs(parts: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
     let slots = parts.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
@@ -121,7 +122,7 @@ pub fn image_relocs(parts: Parts<'_, '_>, bank: SectionId, form: Form) -> Vec<Ou
 }
 
 /// The lowest virtual architecture of the inputs.
-fn version_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
+fn version_note(parts: Linked<'_, '_>, out: &mut Vec<u8>) {
     let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
     let info = CudaInfo {
         version: 2.into(),
@@ -131,14 +132,14 @@ fn version_note(parts: Parts<'_, '_>, out: &mut Vec<u8>) {
     write_note(NoteType::CUINFO, info.as_bytes(), out);
 }
 
-fn function_number(parts: Parts<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
+fn function_number(parts: Linked<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
     let symbol = parts.cx.graph.symbol(function);
     parts.merged.symbol_of[symbol.0 as usize].get().map_or(0, |s| numbering.index[s.0 as usize])
 }
 
 /// Offset of a prototype in `.strtab`; kernels have the empty one, which is not
 /// the table's leading NUL.
-fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
+fn prototype_offsets(parts: Linked<'_, '_>) -> Vec<u32> {
     let mut offset = 1;
     parts
         .cx
@@ -153,7 +154,7 @@ fn prototype_offsets(parts: Parts<'_, '_>) -> Vec<u32> {
         .collect()
 }
 
-fn callgraph(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     let graph = parts.cx.graph;
     let live = |f: FunctionId| parts.cx.reach.is_live(f);
     let number = |f: FunctionId| function_number(parts, numbering, f);
@@ -233,7 +234,7 @@ impl PairList<'_> {
 }
 
 /// Functions listed in `.nv.prototype`.
-fn prototyped<'p>(parts: Parts<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
+fn prototyped<'p>(parts: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
     let graph = parts.cx.graph;
     parts.merged.function_order.iter().filter_map(move |&f| {
         let taken = graph.address_taken[f.0 as usize].is_some();
@@ -243,14 +244,14 @@ fn prototyped<'p>(parts: Parts<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32
 }
 
 /// Whether `.nv.prototype` is needed.
-pub fn has_prototypes(parts: Parts<'_, '_>) -> bool {
+pub fn has_prototypes(parts: Linked<'_, '_>) -> bool {
     let graph = parts.cx.graph;
     parts.merged.function_order.iter().any(|f| {
         graph.address_taken[f.0 as usize].is_none() && graph.prototype_of[f.0 as usize].is_some()
     })
 }
 
-fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+fn prototypes(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     let offsets = prototype_offsets(parts);
     let mut out = PairList { bytes: out };
     for (f, proto) in prototyped(parts) {
@@ -261,7 +262,7 @@ fn prototypes(parts: Parts<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
 /// `sh_link` and `sh_info` of a section; `subject` is what [`subject`] says of it.
 #[inline]
 pub fn link_and_info(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     (id, subject): (SectionId, u32),
     numbering: &Numbering,
     index_of: &[u32],
@@ -281,7 +282,7 @@ pub fn link_and_info(
 
 #[cold]
 fn other_link_and_info(
-    parts: Parts<'_, '_>,
+    parts: Linked<'_, '_>,
     section: &Section,
     numbering: &Numbering,
     index_of: &[u32],
@@ -310,7 +311,7 @@ fn other_link_and_info(
 /// The number of the section that another is about: the one that is relocated, or the text of
 /// the function that it belongs to.
 #[inline]
-pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+pub fn subject(parts: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
     let section = parts.merged.section(id);
     if let Some(target) = section.relocates() {
         return index_of[target.0 as usize];
@@ -326,7 +327,7 @@ pub fn subject(parts: Parts<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
 /// A text section names its function's symbol, before sm_90 with the register
 /// count the input had in the high byte.
 #[inline]
-fn text_info(parts: Parts<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
+fn text_info(parts: Linked<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
     let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());
     let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
     if !parts.cx.dialect.registers_in_text_info() {

@@ -1,14 +1,15 @@
 //! The lists of unified functions and variables, and their index.
 
-use super::{Numbering, Parts};
+use super::Numbering;
+use crate::ids::SymbolId;
+use crate::linked::Linked;
 use crate::merge::Chunk;
-use crate::resolve::SymbolId;
 use cubin::SectionType;
 use cubin::unified::{self, Entry};
 use zerocopy::IntoBytes;
 
 /// Appends the records of all inputs, with the output's symbols and offsets.
-pub fn entries(parts: Parts<'_, '_>, numbering: &Numbering, list: &[Chunk], out: &mut Vec<u8>) {
+pub fn entries(parts: Linked<'_, '_>, numbering: &Numbering, list: &[Chunk], out: &mut Vec<u8>) {
     for chunk in list {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(section) = object.cubin.section(chunk.from.section) else { continue };
@@ -33,22 +34,22 @@ pub fn entries(parts: Parts<'_, '_>, numbering: &Numbering, list: &[Chunk], out:
     }
 }
 
-fn flags(parts: Parts<'_, '_>, placed: Option<SymbolId>) -> u32 {
+fn flags(parts: Linked<'_, '_>, placed: Option<SymbolId>) -> u32 {
     let known = placed.is_none_or(|id| parts.cx.unified.offset_of.contains_key(&id));
     Entry::LINKED | if known || parts.cx.config.relocatable { 0 } else { Entry::ABSENT }
 }
 
-fn value(parts: Parts<'_, '_>, id: SymbolId) -> u64 {
+fn value(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
     parts.layout.address(parts.cx, parts.merged, id).map_or(0, |address| address.value)
 }
 
-fn number(parts: Parts<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) -> u32 {
+fn number(parts: Linked<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) -> u32 {
     let symbol = id.and_then(|id| parts.merged.symbol_of[id.0 as usize].get());
     symbol.map_or(0, |symbol| numbering.index[symbol.0 as usize])
 }
 
 /// The index file, and behind it what inputs that were linked with one have.
-pub fn index(parts: Parts<'_, '_>) -> Vec<u8> {
+pub fn index(parts: Linked<'_, '_>) -> Vec<u8> {
     let mut out = parts.cx.config.uidx.clone().unwrap_or_default();
     for object in parts.cx.objects {
         let sections = object.cubin.sections().iter();
