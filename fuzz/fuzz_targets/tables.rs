@@ -4,8 +4,9 @@
 
 use cubin::capsule::Capsule;
 use libfuzzer_sys::fuzz_target;
+use libwarpld::dialect::Half;
 use libwarpld::mercury::code::frame_moves::{code_unit, move_frame};
-use libwarpld::mercury::code::frame_rows::{self, Rows, Side};
+use libwarpld::mercury::code::frame_rows::{self, Rows};
 use libwarpld::mercury::code::{MercuryMap, Moves, Purpose, edit, rescoreboard};
 use libwarpld::mercury::translate_sequence;
 
@@ -46,7 +47,7 @@ fn lines(data: &[u8], address: u64) {
 
 fn frames(data: &[u8], cut: usize) {
     let _ = code_unit(data);
-    for side in [Side::Mercury, Side::Machine] {
+    for side in [Half::Mercury, Half::Machine] {
         if let Some(rows) = frame_rows::parse(data, cut as u64, side) {
             let rows: Rows = rows.into_iter().collect();
             let _ = frame_rows::write(&rows, cut as u64);

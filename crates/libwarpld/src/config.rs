@@ -1,6 +1,7 @@
 //! What a link is asked to do. The option table fills it in; library users
 //! build it themselves.
 
+use crate::dialect::Release;
 use crate::mercury::code::FinalizerConfig;
 use cubin::Arch;
 
@@ -30,6 +31,8 @@ pub enum HostInfo {
 pub struct Config {
     /// Target.
     pub arch: Arch,
+    /// The release of the toolkit whose nvlink the link stands for.
+    pub release: &'static Release,
     /// `-r`: write a relocatable file.
     pub relocatable: bool,
     /// `-g`: keep everything and say so in the note.
@@ -87,6 +90,7 @@ impl Config {
     pub fn new(arch: Arch) -> Self {
         Self {
             arch,
+            release: Release::NEWEST,
             relocatable: false,
             debug: false,
             suppress_debug_info: false,
@@ -122,12 +126,12 @@ impl Identity {
             build: concat!("Build warpld_", env!("CARGO_PKG_VERSION")).into(),
         }
     }
-    /// The strings nvlink V13.0.88 writes, for comparing outputs with `cmp`.
-    pub fn nvlink() -> Self {
+    /// The strings that nvlink of a release writes, for comparing outputs with `cmp`.
+    pub fn nvlink(release: &Release) -> Self {
         Self {
             tool: "nvlink".into(),
-            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
-            build: "Build cuda_13.0.r13.0/compiler.36424714_0".into(),
+            version: release.note_version.into(),
+            build: release.note_build.into(),
         }
     }
 }

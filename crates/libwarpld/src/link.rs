@@ -5,10 +5,10 @@ use crate::config::Config;
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::Dialect;
+use crate::dialect::Half;
 use crate::inputs::Inputs;
 use crate::linked::Linked;
 use crate::merge;
-use crate::object::Side;
 use crate::parse::{self, Read};
 use crate::report::{self, LinkMap, LinkReport};
 use crate::write;
@@ -58,13 +58,13 @@ pub fn link_to(
     destination: &mut dyn Destination,
 ) -> Result<Written, Failed> {
     // Whether the link works on Mercury or on machine code.
-    let side = mercury::side(inputs, config, diags).map_err(|error| fail(diags, error))?;
-    let dialect = Dialect::of(config.arch, side);
+    let half = mercury::half_of(inputs, config, diags).map_err(|error| fail(diags, error))?;
+    let dialect = Dialect::new(config.release, config.arch, half);
 
     // Read and check every image, in parallel.
     let shelves = parse::shelves(inputs);
     let Read { objects, resolver, calls } =
-        parse::read(inputs, side, &shelves).map_err(|error| fail(diags, error))?;
+        parse::read(inputs, half, &shelves).map_err(|error| fail(diags, error))?;
     if dialect.has_compat() {
         compat::check(&objects, config.arch, diags);
     }
@@ -147,13 +147,13 @@ pub fn link_to(
         return Ok(Written { complete: false, report });
     }
     // The bytes.
-    match side {
-        Side::Machine => {
+    match half {
+        Half::Machine => {
             let plan = write::finalize(parts);
             report.map = config.report.then(|| report::collect_map(parts, &plan));
             serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
         }
-        Side::Mercury => {
+        Half::Mercury => {
             // Both halves of the file.
             let map =
                 mercury_file(parts, diags, destination).map_err(|error| fail(diags, error))?;

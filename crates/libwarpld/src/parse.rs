@@ -3,9 +3,10 @@
 
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
+use crate::dialect::Half;
 use crate::inputs::Inputs;
 use crate::object::call_lists::Calls;
-use crate::object::{Object, ObjectBatch, Parts, Side};
+use crate::object::{Object, ObjectBatch, Parts};
 use crate::par_ordered::pipeline;
 use crate::resolve::Resolver;
 use rayon::prelude::*;
@@ -42,7 +43,7 @@ pub fn shelves<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
 /// Reads and checks every image, in parallel, onto the shelves for them.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
-    side: Side,
+    half: Half,
     shelves: &'s [ObjectBatch<'i>],
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
@@ -55,7 +56,7 @@ pub fn read<'s, 'i: 's>(
     let mut failure = None;
     pipeline(
         objects.chunks_mut(share).zip(images.chunks(share)).zip(shelves),
-        |((objects, inputs), shelf)| shelf.read(objects, inputs, side),
+        |((objects, inputs), shelf)| shelf.read(objects, inputs, half),
         |read: Result<(&[Object<'s>], Calls<'s>), Diagnostic>| match (read, &failure) {
             (Ok((part, said)), None) => {
                 let first = known.add(part);

@@ -167,7 +167,7 @@ impl Unified {
 }
 
 fn parse(bytes: &[u8], dialect: Dialect) -> Result<Index, Diagnostic> {
-    if dialect.is_mercury() {
+    if !dialect.links_unified_index() {
         return Err(bad_index("unified symbols are not linked for this target"));
     }
     Index::parse(bytes).map_err(|error| {

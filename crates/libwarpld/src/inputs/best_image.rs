@@ -1,6 +1,7 @@
 //! Choosing one image of a container.
 
-use super::fit::{entry_fits, ptx_fits};
+use super::fit::entry_fits;
+use crate::dialect::target::ptx_fits;
 use cubin::Arch;
 use fatbin::{Entry, Kind};
 

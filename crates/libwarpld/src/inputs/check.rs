@@ -1,31 +1,25 @@
 //! Whether a device ELF may take part in a link for a target.
 
-use super::fit::machine_code_fits;
 use crate::diag::Diagnostic;
+use crate::dialect::Release;
+use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
 use cubin::consts::shf;
 use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
 use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
 
-/// Toolkit this linker speaks for: code of newer ones is refused.
-const TOOLKIT: u32 = 130;
-/// Oldest toolkit whose code is linked.
-const OLDEST_TOOLKIT: u32 = 120;
-/// The first architecture whose files are asked for it: nvlink links files of CUDA 11.8 for
-/// sm_75 to sm_89, whatever version they name.
-const FIRST_WITH_OLDEST: u16 = 90;
 /// Value of the note's index in `e_flags` for an index that does not fit.
 const INDEX_ELSEWHERE: u8 = 0xFF;
 
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
 /// years wrote for the target. The header is returned; all others are to be checked.
-pub fn is_plainly_fit(image: &[u8], target: Arch) -> Option<Header> {
+pub fn is_plainly_fit(image: &[u8], target: Arch, release: &Release) -> Option<Header> {
     let (header, info) = flags::glance(image)?;
     let fits = header.class == Class::Elf64
         && has_known_abi(&header)
         && Flags::decode(&header).sm() == target.number
         && info.version.get() >= note::VERSION
-        && (oldest(&header)..=TOOLKIT).contains(&info.toolkit.get());
+        && (oldest(&header, release)..=release.toolkit).contains(&info.toolkit.get());
     fits.then_some(header)
 }
 
@@ -50,7 +44,12 @@ fn damaged(name: &str) -> Diagnostic {
 }
 
 /// Checks `image` as nvlink does before it merges it; what it is.
-pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>, Diagnostic> {
+pub fn check<'i>(
+    name: &str,
+    image: &'i [u8],
+    target: Arch,
+    release: &Release,
+) -> Result<Cubin<'i>, Diagnostic> {
     let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
     let cubin = Cubin::parse(image).map_err(|error| unreadable(name, &error))?;
     if cubin.header().class != Class::Elf64 {
@@ -72,24 +71,25 @@ pub fn check<'i>(name: &str, image: &'i [u8], target: Arch) -> Result<Cubin<'i>,
         );
     }
     match identity.toolkit.filter(|_| points_to_note(&cubin, identity.flags)) {
-        Some(toolkit) if toolkit > TOOLKIT => {
-            Err(fatal("newer-toolkit", format!("newer than toolkit ({toolkit} vs {TOOLKIT})")))
+        Some(toolkit) if toolkit > release.toolkit => {
+            let message = format!("newer than toolkit ({toolkit} vs {})", release.toolkit);
+            Err(fatal("newer-toolkit", message))
         }
-        Some(toolkit) if toolkit >= oldest(&cubin.header()) => Ok(cubin),
+        Some(toolkit) if toolkit >= oldest(&cubin.header(), release) => Ok(cubin),
         None if has_first_note(&cubin) && !is_whole_program(&cubin.header()) => Ok(cubin),
         _ if is_whole_program(&cubin.header()) => {
             let message = "linking with -ewp objects requires using current toolkit";
             Err(Diagnostic::fatal("older-whole-program", message)
                 .note(format_args!("'{name}' was compiled by an older one")))
         }
-        _ if arch.number < FIRST_WITH_OLDEST && !has_untyped_data(&cubin) => Ok(cubin),
+        _ if !asks_for_oldest_toolkit(arch) && !has_untyped_data(&cubin) => Ok(cubin),
         _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }
 
 /// Oldest toolkit whose code of this kind is linked.
-fn oldest(header: &Header) -> u32 {
-    if is_whole_program(header) { TOOLKIT } else { OLDEST_TOOLKIT }
+fn oldest(header: &Header, release: &Release) -> u32 {
+    if is_whole_program(header) { release.toolkit } else { release.oldest_toolkit }
 }
 
 /// Whether a file is a whole program for others to extend (`ptxas -ewp`).

@@ -6,6 +6,7 @@ use super::scan::{Loaded, Scanned, Source, Step};
 use super::source_images::{How, Pick, Picked};
 use super::{check, messages, need, unpack};
 use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::dialect::{Release, target};
 use crate::inputs::{Inputs, LinkInput};
 use cubin::{Arch, Header};
 use rayon::prelude::*;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct SelectOptions {
     /// The target.
     pub arch: Arch,
+    /// The release of the toolkit that the link stands for.
+    pub release: &'static Release,
     /// `--suppress-arch-warning`.
     pub suppress_arch_warning: bool,
     /// `--keep-system-libraries`: libcudadevrt.a is linked unasked.
@@ -34,6 +37,7 @@ impl SelectOptions {
     pub fn new(arch: Arch) -> Self {
         Self {
             arch,
+            release: Release::NEWEST,
             suppress_arch_warning: false,
             keep_system_libraries: false,
             lazy_archives: false,
@@ -138,7 +142,7 @@ impl<'f> Loaded<'f> {
     /// are read at once. Elsewhere a link does so, which finds them in the cache when it
     /// goes on with them.
     fn is_looked_into(&self, options: &SelectOptions) -> bool {
-        options.arch.is_mercury() || options.lazy_archives || self.has_system_library
+        target::has_mercury(options.arch) || options.lazy_archives || self.has_system_library
     }
 
     /// Whether an earlier device link has dealt with a source.

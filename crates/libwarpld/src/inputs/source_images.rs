@@ -85,7 +85,7 @@ fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
     if how.read_all {
         return None;
     }
-    check::is_plainly_fit(image, how.options.arch)
+    check::is_plainly_fit(image, how.options.arch, how.options.release)
 }
 
 impl<'f> Picked<'f> {
@@ -171,13 +171,14 @@ impl<'f> Picked<'f> {
         let whole_program = |cubin: &Cubin<'_>| check::is_whole_program(&cubin.header());
         let (parsed, whole_program) = match *image {
             Cow::Borrowed(image) => {
-                let cubin = check::check(name, image, how.options.arch)?;
+                let cubin = check::check(name, image, how.options.arch, how.options.release)?;
                 let whole_program = whole_program(&cubin);
                 (Some(Arc::new(cubin)), whole_program)
             }
-            Cow::Owned(ref image) => {
-                (None, whole_program(&check::check(name, image, how.options.arch)?))
-            }
+            Cow::Owned(ref image) => (
+                None,
+                whole_program(&check::check(name, image, how.options.arch, how.options.release)?),
+            ),
         };
         self.whole_program |= whole_program;
         Ok(parsed)

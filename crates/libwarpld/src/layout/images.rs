@@ -6,6 +6,7 @@ use crate::align::align_up;
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::diag::Diagnostic;
+use crate::dialect::Half;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::{Meaning, Merged};
 use crate::relocate::kind;
@@ -33,6 +34,16 @@ pub enum Form {
     Mercury,
     /// The machine code beside it.
     MachineHalf,
+}
+
+impl Form {
+    /// The file that a link of this half describes handles in.
+    pub fn of(half: Half) -> Self {
+        match half {
+            Half::Machine => Self::Classic,
+            Half::Mercury => Self::Mercury,
+        }
+    }
 }
 
 impl Slot {
@@ -203,7 +214,7 @@ impl<'a, 'o> Users<'a, 'o> {
         let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
         let mut asked = self.kernels.iter().filter(asked);
         if let (Some(&only), None) = (asked.next(), asked.next()) {
-            if cx.dialect.is_mercury() {
+            if cx.dialect.only_kernel_takes_mentioned_images() {
                 out.clear();
             }
             let used = images.iter().any(|s| cx.usage.mentioned.contains(s));

@@ -24,7 +24,7 @@ use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::merge::{Chunk, Chunks, Content, Merged};
 use crate::object::is_shared;
 use crate::resolve::text;
-use cubin::{SymbolRef, Variant};
+use cubin::SymbolRef;
 use hashbrown::HashMap;
 
 /// The address space of constants.
@@ -288,7 +288,7 @@ fn check_constants(merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
 }
 
 fn check_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
-    let max = max_shared(cx);
+    let max = cx.dialect.max_static_shared(cx.config.extended_smem);
     for &function in &merged.function_order {
         let Some(&size) = out.shared.static_bytes.get(&function) else { continue };
         if size > max {
@@ -298,18 +298,5 @@ fn check_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &Layout, diags: &mut
             );
             diags.push(Diagnostic::error("too-much-shared", message).about(name));
         }
-    }
-}
-
-/// Static shared memory per kernel: 48 KiB, or all the target has.
-fn max_shared(cx: Analysis<'_, '_>) -> u64 {
-    if !cx.config.extended_smem && cx.config.arch.variant != Variant::Accelerated {
-        return 0xc000;
-    }
-    match cx.config.arch.number {
-        75 => 0x10000,
-        80 | 87 => 0x28c00,
-        86 | 88 | 89 | 120 | 121 => 0x18c00,
-        _ => 0x38c00,
     }
 }

@@ -260,7 +260,8 @@ impl Planner<'_, '_> {
                 // Quirk: an empty section is kept only if its alignment is that of
                 // dynamic arrays, whether or not it has one. Mercury's side is
                 // linked without the system's part.
-                let counted = if self.cx.dialect.is_mercury() { end } else { size };
+                let counted =
+                    if self.cx.dialect.sizes_exclude_reserved_shared() { end } else { size };
                 if counted > 0 || align == DYNAMIC_ALIGN {
                     self.out.kernels.insert(section, (size, align));
                 }
@@ -273,7 +274,7 @@ impl Planner<'_, '_> {
     /// empty only where the finalizer makes the file. What has no name is symbol 0.
     fn whole_programs(&mut self, ready_made: ReadyMade) {
         for (section, Ready { size, align, late }) in ready_made {
-            if size > 0 && !late && !self.cx.dialect.is_mercury() {
+            if size > 0 && !late && self.cx.dialect.moves_null_symbol() {
                 let shift = self.out.null_value.unwrap_or(0);
                 self.out.null_value = Some(shift.saturating_add(self.reserved()));
             }
@@ -282,7 +283,7 @@ impl Planner<'_, '_> {
                 *placed = (placed.0.saturating_add(size), placed.1.max(align));
                 continue;
             }
-            let used = size > 0 && !late || self.cx.dialect.is_mercury();
+            let used = size > 0 && !late || self.cx.dialect.reserves_shared_of_empty_kernels();
             let reserved = if used { self.reserved() } else { 0 };
             let align = if late { align } else { align.max(self.group_align) };
             self.out.kernels.insert(section, (size.saturating_add(reserved), align));

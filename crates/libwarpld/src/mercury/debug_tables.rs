@@ -2,7 +2,7 @@
 //! of the output are in them.
 
 use super::code_edits::moves_of_symbol;
-use super::frames::{Joined, Sides};
+use super::frames::{EntryHalves, Joined};
 use super::line_copies::Translated;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::Kept;
@@ -213,7 +213,7 @@ fn each_function<'a>(
     edited: &Map<SectionId, Edited>,
     chunks: &[Chunk],
     alive: &Alive<'_>,
-    mut run: impl FnMut(&[Sides<'a>], &Kept<'_, '_>, Name),
+    mut run: impl FnMut(&[EntryHalves<'a>], &Kept<'_, '_>, Name),
 ) {
     let mut order: Map<u32, usize> = Map::default();
     let mut sections: Map<u32, u32> = Map::default();
@@ -225,13 +225,13 @@ fn each_function<'a>(
     all.sort_by_cached_key(|&(&(object, at), function)| {
         (function.symbol, order.get(&object).copied().unwrap_or(usize::MAX), at)
     });
-    let sides = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
+    let halves = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
         let section = *sections.get(&object)?;
         let input = parts.cx.objects.get(object as usize)?;
         let machine = input.halves.as_ref()?.twin(section)?.data;
         let mercury = input.cubin.section(section)?.data;
         let mercury_address = function.mercury;
-        Some(Sides { object, address, machine, mercury_address, mercury })
+        Some(EntryHalves { object, address, machine, mercury_address, mercury })
     };
     let names = names_of_code(parts, numbering);
     for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
@@ -240,7 +240,7 @@ fn each_function<'a>(
         let Some(kept) = Kept::of_symbol(parts, edited, first, function.input_symbol) else {
             continue;
         };
-        let entries: Vec<Sides<'a>> = entries.iter().filter_map(sides).collect();
+        let entries: Vec<EntryHalves<'a>> = entries.iter().filter_map(halves).collect();
         let name = match names.get(&(kept.from.object.0, kept.from.section)) {
             Some(&(first, _)) if first < function.symbol => Name::Later,
             Some(&(first, last)) if first < last => Name::First,

@@ -2,9 +2,9 @@
 
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::dialect::{Half, target};
 use crate::inputs::{Inputs, LinkInput};
 use crate::mercury::code::{self, BinaryKind, Fastpath, FinalizerError, Mode, Trace};
-use crate::object::Side;
 use cubin::flags::{CodeState, Flags, v8};
 use cubin::{Cubin, FileType, Header};
 use rayon::prelude::*;
@@ -12,19 +12,19 @@ use rayon::prelude::*;
 /// The side all inputs can be linked on. One input of machine code alone makes
 /// the whole output machine code, with a warning (nvlink does so in any order
 /// of inputs); otherwise the Mercury side is linked.
-pub fn side(
+pub fn half_of(
     inputs: &Inputs<'_>,
     config: &Config,
     diags: &mut Diagnostics,
-) -> Result<Side, Diagnostic> {
-    if !config.arch.is_mercury() {
-        return Ok(Side::Machine);
+) -> Result<Half, Diagnostic> {
+    if !target::has_mercury(config.arch) {
+        return Ok(Half::Machine);
     }
     let finalizer = &config.finalizer;
     let mut trace = Trace::new(finalizer.trace, finalizer.trace_compatibility);
     let mut side = match finalizer.binary_kind {
-        BinaryKind::CapsuleMercury => Side::Mercury,
-        BinaryKind::Sass => Side::Machine,
+        BinaryKind::CapsuleMercury => Half::Mercury,
+        BinaryKind::Sass => Half::Machine,
     };
     let facts: Vec<Option<SectionSummary>> =
         inputs.images.par_iter().map(SectionSummary::of).collect();
@@ -35,7 +35,7 @@ pub fn side(
         trace.line(Mode::PreLink.title());
         match flags.state() {
             CodeState::Sass => {
-                side = Side::Machine;
+                side = Half::Machine;
                 diags.push(Diagnostic::warning(
                     "limited-output",
                     format_args!(
@@ -88,7 +88,7 @@ fn check_target(
         let message = format_args!("Internal FNLZR error '{name}'");
         Diagnostic::fatal("finalizer-failed", message).note(error)
     };
-    let (found, newest) = (facts.version, code::NEWEST_VERSION);
+    let (found, newest) = (facts.version, config.release.newest_mercury);
     if found > newest {
         return Err(failed(FinalizerError::VersionTooHigh { found, newest }));
     }

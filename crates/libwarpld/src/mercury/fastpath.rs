@@ -23,7 +23,7 @@ const FSETP_IMMEDIATE: u16 = 0x80b;
 /// the functions that remain: an input without code does not count, and neither
 /// does removed code. Only the first target of a family allows others.
 pub fn targets(parts: Linked<'_, '_>) -> u64 {
-    if !matches!(parts.cx.config.arch.number, 100 | 120) {
+    if !parts.cx.dialect.allows_other_targets() {
         return 0;
     }
     let texts = parts.merged.function_sections.iter().filter_map(|f| f.text.get());
@@ -37,22 +37,13 @@ pub fn targets(parts: Linked<'_, '_>) -> u64 {
 
 fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
     let object = &parts.cx.objects[from.object.0 as usize];
-    let declared = declared(object).unwrap_or_else(|| undeclared(parts));
+    let declared = declared(object).unwrap_or_else(|| parts.cx.dialect.undeclared_targets());
     let code =
         object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
-    let native = parts.cx.config.arch.number == 100 && declared & 1 != 0;
+    let native = parts.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
     match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,
         false => declared,
-    }
-}
-
-/// What code says that is silent about it (ptxas 12.9).
-fn undeclared(parts: Linked<'_, '_>) -> u64 {
-    match parts.cx.config.arch.number {
-        100 => 0x01,
-        120 => 0x50,
-        _ => 0,
     }
 }
 

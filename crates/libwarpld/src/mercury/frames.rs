@@ -1,4 +1,4 @@
-//! `.debug_frame` of the machine-code side: the frames of functions that the
+//! `.debug_frame` of the machine-code half: the frames of functions that the
 //! output has, each with its common entry before it.
 //!
 //! The finalizer knows one frame per function. Where several copies of a function were
@@ -11,15 +11,16 @@
 
 use super::debug_tables::{Alive, Input, Map, Rebuilt};
 use super::replaced_copies::Kept;
+use crate::dialect::Half;
 use crate::mercury::code::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
-use crate::mercury::code::frame_rows::{self, Rows, Side};
+use crate::mercury::code::frame_rows::{self, Rows};
 
 /// Entries that are not copied from the input.
 #[derive(Debug, Default)]
 pub struct Joined<'a> {
     entries: Map<(u32, u64), Entry>,
     /// The tables of all inputs that somebody asked about.
-    tables: Map<(u32, Side), Table<'a>>,
+    tables: Map<(u32, Half), Table<'a>>,
 }
 
 /// An entry made anew.
@@ -39,8 +40,8 @@ pub enum Entry {
     },
 }
 
-/// Where an entry is on both sides of an input.
-pub struct Sides<'a> {
+/// Where an entry is on both halves of an input.
+pub struct EntryHalves<'a> {
     /// The input.
     pub object: u32,
     /// Place of the function's address in the machine-code table.
@@ -57,8 +58,8 @@ impl<'a> Joined<'a> {
     /// Joins the entries of one function, given in the order of the output, if some are
     /// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
     /// nothing is left of any.
-    pub fn add(&mut self, entries: &[Sides<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
-        let is_own = |e: &Sides<'_>| e.object == kept.from.object.0;
+    pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
+        let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.0;
         let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
         let as_it_is = entries.iter().all(is_own) && whole.first().is_none_or(|whole| *whole);
         if as_it_is && !is_alias_first {
@@ -68,14 +69,14 @@ impl<'a> Joined<'a> {
         let mut own = false;
         for (entry, is_whole) in entries.iter().zip(whole) {
             if !is_own(entry) || !is_whole {
-                let found = self.table(entry, Side::Mercury).rows(entry.mercury_address);
+                let found = self.table(entry, Half::Mercury).rows(entry.mercury_address);
                 for (place, row) in found.unwrap_or_default() {
                     if let Some(place) = kept.place(place) {
                         rows.insert(place, row);
                     }
                 }
             } else if !std::mem::replace(&mut own, true) {
-                let found = self.table(entry, Side::Machine).rows(entry.address);
+                let found = self.table(entry, Half::Machine).rows(entry.address);
                 let moved = |(place, row)| (kept.moved(place), row);
                 rows.extend(found.into_iter().flatten().map(moved));
             }
@@ -88,16 +89,16 @@ impl<'a> Joined<'a> {
         }
     }
 
-    fn is_whole(&mut self, entry: &Sides<'a>) -> bool {
-        self.table(entry, Side::Machine).unit(entry.address) != Some(SPARE_UNIT)
+    fn is_whole(&mut self, entry: &EntryHalves<'a>) -> bool {
+        self.table(entry, Half::Machine).unit(entry.address) != Some(SPARE_UNIT)
     }
 
-    fn table(&mut self, entry: &Sides<'a>, side: Side) -> &Table<'a> {
-        let data = match side {
-            Side::Mercury => entry.mercury,
-            Side::Machine => entry.machine,
+    fn table(&mut self, entry: &EntryHalves<'a>, half: Half) -> &Table<'a> {
+        let data = match half {
+            Half::Mercury => entry.mercury,
+            Half::Machine => entry.machine,
         };
-        self.tables.entry((entry.object, side)).or_insert_with(|| Table::read(data, side))
+        self.tables.entry((entry.object, half)).or_insert_with(|| Table::read(data, half))
     }
 }
 
@@ -106,13 +107,13 @@ impl<'a> Joined<'a> {
 #[derive(Debug)]
 struct Table<'a> {
     data: &'a [u8],
-    side: Side,
+    half: Half,
     /// The entries of functions in order, with what their distances count.
     entries: Vec<(Place, Option<u64>)>,
 }
 
 impl<'a> Table<'a> {
-    fn read(data: &'a [u8], side: Side) -> Self {
+    fn read(data: &'a [u8], half: Half) -> Self {
         let mut unit = None;
         let mut functions = Vec::new();
         for entry in entries(data) {
@@ -121,7 +122,7 @@ impl<'a> Table<'a> {
                 false => functions.push((entry, unit)),
             }
         }
-        Self { data, side, entries: functions }
+        Self { data, half, entries: functions }
     }
 
     /// The entry whose function's address is at `address`.
@@ -139,7 +140,7 @@ impl<'a> Table<'a> {
     fn rows(&self, address: u64) -> Option<Vec<(u64, Vec<u8>)>> {
         let (entry, unit) = self.find(address)?;
         let bytes = self.data.get(entry.start + INSTRUCTIONS..entry.end)?;
-        frame_rows::parse(bytes, unit.unwrap_or(1), self.side)
+        frame_rows::parse(bytes, unit.unwrap_or(1), self.half)
     }
 }
 

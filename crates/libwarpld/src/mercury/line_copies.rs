@@ -11,10 +11,10 @@
 //! `capsule-lines-of-copies`]
 
 use super::debug_tables::{Map, Name};
-use super::frames::Sides;
+use super::frames::EntryHalves;
 use super::lines::{self, END_OF_SEQUENCE, Effect, Unit};
 use super::replaced_copies::Kept;
-use crate::mercury::code::frame_rows::Side;
+use crate::dialect::Half;
 use crate::mercury::code::line_rows::{self, Advance, RowCoding};
 
 /// Sequences that are not copied from the input.
@@ -23,7 +23,7 @@ pub struct Translated<'a> {
     /// What comes after the function's address.
     rows: Map<(u32, u64), Vec<u8>>,
     /// The tables of all inputs that somebody asked about.
-    tables: Map<(u32, Side), Table<'a>>,
+    tables: Map<(u32, Half), Table<'a>>,
 }
 
 impl<'a> Translated<'a> {
@@ -34,7 +34,7 @@ impl<'a> Translated<'a> {
     }
 
     /// Translates the sequences of one function where they are not about its code.
-    pub fn add(&mut self, entries: &[Sides<'a>], kept: &Kept<'_, '_>, name: Name) {
+    pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, name: Name) {
         for entry in entries {
             let is_own = entry.object == kept.from.object.0;
             let as_it_is = match name {
@@ -45,7 +45,7 @@ impl<'a> Translated<'a> {
             if as_it_is {
                 continue;
             }
-            let table = self.table(entry, Side::Mercury);
+            let table = self.table(entry, Half::Mercury);
             let Some(mercury) = table.sequence(entry.mercury_address) else { continue };
             let bytes = match name {
                 Name::Later => write(&mercury, Some, None),
@@ -57,17 +57,17 @@ impl<'a> Translated<'a> {
 
     /// Whether a sequence is about machine code. In what `-r` wrote it may be left with
     /// Mercury's offsets, if its function had an alias before it then.
-    fn is_whole(&mut self, entry: &Sides<'a>, kept: &Kept<'_, '_>) -> bool {
-        let sequence = self.table(entry, Side::Machine).sequence(entry.address);
+    fn is_whole(&mut self, entry: &EntryHalves<'a>, kept: &Kept<'_, '_>) -> bool {
+        let sequence = self.table(entry, Half::Machine).sequence(entry.address);
         sequence.is_none_or(|s| s.end == kept.input_size())
     }
 
-    fn table(&mut self, entry: &Sides<'a>, side: Side) -> &Table<'a> {
-        let data = match side {
-            Side::Mercury => entry.mercury,
-            Side::Machine => entry.machine,
+    fn table(&mut self, entry: &EntryHalves<'a>, half: Half) -> &Table<'a> {
+        let data = match half {
+            Half::Mercury => entry.mercury,
+            Half::Machine => entry.machine,
         };
-        self.tables.entry((entry.object, side)).or_insert_with(|| Table::read(data))
+        self.tables.entry((entry.object, half)).or_insert_with(|| Table::read(data))
     }
 }
 

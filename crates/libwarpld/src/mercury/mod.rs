@@ -29,7 +29,7 @@ mod reserved_shared;
 mod section_plan;
 mod symbols;
 
-pub use eligibility::side;
+pub use eligibility::half_of;
 pub use fastpath::targets as fastpath_targets;
 pub use line_copies::translate_sequence;
 pub use pairing::pair_relocs;

@@ -33,12 +33,12 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.late_shared();
             return;
         }
-        if self.cx.dialect.is_mercury() {
+        if self.cx.dialect.creates_handle_banks_early() {
             self.banks_of_handles();
         }
         self.late_shared();
         self.entry_banks();
-        if self.cx.dialect.is_mercury() {
+        if !self.cx.dialect.has_relocation_actions() {
             return;
         }
         if self.out.needs_symbol_sections() && self.cx.has_images() {
@@ -149,7 +149,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
         let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text.get();
         let mut functions = self.out.bank2_order.clone();
-        if cx.dialect.is_mercury() {
+        if cx.dialect.orders_bank2_by_input() {
             // Seen in links of three files in two orders: as the banks came, those that
             // were replaced since included (`bank2-order`).
             functions.sort_by_key(|f| {

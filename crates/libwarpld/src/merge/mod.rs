@@ -368,7 +368,7 @@ impl Analysis<'_, '_> {
     /// [Kernels that call one or two functions, before 620 objects; with
     /// `--preserve-relocs` 13 kinds of relocations before 14,000 kernels]
     fn numbers_of_rel_name(&self) -> u32 {
-        1 + u32::from(self.dialect.is_mercury() || self.config.preserve_relocs)
+        1 + u32::from(self.dialect.looks_up_rel_names_twice() || self.config.preserve_relocs)
     }
 
     /// Whether any code mentions textures, samplers or surfaces.
@@ -386,7 +386,7 @@ impl Analysis<'_, '_> {
 
     /// Whether relocations of texture handles have addends.
     fn handles_with_addends(&self) -> bool {
-        self.config.force_rela || self.dialect.is_mercury()
+        self.config.force_rela || self.dialect.handles_have_addends()
     }
 
     fn handles_prefix(&self) -> &'static [u8] {

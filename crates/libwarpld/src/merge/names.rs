@@ -59,7 +59,7 @@ impl<'a> Merger<'a, '_> {
     /// A compiler constant of Mercury code is called after its bank, with its
     /// number among those of its input.
     fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
-        if !self.cx.dialect.is_mercury() {
+        if !self.cx.dialect.numbers_compiler_constants() {
             return None;
         }
         let at = self.cx.resolution.get(id).definition?;
@@ -132,7 +132,7 @@ impl<'a> Merger<'a, '_> {
             let input = &self.cx.resolution.symbols[id.0 as usize];
             // A name with a dot may be one that sections have, which not all are in the index.
             let is_plain = !matches!(input.name.first(), None | Some(b'.'))
-                && (input.function || !self.cx.dialect.is_mercury());
+                && (input.function || !self.cx.dialect.numbers_compiler_constants());
             if !is_plain || !names.is_single(input.hash) {
                 return None;
             }

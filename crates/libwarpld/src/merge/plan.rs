@@ -34,7 +34,7 @@ pub(super) struct Shown {
 
 impl Shown {
     pub(super) fn new(cx: Analysis<'_, '_>) -> Self {
-        let preserves = cx.config.preserve_relocs && !cx.dialect.is_mercury();
+        let preserves = cx.config.preserve_relocs && cx.dialect.preserves_unplaced_shared();
         let grouped = preserves && crate::layout::has_groups(cx);
         let reserve = cx.dialect.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
         let unplaced = grouped && reserve;
@@ -194,7 +194,9 @@ impl<'a> Planner<'a, '_> {
     /// Mercury link finds the first of them for all: those after it, with that one.
     fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
         let is_local = |named: &InputSymbol| named.binding() == Binding::LOCAL;
-        if !self.cx.dialect.is_mercury() || !input.functions.iter().any(is_local) {
+        if !self.cx.dialect.merges_attributes_of_namesakes()
+            || !input.functions.iter().any(is_local)
+        {
             return HashMap::new();
         }
         let mut first = HashMap::new();

@@ -20,10 +20,10 @@ impl<'a> Merger<'a, '_> {
         };
         let from = InputSection { object, section: relocs.section };
         let place = self.out.placements.section(object, relocs.target);
-        let mercury = self.cx.dialect.is_mercury();
+        let keeps = self.cx.dialect.keeps_relocations_of_discarded_tables();
         // The jump tables of a losing duplicate that were kept, see
         // `function_data`, keep their relocations.
-        let stray = mercury && role == Role::Discarded && place.is_some();
+        let stray = keeps && role == Role::Discarded && place.is_some();
         if role == Role::Discarded && !stray {
             self.jump_table_relocs(function, from, relocs.target);
             return;
@@ -34,7 +34,7 @@ impl<'a> Merger<'a, '_> {
             None => None,
         };
         // Those of Mercury's tables stay although the table was replaced.
-        let stays = stray || mercury && !relocs.of_code;
+        let stays = stray || keeps && !relocs.of_code;
         match out {
             Some(out) => self.add_relocs(out, object, relocs, role == Role::Selected || stays),
             None => self.jump_table_relocs(function, from, relocs.target),
@@ -196,7 +196,7 @@ impl<'a> Merger<'a, '_> {
         // Of a kernel's table that a replacement cleared only a name is left.
         let class = self.cx.objects[from.object.0 as usize].classes[target as usize];
         let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
-            && self.cx.dialect.is_mercury()
+            && self.cx.dialect.forgets_cleared_tables()
             && !matches!(class, SectionClass::Text(_));
         match (place, self.out.bank2.get_mut(&function)) {
             (Some((_, offset)), Some(bank)) => {

@@ -4,8 +4,9 @@
 use super::classify::classify;
 use super::reuse::PreviousInput;
 use super::sections::{Extent, Shapes};
-use super::{FunctionInfo, Object, SectionClass, Side, tables};
+use super::{FunctionInfo, Object, SectionClass, tables};
 use crate::diag::Diagnostic;
+use crate::dialect::Half;
 use crate::ids::ObjectId;
 use crate::inputs::LinkInput;
 use crate::inputs::check::unreadable;
@@ -100,9 +101,9 @@ impl<'i> ObjectBatch<'i> {
         &'s self,
         objects: &'o mut [Object<'s>],
         inputs: &'i [LinkInput<'_>],
-        side: Side,
+        half: Half,
     ) -> Result<(&'o [Object<'s>], Calls<'s>), Diagnostic> {
-        let (files, failure) = Files::read(inputs, side);
+        let (files, failure) = Files::read(inputs, half);
         let files = self.files.get_or_init(|| files);
         let mut unread = files.cubins.iter();
         for (i, (object, input)) in objects.iter_mut().zip(inputs).enumerate() {
@@ -135,18 +136,18 @@ impl<'i> ObjectBatch<'i> {
 
 impl<'i> Files<'i> {
     /// Reads inputs up to the first that cannot be read.
-    fn read(inputs: &'i [LinkInput<'_>], side: Side) -> (Self, Option<Diagnostic>) {
-        let is_unread = |input: &&LinkInput<'_>| side == Side::Machine && input.parsed.is_none();
+    fn read(inputs: &'i [LinkInput<'_>], half: Half) -> (Self, Option<Diagnostic>) {
+        let is_unread = |input: &&LinkInput<'_>| half == Half::Machine && input.parsed.is_none();
         let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
         let (mut halves, nothing) = (Vec::new(), Cubin::default());
-        let failure = inputs.iter().find_map(|input| match (side, &input.parsed) {
-            (Side::Machine, Some(_)) => None,
-            (Side::Machine, None) => {
+        let failure = inputs.iter().find_map(|input| match (half, &input.parsed) {
+            (Half::Machine, Some(_)) => None,
+            (Half::Machine, None) => {
                 let before = cubins.last().unwrap_or(&nothing);
                 let read = Cubin::parse_after(&input.image, before);
                 read.map(|cubin| cubins.push(cubin)).map_err(|e| unreadable(&input.name, &e)).err()
             }
-            (Side::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
+            (Half::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
         });
         (Self { cubins, halves }, failure)
     }

@@ -24,15 +24,6 @@ pub use classify::{SectionClass, constant_bank};
 pub use sections::Section;
 use sections::{Extent, Shapes};
 
-/// Which side of its inputs a link works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Machine code, as all targets before sm_100 have it.
-    Machine,
-    /// Mercury, with the machine code made to follow.
-    Mercury,
-}
-
 /// A parsed input.
 #[derive(Debug)]
 pub struct Object<'a> {

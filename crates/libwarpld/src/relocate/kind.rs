@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 
 use crate::config::Config;
+use crate::dialect::Half;
 use cubin::reloc::{self, Handler, RelocType};
 
 pub const R32: u32 = 1;
@@ -75,10 +76,10 @@ pub(super) struct Facts {
 
 impl Kinds {
     /// The types of one side of the inputs.
-    pub fn new(config: &Config, mercury: bool) -> Self {
-        let (first, table): (u32, fn(u32) -> Option<&'static RelocType>) = match mercury {
-            true => (reloc::MERCURY_BASE, reloc::mercury),
-            false => (0, reloc::cuda),
+    pub fn new(config: &Config, half: Half) -> Self {
+        let (first, table): (u32, fn(u32) -> Option<&'static RelocType>) = match half {
+            Half::Mercury => (reloc::MERCURY_BASE, reloc::mercury),
+            Half::Machine => (0, reloc::cuda),
         };
         let facts = |number| {
             let known = table(number)?;

@@ -27,7 +27,7 @@ impl CopiedTables {
     /// one input has thousands.
     pub(super) fn collect(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let mut out = Self::default();
-        if !cx.dialect.is_mercury() {
+        if !cx.dialect.copies_table_relocations() {
             return out;
         }
         for (function, users) in &merged.bank2_users {
@@ -82,7 +82,7 @@ impl<'a> Relocator<'a, '_> {
     pub(super) fn is_preserved(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
         let input = &place.input.cubin;
         self.cx.config.preserve_relocs
-            && (!self.cx.dialect.is_mercury()
+            && (!self.cx.dialect.preserves_shared_relocations_only()
                 || place.target.function.is_some()
                     && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
@@ -92,7 +92,7 @@ impl<'a> Relocator<'a, '_> {
     pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
         let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
         let at = self.merged.placement(place.object, section);
-        at.filter(|_| self.cx.dialect.is_mercury()).map_or(0, |at| at.offset as i64)
+        at.filter(|_| self.cx.dialect.keeps_debug_offsets()).map_or(0, |at| at.offset as i64)
     }
 
     /// Appends what comes with the tables of functions that a kernel's bank has.

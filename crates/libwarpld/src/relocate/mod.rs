@@ -46,7 +46,7 @@ pub fn relocate(
         merged,
         layout,
         copied: CopiedTables::collect(cx, merged),
-        kinds: Kinds::new(cx.config, cx.dialect.is_mercury()),
+        kinds: Kinds::new(cx.config, cx.dialect.half()),
         functions: Functions::new(cx, merged),
     };
     let errors = Mutex::new(Vec::new());
@@ -304,11 +304,14 @@ impl<'a, 'o> Relocator<'a, 'o> {
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
                 // Quirk: "never allocated" goes into the code. Mercury's side leaves
                 // the bank alone.
-                let bank = if self.cx.dialect.is_mercury() { USER_BANK } else { NO_BANK };
+                let bank = match self.cx.dialect.keeps_bank_of_missing_constants() {
+                    true => USER_BANK,
+                    false => NO_BANK,
+                };
                 return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
             }
             // Mercury's side leaves image references open in a relocatable file.
-            let stays = self.cx.config.relocatable && self.cx.dialect.is_mercury();
+            let stays = self.cx.config.relocatable && self.cx.dialect.leaves_images_open();
             if is_image(symbol) && !stays {
                 return self.image(id);
             }

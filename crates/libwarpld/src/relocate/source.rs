@@ -145,7 +145,7 @@ impl<'a> Relocator<'a, '_> {
         (action, kind): (Action, &Facts),
         out: &mut Block,
     ) {
-        let traced = self.cx.dialect.is_mercury();
+        let traced = self.cx.dialect.traces_applied_relocations();
         let source = Source { from: place.from, index };
         match action {
             Action::Drop => {}

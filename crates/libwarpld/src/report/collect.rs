@@ -17,7 +17,7 @@ pub fn collect(parts: Linked<'_, '_>) -> LinkReport {
     let collector = Collector { parts };
     let callgraph = collector.callgraph();
     LinkReport {
-        mercury: parts.cx.dialect.is_mercury(),
+        mercury: parts.cx.dialect.makes_capsules(),
         memory: collector.memory(),
         kernels: collector.kernels(&callgraph),
         removal: match parts.cx.reach.pruning {
@@ -241,7 +241,7 @@ impl Collector<'_, '_> {
         let sections = self.parts.merged.function_sections.get(function.0 as usize);
         let section = sections.and_then(|sections| sections.shared.get());
         let placed = section.and_then(|section| shared.kernels.get(&section));
-        match placed.filter(|_| config.arch.number <= 90) {
+        match placed.filter(|_| self.parts.cx.dialect.reports_reserved_shared()) {
             Some(&(size, _)) => size,
             None if config.relocatable => section.map_or(0, |id| extent(self.parts, id).0),
             None => shared.static_bytes.get(&function).copied().unwrap_or(0),
@@ -255,7 +255,8 @@ impl Collector<'_, '_> {
             return Vec::new();
         };
         let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
-        let parameters = sections.constant0.get().filter(|_| !self.parts.cx.dialect.is_mercury());
+        let parameters =
+            sections.constant0.get().filter(|_| self.parts.cx.dialect.has_parameter_bank());
         let banks = [(0, parameters), (2, merged.constant2.get(&function).copied())];
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }

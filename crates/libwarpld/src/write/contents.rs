@@ -106,7 +106,7 @@ fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8
             relocations(&list, true, numbering, out);
         }
         Content::ImageRelocs(bank) => {
-            let form = if parts.cx.dialect.is_mercury() { Form::Mercury } else { Form::Classic };
+            let form = Form::of(parts.cx.dialect.half());
             let rela = section.kind == SectionType::RELA;
             relocations(&image_relocs(parts, bank, form), rela, numbering, out);
         }

@@ -82,7 +82,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// Appends the records of inputs, the last one's first.
     fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
-        let adds_version = parts.cx.dialect.is_mercury() && of_function;
+        let adds_version = parts.cx.dialect.adds_mercury_version() && of_function;
         let is_usual = self.changes.is_none() && !adds_version;
         for &from in sources.iter().rev() {
             let data = parts.cx.data_of(from);

@@ -90,7 +90,7 @@ fn remains(
 /// Mercury's side of a kernel's shared memory does not count what the system
 /// keeps, which decides whether the section has a symbol.
 fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
-    if !parts.cx.dialect.is_mercury() {
+    if !parts.cx.dialect.sizes_exclude_reserved_shared() {
         return 0;
     }
     let shared = &parts.layout.shared;
@@ -286,7 +286,7 @@ pub(crate) fn symbol_fields(
         } else if address.is_some() {
             // Quirk: it is added for each copy that was ever in force. The finalizer of
             // Mercury code adds it once.
-            let copies = match cx.dialect.is_mercury() {
+            let copies = match cx.dialect.adds_reserved_shared_once() {
                 true => 1,
                 false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
             };
@@ -339,7 +339,7 @@ fn reserved(parts: Linked<'_, '_>) -> u64 {
 /// What is added to values in shared memory. The finalizer of Mercury code does not know of
 /// `--disable-smem-reservation` (`reserved-shared-off`).
 fn shared_shift(parts: Linked<'_, '_>) -> u64 {
-    match parts.cx.dialect.is_mercury() {
+    match parts.cx.dialect.always_shifts_shared() {
         true => parts.cx.dialect.reserved_shared(),
         false => reserved(parts),
     }
@@ -353,9 +353,10 @@ fn dynamic_array(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
         false => u64::MAX,
     };
     // The finalizer of Mercury code adds the system's part to all values, once.
-    let shifted = shared.grouped || parts.cx.dialect.is_mercury();
+    let shifted = shared.grouped || parts.cx.dialect.adds_reserved_shared_once();
     // Quirk: it is added for the declaration and for each definition after it.
-    let definitions = match is_orphan(parts.cx, id) && !parts.cx.dialect.is_mercury() {
+    let definitions = match is_orphan(parts.cx, id) && !parts.cx.dialect.adds_reserved_shared_once()
+    {
         true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
         false => 0,
     };

@@ -19,9 +19,6 @@ use zerocopy::IntoBytes;
 const STRTAB: u32 = 2;
 const SYMTAB: u32 = 3;
 
-/// The toolkit whose format we write: CUDA 13.0.
-const TOOLKIT: u32 = 130;
-
 /// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
 pub(super) fn synthetic(
     parts: Linked<'_, '_>,
@@ -50,7 +47,7 @@ pub(super) fn synthetic(
 fn compat(parts: Linked<'_, '_>) -> Vec<u8> {
     let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
     let mut out = compat::merge(objects, arch);
-    if parts.cx.dialect.is_mercury() {
+    if parts.cx.dialect.declares_fastpath_targets() {
         compat::push_fastpath(crate::mercury::fastpath_targets(parts), &mut out);
     }
     out
@@ -126,8 +123,8 @@ fn version_note(parts: Linked<'_, '_>, out: &mut Vec<u8>) {
     let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
     let info = CudaInfo {
         version: 2.into(),
-        virtual_sm: lowest.unwrap_or(parts.cx.config.arch.number).into(),
-        toolkit: TOOLKIT.into(),
+        virtual_sm: lowest.unwrap_or(parts.cx.dialect.virtual_arch()).into(),
+        toolkit: parts.cx.dialect.toolkit().into(),
     };
     write_note(NoteType::CUINFO, info.as_bytes(), out);
 }

@@ -9,6 +9,7 @@ use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
 use libwarpld::config::Config;
 use libwarpld::diag::{Diagnostic, Diagnostics};
+use libwarpld::dialect::target::warns_of_preserved_relocations;
 use libwarpld::inputs::select::{Registration, SelectOptions, Selected};
 use libwarpld::link::Failed;
 use libwarpld::report::{
@@ -192,7 +193,7 @@ fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
             "ignore -use-host-info because -kernels-used or -variables-used is specified",
         ));
     }
-    if config.preserve_relocs && config.arch.number >= 90 {
+    if config.preserve_relocs && warns_of_preserved_relocations(config.arch) {
         diagnostics.push(Diagnostic::warning(
             "preserve-relocs",
             // The spelling is nvlink's.

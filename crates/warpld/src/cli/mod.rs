@@ -20,6 +20,7 @@ mod version;
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
 use crate::render::{Format, REDEFINED_OPTION, Renderer};
 use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
+use libwarpld::dialect::Release;
 use libwarpld::explain;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -163,7 +164,7 @@ fn obey(name: &str, line: &mut CommandLine) -> i32 {
             console.status()
         }
         Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
-        Ok(Request::Version) => print_out(&mut console, version::TEXT.as_bytes()),
+        Ok(Request::Version) => print_out(&mut console, version::text(Release::NEWEST).as_bytes()),
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
         Ok(Request::Link(mut settings)) => link::link(&mut settings, &mut console),
     }

@@ -3,6 +3,7 @@
 use super::translator::translate;
 use crate::options::LinkSettings;
 use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
+use libwarpld::dialect::target::has_mercury;
 use libwarpld::inputs::{Inputs, LinkInput};
 use libwarpld::mercury::code::{Trace, needs_compiler};
 use std::borrow::Cow;
@@ -13,7 +14,7 @@ pub fn inputs<'i, 'a>(
     inputs: &'i Inputs<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Cow<'i, Inputs<'a>>, Diagnostic> {
-    let (Some(tool), true) = (&settings.finalizer, settings.config.arch.is_mercury()) else {
+    let (Some(tool), true) = (&settings.finalizer, has_mercury(settings.config.arch)) else {
         return Ok(Cow::Borrowed(inputs));
     };
     let (arch, debug) = (settings.config.arch, settings.config.debug);

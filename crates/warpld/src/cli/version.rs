@@ -1,13 +1,13 @@
 //! What `--version` says.
 
+use libwarpld::dialect::Release;
+
 /// Names warpld first, then the nvlink it stands in for: build tools look for
 /// `V` and three numbers (XLA refuses a linker without), and for nothing else.
-pub const TEXT: &str = concat!(
-    "warpld ",
-    env!("CARGO_PKG_VERSION"),
-    ": the open CUDA device linker\n",
-    "Stands in for nvlink of Cuda compilation tools, release 13.0, V13.0.88\n",
-);
+pub fn text(release: &Release) -> String {
+    let (own, version) = (env!("CARGO_PKG_VERSION"), release.note_version);
+    format!("warpld {own}: the open CUDA device linker\nStands in for nvlink of {version}\n")
+}
 
 #[cfg(test)]
 mod tests {
@@ -24,12 +24,12 @@ mod tests {
 
     #[test]
     fn xla_accepts_the_version() {
-        assert_eq!(xla_version(TEXT), Some((13, 0, 88)));
+        assert_eq!(xla_version(&text(&Release::CUDA_13_0)), Some((13, 0, 88)));
         assert_eq!(xla_version("warpld 0.1.0"), None);
     }
 
     #[test]
     fn the_first_line_says_who_this_is() {
-        assert!(TEXT.starts_with("warpld "));
+        assert!(text(Release::NEWEST).starts_with("warpld "));
     }
 }

@@ -7,6 +7,7 @@ use bstr::ByteVec;
 use cubin::Arch;
 use libwarpld::config::{Config, HostInfo, Identity};
 use libwarpld::diag::Diagnostic;
+use libwarpld::dialect::Release;
 use libwarpld::mercury::code::{BinaryKind, Fastpath, FinalizerConfig};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -330,7 +331,7 @@ impl LinkSettings {
 fn config(line: &CommandLine, arch: Arch) -> Config {
     let note = NoteText::new(line);
     let mut identity = match line.bytes(Opt::Identity) {
-        Some(b"nvlink") => Identity::nvlink(),
+        Some(b"nvlink") => Identity::nvlink(Release::NEWEST),
         _ => Identity::warpld(),
     };
     if let Some(tool) = line.text(Opt::ToolName) {

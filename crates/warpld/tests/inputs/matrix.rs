@@ -2,6 +2,7 @@
 
 use crate::images::{self, ARCHS, Images};
 use fatbin::Container;
+use libwarpld::dialect::Release;
 use libwarpld::inputs::best_image::{Choice, choose};
 use libwarpld::inputs::check::check;
 use std::collections::BTreeMap;
@@ -95,12 +96,12 @@ fn warpld_takes(form: Form, arch: &'static str, target: &str, images: &Images) -
     let (_, bytes) = form.make(arch, images);
     let target = images::arch(target);
     if form == Form::Bare {
-        return check("x", &bytes, target).is_ok();
+        return check("x", &bytes, target, Release::NEWEST).is_ok();
     }
     let entries = Container::parse(&bytes).unwrap().flat_entries().unwrap();
     match choose(&entries, target) {
         Choice::MachineCode(entry) => {
-            assert!(check("x", &entry.payload().unwrap(), target).is_ok());
+            assert!(check("x", &entry.payload().unwrap(), target, Release::NEWEST).is_ok());
             form == Form::Fatbin
         }
         Choice::Ptx(_) => form == Form::Ptx,

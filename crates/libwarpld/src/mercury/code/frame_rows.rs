@@ -2,25 +2,17 @@
 //! joined, and put together again.
 
 use super::frame_moves::{advance, instruction_end};
+use crate::dialect::Half;
 use std::collections::BTreeMap;
 
 /// What happens to a frame, by place in the code.
 pub type Rows = BTreeMap<u64, Vec<u8>>;
 
-/// Which side an entry is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// Mercury's.
-    Mercury,
-    /// That of machine code.
-    Machine,
-}
-
 /// Reads the instructions of an entry; a second row at a place replaces the first. On
-/// Mercury's side a row comes to be with the first instruction after an advance, which may
-/// be a filler. Fillers are not written on the other side, where every advance makes a row.
+/// Mercury's half a row comes to be with the first instruction after an advance, which may
+/// be a filler. Fillers are not written on the other half, where every advance makes a row.
 /// Nothing if there is an instruction that is not known.
-pub fn parse(instructions: &[u8], unit: u64, side: Side) -> Option<Vec<(u64, Vec<u8>)>> {
+pub fn parse(instructions: &[u8], unit: u64, half: Half) -> Option<Vec<(u64, Vec<u8>)>> {
     let mut rows: Vec<(u64, Vec<u8>)> = Vec::new();
     let (mut at, mut address, mut open) = (0, 0_u64, true);
     while let Some(&opcode) = instructions.get(at) {
@@ -29,7 +21,7 @@ pub fn parse(instructions: &[u8], unit: u64, side: Side) -> Option<Vec<(u64, Vec
             // Distances are 32 bits wide and may lead back.
             let distance = (distance as u32).wrapping_mul(unit as u32);
             address = u64::from((address as u32).wrapping_add(distance));
-            open = side == Side::Mercury;
+            open = half == Half::Mercury;
             if !open {
                 rows.push((address, Vec::new()));
             }
@@ -75,16 +67,16 @@ mod tests {
     fn rows_are_joined_by_place() {
         // A kernel without a frame: nothing at 0x10, the rule behind the last instruction.
         let entry = [4, 0x10, 0, 0, 0, 4, 0x40, 1, 0, 0, 0x0c, 1, 0, 4, 0xf0, 255, 255, 255, 0, 0];
-        let rows = parse(&entry, 1, Side::Mercury).unwrap();
+        let rows = parse(&entry, 1, Half::Mercury).unwrap();
         assert_eq!(rows, [(0x150, vec![0x0c, 1, 0]), (0x140, vec![])]);
         let written = write(&rows.into_iter().collect(), 4);
         assert_eq!(written[..13], [4, 0x50, 0, 0, 0, 4, 4, 0, 0, 0, 0x0c, 1, 0]);
         assert_eq!(written.len(), 20);
-        let again = parse(&written, 4, Side::Machine).unwrap();
+        let again = parse(&written, 4, Half::Machine).unwrap();
         assert_eq!(again, [(0x140, vec![]), (0x150, vec![0x0c, 1, 0])]);
         // An advance by nothing at the end makes an empty row of the one before.
         let entry = [4, 0x20, 0, 0, 0, 6, 1, 4, 0, 0, 0, 0, 0, 0];
-        let rows: Rows = parse(&entry, 1, Side::Mercury).unwrap().into_iter().collect();
+        let rows: Rows = parse(&entry, 1, Half::Mercury).unwrap().into_iter().collect();
         assert_eq!(rows, Rows::from([(0x20, vec![])]));
         assert_eq!(write(&Rows::new(), 4), [0; 4]);
     }

@@ -41,7 +41,7 @@ pub use result::{FinalizerError, Mismatch};
 pub use selfcheck::{compare, self_check};
 pub use tkinfo::{EarlierLinker, earlier_linker};
 pub use trace::Trace;
-pub use validate::{NEWEST_VERSION, version};
+pub use validate::version;
 
 use cubin::Arch;
 

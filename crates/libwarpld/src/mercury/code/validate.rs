@@ -2,14 +2,12 @@
 //! newer than this format.
 
 use super::{FinalizerConfig, FinalizerError};
+use crate::dialect::Release;
 use cubin::capsule::Capsule;
 use cubin::compat::Compat;
 use cubin::flags::Flags;
 use cubin::half::Halves;
 use cubin::{Cubin, FileType, SectionType, info};
-
-/// Newest Mercury version: 1.1.
-pub const NEWEST_VERSION: u16 = 0x101;
 
 /// A file that passed.
 pub struct Input<'a> {
@@ -35,8 +33,9 @@ pub fn validate<'a>(
         return Err(damaged(&"its type is none of object, executable and whole program"));
     }
     let found = version(&cubin);
-    if found > NEWEST_VERSION {
-        return Err(FinalizerError::VersionTooHigh { found, newest: NEWEST_VERSION });
+    let newest = Release::NEWEST.newest_mercury;
+    if found > newest {
+        return Err(FinalizerError::VersionTooHigh { found, newest });
     }
     let halves = Halves::split(&cubin).map_err(|e| damaged(&e))?;
     check_capsules(&halves)?;

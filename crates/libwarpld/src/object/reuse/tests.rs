@@ -1,8 +1,9 @@
 //! Whatever comes before an input, it is read the same.
 
+use crate::dialect::Half;
 use crate::inputs::LinkInput;
 use crate::name_hash::NameHash;
-use crate::object::{Object, ObjectBatch, Side};
+use crate::object::{Object, ObjectBatch};
 use std::fmt::Write;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -16,7 +17,7 @@ fn last_of(files: &[&[u8]]) -> String {
         files.iter().map(|&file| LinkInput::new("input".into(), file.into())).collect();
     let shelf = ObjectBatch::default();
     let mut objects: Vec<_> = inputs.iter().map(Object::unread).collect();
-    match shelf.read(&mut objects, &inputs, Side::Machine) {
+    match shelf.read(&mut objects, &inputs, Half::Machine) {
         Ok((objects, calls)) => {
             let calls = calls.iter().last().map(|(lists, prototypes)| {
                 let prototypes = prototypes.to_vec();

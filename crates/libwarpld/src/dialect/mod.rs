@@ -1,0 +1,277 @@
+//! What differs between toolkit releases, targets and the two halves of a file.
+//!
+//! A link speaks one [`Dialect`]: a release of the toolkit, a target, and the half of its inputs
+//! that it works on. Phases ask it questions with names; they never compare a release, a number
+//! of an architecture or a half themselves. A new release is a row in [`release`], a new target
+//! a row in [`target`].
+
+mod release;
+pub mod target;
+
+pub use release::Release;
+
+use cubin::{Arch, Variant};
+
+/// The half of its inputs that a link works on. Files for sm_100 and later hold machine code and
+/// Mercury code, which name their sections, symbols and relocations in different ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    /// Machine code; the only one there is up to sm_90.
+    Machine,
+    /// Mercury code. The machine half of the output is derived from it.
+    Mercury,
+}
+
+/// The release, target and half of one link.
+#[derive(Clone, Copy, Debug)]
+pub struct Dialect {
+    release: &'static Release,
+    arch: Arch,
+    half: Half,
+}
+
+/// Identity of the release and sizes of the target.
+impl Dialect {
+    /// The dialect of a link.
+    pub fn new(release: &'static Release, arch: Arch, half: Half) -> Self {
+        Self { release, arch, half }
+    }
+
+    /// The number of the toolkit that the version note of the output names.
+    pub fn toolkit(self) -> u32 {
+        self.release.toolkit
+    }
+
+    /// The number that the version note names where no input has a virtual architecture.
+    pub fn virtual_arch(self) -> u16 {
+        self.arch.number
+    }
+
+    /// Static shared memory that a kernel may have: 48 KiB, or with `extended` limits and on
+    /// architecture-specific targets all that the target has.
+    pub fn max_static_shared(self, extended: bool) -> u64 {
+        match extended || self.arch.variant == Variant::Accelerated {
+            true => target::shared_memory(self.arch.number),
+            false => 0xc000,
+        }
+    }
+
+    /// Shared memory that the system keeps at the start of each kernel's.
+    pub fn reserved_shared(self) -> u64 {
+        if self.since_sm_90() { 0x400 } else { 0 }
+    }
+
+    /// Whether files carry `.nv.compat`.
+    pub fn has_compat(self) -> bool {
+        self.since_sm_90()
+    }
+
+    /// Whether the high byte of a text section's `sh_info` is the register count of the
+    /// function.
+    pub fn registers_in_text_info(self) -> bool {
+        !self.since_sm_90()
+    }
+
+    /// Whether a reached function without SPARSE_MMA_MASK counts as 0x8000.
+    pub fn missing_sparse_mask_counts(self) -> bool {
+        self.since_sm_90()
+    }
+
+    /// Whether `-v` counts the system's part of shared memory in a kernel's own.
+    pub fn reports_reserved_shared(self) -> bool {
+        self.arch.number <= 90
+    }
+
+    /// sm_90 on: `.nv.compat`, RELA only, no register count in `sh_info`.
+    fn since_sm_90(self) -> bool {
+        self.arch.number >= 90
+    }
+
+    fn is_mercury(self) -> bool {
+        self.half == Half::Mercury
+    }
+}
+
+/// Names, sections and symbols of the half that is linked.
+impl Dialect {
+    /// The half that is linked.
+    pub fn half(self) -> Half {
+        self.half
+    }
+
+    /// Whether the output holds Mercury capsules beside machine code.
+    pub fn makes_capsules(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Prefix of the name of a function's own bank 2.
+    pub fn bank2_prefix(self) -> &'static [u8] {
+        if self.is_mercury() { b".nv.constant.optimizer." } else { b".nv.constant2." }
+    }
+
+    /// Whether kernels have their parameters in a bank 0 of this half.
+    pub fn has_parameter_bank(self) -> bool {
+        !self.is_mercury()
+    }
+
+    /// Whether an index of unified symbols (`--uidx-file`) can be linked.
+    pub fn links_unified_index(self) -> bool {
+        !self.is_mercury()
+    }
+
+    /// Whether a compiler's constant is named after its bank and its number in the input.
+    pub fn numbers_compiler_constants(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether functions of one name in a relinked file share the attributes of the first.
+    pub fn merges_attributes_of_namesakes(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether the attributes of a function get the Mercury version of its input.
+    pub fn adds_mercury_version(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether `.nv.compat` says on which other targets the code runs as it is.
+    pub fn declares_fastpath_targets(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether the output has `.nv.rel.action`.
+    pub fn has_relocation_actions(self) -> bool {
+        !self.is_mercury()
+    }
+
+    /// Whether looking up a name `.rel.X` takes a second creation number.
+    pub fn looks_up_rel_names_twice(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether the banks of handles are created before shared memory.
+    pub fn creates_handle_banks_early(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether banks 2 are handed to kernels in the order in which they came, replaced ones
+    /// included (`bank2-order`).
+    pub fn orders_bank2_by_input(self) -> bool {
+        self.is_mercury()
+    }
+}
+
+/// Shared memory and handles of images.
+impl Dialect {
+    /// Whether sections of shared memory are sized without the system's part.
+    pub fn sizes_exclude_reserved_shared(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether the system's part is added to values in shared memory once, and not for every
+    /// copy of the symbol that was ever selected.
+    pub fn adds_reserved_shared_once(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether values in shared memory leave room for the system's part even with
+    /// `--disable-smem-reservation` (`reserved-shared-off`).
+    pub fn always_shifts_shared(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether kernels that were compiled as a whole and use no shared memory get the system's
+    /// part all the same.
+    pub fn reserves_shared_of_empty_kernels(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether nameless shared memory of a whole program moves the value of symbol 0.
+    pub fn moves_null_symbol(self) -> bool {
+        !self.is_mercury()
+    }
+
+    /// Whether `--preserve-relocs` shows shared objects that have no place of their own.
+    pub fn preserves_unplaced_shared(self) -> bool {
+        !self.is_mercury()
+    }
+
+    /// Whether relocations of image handles have addends.
+    pub fn handles_have_addends(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether the only kernel that is asked for gets handles for images that are mentioned
+    /// anywhere, and for no others.
+    pub fn only_kernel_takes_mentioned_images(self) -> bool {
+        self.is_mercury()
+    }
+}
+
+/// Other targets that Mercury code allows (CAN_FASTPATH_FINALIZE).
+impl Dialect {
+    /// Whether the output may name other targets: that of the first of a family does.
+    pub fn allows_other_targets(self) -> bool {
+        target::is_first_of_family(self.arch.number)
+    }
+
+    /// Whether code that does not say so may run on sm_103, if its latencies are the same there.
+    pub fn may_run_on_sm_103(self) -> bool {
+        self.arch.number == 100
+    }
+
+    /// The targets of code that names none (ptxas 12.9).
+    pub fn undeclared_targets(self) -> u64 {
+        target::undeclared_targets(self.arch.number)
+    }
+}
+
+/// Relocations.
+impl Dialect {
+    /// Whether functions inside kernels are named by relocations
+    /// (`whole-programs-capsules`).
+    pub fn names_functions_inside_kernels(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether jump tables that are copied into a kernel's bank bring their relocations.
+    pub fn copies_table_relocations(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether `--preserve-relocs` records relocations of code against shared memory alone.
+    pub fn preserves_shared_relocations_only(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether offsets in debug tables stay relocations, whose addends move with the table.
+    pub fn keeps_debug_offsets(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether it is noted which relocation each applied value comes from, so that the
+    /// counterpart in the other half can be applied.
+    pub fn traces_applied_relocations(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether a constant that was never allocated leaves the bank in the instruction alone.
+    pub fn keeps_bank_of_missing_constants(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether references to images stay open in a relocatable file.
+    pub fn leaves_images_open(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether jump tables of a discarded copy keep their relocations.
+    pub fn keeps_relocations_of_discarded_tables(self) -> bool {
+        self.is_mercury()
+    }
+
+    /// Whether only the name is left of a kernel's table that a replacement cleared.
+    pub fn forgets_cleared_tables(self) -> bool {
+        self.is_mercury()
+    }
+}
