@@ -2,6 +2,8 @@
 //! out under other names of the same length.
 
 use crate::ptx::{Function, Linkage, module};
+use crate::template::{NEXT, Template, function, slot};
+use crate::unlike;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +39,8 @@ enum Shape {
     Chain { objects: usize, functions: usize },
     /// Objects with debug information.
     Debug { count: usize },
+    /// Objects from so many sources, no two neighbours of one shape.
+    Unlike { count: usize, sources: usize },
 }
 
 /// All corpora, or small ones of the same shapes.
@@ -45,6 +49,7 @@ pub fn all(quick: bool) -> Vec<Corpus> {
     let corpus = |name, what, shape| Corpus { name, what, sm: 90, options: &[], shape };
     let objects = |count| Shape::Objects { count: n(count), functions: 30, length: 8 };
     let growing = |count| Shape::Objects { count: n(count), functions: 10, length: 4 };
+    let unlike = |count| Shape::Unlike { count: n(count), sources: n(140) };
     let ladder = |levels| if quick { levels / 2 } else { levels };
     vec![
         corpus("small", "two objects", Shape::Tiny { count: 2 }),
@@ -112,6 +117,12 @@ pub fn all(quick: bool) -> Vec<Corpus> {
             options: &["-g"],
             ..corpus("debug", "500 objects of nvcc -G", Shape::Debug { count: n(500) })
         },
+        corpus("unlike-140", "140 objects from as many sources", unlike(140)),
+        corpus("unlike-1000", "1,000 objects from 140 sources", unlike(1000)),
+        Corpus {
+            sm: 100,
+            ..corpus("sm_100-unlike", "140 objects from as many sources for sm_100", unlike(140))
+        },
     ]
 }
 
@@ -141,48 +152,8 @@ pub struct Maker<'a> {
     pub sm: u32,
 }
 
-/// A compiled template and where its numbered names lie.
-struct Template {
-    image: Vec<u8>,
-    numbers: Vec<(usize, usize)>,
-}
-
-/// The name of a thing of the object with this number: `x00042x`.
-fn slot(number: usize) -> String {
-    format!("x{number:05}x")
-}
-
-/// Stands for the number of the next object.
-const NEXT: usize = 99_999;
-
-impl Template {
-    fn new(image: Vec<u8>) -> Self {
-        let number = |window: &[u8]| match window {
-            [b'x', digits @ .., b'x'] if digits.iter().all(u8::is_ascii_digit) => {
-                Some(digits.iter().fold(0, |n, d| n * 10 + usize::from(d - b'0')))
-            }
-            _ => None,
-        };
-        let windows = image.windows(7).enumerate();
-        let numbers = windows.filter_map(|(at, window)| Some((at, number(window)?))).collect();
-        Self { image, numbers }
-    }
-    /// The template with every number replaced.
-    fn stamp(&self, renumber: impl Fn(usize) -> usize) -> Vec<u8> {
-        let mut image = self.image.clone();
-        for &(at, number) in &self.numbers {
-            image[at..at + 7].copy_from_slice(slot(renumber(number)).as_bytes());
-        }
-        image
-    }
-    /// Object `number`, followed by object `next`.
-    fn object(&self, number: usize, next: usize) -> Vec<u8> {
-        self.stamp(|n| if n == NEXT { next } else { number })
-    }
-}
-
 impl Maker<'_> {
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<String, String> {
         let path = self.folder.join(name);
         fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(name.to_string())
@@ -197,22 +168,26 @@ impl Maker<'_> {
         }
     }
     fn compile(&self, functions: &[Function]) -> Result<Vec<u8>, String> {
-        self.write("template.ptx", module(self.sm, functions).as_bytes())?;
+        self.assemble(&module(self.sm, functions), &["-O1"])
+    }
+    /// An object from PTX.
+    pub fn assemble(&self, ptx: &str, options: &[&str]) -> Result<Vec<u8>, String> {
+        self.write("template.ptx", ptx.as_bytes())?;
         let arch = format!("-arch=sm_{}", self.sm);
-        self.tool("ptxas", &["-c", "-O1", &arch, "template.ptx", "-o", "template.cubin"])?;
+        let words = [options, &["-c", &arch, "template.ptx", "-o", "template.cubin"]].concat();
+        self.tool("ptxas", &words)?;
         fs::read(self.folder.join("template.cubin")).map_err(|e| e.to_string())
     }
     fn template(&self, functions: &[Function]) -> Result<Template, String> {
         self.compile(functions).map(Template::new)
     }
-    /// A template from CUDA source.
-    fn cuda(&self, source: &str, options: &[&str]) -> Result<Template, String> {
+    /// A file from CUDA source.
+    pub fn cuda(&self, source: &str, options: &[&str]) -> Result<Vec<u8>, String> {
         self.write("template.cu", source.as_bytes())?;
         let target = format!("-gencode=arch=compute_{0},code=sm_{0}", self.sm);
         let words = [options, &[&target, "template.cu", "-o", "template.o"]].concat();
         self.tool("nvcc", &words)?;
-        let image = fs::read(self.folder.join("template.o")).map_err(|e| e.to_string())?;
-        Ok(Template::new(image))
+        fs::read(self.folder.join("template.o")).map_err(|e| e.to_string())
     }
     /// Puts an object into a fatbin.
     fn pack(&self, object: &str) -> Result<String, String> {
@@ -228,10 +203,6 @@ impl Maker<'_> {
             .map(|i| self.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
             .collect()
     }
-}
-
-fn function(number: usize, index: usize) -> String {
-    format!("f{}_{index:02}", slot(number))
 }
 
 impl Corpus {
@@ -256,6 +227,7 @@ impl Corpus {
             Shape::Random { objects, functions, calls } => random(maker, objects, functions, calls),
             Shape::Chain { objects, functions } => chain(maker, objects, functions),
             Shape::Debug { count } => debug(maker, count),
+            Shape::Unlike { count, sources } => unlike::make(maker, count, sources),
         }
     }
 }
@@ -319,6 +291,7 @@ fn weak(maker: &Maker<'_>, count: usize, each: usize, pool: usize) -> Result<Vec
 /// Host objects, since nvlink passes over bare cubins in archives.
 fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
     let template = maker.cuda(&device_functions(&slot(0)), &["-dc", "--no-compress"])?;
+    let template = Template::new(template);
     let mut file = b"!<arch>\n".to_vec();
     for member in 0..members {
         let image = template.object(member, 0);
@@ -440,7 +413,7 @@ fn debug(maker: &Maker<'_>, count: usize) -> Result<Vec<String>, String> {
     source += &format!("extern \"C\" __global__ void k{own}(int *p) {{ *p = f{next}_0(*p)");
     (0..10).for_each(|i| source += &format!(" + f{own}_{i}(p[{i}])"));
     source += "; }\n";
-    let template = maker.cuda(&source, &["-G", "-rdc=true", "-cubin"])?;
+    let template = Template::new(maker.cuda(&source, &["-G", "-rdc=true", "-cubin"])?);
     (0..count)
         .map(|i| maker.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
         .collect()

@@ -9,6 +9,8 @@ mod corpus;
 mod measure;
 mod ptx;
 mod report;
+mod template;
+mod unlike;
 
 use corpus::{Corpus, Maker};
 use measure::Usage;
