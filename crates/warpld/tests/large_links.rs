@@ -14,8 +14,8 @@ const OBJECTS: usize = 4680;
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
 
 /// A folder with many copies of a fixture, each under names of its own, and a list of
-/// them behind the fixture `first`.
-fn objects(fixture: &str, folder: &str, first: &str) -> PathBuf {
+/// them behind the fixtures `first`.
+fn objects(fixture: &str, folder: &str, first: &[&str]) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = fs::remove_dir_all(&dir);
     fs::create_dir_all(&dir).expect("a folder for the test");
@@ -25,9 +25,9 @@ fn objects(fixture: &str, folder: &str, first: &str) -> PathBuf {
         image.windows(7).enumerate().filter(|(_, w)| is_number(w)).map(|(at, _)| at).collect();
     assert!(!places.is_empty(), "{fixture} has no numbered names");
     let mut names = String::new();
-    if !first.is_empty() {
-        fs::copy(format!("{FIXTURES}/{first}"), dir.join("first.cubin")).expect("a fixture");
-        names += "first.cubin\n";
+    for name in first {
+        fs::copy(format!("{FIXTURES}/{name}"), dir.join(name)).expect("a fixture");
+        names += &format!("{name}\n");
     }
     for number in 0..OBJECTS {
         for &at in &places {
@@ -66,7 +66,7 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// Compares with the hash of what nvlink wrote, and with nvlink if `WARPLD_TOOLKIT` has it.
-fn compare(fixture: &str, folder: &str, first: &str, words: &[&str], answer: u64) {
+fn compare(fixture: &str, folder: &str, first: &[&str], words: &[&str], answer: u64) {
     let dir = objects(fixture, folder, first);
     let ours = [words, &["--identity=nvlink"]].concat();
     let output = linked(Path::new(WARPLD), &dir, &ours, "out");
@@ -82,25 +82,25 @@ fn compare(fixture: &str, folder: &str, first: &str, words: &[&str], answer: u64
 
 #[test]
 fn an_executable() {
-    compare("dead.sm_90.cubin", "large-executable", "", &["-arch=sm_90"], 0x8659_c5db_721b_9364);
+    compare("dead.sm_90.cubin", "large-executable", &[], &["-arch=sm_90"], 0x8659_c5db_721b_9364);
 }
 
 #[test]
-fn an_executable_with_textures() {
+fn an_executable_with_textures_and_jump_tables() {
     let words = ["-arch=sm_90"];
     compare(
         "dead.sm_90.cubin",
         "large-textures",
-        "texref.sm_90.cubin",
+        &["texref.sm_90.cubin", "switch_a.sm_90.cubin"],
         &words,
-        0xb00f_6d29_46d2_6a54,
+        0xeb29_b7e4_8267_30de,
     );
 }
 
 #[test]
 fn an_executable_that_keeps_relocations() {
     let words = ["-arch=sm_90", "--preserve-relocs"];
-    compare("dead.sm_90.cubin", "large-preserved", "", &words, 0xe0c6_8c7a_f4a6_7b47);
+    compare("dead.sm_90.cubin", "large-preserved", &[], &words, 0xe0c6_8c7a_f4a6_7b47);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_relocatable_file() {
     compare(
         "dead.sm_90.cubin",
         "large-relocatable",
-        "",
+        &[],
         &["-arch=sm_90", "-r"],
         0xab5f_fa1f_024b_94b5,
     );
@@ -118,10 +118,16 @@ fn a_relocatable_file() {
 #[test]
 fn a_relocatable_file_and_the_number_of_common_symbols() {
     let words = ["-arch=sm_90", "-r"];
-    compare("dead.sm_90.cubin", "large-common", "sync.sm_90.cubin", &words, 0xd1be_bc1b_bc16_eadf);
+    compare(
+        "dead.sm_90.cubin",
+        "large-common",
+        &["sync.sm_90.cubin"],
+        &words,
+        0xd1be_bc1b_bc16_eadf,
+    );
 }
 
 #[test]
 fn an_executable_with_capsules() {
-    compare("dead.sm_100.cubin", "large-capsules", "", &["-arch=sm_100"], 0xe280_01ad_0694_84b2);
+    compare("dead.sm_100.cubin", "large-capsules", &[], &["-arch=sm_100"], 0xe280_01ad_0694_84b2);
 }

@@ -37,14 +37,17 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.banks_of_handles();
         }
         self.late_shared();
+        if self.cx.dialect.has_relocation_actions()
+            && self.out.needs_symbol_sections()
+            && self.cx.has_images()
+        {
+            // Programs with texture or surface references skip one number, before the banks of
+            // kernels are numbered. [12 programs before 14,000 kernels; `large_links`]
+            self.out.creation_index += 1;
+        }
         self.entry_banks();
         if !self.cx.dialect.has_relocation_actions() {
             return;
-        }
-        if self.out.needs_symbol_sections() && self.cx.has_images() {
-            // One number of programs with texture or surface references is never seen.
-            // [12 programs before 14,000 kernels]
-            self.out.creation_index += 1;
         }
         let action = NewSection::synthetic(
             b".nv.rel.action",
