@@ -1,5 +1,5 @@
 #!/bin/bash
-# Counts the instructions of three links with callgrind and compares them with benches/instructions.txt:
+# Counts the instructions of five links with callgrind and compares them with benches/instructions.txt:
 # a slowdown is seen without a clock, on any machine, however busy. Fails if one takes over 5 % more;
 # prints by how much less too, and what --verify adds.
 #
@@ -17,36 +17,50 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 command -v valgrind >/dev/null || { echo "valgrind is not installed: nothing counted"; exit 0; }
 
-# Copies of a fixture under other names: the last two letters of every name that others see become
-# a number.
-copies() { # fixture, how many, folder
+# Copies of fixtures under other names, by turns: the last two letters of every name that others
+# see become a number.
+copies() { # folder, how many of each, fixtures
     python3 - "$@" <<'END'
 import pathlib, struct, sys
-data = pathlib.Path(sys.argv[1]).read_bytes()
-folder = pathlib.Path(sys.argv[3])
+folder, fixtures = pathlib.Path(sys.argv[1]), sys.argv[3:]
 folder.mkdir()
-(table,) = struct.unpack_from("<Q", data, 40)
-(count,) = struct.unpack_from("<H", data, 60)
-sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
-symbols = next(s for s in sections if s[1] == 2)
-strings = sections[symbols[6]][4]
-ends = []
-for at in range(symbols[4], symbols[4] + symbols[5], 24):
-    name, info, _, section = struct.unpack_from("<IBBH", data, at)
-    end = data.index(b"\0", strings + name)
-    if info >> 4 and section and end - strings - name > 2:
-        ends.append(end)
 digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-for i in range(int(sys.argv[2])):
-    copy = bytearray(data)
-    for end in ends:
-        copy[end - 2 : end] = (digits[i // 36] + digits[i % 36]).encode()
-    (folder / f"{i}.cubin").write_bytes(copy)
+for first, fixture in enumerate(fixtures):
+    data = pathlib.Path(fixture).read_bytes()
+    (table,) = struct.unpack_from("<Q", data, 40)
+    (count,) = struct.unpack_from("<H", data, 60)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+    symbols = next(s for s in sections if s[1] == 2)
+    strings = sections[symbols[6]][4]
+    ends = []
+    for at in range(symbols[4], symbols[4] + symbols[5], 24):
+        name, info, _, section = struct.unpack_from("<IBBH", data, at)
+        end = data.index(b"\0", strings + name)
+        if info >> 4 and section and end - strings - name > 2:
+            ends.append(end)
+    for i in range(first, int(sys.argv[2]) * len(fixtures), len(fixtures)):
+        copy = bytearray(data)
+        for end in ends:
+            copy[end - 2 : end] = (digits[i // 36] + digits[i % 36]).encode()
+        (folder / f"{i:04}.cubin").write_bytes(copy)
 END
 }
 
-copies tests/fixtures/scale.sm_90.cubin 400 "$work/many"
-copies tests/fixtures/scale.sm_100.cubin 100 "$work/mercury"
+copies "$work/many" 400 tests/fixtures/scale.sm_90.cubin
+copies "$work/mercury" 100 tests/fixtures/scale.sm_100.cubin
+
+# Fixtures that have little in common. The originals define what copies refer to.
+originals() { # target
+    local name
+    for name in data dead lines_a lines_b object scale shared switch_a switch_b sync texref textures vec weak; do
+        echo "tests/fixtures/$name.sm_$1.cubin"
+    done
+}
+unlike() { # target, folder, how many copies of each
+    # shellcheck disable=SC2046
+    copies "$2" "$3" $(originals "$1")
+    echo "-arch=sm_$1 -w $(originals "$1" | paste -sd ' ') $(echo "$2"/*.cubin)"
+}
 
 count() { # words of a link
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 --no-fork 2>&1 |
@@ -57,10 +71,12 @@ declare -A links=(
     [small]="-arch=sm_90 examples/saxpy.sm_90.cubin examples/scale.sm_90.cubin"
     [many]="-arch=sm_90 $(echo "$work"/many/*.cubin)"
     [mercury]="-arch=sm_100 $(echo "$work"/mercury/*.cubin)"
+    [unlike]=$(unlike 90 "$work/unlike" 20)
+    [unlike-mercury]=$(unlike 100 "$work/unlike-mercury" 5)
 )
 failed=0
 [ "${1-}" != --bless ] || : >"$counts"
-for name in small many mercury; do
+for name in small many mercury unlike unlike-mercury; do
     # shellcheck disable=SC2086
     now=$(count ${links[$name]})
     # shellcheck disable=SC2086
