@@ -1,4 +1,5 @@
-//! Links in the documentation lead somewhere, and the book holds every page of `docs`.
+//! Links in the documentation lead somewhere, files that it names exist, and the book holds every
+//! page of `docs`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -46,6 +47,31 @@ fn pages_of_the_book_link_to_pages_of_the_book() {
     assert!(outside.is_empty(), "{outside:#?}");
 }
 
+/// Files named in the text, such as `scripts/fuzz.sh` or, of a source, the end of its path.
+#[test]
+fn named_files_exist() {
+    let root = root();
+    let all: Vec<String> = files(&root, None)
+        .iter()
+        .map(|path| format!("/{}", path.strip_prefix(&root).unwrap().display()))
+        .collect();
+    let exists = |name: &str| {
+        root.join(name).exists() || all.iter().any(|path| path.ends_with(&format!("/{name}")))
+    };
+    let mut names = 0;
+    let mut missing = Vec::new();
+    for document in documents() {
+        for name in named_files(&read(&document), &root) {
+            names += 1;
+            if !exists(&name) {
+                missing.push(format!("{}: {name}", document.display()));
+            }
+        }
+    }
+    assert!(names > 20, "{names}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
 /// The HTML that mdBook makes: its anchors, its navigation, and links that only it rewrites.
 #[test]
 #[ignore = "needs the built book: scripts/book.sh runs it"]
@@ -54,7 +80,7 @@ fn links_in_the_built_book_exist() {
         Some(folder) => PathBuf::from(folder).canonicalize().unwrap(),
         None => root().join("target/book"),
     };
-    let pages = files(&book, "html");
+    let pages = files(&book, Some("html"));
     assert!(pages.len() > 20, "no book in {}", book.display());
     let texts: HashMap<&PathBuf, String> = pages.iter().map(|page| (page, read(page))).collect();
     let anchors: HashMap<&PathBuf, HashSet<&str>> =
@@ -87,6 +113,12 @@ fn anchors_are_made_as_by_mdbook() {
         ### [Linked](x.md) \u{2014} more_than 65,279\n#no heading\n";
     let wanted = ["what--r-does", "notes-again", "notes-again-1", "linked--more_than-65279"];
     assert_eq!(headings(text), wanted);
+}
+
+#[test]
+fn what_counts_as_a_file_name() {
+    let text = "`docs/SUMMARY.md` `merge/plan.rs` `docs/*.md` `usr/bin` `docs` `a b/c.rs`\n";
+    assert_eq!(named_files(text, &root()), ["docs/SUMMARY.md", "merge/plan.rs"]);
 }
 
 #[test]
@@ -196,6 +228,27 @@ fn without_code(paragraph: &str) -> String {
     paragraph.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
+/// What inline code names as a file: a path that starts in a folder of the repository, or one that
+/// ends like a source. Patterns (`*`, `…`) are no names.
+fn named_files(text: &str, root: &Path) -> Vec<String> {
+    let lines: Vec<&str> = prose(text).collect();
+    let is_name = |span: &str| {
+        span.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
+            && span.split_once('/').is_some_and(|(first, _)| {
+                !first.is_empty() && first != "target" && root.join(first).is_dir()
+                    || span.ends_with(".rs")
+            })
+    };
+    lines
+        .split(|line| line.trim().is_empty())
+        .flat_map(|paragraph| {
+            let paragraph = paragraph.join("\n");
+            let spans = paragraph.split('`').skip(1).step_by(2);
+            spans.filter(|span| is_name(span)).map(str::to_owned).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 /// The values of an attribute in a page of HTML, as mdBook writes them.
 fn values<'a>(html: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let start = format!(" {attribute}=\"");
@@ -213,11 +266,12 @@ fn root() -> PathBuf {
 }
 
 fn documents() -> Vec<PathBuf> {
-    files(&root(), "md")
+    files(&root(), Some("md"))
 }
 
-/// All files of one kind below a folder, without those that are built, downloaded or hidden.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+/// All files of one kind, or of any, below a folder, without those that are built, downloaded or
+/// hidden.
+fn files(folder: &Path, extension: Option<&str>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -226,7 +280,7 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         let ignored = name.starts_with('.') || name.starts_with("target") || name == "toolkit";
         if entry.file_type().unwrap().is_dir() && !ignored {
             found.extend(files(&path, extension));
-        } else if path.extension().is_some_and(|e| e == extension) {
+        } else if extension.is_none_or(|wanted| path.extension().is_some_and(|e| e == wanted)) {
             found.push(path);
         }
     }
