@@ -201,23 +201,3 @@ impl Word for U64 {
 pub(crate) fn word<W: Word>(value: u64) -> Option<W> {
     W::from_u64(value)
 }
-
-impl Phdr64 {
-    /// A segment that may be loaded anywhere: its offset, its size in the file and in memory.
-    pub fn without_address(
-        kind: u32,
-        flags: u32,
-        (offset, filesz, memsz): (u64, u64, u64),
-    ) -> Self {
-        Self {
-            p_type: kind.into(),
-            p_flags: flags.into(),
-            p_offset: offset.into(),
-            p_vaddr: 0.into(),
-            p_paddr: 0.into(),
-            p_filesz: filesz.into(),
-            p_memsz: memsz.into(),
-            p_align: 8.into(),
-        }
-    }
-}

@@ -11,8 +11,7 @@ use crate::linked::Linked;
 use crate::merge;
 use crate::parse::{self, Read};
 use crate::report::{self, LinkMap, LinkReport};
-use crate::write;
-use crate::write::serialize::{self, Destination};
+use crate::write::{self, Destination, classic};
 use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
 };
@@ -149,9 +148,9 @@ pub fn link_to(
     // The bytes.
     match half {
         Half::Machine => {
-            let plan = write::finalize(parts);
+            let plan = write::plan(parts);
             report.map = config.report.then(|| report::collect_map(parts, &plan));
-            serialize::serialize(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+            classic::write(parts, &plan, destination).map_err(|error| fail(diags, error))?;
         }
         Half::Mercury => {
             // Both halves of the file.
@@ -175,7 +174,6 @@ fn mercury_file(
     destination: &mut dyn Destination,
 ) -> Result<Option<LinkMap>, Diagnostic> {
     let config = parts.cx.config;
-    serialize::check_proportion(parts)?;
     if !config.report && !config.finalizer.self_check {
         mercury::write(parts, destination)?;
         return Ok(None);
@@ -183,7 +181,7 @@ fn mercury_file(
     let mut image = Vec::new();
     mercury::write(parts, &mut image)?;
     mercury::check_output(&image, config, diags)?;
-    serialize::whole(&image, destination)?;
+    write::whole(&image, destination)?;
     Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
 }
 

@@ -4,11 +4,9 @@ use crate::diag::Diagnostic;
 use crate::dialect::Release;
 use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
 use cubin::consts::shf;
-use cubin::flags::{self, CUINFO_SECTION, Flags, Identity, OSABI_V7, OSABI_V8};
+use cubin::flags::{self, CUINFO_SECTION, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
 use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
 
-/// Value of the note's index in `e_flags` for an index that does not fit.
-const INDEX_ELSEWHERE: u8 = 0xFF;
 
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
@@ -131,7 +129,7 @@ fn has_first_note(cubin: &Cubin<'_>) -> bool {
 /// point elsewhere nvlink takes the file for one without the note.
 fn points_to_note(cubin: &Cubin<'_>, flags: Flags) -> bool {
     match flags {
-        Flags::V8(flags) if flags.cuinfo != INDEX_ELSEWHERE => {
+        Flags::V8(flags) if flags.cuinfo != FlagsV8::CUINFO_ELSEWHERE => {
             cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO_SECTION)
         }
         _ => true,

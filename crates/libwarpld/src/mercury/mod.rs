@@ -27,6 +27,7 @@ mod registers;
 mod replaced_copies;
 mod reserved_shared;
 mod section_plan;
+mod sections;
 mod symbols;
 
 pub use eligibility::half_of;
@@ -38,7 +39,7 @@ use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use crate::ids::SectionId;
 use crate::linked::Linked;
-use crate::write::serialize::{Destination, most_bytes};
+use crate::write::{Destination, check_proportion, most_bytes};
 use code::{Edited, Trace};
 use data::MachinePlaces;
 use debug_tables::Rebuilt;
@@ -65,6 +66,7 @@ pub(crate) struct CapsuleFile<'a, 'o> {
 
 /// Writes both halves.
 pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    check_proportion(parts)?;
     let shape = section_plan::shape(parts);
     let places = data::machine_places(parts);
     let edited = code_edits::edited(parts, &shape);

@@ -7,15 +7,15 @@
 
 use super::CapsuleFile;
 use super::data::zeros;
-use crate::align::align_up;
 use crate::compat::FASTPATH_SIZE;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::merge::{Content, Synthetic};
 use crate::write::contents::table;
-use crate::write::{ContentSource, bucket, extent};
+use crate::write::{ContentSource, FileCursor, bucket, extent};
 use cubin::SectionType;
-use cubin::raw::{Ehdr64, Shdr64, Sym64};
+use cubin::encode::{HeaderTables, SectionHeader};
+use cubin::raw::{Shdr64, Sym64};
 use zerocopy::IntoBytes;
 
 /// The bytes that stand for the section.
@@ -25,16 +25,16 @@ pub fn stray_bytes(
     size: u64,
 ) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = zeros(both, size)?;
-    let header = Shdr64 {
-        sh_name: 1.into(),
-        sh_type: SectionType::STRTAB.0.into(),
-        sh_offset: (size_of::<Ehdr64>() as u64).into(),
-        sh_size: name_bytes(both).into(),
-        sh_addralign: 1.into(),
-        ..Shdr64::default()
+    let header = SectionHeader {
+        name: 1,
+        kind: SectionType::STRTAB,
+        offset: FileCursor::default().end(),
+        size: name_bytes(both),
+        align: 1,
+        ..SectionHeader::default()
     };
     let start = distance_to_headers(both, id) as usize + size_of::<Shdr64>();
-    for (place, byte) in bytes.iter_mut().skip(start).zip(header.as_bytes()) {
+    for (place, byte) in bytes.iter_mut().skip(start).zip(header.elf64().as_bytes()) {
         *place = *byte;
     }
     Ok(bytes)
@@ -42,19 +42,17 @@ pub fn stray_bytes(
 
 /// From the section to the section headers of that file.
 fn distance_to_headers(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
-    let mut position = size_of::<Ehdr64>() as u64;
+    let mut cursor = FileCursor::default();
     let mut start = 0;
     for &section in &both.shape.machine {
         let (size, align) = mercury_extent(both, section);
-        position = align_up(position, align);
+        let is_nobits = both.parts.merged.section(section).is_nobits();
+        let offset = cursor.place(if is_nobits { 0 } else { size }, align);
         if section == id {
-            start = position;
-        }
-        if !both.parts.merged.section(section).is_nobits() {
-            position = position.saturating_add(size);
+            start = offset;
         }
     }
-    align_up(position, 8).saturating_sub(start)
+    HeaderTables::after(cursor.end(), 0, 0).section_headers.saturating_sub(start)
 }
 
 /// Size and alignment of a section in that file. The tables lack what joining

@@ -5,7 +5,7 @@ use crate::linked::Linked;
 use crate::merge::{Content, Synthetic};
 use crate::write::Contents;
 use crate::write::{self, Numbering, symbols};
-use cubin::consts::shn;
+use cubin::encode::fits_header;
 use cubin::half;
 
 /// A kernel's parameter bank, which only machine code has.
@@ -40,10 +40,8 @@ pub struct Shape<'a> {
     pub mercury_index: Vec<u32>,
     /// Number of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
-    /// Whether there are more sections than 16 bits count.
-    pub extended: bool,
-    /// Whether each symbol table gets a table of section numbers for that, which the
-    /// link itself has not made.
+    /// Whether each symbol table gets a table of section numbers, as there are more sections
+    /// than 16 bits count and the link itself has not made such tables.
     pub adds_numbers: bool,
 }
 
@@ -59,8 +57,7 @@ pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
     let mut mercury_index = machine_index.clone();
     // The null section and the Mercury side's symbol table count, too.
     let total = machine.len() + banks.len() + mercury.len() + 2;
-    let extended = total >= shn::LORESERVE as usize;
-    let adds_numbers = extended && !parts.merged.needs_symbol_sections();
+    let adds_numbers = !fits_header(total) && !parts.merged.needs_symbol_sections();
     let tables = u32::from(adds_numbers);
     for bank in &mut banks {
         bank.index += tables;
@@ -79,7 +76,6 @@ pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
         machine_index,
         mercury_index,
         mercury_symtab,
-        extended,
         adds_numbers,
     }
 }

@@ -65,7 +65,7 @@ pub fn collect_map(parts: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
         parts: pieces(parts, section.id, Half::Only),
     });
     LinkMap {
-        size: plan.size,
+        size: plan.tables.end(),
         inputs: parts.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
         sections: sections.collect(),
     }

@@ -1,6 +1,7 @@
 //! A file as pieces that follow each other, and where it goes.
 
 use crate::diag::Diagnostic;
+use cubin::encode::HeaderTables;
 use cubin::raw::Shdr64;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -109,16 +110,6 @@ pub struct Extent {
     pub range: Range<u64>,
 }
 
-/// Where the tables at the end of an output lie.
-pub struct Tail {
-    /// Offset of the section headers.
-    pub section_headers: u64,
-    /// How many there are, the null section's included.
-    pub count: usize,
-    /// Size of the file; the program headers are the last in it.
-    pub size: u64,
-}
-
 /// Where the parts of a large table of this size end.
 pub fn even_ends(size: u64) -> Vec<u64> {
     (1..=size.div_ceil(PIECE)).map(|part| size.min(part * PIECE)).collect()
@@ -129,7 +120,7 @@ pub fn even_ends(size: u64) -> Vec<u64> {
 pub fn cut(
     extents: impl Iterator<Item = Extent>,
     ends: impl Fn(usize) -> Vec<u64>,
-    tail: &Tail,
+    tables: &HeaderTables,
 ) -> (Vec<Piece>, Vec<Range<u64>>) {
     let mut out = (Vec::new(), Vec::new());
     let mut push = |piece: Piece, range: Range<u64>| {
@@ -160,14 +151,14 @@ pub fn cut(
             (first, start) = (after, range.end);
         }
     }
-    push(Piece::Sections(first..tail.count - 1), start..tail.section_headers);
+    push(Piece::Sections(first..tables.sections - 1), start..tables.section_headers);
     const HEADERS: usize = PIECE as usize / size_of::<Shdr64>();
-    let at = |header: usize| tail.section_headers + (header * size_of::<Shdr64>()) as u64;
-    for first in (0..tail.count).step_by(HEADERS) {
-        let last = (first + HEADERS).min(tail.count);
+    let at = |header: usize| tables.section_headers + (header * size_of::<Shdr64>()) as u64;
+    for first in (0..tables.sections).step_by(HEADERS) {
+        let last = (first + HEADERS).min(tables.sections);
         push(Piece::Headers(first..last), at(first)..at(last));
     }
-    push(Piece::Segments, at(tail.count)..tail.size);
+    push(Piece::Segments, at(tables.sections)..tables.end());
     out
 }
 
@@ -191,9 +182,9 @@ mod tests {
         let sections = extents.into_iter().enumerate();
         let sections = sections.map(|(i, range)| Extent { sections: i..i + 1, range });
         let size = headers + 5 * size_of::<Shdr64>() as u64;
-        let tail = Tail { section_headers: headers, count: 5, size };
+        let tables = HeaderTables::after(headers, 5, 0);
         let ends = |section| if section == 1 { even_ends(3 * PIECE) } else { Vec::new() };
-        let (pieces, ranges) = cut(sections, ends, &tail);
+        let (pieces, ranges) = cut(sections, ends, &tables);
         assert_eq!(ranges.first().map(|range| range.start), Some(0));
         assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(ranges.last().map(|range| range.end), Some(size));

@@ -1,7 +1,7 @@
 //! Large sections that inputs' bytes are copied to, as a rule `.debug_frame`, in parts that
 //! are filled on their own: as a whole they fit in no processor's own cache.
 
-use super::serialize::{Sources, apply, copy};
+use super::classic::{Sources, apply, copy};
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::linked::Linked;

@@ -1,34 +1,38 @@
-//! The final shape: which sections and symbols remain, their order and
-//! numbers, and the bytes of everything the linker itself writes.
+//! The output: which sections and symbols remain, their order and numbers, the bytes of
+//! everything the linker itself writes, and the writer of all files.
 
 mod blocks;
+pub mod classic;
 pub(crate) mod contents;
 mod divide;
+pub(crate) mod headers;
 mod notes;
 mod places;
 mod plan;
 mod records;
-pub mod serialize;
 pub(crate) mod summary;
 pub(crate) mod symbols;
 pub(crate) mod tables;
 mod unified;
+pub(crate) mod writer;
 
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::merge::Section;
+pub use blocks::{Destination, Pieces, ROOM, whole};
+pub(crate) use blocks::{Extent, even_ends};
 pub use contents::Contents;
 use cubin::consts::{shf, shn};
-use cubin::raw::Shdr64;
 pub use notes::ToolNotes;
+pub(crate) use places::FileCursor;
 pub use places::{FinalSection, Ordered};
 pub use plan::Plan;
-use std::ops::Range;
 pub use summary::{ContentSource, SectionSummary, bucket, extent};
 pub use symbols::Numbering;
+pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 
 /// Plans the file.
-pub fn finalize<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
+pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
     let mut facts = summary::collect(parts);
     let numbering = symbols::number(parts, &facts);
     let contents = contents::contents(parts, &numbering, &mut facts);
@@ -86,50 +90,5 @@ pub(crate) fn flags(parts: Linked<'_, '_>, section: &Section) -> u64 {
     match changes {
         Some(changes) if changes.took_barriers => section.flags() & !shf::BARRIERS_MASK,
         _ => section.flags(),
-    }
-}
-
-/// Hands over the headers of these sections in their order.
-///
-/// Sections that follow each other in the file lie far apart in memory, and so does what leads
-/// from them to those they are about. To look that up for a number of them first lets the
-/// processor wait for all at once.
-#[inline]
-pub fn headers(
-    parts: Linked<'_, '_>,
-    plan: &Plan<'_>,
-    sections: Range<usize>,
-    mut take: impl FnMut(Shdr64),
-) {
-    const TOGETHER: usize = 16;
-    let mut sections = plan.sections(sections);
-    let (mut some, mut subjects) = (Vec::with_capacity(TOGETHER), [0; TOGETHER]);
-    while sections.advance(TOGETHER, &mut some) {
-        for (subject, section) in subjects.iter_mut().zip(&some) {
-            *subject = tables::subject(parts, section.id, &plan.index_of);
-        }
-        for (&subject, section) in subjects.iter().zip(&some) {
-            take(header(parts, plan, section, subject));
-        }
-    }
-}
-
-/// The header of a section that is about the one with the number `subject`.
-#[inline]
-fn header(parts: Linked<'_, '_>, plan: &Plan<'_>, of: &FinalSection, subject: u32) -> Shdr64 {
-    let section = parts.merged.section(of.id);
-    let (link, info) =
-        tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);
-    Shdr64 {
-        sh_name: section.name.into(),
-        sh_type: section.kind.0.into(),
-        sh_flags: flags(parts, section).into(),
-        sh_addr: 0.into(),
-        sh_offset: of.offset.into(),
-        sh_size: of.size.into(),
-        sh_link: link.into(),
-        sh_info: info.into(),
-        sh_addralign: of.align.into(),
-        sh_entsize: section.entsize().into(),
     }
 }

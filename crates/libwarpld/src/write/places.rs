@@ -158,21 +158,49 @@ pub struct Sections<'p> {
     position: u64,
 }
 
+/// Where the next section goes in a file in which they follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileCursor(u64);
+
+impl Default for FileCursor {
+    /// Behind the file header.
+    fn default() -> Self {
+        Self(size_of::<Ehdr64>() as u64)
+    }
+}
+
+impl FileCursor {
+    /// The offset of the next section, which has this number of bytes in the file.
+    pub fn place(&mut self, bytes: u64, align: u64) -> u64 {
+        let offset = align_up(self.0, align);
+        self.0 = offset.saturating_add(bytes);
+        offset
+    }
+
+    /// Where the bytes of the last section end.
+    pub fn end(self) -> u64 {
+        self.0
+    }
+}
+
+/// How many sections are looked at together where what is asked of them lies in cold memory:
+/// the processor waits for all of it at once.
+const BATCH: usize = 16;
+
 impl Sections<'_> {
-    /// Puts the next ones in place of those in `some`, `most` of them at most; whether there
-    /// are any.
+    /// Puts the next ones in place of those in `batch`; whether there are any.
     #[inline]
-    pub fn advance(&mut self, most: usize, some: &mut Vec<FinalSection>) -> bool {
+    pub fn next_batch(&mut self, batch: &mut Vec<FinalSection>) -> bool {
         let list = self.list.as_slice();
-        let (next, after) = list.split_at(list.len().min(most));
-        some.clear();
-        some.extend(next.iter().map(|section| {
+        let (next, after) = list.split_at(list.len().min(BATCH));
+        batch.clear();
+        batch.extend(next.iter().map(|section| {
             let section = self.places.section_after(self.position, section);
             self.position = section.end_of_bytes();
             section
         }));
         self.list = after.iter();
-        !some.is_empty()
+        !batch.is_empty()
     }
 }
 
@@ -225,12 +253,12 @@ mod tests {
             let offsets: Vec<u64> = places.sections(start..end).map(offset).collect();
             let expected = all[start..end.min(300)].iter().map(|section| section.offset);
             assert!(expected.eq(offsets.iter().copied()), "{start}..{end}");
-            let (mut some, mut sections) = (Vec::new(), places.sections(start..end));
-            let mut by_turns = Vec::new();
-            while sections.advance(16, &mut some) {
-                by_turns.extend(some.iter().map(|section| section.offset));
+            let (mut batch, mut sections) = (Vec::new(), places.sections(start..end));
+            let mut in_batches = Vec::new();
+            while sections.next_batch(&mut batch) {
+                in_batches.extend(batch.iter().map(|section| section.offset));
             }
-            assert_eq!(by_turns, offsets);
+            assert_eq!(in_batches, offsets);
         }
     }
 

@@ -6,8 +6,8 @@ use super::summary::{self, Memory};
 use super::{Contents, FinalSection, Numbering, extent};
 use crate::align::align_up;
 use crate::linked::Linked;
-use crate::merge::Synthetic;
-use cubin::raw::{Phdr64, Shdr64};
+use cubin::Segment;
+use cubin::encode::{HeaderTables, pf};
 use std::ops::Range;
 
 /// The file, planned to the last byte.
@@ -16,13 +16,9 @@ pub struct Plan<'a> {
     /// Where its sections lie.
     places: Places,
     /// Program headers.
-    pub segments: Vec<Phdr64>,
-    /// Offset of the section headers.
-    pub section_headers: u64,
-    /// Size of the file.
-    pub size: u64,
-    /// `e_flags`.
-    pub flags: u32,
+    pub segments: Vec<Segment>,
+    /// Where the tables of headers lie; the file ends with them.
+    pub tables: HeaderTables,
     /// Symbol numbers.
     pub numbering: Numbering,
     /// Number of each merged section, 0 if it is gone.
@@ -46,16 +42,13 @@ impl<'a> Plan<'a> {
         let unusual = unusual.collect();
         let mut loaded = Loaded::default();
         let places = Places::new(order, unusual, |section| loaded.add(section));
-        let section_headers = align_up(places.end(), 8);
-        let headers = (places.count() as u64 + 1) * size_of::<Shdr64>() as u64;
-        let after = section_headers.saturating_add(headers);
-        let relocatable = parts.cx.config.relocatable;
-        let segments = if relocatable { Vec::new() } else { loaded.segments(after) };
-        let size = after.saturating_add((segments.len() * size_of::<Phdr64>()) as u64);
-        let note = parts.merged.synthetic(Synthetic::VersionNote);
-        let note = note.map_or(0, |id| index_of[id.0 as usize]).min(0xff);
-        let flags = note << 24 | u32::from(parts.cx.config.arch.number) << 8 | 0x04;
-        Self { places, segments, section_headers, size, flags, numbering, index_of, contents }
+        let count = if parts.cx.config.relocatable { 0 } else { loaded.segment_count() };
+        let tables = HeaderTables::after(places.end(), places.count() + 1, count);
+        let segments = match parts.cx.config.relocatable {
+            true => Vec::new(),
+            false => loaded.segments(tables.program_headers()..tables.end()),
+        };
+        Self { places, segments, tables, numbering, index_of, contents }
     }
 
     /// The number of sections, the null section left out.
@@ -121,25 +114,22 @@ impl Loaded {
         }
     }
 
-    /// PT_PHDR, read-only segment, writable segment, and the table once more, which lies at `at`.
-    fn segments(&self, at: u64) -> Vec<Phdr64> {
-        const PT_LOAD: u32 = 1;
-        const PT_PHDR: u32 = 6;
-        let segment = |kind, flags, offset, filesz, memsz| {
-            Phdr64::without_address(kind, flags, (offset, filesz, memsz))
-        };
-        let length = |range: &Range<u64>| range.end.saturating_sub(range.start);
-        let count = 2 + usize::from(self.readable.is_some()) + usize::from(self.writable.is_some());
-        let size = (count * size_of::<Phdr64>()) as u64;
-        let mut out = vec![segment(PT_PHDR, 5, at, size, size)];
+    /// How many segments that makes.
+    fn segment_count(&self) -> usize {
+        2 + usize::from(self.readable.is_some()) + usize::from(self.writable.is_some())
+    }
+
+    /// The table of program headers, what can be read, what can be changed, and that `table`
+    /// once more.
+    fn segments(&self, table: Range<u64>) -> Vec<Segment> {
+        let mut out = vec![Segment::of_program_headers(table.clone(), pf::R | pf::X)];
         if let Some(range) = &self.readable {
-            out.push(segment(PT_LOAD, 5, range.start, length(range), length(range)));
+            out.push(Segment::load(range.clone(), 0, pf::R | pf::X));
         }
         if let Some(range) = &self.writable {
-            let memory = length(range).saturating_add(self.zeroed);
-            out.push(segment(PT_LOAD, 6, range.start, length(range), memory));
+            out.push(Segment::load(range.clone(), self.zeroed, pf::R | pf::W));
         }
-        out.push(segment(PT_LOAD, 5, at, size, size));
+        out.push(Segment::load(table, 0, pf::R | pf::X));
         out
     }
 }

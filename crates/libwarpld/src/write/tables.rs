@@ -9,15 +9,13 @@ use crate::linked::Linked;
 use crate::merge::{Content, Section, Synthetic};
 use crate::relocate::{OutReloc, Source};
 use crate::unified::is_entries;
+use cubin::encode::{STRTAB, SYMTAB};
 use cubin::note::{CudaInfo, NoteType, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
 use zerocopy::IntoBytes;
 
-/// Index of `.symtab` and `.strtab` in every output.
-const STRTAB: u32 = 2;
-const SYMTAB: u32 = 3;
 
 /// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
 pub(super) fn synthetic(

@@ -3,7 +3,7 @@
 use crate::files::guard;
 use crate::files::map::Mapped;
 use libwarpld::diag::Diagnostic;
-use libwarpld::write::serialize::{Destination, Pieces, ROOM};
+use libwarpld::write::{Destination, Pieces, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};

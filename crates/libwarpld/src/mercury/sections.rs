@@ -1,0 +1,358 @@
+//! The sections of both halves: their headers and what they hold.
+
+use super::names::Names;
+use super::section_plan::text_function;
+use super::symbols::Table;
+use super::{CapsuleFile, attributes, data, functions, handles, nobits_bytes};
+use crate::diag::Diagnostic;
+use crate::ids::SectionId;
+use crate::merge::{Content, Synthetic};
+use crate::write::tables;
+use cubin::SectionType;
+use cubin::consts::shf;
+use cubin::encode::{STRTAB, SYMTAB, SectionHeader};
+use cubin::raw::Rela64;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use zerocopy::IntoBytes;
+
+/// Unused bytes after the section names, in every file that has capsules: room
+/// for the names of the two tables of section numbers.
+const GAP_AFTER_NAMES: u64 = (b".symtab_shndx\0".len() + b".nv.merc.symtab_shndx\0".len()) as u64;
+/// Alignment of capsules.
+const CAPSULE_ALIGN: u64 = 16;
+
+/// What a section holds. Code is most of a file: it is made as it is written.
+pub enum Body<'a> {
+    /// No bytes in the file.
+    NoBits,
+    /// Bytes of its own.
+    Bytes(Cow<'a, [u8]>),
+    /// Relocations.
+    Relocs(Vec<Rela64>),
+    /// The Mercury side's relocations that stay, with or without addend.
+    Kept(SectionId, bool),
+    /// A function's machine code.
+    Code(SectionId),
+    /// A function's capsule.
+    Capsule(SectionId),
+    /// The bytes of an earlier section.
+    SharedWith(u32),
+}
+
+impl Body<'_> {
+    /// Whether it has bytes of its own in the file.
+    pub fn has_bytes(&self) -> bool {
+        !matches!(self, Self::NoBits | Self::SharedWith(_))
+    }
+
+    /// The bytes, where they are there already.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Relocs(records) => Some(records.as_bytes()),
+            _ => None,
+        }
+    }
+}
+
+/// A section of the file.
+pub struct FileSection<'a> {
+    /// Its header; it has no offset before it is placed.
+    pub header: SectionHeader,
+    /// What it holds.
+    pub body: Body<'a>,
+    /// Free bytes after it.
+    pub gap: u64,
+}
+
+impl<'a> FileSection<'a> {
+    fn new(header: SectionHeader, size: u64, body: Body<'a>) -> Self {
+        Self { header: SectionHeader { size, ..header }, body, gap: 0 }
+    }
+
+    fn of_bytes(header: SectionHeader, bytes: impl Into<Cow<'a, [u8]>>) -> Self {
+        let bytes = bytes.into();
+        Self::new(header, bytes.len() as u64, Body::Bytes(bytes))
+    }
+
+    fn of_relocs(header: SectionHeader, records: Vec<Rela64>) -> Self {
+        Self::new(header, records.as_bytes().len() as u64, Body::Relocs(records))
+    }
+}
+
+/// A section to be made.
+enum Wanted {
+    /// Of the machine-code side.
+    Machine(SectionId),
+    /// The section numbers of one of the symbol tables.
+    Numbers(usize),
+    /// One of the parameter banks.
+    Bank(usize),
+    /// One of the Mercury side.
+    Mercury(usize),
+    /// The Mercury side's symbol table.
+    Symbols,
+}
+
+/// All sections in file order.
+pub fn sections<'b>(
+    both: &'b CapsuleFile<'_, '_>,
+    names: &'b Names,
+    tables: &'b [Table; 2],
+) -> Result<Vec<FileSection<'b>>, Diagnostic> {
+    let shape = &both.shape;
+    let mut wanted: Vec<Wanted> = shape.machine.iter().map(|&id| Wanted::Machine(id)).collect();
+    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(0)));
+    wanted.extend((0..shape.banks.len()).map(Wanted::Bank));
+    wanted.extend((0..shape.mercury.len()).map(Wanted::Mercury));
+    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(1)));
+    wanted.push(Wanted::Symbols);
+    let make = |wanted: &Wanted| match *wanted {
+        Wanted::Machine(id) => machine_section(both, id, names, &tables[0]),
+        Wanted::Numbers(side) => Ok(section_numbers(both, names, tables, side)),
+        Wanted::Bank(bank) => parameter_bank(both, bank, names.banks[bank].0),
+        Wanted::Mercury(i) => mercury_section(both, shape.mercury[i], names.mercury[i], &tables[1]),
+        Wanted::Symbols => Ok(mercury_symbols(names, &tables[1])),
+    };
+    // As many results as there are sections, in one allocation.
+    let made: Vec<Result<_, Box<Diagnostic>>> =
+        wanted.par_iter().map(|wanted| make(wanted).map_err(Box::new)).collect();
+    made.into_iter().collect::<Result<_, _>>().map_err(|error| *error)
+}
+
+/// A table of section numbers that the link itself has not made.
+fn section_numbers<'b>(
+    both: &CapsuleFile<'_, '_>,
+    names: &Names,
+    tables: &[Table; 2],
+    side: usize,
+) -> FileSection<'b> {
+    let (flags, link) = match side {
+        0 => (0, SYMTAB),
+        _ => (shf::MERCURY, both.shape.mercury_symtab),
+    };
+    // Both are as long as the machine-code side's symbol table.
+    let numbers = tables[side].sections.iter().copied();
+    let numbers = numbers.chain(std::iter::repeat(0)).take(tables[0].sections.len());
+    let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
+    let (name, kind) = (names.symbol_sections[side], SectionType::SYMTAB_SHNDX);
+    FileSection::of_bytes(
+        SectionHeader { name, kind, flags, link, align: 4, entsize: 4, ..SectionHeader::default() },
+        bytes,
+    )
+}
+
+fn parameter_bank<'b>(
+    both: &'b CapsuleFile<'_, '_>,
+    bank: usize,
+    name: u32,
+) -> Result<FileSection<'b>, Diagnostic> {
+    let text = both.shape.banks[bank].text;
+    let (bytes, align) = data::parameter_bank(both.parts, text)?;
+    let head = SectionHeader {
+        name,
+        kind: match both.parts.cx.config.relocatable {
+            true => SectionType::CUDA_CONSTANT_B0,
+            false => SectionType::PROGBITS,
+        },
+        flags: shf::ALLOC | shf::INFO_LINK,
+        info: both.shape.machine_index[text.0 as usize],
+        align,
+        ..SectionHeader::default()
+    };
+    Ok(FileSection::of_bytes(head, bytes))
+}
+
+fn mercury_symbols<'b>(names: &Names, table: &'b Table) -> FileSection<'b> {
+    let head = SectionHeader {
+        name: names.mercury_symtab,
+        kind: SectionType::CUDA_MERCURY_SYMTAB,
+        flags: shf::MERCURY,
+        link: STRTAB,
+        info: table.info,
+        align: 8,
+        entsize: 24,
+        ..SectionHeader::default()
+    };
+    FileSection::of_bytes(head, &table.bytes)
+}
+
+fn machine_section<'b>(
+    both: &'b CapsuleFile<'_, '_>,
+    id: SectionId,
+    names: &'b Names,
+    symtab: &'b Table,
+) -> Result<FileSection<'b>, Diagnostic> {
+    let (parts, shape) = (both.parts, &both.shape);
+    let section = parts.merged.section(id);
+    let subject = tables::subject(parts, id, &shape.machine_index);
+    let (link, info) =
+        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.machine_index);
+    let mut head = SectionHeader {
+        name: section.name,
+        kind: machine_kind(both, id),
+        flags: crate::write::flags(parts, section),
+        link,
+        info,
+        align: section.align(),
+        entsize: section.entsize(),
+        ..SectionHeader::default()
+    };
+    let made = || shape.contents.get(id);
+    Ok(match section.content() {
+        Content::Synthetic(Synthetic::SectionNames) => {
+            let gap = if shape.adds_numbers { 0 } else { GAP_AFTER_NAMES };
+            FileSection { gap, ..FileSection::of_bytes(head, &names.section_names) }
+        }
+        Content::Synthetic(Synthetic::SymbolNames) => {
+            FileSection { gap: names.reserved, ..FileSection::of_bytes(head, &names.strings) }
+        }
+        Content::Synthetic(Synthetic::Symbols) => {
+            head.info = symtab.info;
+            FileSection::of_bytes(head, &symtab.bytes)
+        }
+        Content::Synthetic(Synthetic::SymbolSections) => {
+            FileSection::of_bytes(head, symtab.section_numbers())
+        }
+        Content::Synthetic(Synthetic::ToolNote) => {
+            FileSection::of_bytes(head, shape.contents.notes.to_vec())
+        }
+        Content::Synthetic(_) => FileSection::of_bytes(head, made()),
+        Content::ImageRelocs(bank) => {
+            FileSection::of_relocs(head, data::machine_handles(both, bank))
+        }
+        Content::ResolvedRelocs(_) => {
+            FileSection::of_relocs(head, data::machine_resolved(both, id)?)
+        }
+        Content::Attributes(_) => FileSection::of_bytes(head, attributes::machine(both, id)),
+        Content::Relocs(..) => FileSection::of_relocs(head, data::machine_relocs(both, id)?),
+        Content::Chunks(_) if section.is_nobits() => {
+            let (size, align) = data::machine_nobits(both, id);
+            FileSection::new(SectionHeader { align, ..head }, size, Body::NoBits)
+        }
+        Content::Chunks(_) if text_function(parts, id).is_some() => {
+            FileSection::new(head, functions::machine_size(both, id), Body::Code(id))
+        }
+        Content::Chunks(_) => {
+            head.align = data::machine_extent(both, id).1;
+            FileSection::of_bytes(head, data::machine(both, id)?)
+        }
+    })
+}
+
+/// Banks have names on the Mercury side and numbers here.
+fn machine_kind(both: &CapsuleFile<'_, '_>, id: SectionId) -> SectionType {
+    let section = both.parts.merged.section(id);
+    match section.bank() {
+        Some(bank) if both.parts.cx.config.relocatable => {
+            SectionType(SectionType::CUDA_CONSTANT_B0.0 + u32::from(bank))
+        }
+        Some(_) => SectionType::PROGBITS,
+        None => section.kind,
+    }
+}
+
+fn mercury_section<'b>(
+    both: &'b CapsuleFile<'_, '_>,
+    id: SectionId,
+    name: u32,
+    numbers: &Table,
+) -> Result<FileSection<'b>, Diagnostic> {
+    let (parts, shape) = (both.parts, &both.shape);
+    let section = parts.merged.section(id);
+    let subject = tables::subject(parts, id, &shape.mercury_index);
+    let (_, info) =
+        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.mercury_index);
+    let mut head = SectionHeader {
+        name,
+        kind: section.kind,
+        flags: crate::write::flags(parts, section) | shf::MERCURY,
+        link: 0,
+        info,
+        align: section.align(),
+        entsize: section.entsize(),
+        ..SectionHeader::default()
+    };
+    let symtab = shape.mercury_symtab;
+    let made = || shape.contents.get(id);
+    Ok(match section.content() {
+        Content::Synthetic(Synthetic::SymbolSections) => {
+            FileSection::of_bytes(SectionHeader { link: symtab, ..head }, numbers.section_numbers())
+        }
+        Content::Attributes(_) => {
+            let kind = SectionType::CUDA_MERCURY_INFO;
+            FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
+        }
+        Content::Relocs(..) => {
+            let kind = SectionType::CUDA_MERCURY_RELA;
+            let kept = parts.relocated.kept(id);
+            let rela = section.kind == SectionType::RELA;
+            let size = kept.len() * tables::relocation_size(rela);
+            FileSection::new(
+                SectionHeader { kind, link: symtab, ..head },
+                size as u64,
+                Body::Kept(id, rela),
+            )
+        }
+        Content::ImageRelocs(_) => {
+            let kind = SectionType::CUDA_MERCURY_RELA;
+            FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
+        }
+        Content::ResolvedRelocs(_) => {
+            let kind = SectionType::CUDA_MERCURY_RESOLVED_RELA;
+            FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
+        }
+        _ if text_function(parts, id).is_some() => {
+            let head = SectionHeader {
+                kind: SectionType::CUDA_CAPMERC,
+                flags: shf::MERCURY,
+                link: symtab,
+                align: CAPSULE_ALIGN,
+                ..head
+            };
+            FileSection::new(head, functions::capsule_size(both, id), Body::Capsule(id))
+        }
+        _ => {
+            head.kind = mercury_kind(section.bank(), section.kind, parts.merged.section_name(id));
+            let (size, align) = crate::write::extent(parts, id);
+            head.align = align;
+            if section.is_nobits() {
+                // Memory without bits takes room on this side all the same.
+                return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(both, id, size)?));
+            }
+            let name = parts.merged.section_name(id);
+            let shared = Body::SharedWith(shape.machine_index[id.0 as usize]);
+            if shares_bytes(name) && section.rela().is_none() {
+                return Ok(FileSection::new(head, size, shared));
+            }
+            let bytes = data::mercury(both, id)?;
+            // Addresses of functions inside kernels are offsets on the other side alone.
+            let is_common =
+                shares_bytes(name) || section.flags() & shf::ALLOC == 0 && name != b".debug_info";
+            if is_common && *data::machine(both, id)? == bytes[..] {
+                FileSection::new(head, size, shared)
+            } else {
+                FileSection::of_bytes(head, bytes)
+            }
+        }
+    })
+}
+
+fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType {
+    match bank {
+        Some(handles::BANK) => SectionType::CUDA_MERCURY_CONSTANT_IMGHDR,
+        Some(2) => SectionType::CUDA_MERCURY_CONSTANT_OPT,
+        Some(3) => SectionType::CUDA_MERCURY_CONSTANT_USER,
+        Some(4) => SectionType::CUDA_MERCURY_CONSTANT_PIC,
+        _ if name == b".nv.global.init" => SectionType::CUDA_GLOBAL_INIT,
+        _ if name == data::RESERVED_SHARED => SectionType::CUDA_RESERVED_SHARED,
+        _ => kind,
+    }
+}
+
+/// Data lies in the file once, and so do debug tables that say the same on
+/// both sides, but for `.debug_info`.
+fn shares_bytes(name: &[u8]) -> bool {
+    matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
+}

@@ -1,0 +1,73 @@
+//! File header and section headers: what all kinds of files have in common, and the section
+//! headers of a file with one half. [`cubin::encode`] makes bytes of them.
+
+use super::{FinalSection, Plan, flags, tables};
+use crate::linked::Linked;
+use crate::merge::Synthetic;
+use cubin::encode::{HeaderTables, SectionHeader};
+use cubin::flags::FlagsV8;
+use cubin::{FileType, Header};
+use std::ops::Range;
+
+/// The header of a file with code of this kind (see [`cubin::flags::v8`]), whose sections have
+/// the indices `index_of`.
+pub(crate) fn file_header(
+    parts: Linked<'_, '_>,
+    kind: u8,
+    index_of: &[u32],
+    tables: &HeaderTables,
+) -> Header {
+    let config = parts.cx.config;
+    let file_type = if config.relocatable { FileType::REL } else { FileType::EXEC };
+    let note = parts.merged.synthetic(Synthetic::VersionNote);
+    let note = note.map_or(0, |id| index_of[id.0 as usize]);
+    Header::v8(file_type, FlagsV8::new(kind, config.arch.number, note), tables)
+}
+
+/// Hands over the headers of these sections in their order.
+///
+/// Sections that follow each other in the file lie far apart in memory, and so does what leads
+/// from them to those they are about. To look that up for a batch of them first lets the
+/// processor wait for all at once.
+#[inline]
+pub(super) fn section_headers(
+    parts: Linked<'_, '_>,
+    plan: &Plan<'_>,
+    sections: Range<usize>,
+    mut take: impl FnMut(SectionHeader),
+) {
+    let mut sections = plan.sections(sections);
+    let (mut batch, mut subjects) = (Vec::new(), Vec::new());
+    while sections.next_batch(&mut batch) {
+        subjects.clear();
+        subjects.extend(batch.iter().map(|s| tables::subject(parts, s.id, &plan.index_of)));
+        for (&subject, section) in subjects.iter().zip(&batch) {
+            take(section_header(parts, plan, section, subject));
+        }
+    }
+}
+
+/// The header of a section that is about the one with the number `subject`.
+#[inline]
+fn section_header(
+    parts: Linked<'_, '_>,
+    plan: &Plan<'_>,
+    of: &FinalSection,
+    subject: u32,
+) -> SectionHeader {
+    let section = parts.merged.section(of.id);
+    let (link, info) =
+        tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);
+    SectionHeader {
+        name: section.name,
+        kind: section.kind,
+        flags: flags(parts, section),
+        addr: 0,
+        offset: of.offset,
+        size: of.size,
+        link,
+        info,
+        align: of.align,
+        entsize: section.entsize(),
+    }
+}

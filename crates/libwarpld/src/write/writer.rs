@@ -1,0 +1,123 @@
+//! The writer of all files: what is planned becomes blocks that follow each other, each filled
+//! on its own, by as many threads as there are. What a file of one half or of two has in them
+//! is said by its [`OutputFile`].
+
+use super::blocks::{Destination, Extent, Piece, Pieces, cut, too_large};
+use super::extent;
+use crate::diag::Diagnostic;
+use crate::ids::SectionId;
+use crate::linked::Linked;
+use cubin::encode::{HeaderTables, SectionHeader};
+use cubin::raw::{Ehdr64, Phdr64, Shdr64};
+use cubin::{Header, Segment};
+use rayon::prelude::*;
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+/// A file, planned to the last byte. Sections are numbered without the null section.
+pub(crate) trait OutputFile: Sync {
+    /// What was linked.
+    fn parts(&self) -> Linked<'_, '_>;
+    /// The header.
+    fn header(&self) -> Header;
+    /// Where the tables of headers lie.
+    fn tables(&self) -> HeaderTables;
+    /// The segments.
+    fn segments(&self) -> &[Segment];
+    /// Where the bytes of sections lie, in the order of their offsets.
+    fn extents(&self) -> impl Iterator<Item = Extent>;
+    /// Where the parts of a large section end; nothing if it has to be written as a whole.
+    fn ends(&self, section: usize) -> Vec<u64>;
+    /// Writes these sections, and zeros between them; `out` is the file from `start` on.
+    fn write_sections(
+        &self,
+        sections: Range<usize>,
+        start: u64,
+        out: &mut [u8],
+    ) -> Result<(), Diagnostic>;
+    /// Writes a part of a section that ends where [`OutputFile::ends`] says.
+    fn write_part(
+        &self,
+        section: usize,
+        part: Range<usize>,
+        out: &mut [u8],
+    ) -> Result<(), Diagnostic>;
+    /// Hands over the headers of these sections in their order.
+    fn section_headers(&self, sections: Range<usize>, take: impl FnMut(SectionHeader));
+}
+
+/// Writes a file.
+pub(crate) fn write(
+    file: &impl OutputFile,
+    destination: &mut dyn Destination,
+) -> Result<(), Diagnostic> {
+    let tables = file.tables();
+    check_size(file.parts(), tables.end())?;
+    let (pieces, ranges) = cut(file.extents(), |section| file.ends(section), &tables);
+    let fill = |piece: usize, out: &mut [u8]| match &pieces[piece] {
+        Piece::Sections(sections) => {
+            let start = ranges[piece].start;
+            let header = if start == 0 { size_of::<Ehdr64>() } else { 0 };
+            let (header, out) = out.split_at_mut(header);
+            if !header.is_empty() {
+                header.copy_from_slice(file.header().elf64().as_bytes());
+            }
+            file.write_sections(sections.clone(), start + header.len() as u64, out)
+        }
+        Piece::Part(section, part) => file.write_part(*section, part.clone(), out),
+        Piece::Headers(headers) => {
+            write_section_headers(file, headers.clone(), out);
+            Ok(())
+        }
+        Piece::Segments => {
+            let records: Vec<Phdr64> = file.segments().iter().map(Segment::elf64).collect();
+            out.copy_from_slice(records.as_bytes());
+            Ok(())
+        }
+    };
+    destination.take(&Pieces::new(&ranges, &fill))
+}
+
+/// Writes these section headers, the null section's being the first.
+fn write_section_headers(file: &impl OutputFile, headers: Range<usize>, out: &mut [u8]) {
+    let mut out = out.chunks_exact_mut(size_of::<Shdr64>());
+    let mut write = |header: SectionHeader| {
+        if let Some(out) = out.next() {
+            out.copy_from_slice(header.elf64().as_bytes());
+        }
+    };
+    if headers.start == 0 {
+        write(SectionHeader::null(file.tables().sections));
+    }
+    file.section_headers(headers.start.saturating_sub(1)..headers.end - 1, write);
+}
+
+/// Refuses an output out of all proportion to its inputs, which only damaged
+/// ones ask for: a section with bytes here that has none, but any size, there.
+/// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
+pub(crate) fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> {
+    let sections = (0..parts.merged.sections.len() as u32).into_par_iter().map(SectionId);
+    let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
+    let sizes = with_bytes.map(|id| {
+        let (size, align) = extent(parts, id);
+        size.saturating_add(align)
+    });
+    check_size(parts, sizes.reduce(|| 0, u64::saturating_add))
+}
+
+/// Refuses an output that is larger than any in proportion to the inputs.
+fn check_size(parts: Linked<'_, '_>, size: u64) -> Result<(), Diagnostic> {
+    // Most are small, for which the inputs need not be looked at.
+    if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
+}
+
+/// Outputs up to this size are in proportion to any inputs. (A self-check takes as much
+/// once more.)
+const ALWAYS: u64 = 32 << 20;
+
+/// The largest output that is in proportion to the inputs.
+pub(crate) fn most_bytes(parts: Linked<'_, '_>) -> u64 {
+    const MOST: u64 = 128;
+    let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
+    inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
+}
