@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use cubin_tools::dump::{Style, describe, render};
-use libwarpld::mercury::code::{self as finalizer, FinalizerConfig, Mode, Trace};
+use libwarpld::config::Config;
+use libwarpld::mercury::{Trace, round_trip};
 use warpld::options::{CommandLine, Request};
 use libwarpld::verify::{Kernels, verify};
 
@@ -20,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         0 => dump(data),
         1 => compare(data),
         2 => drop(verify(data, Kernels::Complete)),
-        3 => finalize(data),
+        3 => self_check(data),
         4 => drop(libwarpld::demangle::demangle(&String::from_utf8_lossy(data))),
         _ => command_line(data),
     }
@@ -44,12 +45,9 @@ fn compare(data: &[u8]) {
     }
 }
 
-fn finalize(data: &[u8]) {
-    let target = "sm_100".parse().expect("a target");
-    for mode in [Mode::PreLink, Mode::default()] {
-        let config = FinalizerConfig { mode, self_check: true, ..FinalizerConfig::default() };
-        let _ = finalizer::finalize(data, None, target, &config, &mut Trace::new(true, true));
-    }
+fn self_check(data: &[u8]) {
+    let config = Config::new("sm_100".parse().expect("a target"));
+    let _ = round_trip(data, &config, &mut Trace::new(true, true));
 }
 
 /// Words end with a zero byte; the last one is what every options file holds.

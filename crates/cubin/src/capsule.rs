@@ -195,6 +195,11 @@ impl<'a> Capsule<'a> {
         stored
             .fold(i64::from(self.count), |sum, item| sum + i64::from(item.sass_instructions()) - 1)
     }
+
+    /// Whether its instructions fill this number of bytes of machine code.
+    pub fn fills(&self, bytes: u64) -> bool {
+        self.sass_instructions().checked_mul(16) == i64::try_from(bytes).ok()
+    }
 }
 
 fn bit(mask: &[u8], index: u32) -> bool {

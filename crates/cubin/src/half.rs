@@ -9,7 +9,8 @@
 use crate::bank;
 use crate::consts::{SectionType, shf};
 use crate::names::{self, prefix, without_mercury_prefix};
-use crate::read::{Cubin, ReadError, SectionRef};
+use crate::read::{Cubin, ReadError, Reloc, SectionRef};
+use crate::reloc::RelocKind;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 
@@ -144,6 +145,34 @@ fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
         }
         _ => SectionRef { name, flags, ..*s },
     }
+}
+
+/// Pairs the relocations of a section of the Mercury half with those of its counterpart; also
+/// the first of the machine-code half that goes with none of the other. Both lists are in the same
+/// order and name symbols by the same numbers; some of Mercury's have no counterpart (jump
+/// tables, the size of reserved shared memory).
+pub fn pair_relocs(
+    mercury: Vec<Reloc>,
+    machine: Vec<Reloc>,
+) -> (Vec<(Reloc, Option<Reloc>)>, Option<Reloc>) {
+    let mut rest: Vec<Option<Reloc>> = machine.into_iter().map(Some).collect();
+    let mut first = 0;
+    let list = mercury.into_iter().map(|reloc| {
+        let open = rest.get_mut(first..).unwrap_or_default();
+        let found = open.iter_mut().find(|r| r.is_some_and(|r| are_counterparts(&reloc, &r)));
+        let counterpart = found.and_then(Option::take);
+        first += rest.iter().skip(first).take_while(|r| r.is_none()).count();
+        (reloc, counterpart)
+    });
+    let list: Vec<_> = list.collect();
+    (list, rest.into_iter().flatten().next())
+}
+
+/// Whether a relocation of the Mercury half can go with one of the machine-code half.
+pub fn are_counterparts(mercury: &Reloc, machine: &Reloc) -> bool {
+    let clears = mercury.kind == RelocKind::MERCURY_UNUSED_CLEAR64.0;
+    let machine_clears = machine.kind == RelocKind::CUDA_UNUSED_CLEAR64.0;
+    mercury.symbol == machine.symbol && clears == machine_clears
 }
 
 /// Sections of the machine-code side, by what leads to them.

@@ -1,8 +1,11 @@
 //! What a link is asked to do. The option table fills it in; library users
 //! build it themselves.
 
+mod mercury;
+
+pub use mercury::{BinaryKind, Fastpath, MercuryConfig};
+
 use crate::dialect::Release;
-use crate::mercury::code::FinalizerConfig;
 use cubin::Arch;
 
 /// How the output names its producer in `.note.nv.tkinfo`.
@@ -71,7 +74,7 @@ pub struct Config {
     /// frees it faster than piece by piece.
     pub last: bool,
     /// From sm_100 on: what to write and how to check it.
-    pub finalizer: FinalizerConfig,
+    pub mercury: MercuryConfig,
     /// Who wrote the output.
     pub identity: Identity,
     /// The object name recorded in the note (empty unless `-g`).
@@ -109,7 +112,7 @@ impl Config {
             nv_host: None,
             report: false,
             last: false,
-            finalizer: FinalizerConfig::default(),
+            mercury: MercuryConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),
             note_command_line: format!("-arch {arch} "),

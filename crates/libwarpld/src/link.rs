@@ -174,7 +174,7 @@ fn mercury_file(
     destination: &mut dyn Destination,
 ) -> Result<Option<LinkMap>, Diagnostic> {
     let config = parts.cx.config;
-    if !config.report && !config.finalizer.self_check {
+    if !config.report && !config.mercury.self_check {
         mercury::write(parts, destination)?;
         return Ok(None);
     }

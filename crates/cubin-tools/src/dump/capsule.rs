@@ -5,8 +5,8 @@ use super::attributes::{Tables, hex};
 use super::names;
 use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
 use cubin::classify::{self, SectionClass};
+use cubin::half::pair_relocs;
 use cubin::{Cubin, Reloc, SectionRef, SectionType};
-use libwarpld::mercury::pair_relocs;
 use serde_json::{Value, json};
 
 /// An item and the machine instructions it stands for.

@@ -134,11 +134,6 @@ impl Dialect {
         self.is_mercury()
     }
 
-    /// Whether `.nv.compat` says on which other targets the code runs as it is.
-    pub fn declares_fastpath_targets(self) -> bool {
-        self.is_mercury()
-    }
-
     /// Whether the output has `.nv.rel.action`.
     pub fn has_relocation_actions(self) -> bool {
         !self.is_mercury()

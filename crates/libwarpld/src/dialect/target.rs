@@ -70,3 +70,48 @@ pub(super) fn undeclared_targets(number: u16) -> u64 {
         _ => 0,
     }
 }
+
+/// Whether Mercury code for one number can be linked for another as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MercuryFit {
+    /// Never.
+    Never,
+    /// If it declares itself fit: what has double precision must be scheduled anew for sm_103.
+    IfDeclared,
+    /// All of it can.
+    Always,
+}
+
+/// Whether Mercury code for the number `from` can be linked for `to`.
+/// [a full matrix of links: docs/mercury.md]
+pub fn mercury_fits(from: u16, to: u16) -> MercuryFit {
+    match (remapped(from), remapped(to)) {
+        (from, to) if from == to => MercuryFit::Always,
+        (120, 121) => MercuryFit::Always,
+        (100, 103) => MercuryFit::IfDeclared,
+        _ => MercuryFit::Never,
+    }
+}
+
+/// Numbers that stand for another. None is a target of nvlink 13.0, so the
+/// remaps cannot be seen from outside; they are kept for objects of other tools.
+fn remapped(number: u16) -> u16 {
+    match number {
+        101 => 110,
+        104 => 120,
+        130 => 107,
+        _ => number,
+    }
+}
+
+/// The bit of a target in CAN_FASTPATH_FINALIZE.
+pub fn capability_bit(number: u16) -> Option<u64> {
+    match remapped(number) {
+        100 => Some(0x01),
+        110 => Some(0x02),
+        103 => Some(0x08),
+        120 => Some(0x10),
+        121 => Some(0x40),
+        _ => None,
+    }
+}

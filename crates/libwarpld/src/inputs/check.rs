@@ -7,7 +7,6 @@ use cubin::consts::shf;
 use cubin::flags::{self, CUINFO_SECTION, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
 use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
 
-
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
 /// years wrote for the target. The header is returned; all others are to be checked.

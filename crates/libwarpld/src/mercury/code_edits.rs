@@ -57,7 +57,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
-    let rescoreboards = parts.cx.config.finalizer.rescoreboard && is_kernel && !purpose.protected;
+    let rescoreboards = parts.cx.config.mercury.rescoreboard && is_kernel && !purpose.protected;
     if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
         match &mut edited {
             Some(edited) => edited.code = code,

@@ -1,17 +1,20 @@
-//! Which side of the inputs is linked.
+//! Whether files can be linked, by their kind of code, type, version and target; and which half
+//! of the inputs is linked.
 
-use crate::config::Config;
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use super::compatibility::{can_finalize_with_mask, declared_targets};
+use super::{MercuryError, Trace};
+use crate::config::{BinaryKind, Config, Fastpath};
+use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Half, target};
 use crate::inputs::{Inputs, LinkInput};
-use crate::mercury::code::{self, BinaryKind, Fastpath, FinalizerError, Mode, Trace};
+use cubin::compat::Compat;
 use cubin::flags::{CodeState, Flags, v8};
-use cubin::{Cubin, FileType, Header};
+use cubin::{Arch, Cubin, FileType, Header, info};
 use rayon::prelude::*;
 
-/// The side all inputs can be linked on. One input of machine code alone makes
+/// The half that all inputs can be linked on. One input of machine code alone makes
 /// the whole output machine code, with a warning (nvlink does so in any order
-/// of inputs); otherwise the Mercury side is linked.
+/// of inputs); otherwise the Mercury half is linked.
 pub fn half_of(
     inputs: &Inputs<'_>,
     config: &Config,
@@ -20,112 +23,144 @@ pub fn half_of(
     if !target::has_mercury(config.arch) {
         return Ok(Half::Machine);
     }
-    let finalizer = &config.finalizer;
-    let mut trace = Trace::new(finalizer.trace, finalizer.trace_compatibility);
-    let mut side = match finalizer.binary_kind {
+    let mut trace = Trace::of(&config.mercury);
+    let mut half = match config.mercury.binary_kind {
         BinaryKind::CapsuleMercury => Half::Mercury,
         BinaryKind::Sass => Half::Machine,
     };
-    let facts: Vec<Option<SectionSummary>> =
-        inputs.images.par_iter().map(SectionSummary::of).collect();
-    for (input, facts) in inputs.images.iter().zip(facts) {
+    let summaries: Vec<Option<Summary>> = inputs.images.par_iter().map(Summary::of).collect();
+    for (input, summary) in inputs.images.iter().zip(summaries) {
         let Ok(header) = Header::parse(&input.image) else { continue };
-        let flags = Flags::decode(&header);
         trace.line(format_args!("Input ELF: {}", input.name));
-        trace.line(Mode::PreLink.title());
-        match flags.state() {
-            CodeState::Sass => {
-                side = Half::Machine;
-                diags.push(Diagnostic::warning(
-                    "limited-output",
-                    format_args!(
-                        "Output is limited to run on SM Arch '{}' only due to limitations in \
-                         input file {}",
-                        config.arch.number, input.name
-                    ),
-                ));
+        trace.line("Pre-Link Mode");
+        let checked = check_header(&header).and_then(|half| {
+            if half == Half::Mercury
+                && let Some(summary) = summary
+            {
+                let from = Flags::decode(&header).sm();
+                summary.check(from, config, config.mercury.fastpath, &mut trace)?;
             }
-            CodeState::CapsuleMercury => {
-                check_capsule_file(&input.name, &header, flags)?;
-                check_target(input, flags, facts, config, &mut trace)?;
-            }
-            CodeState::Mercury => return Err(pure_mercury(&input.name)),
+            Ok(half)
+        });
+        if checked.map_err(|error| refusal(&input.name, config.arch, &error))? == Half::Machine {
+            half = Half::Machine;
+            diags.push(Diagnostic::warning(
+                "limited-output",
+                format_args!(
+                    "Output is limited to run on SM Arch '{}' only due to limitations in \
+                     input file {}",
+                    config.arch.number, input.name
+                ),
+            ));
         }
     }
-    for line in trace.lines {
-        diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
-    }
-    Ok(side)
+    trace.report(diags);
+    Ok(half)
 }
 
-/// What an input says about where it runs.
-struct SectionSummary {
+/// The half that a file with this header can be linked on. Capsules and machine code alone
+/// exclude each other (nvlink: `Internal error` for 0x06); a file type that no tool writes is
+/// error 6 of nvlink's finalizer.
+pub(super) fn check_header(header: &Header) -> Result<Half, MercuryError> {
+    let flags = Flags::decode(header);
+    match flags.state() {
+        CodeState::Sass => return Ok(Half::Machine),
+        CodeState::Mercury => return Err(MercuryError::PureMercury),
+        CodeState::CapsuleMercury => {}
+    }
+    if matches!(flags, Flags::V8(f) if f.kind & v8::SASS != 0) {
+        return Err(MercuryError::BothKinds);
+    }
+    match header.file_type {
+        FileType::REL | FileType::EXEC | FileType::EWP => Ok(Half::Mercury),
+        other => Err(MercuryError::FileType(other.0)),
+    }
+}
+
+/// What a file says about where it runs.
+pub(super) struct Summary {
     version: u16,
     declared_targets: u64,
 }
 
-impl SectionSummary {
+impl Summary {
+    /// Nothing if the file cannot be read, which is said where that is done.
     fn of(input: &LinkInput<'_>) -> Option<Self> {
-        let cubin = Cubin::parse(&input.image).ok()?;
-        let version = code::version(&cubin);
-        Some(Self { version, declared_targets: code::declared_targets(&cubin) })
+        match &input.parsed {
+            Some(cubin) => Some(Self::of_cubin(cubin)),
+            None => Some(Self::of_cubin(&Cubin::parse(&input.image).ok()?)),
+        }
+    }
+
+    pub(super) fn of_cubin(cubin: &Cubin<'_>) -> Self {
+        Self { version: version(cubin), declared_targets: declared_targets(cubin) }
+    }
+
+    /// Code for another number of the family is linked where it declares itself fit
+    /// for the target; no compiler is at hand to schedule it anew. A version above
+    /// the ceiling is refused as nvlink does.
+    pub(super) fn check(
+        &self,
+        from: u16,
+        config: &Config,
+        fastpath: Fastpath,
+        trace: &mut Trace,
+    ) -> Result<(), MercuryError> {
+        let (found, newest) = (self.version, config.release.newest_mercury);
+        if found > newest {
+            return Err(MercuryError::VersionTooHigh { found, newest });
+        }
+        let to = config.arch.number;
+        let off = fastpath == Fastpath::Off && from != to;
+        match !off && can_finalize_with_mask(self.declared_targets, from, to, trace) {
+            true => Ok(()),
+            false => Err(MercuryError::NeedsCompiler { from, to }),
+        }
     }
 }
 
-/// Code for another number of the family is linked where it declares itself fit
-/// for the target; no compiler is at hand to schedule it anew. A version above
-/// the ceiling is refused as nvlink does.
-fn check_target(
-    input: &LinkInput<'_>,
-    flags: Flags,
-    facts: Option<SectionSummary>,
-    config: &Config,
-    trace: &mut Trace,
-) -> Result<(), Diagnostic> {
-    let Some(facts) = facts else { return Ok(()) };
-    let name = &input.name;
-    let failed = |error: FinalizerError| {
-        let message = format_args!("Internal FNLZR error '{name}'");
-        Diagnostic::fatal("finalizer-failed", message).note(error)
-    };
-    let (found, newest) = (facts.version, config.release.newest_mercury);
-    if found > newest {
-        return Err(failed(FinalizerError::VersionTooHigh { found, newest }));
-    }
-    let (from, to) = (flags.sm(), config.arch.number);
-    let declared = facts.declared_targets;
-    let off = config.finalizer.fastpath == Fastpath::Off && from != to;
-    if off || !code::can_finalize_with_mask(declared, from, to, trace) {
-        let error = FinalizerError::NeedsCompiler { from, to };
-        let message = format!("Input file '{name}' cannot be linked for sm_{to}");
-        return Err(Diagnostic::fatal("needs-compiler", message).note(error));
-    }
-    Ok(())
+/// The highest version that any record names.
+fn version(cubin: &Cubin<'_>) -> u16 {
+    let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
+    let records = info::records(section.data).map_while(Result::ok);
+    let versions = records.filter(|r| r.code == Compat::MERCURY_ISA_MAJOR_MINOR_VERSION.0);
+    versions.map(|r| r.value).max().unwrap_or(0)
 }
 
-/// Capsules and machine code alone exclude each other (nvlink: `Internal
-/// error` for 0x06); a file type no tool writes is the finalizer's error 6.
-fn check_capsule_file(name: &str, header: &Header, flags: Flags) -> Result<(), Diagnostic> {
-    if matches!(flags, Flags::V8(f) if f.kind & v8::SASS != 0) {
-        return Err(Diagnostic::fatal(
+/// Why an image must go through a compiler to run on the target; nothing if it
+/// need not, or if it is no capsule file for a related target at all.
+pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<MercuryError> {
+    let flags = Flags::decode(&Header::parse(image).ok()?);
+    match flags.state() {
+        CodeState::Sass => None,
+        CodeState::Mercury => Some(MercuryError::PureMercury),
+        CodeState::CapsuleMercury => {
+            let (from, to) = (flags.sm(), target.number);
+            let declared = declared_targets(&Cubin::parse(image).ok()?);
+            let fits = can_finalize_with_mask(declared, from, to, trace);
+            (!fits).then_some(MercuryError::NeedsCompiler { from, to })
+        }
+    }
+}
+
+/// The message about an input that cannot be linked.
+fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
+    match error {
+        MercuryError::PureMercury => Diagnostic::fatal(
+            "pure-mercury",
+            format_args!("Input file '{name}' has Mercury code without machine code"),
+        )
+        .note(error),
+        MercuryError::BothKinds => Diagnostic::fatal(
             "wrong-mode-bits",
             format_args!("Input file '{name}' claims to be both machine code and Mercury"),
-        ));
-    }
-    match header.file_type {
-        FileType::REL | FileType::EXEC | FileType::EWP => Ok(()),
-        other => Err(Diagnostic::fatal(
-            "finalizer-failed",
-            format_args!("Internal FNLZR error '{name}'"),
+        ),
+        MercuryError::NeedsCompiler { .. } => Diagnostic::fatal(
+            "needs-compiler",
+            format_args!("Input file '{name}' cannot be linked for sm_{}", target.number),
         )
-        .note(format_args!("the file's type {:#x} is none that can be finalized", other.0))),
+        .note(error),
+        _ => Diagnostic::fatal("finalizer-failed", format_args!("Internal FNLZR error '{name}'"))
+            .note(error),
     }
-}
-
-fn pure_mercury(name: &str) -> Diagnostic {
-    Diagnostic::fatal(
-        "pure-mercury",
-        format_args!("Input file '{name}' has Mercury code without machine code"),
-    )
-    .note(FinalizerError::PureMercury)
 }

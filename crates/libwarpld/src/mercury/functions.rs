@@ -76,7 +76,7 @@ pub fn capsule(
     let parsed = Capsule::parse(input).map_err(|e| bad(&e))?;
     let twin = parts.cx.objects[object].halves.as_ref().and_then(|h| h.twin(chunk.from.section));
     let size = twin.map_or(0, |t| t.size);
-    if parsed.sass_instructions().checked_mul(INSTRUCTION as i64) != i64::try_from(size).ok() {
+    if !parsed.fills(size) {
         return Err(bad(&format_args!(
             "capsule of {} instructions for {size:#x} bytes of code",
             parsed.sass_instructions()

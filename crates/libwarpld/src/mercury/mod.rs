@@ -9,9 +9,11 @@
 mod attributes;
 pub mod code;
 mod code_edits;
+mod compatibility;
 mod data;
 mod debug_tables;
 mod eligibility;
+mod error;
 mod fastpath;
 mod file;
 mod frames;
@@ -26,21 +28,23 @@ mod pairing;
 mod registers;
 mod replaced_copies;
 mod reserved_shared;
+mod round_trip;
 mod section_plan;
 mod sections;
 mod symbols;
+mod trace;
 
-pub use eligibility::half_of;
-pub use fastpath::targets as fastpath_targets;
+pub use eligibility::{half_of, needs_compiler};
+pub use error::{MercuryError, Mismatch};
 pub use line_copies::translate_sequence;
-pub use pairing::pair_relocs;
+pub use round_trip::{Linker, check_output, compare, linker, round_trip};
+pub use trace::Trace;
 
-use crate::config::Config;
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::write::{Destination, check_proportion, most_bytes};
-use code::{Edited, Trace};
+use code::Edited;
 use data::MachinePlaces;
 use debug_tables::Rebuilt;
 use replaced_copies::AttributeSections;
@@ -88,26 +92,6 @@ pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result
         tenants: Tenants::place(parts),
     };
     file::write(&both, destination)
-}
-
-/// Finalizes the output again, if that is asked for.
-pub fn check_output(
-    image: &[u8],
-    config: &Config,
-    diags: &mut Diagnostics,
-) -> Result<(), Diagnostic> {
-    let settings = &config.finalizer;
-    let mut trace = Trace::new(settings.trace, settings.trace_compatibility);
-    let result = match settings.self_check {
-        true => code::self_check(image, config.arch, settings, &mut trace),
-        false => Ok(()),
-    };
-    for line in trace.lines {
-        diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
-    }
-    result.map_err(|error| {
-        Diagnostic::fatal("finalizer-failed", "Internal FNLZR error in the output").note(error)
-    })
 }
 
 /// An input that contradicts itself.

@@ -1,14 +1,13 @@
-//! Which relocation of the machine-code side goes with which of the Mercury
-//! side. Both lists of an input are in the same order and name symbols by the
-//! same numbers; some Mercury relocations have no counterpart (jump tables, the
-//! size of reserved shared memory).
+//! Which relocation of the machine-code half goes with which of the Mercury half, for the
+//! sections that an output section is made of.
 
 use super::damaged;
 use crate::diag::Diagnostic;
 use crate::ids::InputSection;
 use crate::linked::Linked;
-use crate::relocate::{Source, kind};
+use crate::relocate::Source;
 use cubin::Reloc;
+use cubin::half::{are_counterparts, pair_relocs};
 use cubin::tables::Relocs;
 use hashbrown::HashMap;
 
@@ -44,7 +43,7 @@ fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diag
     let machine = machine.map_err(|e| bad(&e))?;
     if let Some(machine) = machine
         && mercury.len() == machine.len()
-        && mercury.iter().zip(machine.iter()).all(|(a, b)| goes_with(&a, &b))
+        && mercury.iter().zip(machine.iter()).all(|(a, b)| are_counterparts(&a, &b))
     {
         return Ok(Pairs::Same(mercury, machine));
     }
@@ -57,30 +56,6 @@ fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diag
         ))),
         None => Ok(Pairs::Listed(list)),
     }
-}
-
-/// Pairs two lists of relocations of one section; also the first of the machine
-/// side that goes with none of the other.
-pub fn pair_relocs(
-    mercury: Vec<Reloc>,
-    machine: Vec<Reloc>,
-) -> (Vec<(Reloc, Option<Reloc>)>, Option<Reloc>) {
-    let mut rest: Vec<Option<Reloc>> = machine.into_iter().map(Some).collect();
-    let mut first = 0;
-    let list = mercury.into_iter().map(|reloc| {
-        let open = rest.get_mut(first..).unwrap_or_default();
-        let twin = open.iter_mut().find(|r| r.is_some_and(|r| goes_with(&reloc, &r)));
-        let twin = twin.and_then(Option::take);
-        first += rest.iter().skip(first).take_while(|r| r.is_none()).count();
-        (reloc, twin)
-    });
-    let list: Vec<_> = list.collect();
-    (list, rest.into_iter().flatten().next())
-}
-
-fn goes_with(mercury: &Reloc, machine: &Reloc) -> bool {
-    let clears = mercury.kind == kind::MERCURY_UNUSED_CLEAR64;
-    mercury.symbol == machine.symbol && clears == (machine.kind == kind::UNUSED_CLEAR64)
 }
 
 /// Pairs of the input sections that make up one output section.

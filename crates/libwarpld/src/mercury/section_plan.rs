@@ -1,5 +1,6 @@
 //! Which sections the two halves have, and their numbers.
 
+use super::fastpath;
 use crate::ids::{SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::merge::{Content, Synthetic};
@@ -49,7 +50,8 @@ pub struct Shape<'a> {
 pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
     let mut facts = write::summary::collect(parts);
     let numbering = symbols::number(parts, &facts);
-    let contents = write::contents::contents(parts, &numbering, &mut facts);
+    let targets = Some(fastpath::targets(parts));
+    let contents = write::contents::contents(parts, &numbering, &mut facts, targets);
     let (machine, machine_index) = write::order(&facts);
     let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
     let mut banks = parameter_banks(parts, &machine, &numbering);

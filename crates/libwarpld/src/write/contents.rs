@@ -51,11 +51,13 @@ impl Contents<'_> {
     }
 }
 
-/// Makes what is made early, and notes its size.
+/// Makes what is made early, and notes its size. A file of two halves says which other targets
+/// its code runs on.
 pub fn contents<'a>(
     parts: Linked<'a, '_>,
     numbering: &Numbering,
     facts: &mut [SectionSummary],
+    fastpath_targets: Option<u64>,
 ) -> Contents<'a> {
     let notes = ToolNotes::collect(parts);
     let block = |(number, facts): (usize, &mut [SectionSummary])| {
@@ -69,7 +71,7 @@ pub fn contents<'a>(
             for facts in some {
                 let start = bytes.len();
                 if facts.exists() && facts.is_early() {
-                    content(&mut writer, id, &mut bytes);
+                    content(&mut writer, id, fastpath_targets, &mut bytes);
                 }
                 facts.settle(bytes.len() - start, &notes, numbering);
                 ends.push(bytes.len());
@@ -94,7 +96,12 @@ fn ask_for(parts: Linked<'_, '_>, first: SectionId, facts: &[SectionSummary]) {
 }
 
 /// Appends the bytes of a section that is made early.
-fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8>) {
+fn content(
+    writer: &mut records::Writer<'_, '_>,
+    id: SectionId,
+    fastpath_targets: Option<u64>,
+    out: &mut Vec<u8>,
+) {
     let (parts, numbering) = (writer.parts, writer.numbering);
     let section = parts.merged.section(id);
     match section.content() {
@@ -110,7 +117,7 @@ fn content(writer: &mut records::Writer<'_, '_>, id: SectionId, out: &mut Vec<u8
             let rela = section.kind == SectionType::RELA;
             relocations(&image_relocs(parts, bank, form), rela, numbering, out);
         }
-        Content::Synthetic(what) => synthetic(parts, numbering, what, out),
+        Content::Synthetic(what) => synthetic(parts, numbering, what, fastpath_targets, out),
     }
 }
 

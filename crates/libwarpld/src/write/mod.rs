@@ -35,7 +35,7 @@ pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
     let mut facts = summary::collect(parts);
     let numbering = symbols::number(parts, &facts);
-    let contents = contents::contents(parts, &numbering, &mut facts);
+    let contents = contents::contents(parts, &numbering, &mut facts, None);
     let (order, mut index_of) = order(&facts);
     keep_common_number(parts, &mut index_of);
     Plan::new(parts, order, index_of, numbering, contents)

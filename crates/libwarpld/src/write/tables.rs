@@ -16,12 +16,12 @@ use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
 use zerocopy::IntoBytes;
 
-
 /// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
 pub(super) fn synthetic(
     parts: Linked<'_, '_>,
     numbering: &Numbering,
     what: Synthetic,
+    fastpath_targets: Option<u64>,
     out: &mut Vec<u8>,
 ) {
     match what {
@@ -31,7 +31,7 @@ pub(super) fn synthetic(
         | Synthetic::SymbolSections
         | Synthetic::ToolNote => {}
         Synthetic::VersionNote => version_note(parts, out),
-        Synthetic::Compat => out.append(&mut compat(parts)),
+        Synthetic::Compat => out.append(&mut compat(parts, fastpath_targets)),
         Synthetic::CallGraph => callgraph(parts, numbering, out),
         Synthetic::Prototype => prototypes(parts, numbering, out),
         Synthetic::RelAction => out.append(&mut relaction::linker_section()),
@@ -42,11 +42,10 @@ pub(super) fn synthetic(
     }
 }
 
-fn compat(parts: Linked<'_, '_>) -> Vec<u8> {
-    let (objects, arch) = (parts.cx.objects, parts.cx.config.arch);
-    let mut out = compat::merge(objects, arch);
-    if parts.cx.dialect.declares_fastpath_targets() {
-        compat::push_fastpath(crate::mercury::fastpath_targets(parts), &mut out);
+fn compat(parts: Linked<'_, '_>, fastpath_targets: Option<u64>) -> Vec<u8> {
+    let mut out = compat::merge(parts.cx.objects, parts.cx.config.arch);
+    if let Some(targets) = fastpath_targets {
+        compat::push_fastpath(targets, &mut out);
     }
     out
 }

@@ -5,7 +5,7 @@ use crate::options::LinkSettings;
 use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
 use libwarpld::dialect::target::has_mercury;
 use libwarpld::inputs::{Inputs, LinkInput};
-use libwarpld::mercury::code::{Trace, needs_compiler};
+use libwarpld::mercury::{Trace, needs_compiler};
 use std::borrow::Cow;
 
 /// The inputs, those translated that cannot be linked as they are.
@@ -23,7 +23,7 @@ pub fn inputs<'i, 'a>(
         let Some(reason) = needs_compiler(&input.image, arch, &mut Trace::default()) else {
             continue;
         };
-        if settings.config.finalizer.trace {
+        if settings.config.mercury.trace {
             let text = format!("FNLZR: {} goes to {}: {reason}", input.name, tool.display());
             diagnostics.push(Diagnostic::new(Severity::Info, "fnlzr-trace", text));
         }

@@ -5,10 +5,9 @@ use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use bstr::ByteVec;
 use cubin::Arch;
-use libwarpld::config::{Config, HostInfo, Identity};
+use libwarpld::config::{BinaryKind, Config, Fastpath, HostInfo, Identity, MercuryConfig};
 use libwarpld::diag::Diagnostic;
 use libwarpld::dialect::Release;
-use libwarpld::mercury::code::{BinaryKind, Fastpath, FinalizerConfig};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -355,7 +354,7 @@ fn config(line: &CommandLine, arch: Arch) -> Config {
         allow_undefined_globals: line.has(Opt::AllowUndefinedGlobals),
         extra_warnings: line.has(Opt::ExtraWarnings),
         suppress_stack_size_warning: line.has(Opt::SuppressStackSizeWarning),
-        finalizer: finalizer(line),
+        mercury: mercury(line),
         identity,
         note_object_name: note.object_name,
         note_command_line: note.command_line,
@@ -363,8 +362,8 @@ fn config(line: &CommandLine, arch: Arch) -> Config {
     }
 }
 
-fn finalizer(line: &CommandLine) -> FinalizerConfig {
-    FinalizerConfig {
+fn mercury(line: &CommandLine) -> MercuryConfig {
+    MercuryConfig {
         binary_kind: match line.bytes(Opt::BinaryKind) {
             Some(b"sass") => BinaryKind::Sass,
             _ => BinaryKind::CapsuleMercury,
@@ -378,7 +377,6 @@ fn finalizer(line: &CommandLine) -> FinalizerConfig {
         trace: line.has(Opt::FnlzrTrace),
         trace_compatibility: line.has(Opt::FnlzrTrace)
             || std::env::var("CAN_FINALIZE_DEBUG").is_ok_and(|v| !matches!(&v[..], "" | "0")),
-        ..FinalizerConfig::default()
     }
 }
 

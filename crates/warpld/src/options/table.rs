@@ -289,7 +289,7 @@ options! {
         .help("From sm_100 on: allocate scoreboards anew in kernels without calls, as nvlink does, where the result is certain.");
     SelfCheck: Row::new("self-check", "", Output)
         .own()
-        .help("From sm_100 on: finalize the output again and fail if sections, relocations or symbols differ.");
+        .help("From sm_100 on: read the output, write it again and fail if sections, relocations or symbols differ.");
     FnlzrTrace: Row::new("fnlzr-trace", "", Reports)
         .own()
         .help("From sm_100 on: print what the finalizer does with each input and with the output.");

@@ -104,8 +104,8 @@ impl Case {
         config.allow_undefined_globals = random.below(8) == 0;
         config.kernels_used = (random.below(16) == 0).then(|| vec!["a".into()]);
         config.variables_used = (random.below(16) == 0).then(|| vec!["a".into()]);
-        config.finalizer.rescoreboard = random.below(4) == 0;
-        config.finalizer.self_check = random.below(8) == 0;
+        config.mercury.rescoreboard = random.below(4) == 0;
+        config.mercury.self_check = random.below(8) == 0;
         Self { inputs, config }
     }
 

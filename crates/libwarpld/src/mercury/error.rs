@@ -1,6 +1,6 @@
-//! Why a file was not finalized, and NVIDIA's number for it.
+//! Why a file with Mercury code cannot be linked, and NVIDIA's number for it.
 
-/// What a self-check found to differ.
+/// What differs after a round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
     /// Bytes of a section.
@@ -11,14 +11,11 @@ pub enum Mismatch {
     Symbols(String),
 }
 
-/// Why a file was not finalized.
+/// Why a file with Mercury code cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FinalizerError {
-    /// Nothing to finalize.
-    #[error("the file holds nothing to finalize")]
-    NotEligible,
-    /// Finalized machine code was given after the link.
+pub enum MercuryError {
+    /// Machine code where capsules are needed.
     #[error("the file holds machine code without capsules")]
     NotCapsule,
     /// Mercury code alone needs a translator.
@@ -26,6 +23,12 @@ pub enum FinalizerError {
         "the file holds Mercury code without machine code, which only NVIDIA's compiler translates; compile for the target, give PTX, or name an nvlink that does it (--finalizer=PATH)"
     )]
     PureMercury,
+    /// Flags that exclude each other.
+    #[error("the file claims to be both machine code and Mercury")]
+    BothKinds,
+    /// A file type that no tool writes.
+    #[error("the file's type {0:#x} is none that can be finalized")]
+    FileType(u16),
     /// Code for another target that it does not declare itself fit for.
     #[error(
         "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, give PTX, or name an nvlink that does it (--finalizer=PATH)"
@@ -39,15 +42,9 @@ pub enum FinalizerError {
     /// A file that contradicts itself.
     #[error("damaged file: {0}")]
     Damaged(String),
-    /// Not a device ELF of a known kind.
-    #[error("not a device file of a known kind")]
-    UnknownElf,
-    /// No memory for the output.
-    #[error("the output does not fit in memory")]
-    Memory,
-    /// The result, finalized again, is another.
+    /// The file, read and written again, is another.
     #[error("self-check: {0:?} differs")]
-    SelfCheck(Mismatch),
+    RoundTrip(Mismatch),
     /// Written by a compiler newer than this format.
     #[error("Mercury version {found:#x} is newer than {newest:#x}")]
     VersionTooHigh {
@@ -58,18 +55,16 @@ pub enum FinalizerError {
     },
 }
 
-impl FinalizerError {
-    /// The number NVIDIA's engine returns in this case (0 is success).
+impl MercuryError {
+    /// The number that NVIDIA's finalizer returns in this case (0 is success).
     pub fn code(&self) -> u32 {
         match self {
-            Self::NotEligible | Self::NeedsCompiler { .. } => 4,
+            Self::NeedsCompiler { .. } => 4,
             Self::NotCapsule => 5,
-            Self::Damaged(_) | Self::PureMercury => 6,
-            Self::UnknownElf => 7,
-            Self::Memory => 11,
-            Self::SelfCheck(Mismatch::Section(_)) => 17,
-            Self::SelfCheck(Mismatch::Relocations(_)) => 18,
-            Self::SelfCheck(Mismatch::Symbols(_)) => 19,
+            Self::Damaged(_) | Self::PureMercury | Self::BothKinds | Self::FileType(_) => 6,
+            Self::RoundTrip(Mismatch::Section(_)) => 17,
+            Self::RoundTrip(Mismatch::Relocations(_)) => 18,
+            Self::RoundTrip(Mismatch::Symbols(_)) => 19,
             Self::VersionTooHigh { .. } => 25,
         }
     }

@@ -1,6 +1,4 @@
-//! What a finalizer run is asked to do.
-
-use super::Mode;
+//! What is asked of links from sm_100 on, whose inputs have Mercury code.
 
 /// What the output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -12,26 +10,24 @@ pub enum BinaryKind {
     Sass,
 }
 
-/// When a file may be copied instead of written anew.
+/// Whether code for another target of its family is linked as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Fastpath {
-    /// Where the file declares itself fit for the target.
+    /// Where it declares itself fit for the target.
     #[default]
     Auto,
     /// Never.
     Off,
 }
 
-/// Settings of one run; the record that NVIDIA's dispatcher fills in.
+/// Settings for links from sm_100 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct FinalizerConfig {
-    /// Before or after the link.
-    pub mode: Mode,
+pub struct MercuryConfig {
     /// What the output holds.
     pub binary_kind: BinaryKind,
-    /// Copying.
+    /// Code for other targets.
     pub fastpath: Fastpath,
-    /// Finalize the result again and compare.
+    /// Check that the output, read and written again, is the same.
     pub self_check: bool,
     /// Allocate scoreboards anew in kernels without calls.
     pub rescoreboard: bool,
@@ -39,16 +35,4 @@ pub struct FinalizerConfig {
     pub trace: bool,
     /// Say how compatibility is decided (`CAN_FINALIZE_DEBUG`).
     pub trace_compatibility: bool,
-}
-
-impl FinalizerConfig {
-    /// First of the two flags in the trace.
-    pub fn is_capsule(&self) -> bool {
-        self.binary_kind == BinaryKind::CapsuleMercury
-    }
-
-    /// Second of the two flags in the trace.
-    pub fn is_machine_code(&self) -> bool {
-        self.binary_kind == BinaryKind::Sass
-    }
 }

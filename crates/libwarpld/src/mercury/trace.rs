@@ -1,5 +1,8 @@
-//! What the finalizer does, in words.
+//! The lines of `--fnlzr-trace`: what is done about Mercury code. `FNLZR` is what nvlink calls
+//! its part for that.
 
+use crate::config::MercuryConfig;
+use crate::diag::{Diagnostic, Diagnostics, Severity};
 use std::fmt::Display;
 
 /// Collects lines; the caller decides where they go.
@@ -17,6 +20,11 @@ impl Trace {
         Self { lines: Vec::new(), steps, compatibility }
     }
 
+    /// The trace that a link is asked for.
+    pub(super) fn of(config: &MercuryConfig) -> Self {
+        Self::new(config.trace, config.trace_compatibility)
+    }
+
     /// A step.
     pub fn line(&mut self, text: impl Display) {
         if self.steps {
@@ -28,6 +36,13 @@ impl Trace {
     pub fn compatibility(&mut self, text: impl Display) {
         if self.compatibility {
             self.lines.push(format!("FNLZR: {text}"));
+        }
+    }
+
+    /// Hands the lines over as remarks.
+    pub(super) fn report(self, diags: &mut Diagnostics) {
+        for line in self.lines {
+            diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
         }
     }
 }

@@ -1,0 +1,139 @@
+//! `--self-check`: the output, read and written again by [`cubin`], must be itself.
+
+use super::eligibility::{Summary, check_header};
+use super::{MercuryError, Mismatch, Trace};
+use crate::config::{Config, Fastpath};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::dialect::Half;
+use cubin::capsule::Capsule;
+use cubin::flags::Flags;
+use cubin::half::Halves;
+use cubin::model::Image;
+use cubin::note::{NoteType, ToolInfo, notes};
+use cubin::{Cubin, SectionRef, SectionType};
+use std::fmt::Display;
+
+/// Checks the output of a link, if that is asked for.
+pub fn check_output(
+    image: &[u8],
+    config: &Config,
+    diags: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    let mut trace = Trace::of(&config.mercury);
+    let result = match config.mercury.self_check {
+        true => round_trip(image, config, &mut trace),
+        false => Ok(()),
+    };
+    trace.report(diags);
+    result.map_err(|error| {
+        Diagnostic::fatal("finalizer-failed", "Internal FNLZR error in the output").note(error)
+    })
+}
+
+/// Reads a file with capsules, checks it as inputs of a link for the same target are checked,
+/// writes it again and compares sections, relocations and symbols.
+pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<(), MercuryError> {
+    // As nvlink's finalizer says of a file that it has in memory: its name, when it runs, and
+    // whether capsules or machine code alone are wanted.
+    const NAME: &str = "self-check";
+    trace.line(format_args!("Input ELF: {NAME}"));
+    trace.line("Post-Link Mode");
+    trace.line("Flags [ 1 | 0 ]");
+    trace.line(format_args!("Starting {NAME}"));
+    let again = rewrite(image, config, trace);
+    match &again {
+        Ok(_) => trace.line(format_args!("Ending {NAME}")),
+        Err(error) => trace.line(format_args!("Failed {NAME}: {} ({error})", error.code())),
+    }
+    compare(image, &again?)
+}
+
+/// The file, checked and written again.
+fn rewrite(image: &[u8], config: &Config, trace: &mut Trace) -> Result<Vec<u8>, MercuryError> {
+    let cubin = Cubin::parse(image).map_err(|e| damaged(&e))?;
+    let header = cubin.header();
+    if check_header(&header)? != Half::Mercury {
+        return Err(MercuryError::NotCapsule);
+    }
+    let from = Flags::decode(&header).sm();
+    Summary::of_cubin(&cubin).check(from, config, Fastpath::Off, &mut Trace::default())?;
+    check_capsules(&Halves::split(&cubin).map_err(|e| damaged(&e))?)?;
+    if let Some(linker) = linker(&cubin) {
+        trace.line(format_args!("Linked before by {linker:?}"));
+    }
+    let again = Image::from_cubin(&cubin).map_err(|e| damaged(&e))?;
+    again.to_bytes().map_err(|e| damaged(&e))
+}
+
+fn damaged(what: &dyn Display) -> MercuryError {
+    MercuryError::Damaged(what.to_string())
+}
+
+/// Every capsule must account for every instruction of its function.
+fn check_capsules(halves: &Halves<'_>) -> Result<(), MercuryError> {
+    for section in halves.sass.sections() {
+        if section.kind != SectionType::CUDA_CAPMERC {
+            continue;
+        }
+        let bad = |what: &dyn Display| {
+            damaged(&format_args!("capsule in section {}: {what}", section.index.0))
+        };
+        let capsule = Capsule::parse(section.data).map_err(|e| bad(&e))?;
+        let code = halves.twin(section.index.0).map_or(0, |t| t.size);
+        if !capsule.fills(code) {
+            return Err(bad(&format_args!("its instructions do not fill {code:#x} bytes")));
+        }
+    }
+    Ok(())
+}
+
+/// A linker that left its note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linker {
+    /// NVIDIA's.
+    Nvlink,
+    /// NVIDIA's, called as a library.
+    NvJit,
+    /// This one.
+    Warpld,
+}
+
+/// The linker of a file, if one has linked it.
+pub fn linker(cubin: &Cubin<'_>) -> Option<Linker> {
+    let section = cubin.section_by_name(b".note.nv.tkinfo")?;
+    notes(section.data).map_while(Result::ok).filter(|n| n.kind == NoteType::TKINFO).find_map(
+        |note| match ToolInfo::parse(note.desc).ok()?.tool {
+            b"nvlink" => Some(Linker::Nvlink),
+            b"nvJIT API" => Some(Linker::NvJit),
+            b"warpld" => Some(Linker::Warpld),
+            _ => None,
+        },
+    )
+}
+
+/// The first difference of two files, by kind.
+pub fn compare(first: &[u8], second: &[u8]) -> Result<(), MercuryError> {
+    let parse = |image| Cubin::parse(image).map_err(|e| damaged(&e));
+    let (a, b) = (parse(first)?, parse(second)?);
+    let missing = a.section(b.sections().len() as u32);
+    for (x, y) in a.sections().iter().zip(b.sections()) {
+        if x.name != y.name || x.size != y.size || x.data != y.data {
+            return Err(MercuryError::RoundTrip(mismatch(&x)));
+        }
+    }
+    match missing {
+        Some(section) => Err(MercuryError::RoundTrip(mismatch(&section))),
+        None => Ok(()),
+    }
+}
+
+fn mismatch(section: &SectionRef<'_>) -> Mismatch {
+    let name = String::from_utf8_lossy(section.name).into_owned();
+    match section.kind {
+        SectionType::RELA | SectionType::REL | SectionType::CUDA_MERCURY_RELA => {
+            Mismatch::Relocations(name)
+        }
+        SectionType::SYMTAB | SectionType::CUDA_MERCURY_SYMTAB => Mismatch::Symbols(name),
+        _ => Mismatch::Section(name),
+    }
+}
