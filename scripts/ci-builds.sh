@@ -5,10 +5,11 @@
 #
 #   CUDA_HOME=/path/to/cuda WARPLD=/path/to/warpld scripts/ci-builds.sh [nvcc make cmake ...]
 #
-# Needs make and gcc; cmake is fetched into a virtual environment if missing; clang is left out if
-# it is not installed (Debian: clang-19 clang-tools-19).
+# Needs make and gcc. CMake, Ninja and clang come from scripts/build-tools.sh. Prints a line
+# "not run: ..." for what could not be tried, and the list of what was built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$here/scripts/bring.sh"
 cuda=${CUDA_HOME:-$("$here/scripts/toolkit.sh")}
 warpld=${WARPLD:-$here/target/release/warpld}
 work=${WORK:-$(mktemp -d)}
@@ -16,8 +17,12 @@ shim=$work/cuda
 gpu=$here/tests/gpu/cuda
 nvcc=$shim/bin/nvcc
 two_targets=(-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90)
-built=0
+built=()
+without_gpu=0
 mkdir -p "$work"
+# They would choose other compilers, options or generators.
+unset CC CXX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CUDACXX CUDAFLAGS CUDAARCHS CUDAHOSTCXX CUDAToolkit_ROOT \
+    CUDA_PATH NVCC_CCBIN NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS "${!CMAKE_@}"
 
 # Whichever linker ran is named in the tool note of every linked image.
 linked_by_warpld() { # program, images
@@ -35,13 +40,15 @@ starts() { # program
     local status=0
     "$1" >"$1.out" 2>&1 || status=$?
     case $status in
-    0 | 2 | 77) built=$((built + 1)) ;;
+    0) ;;
+    2 | 77) without_gpu=$((without_gpu + 1)) ;;
     *)
         cat "$1.out" >&2
         echo "$1: exit status $status" >&2
         exit 1
         ;;
     esac
+    built+=("${1#"$work/"}")
 }
 
 check() { # program, images
@@ -63,26 +70,18 @@ build_make() {
     check "$work/make/program" 2
 }
 
-# Prints which CMake there is.
-find_cmake() {
-    command -v cmake && return
-    [ -x "$work/python/bin/cmake" ] || {
-        python3 -m venv "$work/python"
-        "$work/python/bin/pip" install -q --disable-pip-version-check cmake
-    } >&2
-    echo "$work/python/bin/cmake"
+# A static device library, linked by the program and by itself.
+with_cmake() { # folder, generator
+    rm -rf "${work:?}/$1"
+    cmake -S "$here/tests/builds/cmake" -B "$work/$1" -G "$2" -DCMAKE_CUDA_COMPILER="$nvcc" >"$work/$1.log"
+    cmake --build "$work/$1" >>"$work/$1.log"
+    check "$work/$1/program" 2
+    check "$work/$1/program_resolved" 2
 }
 
-build_cmake() {
-    local cmake
-    cmake=$(find_cmake)
-    rm -rf "$work/cmake"
-    "$cmake" -S "$here/tests/builds/cmake" -B "$work/cmake" \
-        -DCMAKE_CUDA_COMPILER="$nvcc" >"$work/cmake.log"
-    "$cmake" --build "$work/cmake" >>"$work/cmake.log"
-    check "$work/cmake/program" 2
-    check "$work/cmake/program_resolved" 2
-}
+build_cmake() { with_cmake cmake 'Unix Makefiles'; }
+
+build_ninja() { with_cmake ninja Ninja; }
 
 # Kernels that launch kernels: the link takes libcudadevrt.
 build_child() {
@@ -98,19 +97,9 @@ build_thrust() {
     check "$work/thrust/program" 1
 }
 
-has_clang() {
-    local tool
-    for tool in clang++-19 clang-linker-wrapper-19; do
-        command -v $tool >/dev/null || {
-            echo "clang: $tool is not installed; left out"
-            return 1
-        }
-    done
-    "$warpld" shim "$cuda" "$work/cuda-clang"
-}
-
 build_clang() {
-    has_clang || return 0
+    bring clang 'build by clang' || return 0
+    "$warpld" shim "$cuda" "$work/cuda-clang"
     CUDA_HOME=$cuda "$here/tests/builds/clang/build.sh" "$work/cuda-clang" "$work/clang"
     check "$work/clang/program" 2
     linked_by_warpld "$work/clang/program.cubin" 1
@@ -118,17 +107,19 @@ build_clang() {
 
 # CMake compiles by clang and links device code itself. It compresses images.
 build_clang_cmake() {
-    has_clang || return 0
-    local cmake program folder=$work/clang-cmake
-    cmake=$(find_cmake)
+    bring clang 'build by CMake with clang' || return 0
+    local program folder=$work/clang-cmake
+    "$warpld" shim "$cuda" "$work/cuda-clang"
     rm -rf "$folder"
     mkdir -p "$folder/include"
     touch "$folder/include/"{texture_fetch_functions,curand_mtgp32_kernel}.h
     ln -sf "$here/tests/builds/clang/fatbinary" "$work/cuda-clang/bin/fatbinary"
-    "$cmake" -S "$here/tests/builds/cmake" -B "$folder/build" -DCMAKE_CUDA_COMPILER=clang++-19 \
+    # For the wrapper of fatbinary, which CMake runs while it configures, too.
+    export CUDA_HOME=$cuda
+    cmake -S "$here/tests/builds/cmake" -B "$folder/build" -G Ninja -DCMAKE_CUDA_COMPILER=clang++-19 \
         -DCUDAToolkit_ROOT="$work/cuda-clang" -DCMAKE_CUDA_FLAGS="--cuda-path=$work/cuda-clang \
         -I$folder/include -Wno-unknown-cuda-version" >"$folder/log"
-    CUDA_HOME=$cuda "$cmake" --build "$folder/build" >>"$folder/log"
+    cmake --build "$folder/build" >>"$folder/log"
     for program in program program_resolved; do
         mkdir "$folder/$program"
         "$warpld" extract -d "$folder/$program" "$folder/build/$program" >/dev/null
@@ -138,10 +129,14 @@ build_clang_cmake() {
     done
 }
 
+bring cmake 'builds of any kind'
+echo "$(cmake --version | head -1), ninja $(ninja --version)"
 "$warpld" shim "$cuda" "$shim"
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(nvcc make cmake child thrust clang clang_cmake)
+[ $# -gt 0 ] || wanted=(nvcc make cmake ninja child thrust clang clang_cmake)
 for build in "${wanted[@]}"; do
     "build_$build"
 done
-echo "$built programs built and started"
+[ "$without_gpu" -eq 0 ] || echo "not run: kernels of $without_gpu programs that were built (no GPU)"
+[ "${#built[@]}" -eq 0 ] || printf 'built and started: %s\n' "${built[@]}"
+echo "${#built[@]} programs built and started"

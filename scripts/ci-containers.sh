@@ -117,7 +117,10 @@ combined() {
 
 shipped() {
     compare "$toolkit/lib/libcudadevrt.a"
-    [ "${WARPLD_WHEELS:-}" = none ] && return
+    if [ "${WARPLD_WHEELS:-}" = none ]; then
+        echo "not run: extraction from NVSHMEM and NCCL (WARPLD_WHEELS=none)"
+        return
+    fi
     compare "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem/lib/libnvshmem_device.a"
     local nccl
     nccl=$(scripts/wheel.sh nccl)/nvidia/nccl/lib/libnccl.so.2

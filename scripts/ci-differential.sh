@@ -24,6 +24,8 @@ libraries=()
 if [ "${LIBRARIES:-yes}" != no ]; then
     libraries=(--nccl "$(scripts/wheel.sh nccl)/nvidia/nccl/lib/libnccl.so.2"
         --nvshmem "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem")
+else
+    echo "not run: links of NCCL and NVSHMEM (LIBRARIES=no)"
 fi
 
 exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \

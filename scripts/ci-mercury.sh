@@ -23,7 +23,11 @@ fi
 libraries=()
 if [ "${LIBRARIES:-yes}" != no ]; then
     libraries=(--nvshmem "$(scripts/wheel.sh nvshmem)/nvidia/nvshmem")
+else
+    echo "not run: links of NVSHMEM (LIBRARIES=no)"
 fi
+
+[ -n "${NCCL_LIBRARY:-}" ] || echo "not run: links of NCCL for sm_100 and sm_120 (NCCL_LIBRARY is not set)"
 
 # Thrust and CUB take minutes to compile and are in the other set.
 exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \

@@ -7,15 +7,17 @@
 #   WARPLD=target/release/warpld scripts/instructions.sh --bless    write new counts
 #
 # The inputs are made from the committed fixtures, so no toolkit is needed. Counts depend a little on
-# the compiler and the C library; those of benches/instructions.txt are of a release build.
+# the compiler and the C library; those of benches/instructions.txt are of a release build. valgrind
+# comes from scripts/build-tools.sh if it is not installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/bring.sh
 warpld=$(realpath "${WARPLD:-target/release/warpld}")
 counts=benches/instructions.txt
 percent=5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-command -v valgrind >/dev/null || { echo "valgrind is not installed: nothing counted"; exit 0; }
+bring valgrind 'instruction counts' || exit 0
 
 # Copies of fixtures under other names, by turns: the last two letters of every name that others
 # see become a number.

@@ -1,0 +1,145 @@
+#!/bin/bash
+# Brings a program that the tests need besides Rust, Python, make and gcc, and prints the folder to
+# put first in PATH: the one place that names the versions.
+#
+#   scripts/build-tools.sh cmake       CMake and Ninja, from PyPI, whether others are installed or not
+#   scripts/build-tools.sh clang       clang++-19 and clang-linker-wrapper-19
+#   scripts/build-tools.sh strace
+#   scripts/build-tools.sh valgrind
+#
+# The last three come from the packages of the Debian or Ubuntu that runs here, unless they are
+# installed. Nothing is installed on the machine and root is not needed: packages are unpacked into
+# the ignored folder .build-tools ($BUILD_TOOLS names another). A program that cannot be had is exit
+# status 1, with the reason as the last line on stderr.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=$(realpath -m "${BUILD_TOOLS:-$here/.build-tools}")
+cmake=4.4.4
+ninja=1.13.2
+clang=19
+
+fail() {
+    echo "$1" >&2
+    exit 1
+}
+
+from_pypi() {
+    local home=$folder/cmake-$cmake-ninja-$ninja
+    if [ ! -e "$home/complete" ]; then
+        rm -rf "$home"
+        mkdir -p "$home/bin"
+        {
+            python3 -m venv "$home/python"
+            "$home/python/bin/pip" install -q --disable-pip-version-check "cmake==$cmake" "ninja==$ninja"
+        } >&2
+        # A folder without the environment's own python.
+        ln -s ../python/bin/{cmake,ninja} "$home/bin"
+        touch "$home/complete"
+    fi
+    echo "$home/bin"
+}
+
+# apt-get with lists and cache of its own: it neither needs root nor changes the machine.
+apt() {
+    apt-get -q -c "$folder/apt/apt.conf" "$@"
+}
+
+update_lists() { # package
+    local apt=$folder/apt
+    rm -rf "$apt"
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+    # The hooks of the machine clean its cache and fill its other lists.
+    cat >"$apt/apt.conf" <<END
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Post-Invoke;
+Dir::State::lists "$apt/lists";
+Dir::Cache "$apt/cache";
+Dir::Log "$apt";
+Debug::NoLocking "true";
+APT::Sandbox::User "root";
+Acquire::Retries "3";
+Acquire::Languages "none";
+END
+    # One foreign source that does not answer is no reason to stop.
+    apt update >"$apt/log" 2>&1 || true
+    [ -n "$(find "$apt/lists" -name '*Packages*' -print -quit)" ] || fail "no $1: apt-get cannot fetch its lists"
+}
+
+# Unpacks packages and what they depend on, without what is installed, into a folder.
+unpack() { # folder, packages
+    local to=$1 missing package
+    shift
+    command -v apt-get >/dev/null || fail "no $1: not installed, and there is no apt-get to fetch it with"
+    update_lists "$1"
+    # An installed package that would be upgraded has its version in brackets.
+    missing=$(apt -s install --no-install-recommends "$@" 2>"$folder/apt/errors" |
+        awk '/^Inst / && $3 !~ /^\[/ {print $2}') || true
+    [ -n "$missing" ] || fail "no $1: $(grep -m 1 '^E:' "$folder/apt/errors" || echo 'apt-get finds nothing to fetch')"
+    mkdir -p "$folder/apt/packages" "$to"
+    # shellcheck disable=SC2086
+    (cd "$folder/apt/packages" && apt download $missing) >>"$folder/apt/log" 2>&1 ||
+        fail "no $1: $(grep -m 1 '^E:' "$folder/apt/log" || echo 'apt-get cannot fetch it')"
+    for package in "$folder"/apt/packages/*.deb; do
+        dpkg-deb -x "$package" "$to"
+    done
+    rm -r "$folder/apt"
+}
+
+# A script that starts an unpacked program with its libraries.
+wrap() { # program, root, folder for the script
+    local program=$2/usr/bin/$1 script=$3/$1 libraries
+    libraries="LD_LIBRARY_PATH='$2/usr/lib/x86_64-linux-gnu:$2/lib/x86_64-linux-gnu'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+    if [ ! -e "$program" ]; then
+        # The machine has this one of several.
+        ln -s "$(command -v "$1")" "$script"
+    else
+        echo '#!/bin/sh' >"$script"
+        case $1 in
+        # The traced program gets the environment that it would have had.
+        strace) echo "$libraries exec '$program' -E LD_LIBRARY_PATH=\"\${LD_LIBRARY_PATH-}\" \"\$@\"" ;;
+        valgrind) echo "VALGRIND_LIB='$(dirname "$(find "$2" -name 'callgrind-*-linux' -print -quit)")' exec '$program' \"\$@\"" ;;
+        *) echo "$libraries exec '$program' \"\$@\"" ;;
+        esac >>"$script"
+        chmod +x "$script"
+    fi
+    # The parts of clang call each other by names without a version.
+    [ "$1" = "${1%-"$clang"}" ] || ln -s "$1" "${script%-"$clang"}"
+}
+
+# The programs: the machine's, or from the packages if one of them is missing.
+from_packages() { # folder, packages, programs
+    local home=$folder/$1 packages program
+    read -ra packages <<<"$2"
+    shift 2
+    PATH=$home/bin:$PATH
+    if ! type "$@" >/dev/null 2>&1; then
+        rm -rf "$home"
+        unpack "$home/root" "${packages[@]}"
+        mkdir "$home/bin"
+        for program; do
+            wrap "$program" "$home/root" "$home/bin"
+        done
+    fi
+    # Not all of them know --version, but 126 and up is a program that cannot run.
+    for program; do
+        "$program" --version >/dev/null 2>&1 || [ $? -lt 126 ] || fail "no ${packages[0]}: $program does not start"
+    done
+    mkdir -p "$home/bin"
+    echo "$home/bin"
+}
+
+mkdir -p "$folder"
+case ${1:-} in
+cmake) from_pypi ;;
+clang)
+    from_packages "clang-$clang" "clang-$clang clang-tools-$clang" "clang-$clang" "clang++-$clang" \
+        "clang-linker-wrapper-$clang" "clang-nvlink-wrapper-$clang" "clang-offload-packager-$clang"
+    ;;
+strace | valgrind) from_packages "$1" "$1" "$1" ;;
+*)
+    echo "usage: $0 cmake|clang|strace|valgrind" >&2
+    exit 2
+    ;;
+esac
