@@ -8,7 +8,6 @@ use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::object::Object;
 use crate::resolve::Resolution;
 use crate::unified::Unified;
-use crate::usage::Usage;
 use cubin::{SectionRef, SymbolRef};
 
 /// What earlier phases decided.
@@ -22,8 +21,6 @@ pub struct Analysis<'a, 'o> {
     pub graph: &'o CallGraph<'a>,
     /// Live functions.
     pub reach: &'o Reach,
-    /// Uses of shared memory and images.
-    pub usage: &'o Usage,
     /// Unified functions and variables.
     pub unified: &'o Unified,
     /// Settings.

@@ -4,8 +4,7 @@ use crate::callgraph::reach;
 use crate::config::Config;
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::dialect::Dialect;
-use crate::dialect::Half;
+use crate::dialect::{Dialect, Half};
 use crate::inputs::Inputs;
 use crate::linked::Linked;
 use crate::merge;
@@ -90,22 +89,22 @@ pub fn link_to(
         inputs.host_references.as_ref(),
         config,
     );
-    // Who uses shared memory and image references.
-    let usage = usage::collect(&objects, &resolution, &graph, &reach);
     let cx = Analysis {
         objects: &objects,
         resolution: &resolution,
         graph: &graph,
         reach: &reach,
-        usage: &usage,
         unified: &unified,
         config,
         dialect,
     };
 
+    // Who uses shared memory and image references.
+    let usage = usage::collect(cx);
+
     // Which sections and symbols the output has, in creation order. Beyond this
     // point no section, symbol or string is added.
-    let merged = merge::merge(cx);
+    let merged = merge::merge(cx, &usage);
 
     // What kernels inherit from the functions they call. Messages come in
     // nvlink's order: stacks, limits, undefined names, register bounds.
@@ -114,7 +113,7 @@ pub fn link_to(
     let mut limits = Diagnostics::default();
     let (properties, layout) = rayon::join(
         || properties::properties(cx, &merged, diags),
-        || layout::layout(cx, &merged, &mut limits),
+        || layout::layout(cx, &usage, &merged, &mut limits),
     );
     let layout = layout.map_err(|error| fail(diags, error))?;
     checks::reserved_memory(cx, diags);

@@ -55,12 +55,6 @@ impl Unified {
     }
 }
 
-/// Whether sections of this type name unified functions or variables.
-#[inline]
-pub fn is_entries(kind: SectionType) -> bool {
-    matches!(kind, SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY)
-}
-
 /// Finds what is unified and gives it its place. The checks are those of nvlink,
 /// which looks at the index only where there is something to place.
 pub fn collect(

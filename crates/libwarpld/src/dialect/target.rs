@@ -2,6 +2,9 @@
 
 use cubin::{Arch, Variant};
 
+/// The address space of constants, on every target.
+pub const MAX_CONSTANT: u64 = 0x10000;
+
 /// Shared memory of a block, in bytes.
 pub(super) fn shared_memory(number: u16) -> u64 {
     match number {

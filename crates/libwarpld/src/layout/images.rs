@@ -1,18 +1,17 @@
 //! Texture, sampler and surface references: handles behind the parameters of
 //! every kernel that uses any of them.
 
-use super::sort::{Ties, alternating_merge_sort};
 use crate::align::align_up;
-use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::{FunctionId, SectionId, SymbolId};
-use crate::merge::{Meaning, Merged};
+use crate::merge::Merged;
 use crate::relocate::kind;
 use crate::resolve::text;
+use crate::usage::{ImageUsers, Usage};
 use cubin::SymbolType;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 /// One handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +136,10 @@ impl Images {
 
 /// Places the handles behind the parameters of the kernel that has most; on
 /// Mercury's side they have a bank of their own.
-pub fn layout_images(cx: Analysis<'_, '_>, merged: &Merged) -> Images {
+pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Images {
     let mut out = Images::default();
-    let Some(mut users) = Users::new(cx, merged) else { return out };
+    let (symbols, kernels) = (merged.symbols_last_first(), &merged.function_order);
+    let Some(mut users) = ImageUsers::new(cx, usage, symbols, kernels) else { return out };
     let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
     // Code that uses textures without samplers has these in the textures: nobody
     // fills samplers then, though they have places. Quirk: the same goes for
@@ -164,87 +164,4 @@ pub fn layout_images(cx: Analysis<'_, '_>, merged: &Merged) -> Images {
     }
     out.bank_size = offset;
     out
-}
-
-/// The kernels that have handles, in creation order.
-pub fn image_users(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
-    let Some(mut users) = Users::new(cx, merged) else { return Vec::new() };
-    let found = users.of(None);
-    let in_order = merged.function_order.iter().copied();
-    in_order.filter(|f| found.contains(f)).collect()
-}
-
-type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
-
-/// References, and who uses them.
-struct Users<'a, 'o> {
-    cx: Analysis<'a, 'o>,
-    /// In the order of their handles.
-    images: Vec<(SymbolType, SymbolId)>,
-    kernels: Vec<FunctionId>,
-    callers: Callers<'o>,
-}
-
-impl<'a, 'o> Users<'a, 'o> {
-    fn new(cx: Analysis<'a, 'o>, merged: &Merged) -> Option<Self> {
-        let images = images_in_slot_order(cx, merged);
-        if images.is_empty() {
-            return None;
-        }
-        let in_order = merged.function_order.iter().copied();
-        let kernels = in_order.filter(|&f| {
-            let symbol = cx.resolution.get(cx.graph.symbol(f));
-            symbol.entry && symbol.definition.is_some()
-        });
-        let kernels = kernels.collect();
-        let callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-        Some(Self { cx, images, kernels, callers })
-    }
-
-    /// Kernels that use references of a type, or of any. With exactly one kernel that
-    /// was asked for, references from code it does not reach count as well, and others
-    /// that are kept have none on Mercury's side.
-    fn of(&mut self, kind: Option<SymbolType>) -> Kernels {
-        let cx = self.cx;
-        let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));
-        let images: Vec<SymbolId> = of_kind.map(|image| image.1).collect();
-        let users = images.iter().filter_map(|s| cx.usage.by_symbol.get(s)).flatten();
-        let users: Vec<FunctionId> = users.copied().collect();
-        let mut out: Kernels = self.callers.entries_reaching(&users).into_iter().collect();
-        let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
-        let mut asked = self.kernels.iter().filter(asked);
-        if let (Some(&only), None) = (asked.next(), asked.next()) {
-            if cx.dialect.only_kernel_takes_mentioned_images() {
-                out.clear();
-            }
-            let used = images.iter().any(|s| cx.usage.mentioned.contains(s));
-            if used {
-                out.insert(only);
-            }
-        }
-        out
-    }
-}
-
-/// Textures, samplers, surfaces, each last first, then through nvlink's sort
-/// with all keys equal.
-fn images_in_slot_order(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SymbolType, SymbolId)> {
-    use SymbolType as S;
-    let mut images: Vec<(SymbolType, SymbolId)> = merged
-        .symbols
-        .iter()
-        .rev()
-        .filter_map(|symbol| {
-            let Meaning::Symbol(id) = symbol.meaning() else { return None };
-            if cx.graph.function(id).is_some() {
-                return None;
-            }
-            let kind = cx.unnamed_symbol(cx.resolution.get(id).first)?.kind();
-            let is_image = matches!(kind, S::CUDA_TEXTURE | S::CUDA_SAMPLER | S::CUDA_SURFACE);
-            is_image.then_some((kind, id))
-        })
-        .collect();
-    images.sort_by_key(|(kind, ..)| *kind);
-    alternating_merge_sort(&mut images, Ties::A, |_| ());
-    images
 }

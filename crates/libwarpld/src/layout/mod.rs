@@ -6,29 +6,25 @@ mod images;
 mod per_symbol;
 mod relocatable;
 mod shared;
-mod sort;
 
 pub use constants::Bank2;
-pub use images::{Form, Images, image_users};
+pub use images::{Form, Images};
 pub use per_symbol::Pieces;
 pub use relocatable::Instances;
-pub use shared::{
-    SharedLayout, has_groups, is_declared_array, is_dynamic, is_orphan, shared_users,
-};
+pub use shared::SharedLayout;
 
 use crate::align::align_up;
 use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::merge::{Chunk, Chunks, Content, Merged};
 use crate::object::is_shared;
 use crate::resolve::text;
+use crate::usage::Usage;
 use cubin::SymbolRef;
 use hashbrown::HashMap;
-
-/// The address space of constants.
-pub(crate) const MAX_CONSTANT: u64 = 0x10000;
 
 /// Where things are.
 #[derive(Debug)]
@@ -65,6 +61,7 @@ pub struct Address {
 /// Lays out memory and checks limits. Some end the link at once.
 pub fn layout(
     cx: Analysis<'_, '_>,
+    usage: &Usage,
     merged: &Merged,
     diags: &mut Diagnostics,
 ) -> Result<Layout, Diagnostic> {
@@ -81,14 +78,14 @@ pub fn layout(
     };
     place_commons(cx, merged, &mut out);
     if cx.config.relocatable {
-        relocatable::layout_shared(cx, merged, &mut out);
+        relocatable::layout_shared(cx, usage, merged, &mut out);
     } else {
-        out.images = images::layout_images(cx, merged);
+        out.images = images::layout_images(cx, usage, merged);
         images::check_images(cx, merged, &out.images)?;
         for &bank in out.images.banks.keys() {
             out.extents.insert(bank, (out.images.bank_size, merged.section(bank).align()));
         }
-        out.shared = shared::layout_shared(cx, merged);
+        out.shared = shared::layout_shared(cx, usage, merged);
         out.bank2 = constants::layout_bank2(cx, merged);
         apply_bank2(merged, &mut out);
         compact_constants(cx, merged, &mut out);

@@ -1,11 +1,11 @@
 //! Sections that are laid out symbol by symbol: bank 3 where it would overflow, and
 //! the tables of unified functions and variables.
 
-use super::sort::{Ties, alternating_merge_sort};
 use crate::align::align_up;
 use crate::context::Analysis;
 use crate::ids::{InputSection, SectionId, SymbolId};
 use crate::merge::Merged;
+use crate::usage::sort::{Ties, alternating_merge_sort};
 use cubin::SectionType;
 use hashbrown::HashMap;
 use std::cmp::Reverse;

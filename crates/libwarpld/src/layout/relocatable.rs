@@ -3,14 +3,13 @@
 //! of it.
 
 use super::Layout;
-use super::shared::{
-    DYNAMIC_ALIGN, Together, is_dynamic, is_orphan, ready_made, ready_made_alignment,
-};
+use super::shared::{DYNAMIC_ALIGN, Together, ready_made, ready_made_alignment};
 use crate::align::align_up;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
 use crate::object::is_shared;
+use crate::usage::{Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
 
 /// Size and alignment of sections.
@@ -26,13 +25,16 @@ pub struct Instances {
 }
 
 /// Functions whose own code refers to a dynamic array.
-fn dynamic_users(cx: Analysis<'_, '_>) -> HashSet<FunctionId, foldhash::fast::FixedState> {
-    let dynamic = cx.usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
+fn dynamic_users(
+    cx: Analysis<'_, '_>,
+    usage: &Usage,
+) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+    let dynamic = usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
 
 /// Sizes of shared-memory sections.
-pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
+pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: &mut Layout) {
     let extents = static_extents(cx, merged);
     let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
     let arrays = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
@@ -51,9 +53,9 @@ pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
         out.extents.insert(section, padded(size, align));
         out.instances.static_size.insert(section, size);
     }
-    let users = dynamic_users(cx);
+    let users = dynamic_users(cx, usage);
     let ends = match cx.config.is_debug_link() {
-        true => joint_ends(cx, merged, &extents, out),
+        true => joint_ends(cx, usage, merged, &extents, out),
         false => HashMap::default(),
     };
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
@@ -102,13 +104,14 @@ pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
 /// together. Functions do not count, as nobody knows yet who calls them.
 fn joint_ends(
     cx: Analysis<'_, '_>,
+    usage: &Usage,
     merged: &Merged,
     extents: &Extents,
     out: &mut Layout,
 ) -> HashMap<FunctionId, u64, foldhash::fast::FixedState> {
     let is_entry = |f: &FunctionId| cx.resolution.get(cx.graph.symbol(*f)).entry;
     let mut kernels_of: Vec<(SymbolId, Vec<FunctionId>)> = Vec::new();
-    for (&id, functions) in cx.usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id)) {
+    for (&id, functions) in usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id)) {
         kernels_of.push((id, functions.iter().copied().filter(is_entry).collect()));
     }
     let mut together = Together::default();

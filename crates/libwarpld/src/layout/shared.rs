@@ -6,14 +6,14 @@
 //! that objects which no kernel uses together may overlap. Dynamic arrays start
 //! where the static part ends.
 
-use super::sort::{Ties, alternating_merge_sort};
 use crate::align::align_up;
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
-use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
-use crate::merge::{Content, Merged};
+use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId};
+use crate::merge::Merged;
 use crate::object::{SectionClass, is_dynamic_array, is_shared};
-use crate::resolve::Role;
+use crate::usage::sort::{Ties, alternating_merge_sort};
+use crate::usage::{SharedObject, SharedObjects, Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
 
 /// Alignment of dynamic arrays.
@@ -43,31 +43,17 @@ pub struct SharedLayout {
     pub null_value: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Object {
-    symbol: SymbolId,
-    size: u64,
-    align: u64,
-    /// Not a dynamic array. A copy that a later definition replaced keeps its
-    /// storage; the symbol is where the last copy of it is placed.
-    placed: bool,
-    /// Where the compiler of a whole program (`ptxas -ewp`) placed it: there it stays.
-    fixed: Option<u64>,
-}
-
 /// Lays out the shared memory of every kernel.
-pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged) -> SharedLayout {
-    let mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState> =
-        HashMap::default();
-    let mut common: Vec<Object> = Vec::new();
-    let mut dynamic: Vec<SymbolId> = Vec::new();
-    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
+pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> SharedLayout {
+    let SharedObjects { mut private, common, dynamic } = SharedObjects::collect(cx);
+    private.retain(|kernel, _| merged.function_sections[kernel.0 as usize].shared.is_some());
     let ready_made = ready_made(cx, merged);
     if private.is_empty() && common.is_empty() && dynamic.is_empty() && ready_made.is_empty() {
         return SharedLayout::default();
     }
     let mut planner = Planner {
         cx,
+        usage,
         merged,
         callers: Callers::new(cx.graph, cx.resolution, cx.reach),
         out: SharedLayout::default(),
@@ -81,59 +67,9 @@ pub fn layout_shared(cx: Analysis<'_, '_>, merged: &Merged) -> SharedLayout {
     planner.out
 }
 
-fn collect_objects(
-    cx: Analysis<'_, '_>,
-    merged: &Merged,
-    private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
-    common: &mut Vec<Object>,
-    dynamic: &mut Vec<SymbolId>,
-) {
-    let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
-    let inputs = cx.objects.iter().enumerate().filter(|(_, o)| o.has_shared_or_images);
-    for (i, input) in inputs {
-        let object = ObjectId(i as u32);
-        for symbol in input.cubin.symbols() {
-            if !is_shared(&symbol) {
-                continue;
-            }
-            let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
-            if symbol.is_undefined() || is_dynamic_array(&symbol) {
-                if (is_dynamic(cx, id) || is_orphan(cx, id)) && seen.insert(id) {
-                    dynamic.push(id);
-                    // Takes part in the sort, though it has no place of its own.
-                    let align = symbol.value;
-                    let array = Object { symbol: id, size: 0, align, placed: false, fixed: None };
-                    common.push(array);
-                }
-                continue;
-            }
-            let at = SymbolRefId { object, symbol: symbol.index.0 };
-            let role = cx.resolution.role(id, at, true);
-            if role == Role::Discarded {
-                continue;
-            }
-            let align = input.shared_alignment(&symbol);
-            let fixed = input.whole_program.then_some(symbol.value);
-            let new = Object { symbol: id, size: symbol.size, align, placed: true, fixed };
-            match input.classes.get(symbol.shndx as usize) {
-                Some(&SectionClass::KernelShared(owner)) if !is_orphan(cx, id) => {
-                    let owner = cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
-                    if let Some(owner) = owner
-                        && merged.function_sections[owner.0 as usize].shared.is_some()
-                    {
-                        private.entry(owner).or_default().push(new);
-                    }
-                }
-                // One that was declared before takes part in the sort a second time.
-                Some(SectionClass::CommonShared) => common.push(new),
-                _ => {}
-            }
-        }
-    }
-}
-
 struct Planner<'a, 'o> {
     cx: Analysis<'a, 'o>,
+    usage: &'o Usage,
     merged: &'o Merged,
     callers: Callers<'o>,
     out: SharedLayout,
@@ -149,11 +85,11 @@ impl Planner<'_, '_> {
     /// in groups.
     fn groups(
         &mut self,
-        mut common: Vec<Object>,
-        private: &mut HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+        mut common: Vec<SharedObject>,
+        private: &mut HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
     ) {
         alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
-        let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<Object>)> =
+        let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<SharedObject>)> =
             Vec::new();
         let mut users_of =
             HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
@@ -162,7 +98,7 @@ impl Planner<'_, '_> {
         let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
         // Objects that no code mentions only influence how ties fall.
         common.retain(|o| {
-            self.cx.usage.mentioned.contains(&o.symbol)
+            self.usage.mentioned.contains(&o.symbol)
                 && !is_dynamic(self.cx, o.symbol)
                 && !is_orphan(self.cx, o.symbol)
         });
@@ -212,15 +148,12 @@ impl Planner<'_, '_> {
     }
 
     fn users(&mut self, symbol: SymbolId) -> Vec<FunctionId> {
-        match self.cx.usage.by_symbol.get(&symbol) {
-            Some(functions) => self.callers.entries_reaching(functions),
-            None => Vec::new(),
-        }
+        self.callers.entries_reaching(self.usage.functions(symbol))
     }
 
     fn kernels(
         &mut self,
-        mut private: HashMap<FunctionId, Vec<Object>, foldhash::fast::FixedState>,
+        mut private: HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
         dynamic: &[SymbolId],
     ) {
         let reserved = self.reserved();
@@ -298,7 +231,7 @@ impl Planner<'_, '_> {
         &mut self,
         entry: FunctionId,
         start: u64,
-        own: Option<Vec<Object>>,
+        own: Option<Vec<SharedObject>>,
     ) -> (u64, u64) {
         let mut list = own.unwrap_or_default();
         alternating_merge_sort(&mut list, Ties::A, |o| (std::cmp::Reverse(o.align), o.size));
@@ -328,12 +261,8 @@ impl Planner<'_, '_> {
         let dynamic: Vec<SymbolId> =
             dynamic.iter().copied().filter(|&id| is_dynamic(cx, id)).collect();
         let dynamic = &dynamic[..];
-        let mut functions: Vec<FunctionId> = dynamic
-            .iter()
-            .filter_map(|s| self.cx.usage.by_symbol.get(s))
-            .flatten()
-            .copied()
-            .collect();
+        let users = dynamic.iter().flat_map(|&symbol| self.usage.functions(symbol));
+        let mut functions: Vec<FunctionId> = users.copied().collect();
         functions.sort_unstable();
         functions.dedup();
         let mut users = self.callers.entries_reaching(&functions);
@@ -409,80 +338,6 @@ impl Planner<'_, '_> {
     }
 }
 
-/// Kernels in the order in which they are found to need shared memory beyond their
-/// own: for common objects, as they are placed, those with one user first, then for
-/// dynamic arrays, as the code that uses those was relocated; of several that reach
-/// one function the last one first.
-pub fn shared_users(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<FunctionId> {
-    let (mut private, mut common, mut dynamic) = (HashMap::default(), Vec::new(), Vec::new());
-    collect_objects(cx, merged, &mut private, &mut common, &mut dynamic);
-    let sections = |f: &FunctionId| &merged.function_sections[f.0 as usize];
-    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-    let mut last_first = |function: FunctionId| {
-        let mut entries = callers.entries_reaching(&[function]);
-        // Stubs of unified functions have one section.
-        entries.sort_by_key(|f| std::cmp::Reverse((sections(f).text.get(), *f)));
-        entries
-    };
-    let mut out = Vec::new();
-    if !cx.config.relocatable {
-        alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
-        let mut of_object = |object: &Object| -> Vec<FunctionId> {
-            let mut functions = cx.usage.by_symbol.get(&object.symbol).cloned().unwrap_or_default();
-            functions.sort_by_key(|f| sections(f).text.get());
-            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
-            let users = functions.into_iter().flat_map(&mut last_first);
-            users.filter(|f| seen.insert(*f)).collect()
-        };
-        let users = common.iter().filter(|o| o.placed).map(&mut of_object);
-        // What has one user is given to it before groups are made.
-        let (given, grouped): (Vec<_>, Vec<_>) = users.partition(|users| users.len() == 1);
-        out.extend(given.into_iter().chain(grouped));
-    }
-    let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
-    let mentions = dynamic.filter_map(|s| cx.usage.by_symbol.get(s));
-    let mut functions: Vec<FunctionId> = mentions.flatten().copied().collect();
-    // By the inputs' relocations, whose section in the output a lost copy may have made
-    // earlier (`relocatable-dynamic-replaced`).
-    functions.sort_by_key(|f| {
-        let text = sections(f).text.get().map(|text| merged.section(text));
-        let relocs = text.map(|text| text.rel().into_iter().chain(text.rela()));
-        relocs.into_iter().flatten().filter_map(|id| first_source(merged, id)).min()
-    });
-    for function in functions {
-        let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
-        match entry {
-            true => out.push(vec![function]),
-            false if cx.config.relocatable => {}
-            false => out.push(last_first(function)),
-        }
-    }
-    out.into_iter().flatten().collect()
-}
-
-/// The first input section whose relocations are in an output's.
-fn first_source(merged: &Merged, relocs: SectionId) -> Option<(ObjectId, u32)> {
-    let Content::Relocs(_, sources) = merged.section(relocs).content() else { return None };
-    sources.iter().map(|from| (from.object, from.section)).min()
-}
-
-/// Whether kernels will share objects. Unlike all else this is known, and asked for,
-/// before sections are made.
-pub fn has_groups(cx: Analysis<'_, '_>) -> bool {
-    let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-    (cx.usage.mentioned.iter()).any(|&id| {
-        let placed = !is_dynamic(cx, id) && !is_orphan(cx, id);
-        let at = cx.resolution.get(id).definition.filter(|_| placed);
-        let common = at.is_some_and(|at| {
-            let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
-            let classes = &cx.objects[at.object.0 as usize].classes;
-            classes.get(section as usize) == Some(&SectionClass::CommonShared)
-        });
-        let users = cx.usage.by_symbol.get(&id).map_or(&[][..], |f| f);
-        common && callers.entries_reaching(users).len() != 1
-    })
-}
-
 /// Disjoint sets of kernels.
 #[derive(Default)]
 pub(super) struct Together {
@@ -506,25 +361,6 @@ impl Together {
             self.parent.insert(b.max(a), a.min(b));
         }
     }
-}
-
-/// Whether the symbol was declared as an array of no given size before another
-/// input defined it with one. Quirk: nvlink then never gives it a place.
-pub fn is_orphan(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
-    cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
-}
-
-/// Whether the first input that mentions the symbol declares an array of no given size.
-pub fn is_declared_array(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
-    cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
-}
-
-/// Whether the symbol is an array whose size the launch decides. (An undefined
-/// array with a size is a reference to somebody's static one.)
-pub fn is_dynamic(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
-    let symbol = cx.resolution.get(id);
-    let input = cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
-    input.is_some_and(|s| is_dynamic_array(&s))
 }
 
 /// Largest alignment of the objects in the inputs' sections of common shared memory.

@@ -2,8 +2,8 @@
 
 use super::{Content, Meaning, Merger, Text};
 use crate::callgraph::reach::Pruning;
+use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{OptId, SectionId, SymbolId};
-use crate::layout::MAX_CONSTANT;
 use cubin::Binding;
 use hashbrown::HashSet;
 

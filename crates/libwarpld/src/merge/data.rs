@@ -7,7 +7,6 @@ use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
 use crate::object::constant_bank;
 use crate::resolve::Role;
-use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Binding, SectionType};
 
@@ -50,7 +49,7 @@ impl<'a> Merger<'a, '_> {
             kind: self.cx.output_kind(input.kind),
             flags: input.flags,
             align: 0,
-            entsize: if is_entries(input.kind) { ENTRY_SIZE } else { 0 },
+            entsize: if input.kind.is_unified_entries() { ENTRY_SIZE } else { 0 },
             made: Made::Chunks,
             has_symbol: true,
             function: None,

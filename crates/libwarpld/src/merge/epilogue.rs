@@ -4,6 +4,7 @@ use super::{List, Made, Meaning, Merger, NewSection, Synthetic, Text};
 use crate::callgraph::callers::Callers;
 use crate::ids::{FunctionId, SectionId};
 use crate::name_hash::NameHash;
+use crate::usage::{ImageUsers, shared_users};
 use cubin::SectionType;
 use cubin::consts::shf;
 use hashbrown::HashSet;
@@ -69,7 +70,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
             return;
         }
-        for function in crate::layout::shared_users(cx, &self.out) {
+        for function in shared_users(cx, self.usage, &self.out) {
             if lacks(&self.out, function) {
                 self.late_kernel_shared(function);
             }
@@ -82,7 +83,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if self.cx.config.is_debug_link() {
             return;
         }
-        for function in crate::layout::shared_users(self.cx, &self.out) {
+        for function in shared_users(self.cx, self.usage, &self.out) {
             if !self.out.instances.contains_key(&function) {
                 let name = self.out.strings.add_symbol(Text::new(b"externsharedinstance"));
                 let meaning = Meaning::DynamicInstance(function);
@@ -117,7 +118,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Mercury has no parameter banks: each kernel that uses textures gets a bank for
     /// their handles, before any bank is filled with its callees' tables.
     fn banks_of_handles(&mut self) {
-        for function in crate::layout::image_users(self.cx, &self.out) {
+        for function in self.image_users() {
             if self.out.function_sections[function.0 as usize].text.is_none() {
                 continue;
             }
@@ -140,6 +141,16 @@ impl<'a, 'o> Merger<'a, 'o> {
             self.out.sections[section.0 as usize].set_bank(Some(0));
             self.out.function_sections[function.0 as usize].constant0 = section.into();
         }
+    }
+
+    /// The kernels that have handles, in creation order.
+    fn image_users(&self) -> Vec<FunctionId> {
+        let (symbols, functions) = (self.out.symbols_last_first(), &self.out.function_order);
+        let Some(mut users) = ImageUsers::new(self.cx, self.usage, symbols, functions) else {
+            return Vec::new();
+        };
+        let found = users.of(None);
+        functions.iter().copied().filter(|f| found.contains(f)).collect()
     }
 
     /// Bank 2 data of device functions is copied into every kernel that reaches

@@ -29,11 +29,12 @@ pub use strings::{StringTables, Text};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use crate::object::{Object, is_image};
+use crate::usage::Usage;
 use cubin::SectionType;
 use cubin::consts::shf;
 use hashbrown::{HashMap, HashSet};
 use names::Names;
-use plan::Shown;
+use plan::{Planning, Shown};
 use rayon::prelude::*;
 use section::Made;
 use std::ops::Range;
@@ -43,13 +44,14 @@ use steps::Step;
 const HOST_FILE: u32 = 0x7000_0087;
 
 /// Creates everything the output contains.
-pub fn merge<'a>(context: Analysis<'a, '_>) -> Merged {
-    let names = Names::new(context.resolution);
-    let (shown, ghosts) = (Shown::new(context), ghosts::are_seen(context));
-    let plan = |batch| plan_batch(context, shown, &names, ghosts, batch);
-    let mut batches = batches(context.objects).into_iter();
+pub fn merge(cx: Analysis<'_, '_>, usage: &Usage) -> Merged {
+    let names = Names::new(cx.resolution);
+    let ghosts = ghosts::are_seen(cx);
+    let planning = Planning { cx, usage, shown: Shown::new(cx, usage), names: &names, ghosts };
+    let plan = |batch| plan_batch(planning, batch);
+    let mut batches = batches(cx.objects).into_iter();
     let first = batches.next().unwrap_or_default();
-    let (mut planned, mut merger) = rayon::join(|| plan(first), || Merger::new(context, ghosts));
+    let (mut planned, mut merger) = rayon::join(|| plan(first), || Merger::new(cx, usage, ghosts));
     for batch in batches {
         let (next, ()) = rayon::join(|| plan(batch), || merger.follow(&planned));
         planned = next;
@@ -86,21 +88,16 @@ fn batches(objects: &[Object<'_>]) -> Vec<Range<usize>> {
     out
 }
 
-fn plan_batch<'a>(
-    cx: Analysis<'a, '_>,
-    shown: Shown,
-    names: &Names,
-    ghosts: bool,
-    batch: Range<usize>,
-) -> Vec<Vec<Step<'a>>> {
+fn plan_batch<'a>(planning: Planning<'a, '_>, batch: Range<usize>) -> Vec<Vec<Step<'a>>> {
     let size = batch.len().div_ceil(PARTS).max(1);
     let parts: Vec<Range<usize>> =
         batch.clone().step_by(size).map(|start| start..(start + size).min(batch.end)).collect();
-    parts.into_par_iter().map(|part| plan::plan(cx, shown, names, ghosts, part)).collect()
+    parts.into_par_iter().map(|part| plan::plan(planning, part)).collect()
 }
 
 struct Merger<'a, 'o> {
     cx: Analysis<'a, 'o>,
+    usage: &'o Usage,
     out: Merged,
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
     /// Created for a function while another definition of it was in force.
@@ -158,7 +155,7 @@ impl<'n> NewSection<'n> {
 
 impl<'a, 'o> Merger<'a, 'o> {
     /// With all that comes before the inputs; whether there are ghosts is known.
-    fn new(cx: Analysis<'a, 'o>, ghosts: bool) -> Self {
+    fn new(cx: Analysis<'a, 'o>, usage: &'o Usage, ghosts: bool) -> Self {
         // More than are needed, mostly: room that is not used costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
@@ -187,6 +184,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         };
         let mut merger = Self {
             cx,
+            usage,
             out,
             by_name: HashMap::default(),
             by_function: HashMap::default(),
@@ -200,7 +198,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             single: vec![false; cx.graph.len()],
             rel_named: Vec::new(),
             ghosts: if ghosts { vec![0; cx.graph.len()] } else { Vec::new() },
-            handles: cx.mentions_images(),
+            handles: usage.mentions_images(cx),
         };
         merger.prototype_strings();
         merger.fixed_sections();
@@ -369,12 +367,6 @@ impl Analysis<'_, '_> {
     /// `--preserve-relocs` 13 kinds of relocations before 14,000 kernels]
     fn numbers_of_rel_name(&self) -> u32 {
         1 + u32::from(self.dialect.looks_up_rel_names_twice() || self.config.preserve_relocs)
-    }
-
-    /// Whether any code mentions textures, samplers or surfaces.
-    fn mentions_images(&self) -> bool {
-        let first = |id: &SymbolId| self.input_symbol(self.resolution.get(*id).first);
-        self.usage.mentioned.iter().filter_map(first).any(|symbol| is_image(&symbol))
     }
 
     /// Whether there are textures, samplers or surfaces at all.

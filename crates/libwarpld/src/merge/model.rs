@@ -1,10 +1,11 @@
 //! What `merge` produces: output sections and symbols in creation order.
 
-use super::section::{Section, Synthetic};
+use super::section::{Content, Section, Synthetic};
 use super::strings::StringTables;
 use crate::align::align_up;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
+use crate::usage::CodeOrder;
 use cubin::Binding;
 use cubin::consts::shn;
 
@@ -312,6 +313,14 @@ impl Merged {
         Some((code.section.get()?, code))
     }
 
+    /// The resolved symbols that the output has, last first.
+    pub fn symbols_last_first(&self) -> impl Iterator<Item = SymbolId> {
+        self.symbols.iter().rev().filter_map(|symbol| match symbol.meaning() {
+            Meaning::Symbol(id) => Some(id),
+            _ => None,
+        })
+    }
+
     /// Where an input section went.
     pub fn placement(&self, object: ObjectId, section: u32) -> Option<Placement> {
         self.placements.get(object, section)
@@ -320,5 +329,20 @@ impl Merged {
     /// Name of a section.
     pub fn section_name(&self, id: SectionId) -> &[u8] {
         self.strings.section_name(self.section(id).name)
+    }
+}
+
+impl CodeOrder for Merged {
+    fn text(&self, function: FunctionId) -> Option<SectionId> {
+        self.function_sections[function.0 as usize].text.get()
+    }
+
+    fn first_relocs(&self, function: FunctionId) -> Option<(ObjectId, u32)> {
+        let text = self.section(self.text(function)?);
+        let first = |relocs: SectionId| {
+            let Content::Relocs(_, sources) = self.section(relocs).content() else { return None };
+            sources.iter().map(|from| (from.object, from.section)).min()
+        };
+        text.rel().into_iter().chain(text.rela()).filter_map(first).min()
     }
 }

@@ -13,10 +13,10 @@ use crate::builtins::is_builtin_function;
 use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
-use crate::layout::is_declared_array;
 use crate::object::symbols::{InputSymbol, Place};
 use crate::object::{Object, Section, SectionClass, is_dynamic_array, is_internal, is_shared};
 use crate::resolve::{NO_SYMBOL, Role};
+use crate::usage::{Usage, has_groups, is_declared_array};
 use cubin::consts::sto;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use std::collections::HashMap;
@@ -33,9 +33,9 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(cx: Analysis<'_, '_>) -> Self {
+    pub(super) fn new(cx: Analysis<'_, '_>, usage: &Usage) -> Self {
         let preserves = cx.config.preserve_relocs && cx.dialect.preserves_unplaced_shared();
-        let grouped = preserves && crate::layout::has_groups(cx);
+        let grouped = preserves && has_groups(cx, usage);
         let reserve = cx.dialect.reserved_shared() > 0 && !cx.config.disable_smem_reservation;
         let unplaced = grouped && reserve;
         let placed = cx.config.preserve_relocs && cx.config.is_debug_link();
@@ -43,17 +43,27 @@ impl Shown {
     }
 }
 
+/// What all steps are planned by.
+#[derive(Clone, Copy)]
+pub(super) struct Planning<'a, 'o> {
+    pub cx: Analysis<'a, 'o>,
+    pub usage: &'o Usage,
+    pub shown: Shown,
+    pub names: &'o Names,
+    /// Whether sections of dead functions count.
+    pub ghosts: bool,
+}
+
 /// The steps of some inputs.
-pub(super) fn plan<'a, 'o>(
-    cx: Analysis<'a, 'o>,
-    shown: Shown,
-    names: &'o Names,
-    ghosts: bool,
+pub(super) fn plan<'a>(
+    planning: Planning<'a, '_>,
     objects: std::ops::Range<usize>,
 ) -> Vec<Step<'a>> {
+    let Planning { cx, usage, shown, names, ghosts } = planning;
     let sections: usize = cx.objects[objects.clone()].iter().map(|o| o.classes.len()).sum();
     let mut planner = Planner {
         cx,
+        usage,
         shown,
         names,
         ghosts,
@@ -79,6 +89,7 @@ const NAME_PLACES: usize = 8;
 
 pub(super) struct Planner<'a, 'o> {
     pub(super) cx: Analysis<'a, 'o>,
+    usage: &'o Usage,
     shown: Shown,
     names: &'o Names,
     /// Whether sections of dead functions count.
@@ -353,7 +364,7 @@ impl<'a> Planner<'a, '_> {
             let any = config.is_debug_link() || config.preserve_relocs;
             let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
             let own = matches!(class, Some(SectionClass::KernelShared(_)));
-            return shown(any && (own || self.cx.usage.by_symbol.contains_key(&id)));
+            return shown(any && (own || self.usage.by_symbol.contains_key(&id)));
         }
         if !is_internal(symbol) {
             return Emitted::Yes;

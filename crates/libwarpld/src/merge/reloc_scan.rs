@@ -45,7 +45,9 @@ pub(super) fn looked_at<'a>(
     if weak_sensitive && none_lost {
         return all_count();
     }
-    let lost = input.relocated(section.index).map(|target| lost_data(cx, object, name, target));
+    let lost = input
+        .relocated(section.index)
+        .map(|target| lost_data(cx.resolution, object, input, name, target));
     let lost = lost.unwrap_or_default();
     let place = RelocPlace { object, lost, constant: is_user_constant(name), weak_sensitive };
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);

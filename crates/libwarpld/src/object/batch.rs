@@ -12,9 +12,8 @@ use crate::inputs::LinkInput;
 use crate::inputs::check::unreadable;
 use crate::object::call_lists::Calls;
 use crate::object::symbols::InputSymbol;
-use crate::unified::is_entries;
 use cubin::half::Halves;
-use cubin::{Cubin, FileType};
+use cubin::{Cubin, FileType, SectionType};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -155,7 +154,7 @@ impl<'i> Files<'i> {
 
 fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
     let file = input.cubin().map_err(|e| unreadable(&input.name, &e))?;
-    if file.sections().kinds().any(is_entries) {
+    if file.sections().kinds().any(SectionType::is_unified_entries) {
         return Err(unified_capsules(&input.name));
     }
     Halves::split(&file).map_err(|e| damaged(input, &e))

@@ -2,7 +2,6 @@
 
 use super::batch::Lists;
 use super::sections::Extent;
-use crate::unified::is_entries;
 use cubin::consts::shf;
 use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
 use smallvec::SmallVec;
@@ -116,7 +115,7 @@ impl<'a> Found<'a> {
             return Err(too_aligned(section.index.0, section.align));
         }
         self.most_aligned = self.most_aligned.max(section.align);
-        self.unified |= is_entries(section.kind);
+        self.unified |= section.kind.is_unified_entries();
         self.barriers_in_flags |=
             section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
         let class = classify_one(cubin, &section)?;

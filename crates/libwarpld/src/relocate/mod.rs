@@ -18,12 +18,13 @@ pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
-use crate::layout::{Layout, Pieces, is_declared_array, is_dynamic, is_orphan};
+use crate::layout::{Layout, Pieces};
 use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array, is_image, is_internal, is_shared};
 use crate::par_ordered::map_in_order;
 use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, names_lost_copy};
 use crate::resolve::{NO_SYMBOL, text};
+use crate::usage::{is_declared_array, is_dynamic, is_orphan};
 use cubin::consts::{shn, sto};
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
@@ -215,7 +216,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         if id == NO_SYMBOL {
             return self.unresolved(place, index, kind).unwrap_or(Action::Drop);
         }
-        let lost = |symbol: SymbolRef<'_>| names_lost_copy(self.cx, place.object, &symbol, id);
+        let lost =
+            |symbol: SymbolRef<'_>| names_lost_copy(self.cx.resolution, place.object, &symbol, id);
         if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
             return Action::Drop;
         }

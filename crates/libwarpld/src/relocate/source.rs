@@ -53,7 +53,13 @@ impl<'a> Relocator<'a, '_> {
             section: relocated,
             base,
             size: input.reloc_limit(relocated),
-            lost: lost_data(self.cx, place.object, place.target.name, relocated),
+            lost: lost_data(
+                self.cx.resolution,
+                place.object,
+                &self.cx.objects[place.object.0 as usize],
+                place.target.name,
+                relocated,
+            ),
         };
         let relocs = input.relocs(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;

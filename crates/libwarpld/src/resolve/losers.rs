@@ -1,8 +1,8 @@
 //! What relocations of and against definitions that lost come to.
 
-use crate::context::Analysis;
+use super::{Resolution, Role};
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
-use crate::resolve::Role;
+use crate::object::Object;
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
@@ -16,16 +16,18 @@ pub fn is_user_constant(target: &[u8]) -> bool {
 /// it is a variable in global memory whose weak definition is replaced.
 /// [`constant-names-loser`, `constant-names-replaced`]
 pub fn names_lost_copy(
-    cx: Analysis<'_, '_>,
+    resolution: &Resolution<'_>,
     object: ObjectId,
     symbol: &SymbolRef<'_>,
     id: SymbolId,
 ) -> bool {
     let at = SymbolRefId { object, symbol: symbol.index.0 };
     let defined = !symbol.is_undefined() && !symbol.is_common();
-    match cx.resolution.role(id, at, defined) {
+    match resolution.role(id, at, defined) {
         Role::Discarded => true,
-        Role::Replaced | Role::Reference => is_global(symbol) && is_replaced_after(cx, id, object),
+        Role::Replaced | Role::Reference => {
+            is_global(symbol) && is_replaced_after(resolution, id, object)
+        }
         Role::Selected => false,
     }
 }
@@ -36,9 +38,9 @@ fn is_global(symbol: &SymbolRef<'_>) -> bool {
 }
 
 /// Whether an input after this one brought a better definition.
-fn is_replaced_after(cx: Analysis<'_, '_>, id: SymbolId, object: ObjectId) -> bool {
-    let definition = cx.resolution.get(id).definition;
-    cx.resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
+fn is_replaced_after(resolution: &Resolution<'_>, id: SymbolId, object: ObjectId) -> bool {
+    let definition = resolution.get(id).definition;
+    resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
 }
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
@@ -49,8 +51,9 @@ pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
 /// Extents of weak variables that lost against another weak one: nvlink leaves
 /// their bytes in `.nv.global.init` but drops their relocations.
 pub fn lost_data(
-    cx: Analysis<'_, '_>,
+    resolution: &Resolution<'_>,
     object: ObjectId,
+    input: &Object<'_>,
     target: &[u8],
     section: u32,
 ) -> Vec<std::ops::Range<u64>> {
@@ -59,12 +62,12 @@ pub fn lost_data(
     }
     let lost = |symbol: &SymbolRef<'_>| {
         let at = SymbolRefId { object, symbol: symbol.index.0 };
-        cx.resolution.id(object, symbol.index.0).is_some_and(|id| {
-            cx.resolution.role(id, at, true) == Role::Discarded
-                && cx.resolution.get(id).binding == Binding::WEAK
+        resolution.id(object, symbol.index.0).is_some_and(|id| {
+            resolution.role(id, at, true) == Role::Discarded
+                && resolution.get(id).binding == Binding::WEAK
         })
     };
-    cx.objects[object.0 as usize]
+    input
         .cubin
         .symbols()
         .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)

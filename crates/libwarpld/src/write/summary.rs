@@ -6,7 +6,6 @@ use super::{Numbering, ToolNotes, tables};
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::merge::{Content, Section, Synthetic};
-use crate::unified::is_entries;
 use cubin::SectionType;
 use cubin::consts::shf;
 use cubin::raw::Sym64;
@@ -85,7 +84,7 @@ impl ContentSource {
     #[inline]
     pub fn of(section: &Section) -> Self {
         match section.content() {
-            Content::Chunks(_) if is_entries(section.kind) => Self::Entries,
+            Content::Chunks(_) if section.kind.is_unified_entries() => Self::Entries,
             Content::Chunks(_) => Self::Copied,
             Content::Relocs(..) if section.kind == SectionType::RELA => Self::Rela,
             Content::Relocs(..) => Self::Rel,

@@ -2,10 +2,11 @@
 
 use super::{Plan, SectionSummary};
 use crate::ids::{OutSymbolId, SectionId, SymbolId};
-use crate::layout::{Address, is_orphan};
+use crate::layout::Address;
 use crate::linked::Linked;
 use crate::merge::{Code, List, Meaning, OutSymbol};
 use crate::object::{is_internal, is_shared};
+use crate::usage::is_orphan;
 use cubin::consts::{shn, sto};
 use cubin::raw::Sym64;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};

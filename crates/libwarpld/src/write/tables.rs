@@ -8,7 +8,6 @@ use crate::layout::Form;
 use crate::linked::Linked;
 use crate::merge::{Content, Section, Synthetic};
 use crate::relocate::{OutReloc, Source};
-use crate::unified::is_entries;
 use cubin::encode::{STRTAB, SYMTAB};
 use cubin::note::{CudaInfo, NoteType, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
@@ -265,7 +264,7 @@ pub fn link_and_info(
     // Nearly all are of three kinds.
     if section.is_attributes() || section.relocates().is_some() {
         (SYMTAB, subject)
-    } else if !section.is_chunks() || is_entries(section.kind) {
+    } else if !section.is_chunks() || section.kind.is_unified_entries() {
         other_link_and_info(parts, section, numbering, index_of)
     } else if subject != 0 && subject == index_of[id.0 as usize] {
         (SYMTAB, text_info(parts, section, numbering))
