@@ -160,7 +160,7 @@ pub fn guide_page() -> String {
                 Audience::Hidden => " *(nvlink accepts it without documenting it)*",
                 Audience::Own => " *(warpld only)*",
             };
-            let spelled = spellings(row).replace('|', "\\|");
+            let spelled = spellings(row).replace(", --", "`, `--").replace('|', "\\|");
             let _ = writeln!(out, "| `{spelled}` | {}{mark} |", explained(row).replace('|', "\\|"));
         }
     }
