@@ -93,20 +93,20 @@ pub enum NoteClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified<'a> {
     pub class: SectionClass<'a>,
-    /// It is the twin for Mercury code.
+    /// It is the counterpart for Mercury code.
     pub mercury: bool,
 }
 
 /// Classifies a section.
 pub fn section<'a>(s: &SectionRef<'a>) -> Classified<'a> {
     let mercury = s.flags & shf::MERCURY != 0 || s.kind == SectionType::CUDA_CAPMERC;
-    let twin = s.name.strip_prefix(prefix::MERCURY);
-    let name = match twin {
+    let counterpart = s.name.strip_prefix(prefix::MERCURY);
+    let name = match counterpart {
         Some(rest) if rest.starts_with(b".") => rest,
         _ => s.name,
     };
     let class = by_type(s, name).unwrap_or_else(|| by_name(name));
-    Classified { class, mercury: mercury || twin.is_some() }
+    Classified { class, mercury: mercury || counterpart.is_some() }
 }
 
 /// Types that leave no doubt.

@@ -1,9 +1,9 @@
 //! The Mercury half of a two-halved file, seen as a file of its own.
 //!
 //! Capsule files carry everything twice: machine code with its tables, and the
-//! Mercury twins, last in the file, with a symbol table of equal numbering. The
-//! half is a view of the same bytes in which the twins have the names and types
-//! of ordinary sections and the machine-code side of each is hidden. Section
+//! Mercury counterparts, last in the file, with a symbol table of equal numbering. The
+//! half is a view of the same bytes in which the counterparts have the names and types
+//! of ordinary sections and the machine-code half of each is hidden. Section
 //! numbers do not change, so a number means the same in both views.
 
 use crate::bank;
@@ -22,30 +22,30 @@ const TEXT_ALIGN: u64 = 128;
 /// A capsule file taken apart.
 #[derive(Clone, Debug)]
 pub struct Halves<'a> {
-    /// The Mercury side under ordinary names.
+    /// The Mercury half under ordinary names.
     pub mercury: Cubin<'a>,
     /// The file as it is.
     pub sass: Cubin<'a>,
-    /// Machine-code section of each section of the Mercury side; 0 where there
+    /// Machine-code section of each section of the Mercury half; 0 where there
     /// is none.
-    pub twin: Vec<u32>,
+    counterparts: Vec<u32>,
     /// Parameter banks with their kernels' machine code, in the order of that.
     banks: Vec<(u32, u32)>,
 }
 
-/// How the Mercury side sees a section of the file.
+/// How the Mercury half sees a section of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(u32);
 
 impl Label {
-    /// Under an ordinary name if it is a twin, as it is elsewhere.
+    /// Under an ordinary name if it is a counterpart, as it is elsewhere.
     const PLAIN: Self = Self(0);
     /// Not at all.
     const HIDDEN: Self = Self(u32::MAX);
     // Any other: as it is, with this `sh_info`.
 }
 
-/// A section of the file as the Mercury side sees it.
+/// A section of the file as the Mercury half sees it.
 pub(crate) fn seen<'a>(s: SectionRef<'a>, label: Label) -> SectionRef<'a> {
     match label {
         Label::HIDDEN => SectionRef { kind: SectionType::NULL, data: &[], ..s },
@@ -64,17 +64,17 @@ impl<'a> Halves<'a> {
         let table = sections.find(SectionType::CUDA_MERCURY_SYMTAB).ok_or(missing)?;
         let symtab = file.symbol_table(&table)?;
         let machine = MachineSide::of(file);
-        let mut twin = vec![0; sections.len()];
+        let mut counterparts = vec![0; sections.len()];
         for section in sections.iter().filter(is_mercury) {
-            twin[section.index.0 as usize] = machine.twin(file, &section)?;
+            counterparts[section.index.0 as usize] = machine.counterpart(file, &section)?;
         }
         let banks = sections.iter().filter(is_parameter_bank);
         let mut banks: Vec<_> = banks.map(|s| (s.info, s.index.0)).collect();
         banks.sort_unstable();
         // Sections that belong to code (`.nv.shared.K`) name the machine code's.
         let mut behind = vec![0; sections.len()];
-        for (section, &twin) in twin.iter().enumerate() {
-            if let Some(place) = behind.get_mut(twin as usize) {
+        for (section, &counterpart) in counterparts.iter().enumerate() {
+            if let Some(place) = behind.get_mut(counterpart as usize) {
                 *place = section as u32;
             }
         }
@@ -87,7 +87,7 @@ impl<'a> Halves<'a> {
             _ => Label::PLAIN,
         };
         let mercury = file.relabelled(sections.iter().map(label).collect(), symtab);
-        Ok(Self { mercury, sass: file.clone(), twin, banks })
+        Ok(Self { mercury, sass: file.clone(), counterparts, banks })
     }
 
     /// The parameter bank of the kernel whose machine code is in section `text`.
@@ -97,21 +97,21 @@ impl<'a> Halves<'a> {
         self.sass.section(bank).filter(|_| code == text)
     }
 
-    /// The machine-code section of a section of the Mercury side.
-    pub fn twin(&self, section: u32) -> Option<SectionRef<'a>> {
-        match self.twin.get(section as usize) {
+    /// The machine-code section of a section of the Mercury half.
+    pub fn counterpart(&self, section: u32) -> Option<SectionRef<'a>> {
+        match self.counterparts.get(section as usize) {
             None | Some(0) => None,
-            Some(&twin) => self.sass.section(twin),
+            Some(&counterpart) => self.sass.section(counterpart),
         }
     }
 }
 
-/// Whether the section belongs to the Mercury side.
+/// Whether the section belongs to the Mercury half.
 pub fn is_mercury(section: &SectionRef<'_>) -> bool {
     section.flags & shf::MERCURY != 0
 }
 
-/// Sections that the Mercury side has no use for, twin or not.
+/// Sections that the Mercury half has no use for, counterpart or not.
 fn is_machine_side(s: &SectionRef<'_>) -> bool {
     matches!(
         s.kind,
@@ -175,7 +175,7 @@ pub fn are_counterparts(mercury: &Reloc, machine: &Reloc) -> bool {
     mercury.symbol == machine.symbol && clears == machine_clears
 }
 
-/// Sections of the machine-code side, by what leads to them.
+/// Sections of the machine-code half, by what leads to them.
 struct MachineSide<'a> {
     /// Attributes and relocations by the section they are about; 0 for none.
     infos: Vec<u32>,
@@ -221,10 +221,10 @@ impl<'a> MachineSide<'a> {
         names.get(name).copied()
     }
 
-    /// The twin of a Mercury section: a capsule names its text section, tables
-    /// belong to the twin of what they describe, data to the section of the same
-    /// name (constant banks have a name on one side and a number on the other).
-    fn twin(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Result<u32, ReadError> {
+    /// The counterpart of a Mercury section: a capsule names its text section, tables
+    /// belong to the counterpart of what they describe, data to the section of the same
+    /// name (constant banks have a name in one half and a number in the other).
+    fn counterpart(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Result<u32, ReadError> {
         let found = match section.kind {
             SectionType::CUDA_MERCURY_SYMTAB => None,
             SectionType::CUDA_CAPMERC => Some(text_of(file, section)?),
@@ -246,7 +246,7 @@ impl<'a> MachineSide<'a> {
     ) -> Result<Option<u32>, ReadError> {
         let target = match file.section(section.info) {
             Some(target) if is_mercury(&target) && !is_table(&target) => {
-                self.twin(file, &target)?
+                self.counterpart(file, &target)?
             }
             _ => section.info,
         };

@@ -31,7 +31,7 @@ pub struct Sections<'a> {
     headers: Headers<'a>,
     /// The section name table, up to its last zero.
     names: &'a [u8],
-    /// How each section is seen from the Mercury side, if it is.
+    /// How each section is seen from the Mercury half, if it is.
     labels: Option<Arc<[half::Label]>>,
     /// Whether there is a `.symtab_shndx`.
     extended: bool,
@@ -63,7 +63,7 @@ impl<'a> Sections<'a> {
         Ok((sections, table))
     }
 
-    /// The same sections as the Mercury side sees them.
+    /// The same sections as the Mercury half sees them.
     pub(crate) fn relabelled(&self, labels: Arc<[half::Label]>) -> Self {
         Self { labels: Some(labels), ..self.clone() }
     }
@@ -170,7 +170,7 @@ impl<'a> Sections<'a> {
         SectionRef { data: data.unwrap_or_default(), ..section }
     }
 
-    /// A section of a small file, or as the Mercury side sees it.
+    /// A section of a small file, or as the Mercury half sees it.
     fn unusual(&self, index: u32) -> Option<SectionRef<'a>> {
         let section = match self.headers {
             Headers::Elf32(headers) => self.plain(headers, index)?,
@@ -402,7 +402,7 @@ fn check<H: SectionHeader>(
     let offsets = headers.iter().map(|header| header.widen(0).name_offset);
     check_name_lengths(file.len(), name_table, names, offsets)?;
     let mut found = Found::default();
-    // The Mercury twins of data sections share their bytes, hence the factor.
+    // The Mercury counterparts of data sections share their bytes, hence the factor.
     let (mut total, most) = (0_u64, 4 * file.len() as u64);
     for (index, header) in headers.iter().enumerate() {
         let section = header.widen(index as u32);

@@ -97,8 +97,8 @@ fn in_file(section: &SectionRef<'_>) -> bool {
     !section.kind.is_nobits() && section.kind != SectionType::NULL && section.size > 0
 }
 
-/// Twins of data sections share bytes on purpose: Mercury's side names the
-/// machine side's data.
+/// Counterparts of data sections share bytes on purpose: Mercury's half names the
+/// machine-code half's data.
 fn overlaps(cubin: &Cubin<'_>) -> Result<(), Fault> {
     let mut spans: Vec<(u64, u64, u32)> = (cubin.sections().iter())
         .filter(|s| in_file(s) && s.flags & shf::MERCURY == 0)

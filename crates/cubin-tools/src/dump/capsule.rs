@@ -28,7 +28,7 @@ pub(super) struct Shown<'a> {
     pub section: u32,
     pub function: String,
     pub capsule: Capsule<'a>,
-    /// Relocations of the Mercury side, where they are in machine code if that has
+    /// Relocations of the Mercury half, where they are in machine code if that has
     /// them too, and their symbols.
     pub relocs: Vec<(Reloc, Option<u64>, String)>,
 }
@@ -61,10 +61,10 @@ fn relocations(
     };
     let machine = of(SectionType::RELA, text).map(|(_, relocs)| relocs).unwrap_or_default();
     let symbols = tables.linked(&section);
-    let named = |(reloc, twin): (Reloc, Option<Reloc>)| {
+    let named = |(reloc, counterpart): (Reloc, Option<Reloc>)| {
         let name = names::symbol_reference(cubin, symbols.table.as_ref(), reloc.symbol.0);
         let name = name.map_or(String::new(), |n| n.into_owned());
-        (reloc, twin.map(|t| t.offset), name)
+        (reloc, counterpart.map(|t| t.offset), name)
     };
     pair_relocs(mercury, machine).0.into_iter().map(named).collect()
 }

@@ -3,7 +3,7 @@
 //! The tools put sections one after the other in index order, each at its
 //! alignment, then the section headers, then the program headers. They
 //! deviate in two ways: a string table may follow a gap (names that were
-//! dropped after the space for them was counted), and the Mercury twin of a
+//! dropped after the space for them was counted), and the Mercury counterpart of a
 //! data section may share its bytes.
 
 use super::write::WriteError;

@@ -62,7 +62,7 @@ impl Image<'_> {
         let program_headers = self.encode_program_headers()?;
         let mut position = 0;
         for extent in extents {
-            // Only a twin of what has just been written starts before it.
+            // Only a counterpart of what has just been written starts before it.
             let Some(gap) = extent.start.checked_sub(position) else { continue };
             let bytes = match extent.part {
                 Part::Header => Cow::Borrowed(&header[..]),

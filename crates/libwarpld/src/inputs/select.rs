@@ -138,7 +138,7 @@ impl<'f> Loaded<'f> {
     }
 
     /// Whether images are looked into before the link: for what they lack, which decides on
-    /// the system library and on members of archives, or for their Mercury side. Then they
+    /// the system library and on members of archives, or for their Mercury half. Then they
     /// are read at once. Elsewhere a link does so, which finds them in the cache when it
     /// goes on with them.
     fn is_looked_into(&self, options: &SelectOptions) -> bool {

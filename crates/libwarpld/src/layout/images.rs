@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 pub struct Slot {
     /// The reference.
     pub symbol: SymbolId,
-    /// Offset in the parameter bank; on Mercury's side, in the bank of handles.
+    /// Offset in the parameter bank; in Mercury's half, in the bank of handles.
     pub offset: u64,
     /// What it refers to.
     kind: SymbolType,
@@ -134,8 +134,8 @@ impl Images {
     }
 }
 
-/// Places the handles behind the parameters of the kernel that has most; on
-/// Mercury's side they have a bank of their own.
+/// Places the handles behind the parameters of the kernel that has most; in
+/// Mercury's half they have a bank of their own.
 pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Images {
     let mut out = Images::default();
     let (symbols, kernels) = (merged.symbols_last_first(), &merged.function_order);

@@ -191,7 +191,7 @@ impl Planner<'_, '_> {
                 self.out.static_bytes.insert(entry, end);
                 let size = end.saturating_add(reserved);
                 // Quirk: an empty section is kept only if its alignment is that of
-                // dynamic arrays, whether or not it has one. Mercury's side is
+                // dynamic arrays, whether or not it has one. Mercury's half is
                 // linked without the system's part.
                 let counted =
                     if self.cx.dialect.sizes_exclude_reserved_shared() { end } else { size };

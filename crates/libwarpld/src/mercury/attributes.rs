@@ -1,4 +1,4 @@
-//! `.nv.info.F` of the machine-code side, made from the Mercury side's.
+//! `.nv.info.F` of the machine-code half, made from the Mercury half's.
 
 use super::code_edits::move_attribute;
 use super::debug_tables::Map;
@@ -20,18 +20,18 @@ const FINALIZER_OPTIONS: u8 = 0x5a;
 /// removes as well).
 const NEWER: u8 = Attr::NVSAL_SW_WAR.0;
 
-/// The records of one input function, by what the Mercury side says.
+/// The records of one input function, by what the Mercury half says.
 #[derive(Default)]
 struct Translation<'a> {
-    /// Code, payload on the Mercury side and on the other where they differ: offsets
+    /// Code, payload in the Mercury half and on the other where they differ: offsets
     /// in code. Of two for one payload the later counts.
     moved: Vec<(u8, &'a [u8], &'a [u8])>,
-    /// Records of the machine-code side only, as they lie there.
+    /// Records of the machine-code half only, as they lie there.
     added: Vec<&'a [u8]>,
 }
 
 impl<'a> Translation<'a> {
-    /// The payload on the machine-code side, if it is another.
+    /// The payload in the machine-code half, if it is another.
     fn get(&self, code: u8, payload: &[u8]) -> Option<&'a [u8]> {
         let same = |moved: &&(u8, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
         self.moved.iter().rev().find(same).map(|moved| moved.2)
@@ -39,13 +39,13 @@ impl<'a> Translation<'a> {
 }
 
 /// The machine-code form of an attribute section.
-pub fn machine<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
-    let mercury = both.shape.contents.get(id);
-    if both.parts.merged.section(id).function.is_none() {
-        return joint_frames(both, mercury);
+pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
+    let mercury = file.plan.contents.get(id);
+    if file.parts.merged.section(id).function.is_none() {
+        return joint_frames(file, mercury);
     }
-    let translation = translation(both, id);
-    let moves = both.code_of(id).and_then(|text| both.edited.get(&text)).map(|e| &e.moves);
+    let translation = translation(file, id);
+    let moves = file.code_of(id).and_then(|text| file.edited.get(&text)).map(|e| &e.moves);
     let added: usize = translation.added.iter().map(|record| record.len()).sum();
     let mut out = Vec::with_capacity(mercury.len() + added + 8);
     for record in info::raw_records(mercury) {
@@ -67,12 +67,12 @@ pub fn machine<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
         out.extend_from_slice(record);
         if record[1] == eiattr::PARAM_CBANK
             && let Some(word) = out.get_mut(start..start + 4)
-            && let Some(bank) = bank_symbol(both, id)
+            && let Some(bank) = bank_symbol(file, id)
         {
             word.copy_from_slice(&bank.to_le_bytes());
         }
     }
-    if handles(both, id).is_some() {
+    if handles(file, id).is_some() {
         for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
         }
@@ -82,15 +82,15 @@ pub fn machine<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
 
 /// `.nv.info`, where all functions in one kernel have the frame of the last of them.
 /// [frames of five functions changed by hand; `whole-programs-capsules`]
-fn joint_frames<'b>(both: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]> {
+fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]> {
     let owner_of = |number: u32| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
-        let symbol = both.shape.numbering.order.get(at)?;
-        let Meaning::Symbol(id) = both.parts.merged.symbols.get(symbol.0 as usize)?.meaning()
+        let symbol = file.plan.numbering.order.get(at)?;
+        let Meaning::Symbol(id) = file.parts.merged.symbols.get(symbol.0 as usize)?.meaning()
         else {
             return None;
         };
-        let kernel = both.parts.cx.resolution.kernel_around(both.parts.cx.objects, id);
+        let kernel = file.parts.cx.resolution.kernel_around(file.parts.cx.objects, id);
         Some((kernel.unwrap_or(id), kernel.is_some()))
     };
     let (mut start, mut any_nested) = (0, false);
@@ -120,21 +120,21 @@ fn joint_frames<'b>(both: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
 }
 
 /// The bank that holds the handles of the kernel whose records these are.
-fn handles(both: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
-    let function = both.parts.cx.graph.function(both.parts.merged.section(id).function.get()?)?;
-    both.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
+fn handles(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
+    let function = file.parts.cx.graph.function(file.parts.merged.section(id).function.get()?)?;
+    file.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
 }
 
 /// Number of the section symbol of a kernel's parameter bank.
-fn bank_symbol(both: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
-    let merged = both.parts.merged;
-    if let Some(symbol) = handles(both, id).and_then(|bank| merged.section(bank).symbol.get()) {
-        return Some(both.shape.numbering.index[symbol.0 as usize]);
+fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
+    let merged = file.parts.merged;
+    if let Some(symbol) = handles(file, id).and_then(|bank| merged.section(bank).symbol.get()) {
+        return Some(file.plan.numbering.index[symbol.0 as usize]);
     }
     // Banks come in the order of the kernels' code.
-    let text = both.code_of(id)?;
-    let place = |text: SectionId| both.shape.machine_index[text.0 as usize];
-    let banks = &both.shape.banks;
+    let text = file.code_of(id)?;
+    let place = |text: SectionId| file.plan.machine_index[text.0 as usize];
+    let banks = &file.plan.banks;
     let at = banks.binary_search_by_key(&place(text), |bank| place(bank.text)).ok()?;
     banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function.get()).map(|b| b.symbol)
 }
@@ -156,20 +156,20 @@ fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-fn translation<'a>(both: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a> {
+fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a> {
     let mut out = Translation::default();
-    let Content::Attributes(sources) = both.parts.merged.section(id).content() else { return out };
+    let Content::Attributes(sources) = file.parts.merged.section(id).content() else { return out };
     for from in sources {
-        let object = &both.parts.cx.objects[from.object.0 as usize];
+        let object = &file.parts.cx.objects[from.object.0 as usize];
         let Some(halves) = &object.halves else { continue };
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
-        let machine = halves.twin(from.section).map_or(&[][..], |s| s.data);
+        let machine = halves.counterpart(from.section).map_or(&[][..], |s| s.data);
         let mut rest: Vec<&'a [u8]> = info::raw_records(machine).collect();
         for record in info::raw_records(mercury) {
             let Some(at) = rest.iter().position(|r| r[1] == record[1]) else { continue };
-            let twin = rest.remove(at);
-            if twin[HEAD..] != record[HEAD..] {
-                out.moved.push((record[1], &record[HEAD..], &twin[HEAD..]));
+            let counterpart = rest.remove(at);
+            if counterpart[HEAD..] != record[HEAD..] {
+                out.moved.push((record[1], &record[HEAD..], &counterpart[HEAD..]));
             }
         }
         rest.retain(|record| record[1] < NEWER);

@@ -2,7 +2,7 @@
 //! outside of the code.
 
 use super::debug_tables::Map;
-use super::section_plan::{Shape, text_function};
+use super::section_plan::{CapsulePlan, text_function};
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard};
@@ -15,12 +15,12 @@ use rayon::prelude::*;
 /// Changes functions. A relocatable output keeps what protects its fences, as for a
 /// debugger; a program that was compiled as a whole keeps its code, but for `-g`. With
 /// `--suppress-debug-info` code is as without that.
-pub fn edited(parts: Linked<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited> {
+pub fn edited(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     let debug = config.is_debug_link();
     let purpose = Purpose {
         protected: debug || config.relocatable,
-        report_errors: debug || reports_errors(parts, shape),
+        report_errors: debug || reports_errors(parts, plan),
     };
     let texts: Vec<SectionId> =
         parts.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
@@ -30,13 +30,13 @@ pub fn edited(parts: Linked<'_, '_>, shape: &Shape<'_>) -> Map<SectionId, Edited
 
 /// Whether some input was compiled for debugging, which makes all of them report
 /// errors at the end of threads.
-fn reports_errors(parts: Linked<'_, '_>, shape: &Shape<'_>) -> bool {
+fn reports_errors(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
     let is_common = |id: &SectionId| {
         let section = parts.merged.section(*id);
         section.function.is_none() && matches!(section.content(), Content::Attributes(_))
     };
     let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
-    let tables = sections.map(|id| shape.contents.get(id));
+    let tables = sections.map(|id| plan.contents.get(id));
     let mut records = tables.flat_map(info::records);
     records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
 }
@@ -50,7 +50,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
     if object.whole_program && !parts.cx.config.is_debug_link() {
         return None;
     }
-    let code = object.halves.as_ref()?.twin(from.section)?.data;
+    let code = object.halves.as_ref()?.counterpart(from.section)?.data;
     let capsule = object.cubin.section(from.section)?.data;
     let mut edited = match Edited::is_candidate(code, purpose) {
         // A capsule that cannot be read is reported where it is copied.

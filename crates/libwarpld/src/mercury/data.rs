@@ -1,5 +1,5 @@
-//! Data on both sides. Where the sides differ in size (debug sections), the
-//! machine-code side has offsets of its own.
+//! Data in both halves. Where the halves differ in size (debug sections), the
+//! machine-code half has offsets of its own.
 
 use super::code_edits::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
@@ -21,14 +21,14 @@ use std::borrow::Cow;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Offsets that only the machine-code side has.
+/// Offsets that only the machine-code half has.
 #[derive(Debug, Default)]
 pub struct MachinePlaces {
     offsets: Map<(u32, u32), u64>,
     extents: Map<SectionId, (u64, u64)>,
 }
 
-/// Places the machine-code side of all debug sections.
+/// Places the machine-code half of all debug sections.
 pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
     let mut out = MachinePlaces::default();
     for (i, section) in parts.merged.sections.iter().enumerate() {
@@ -38,35 +38,35 @@ pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
         }
         let (mut size, mut align) = (0, 0);
         for chunk in chunks.iter() {
-            let Some(twin) = machine_input(parts, chunk.from) else { continue };
-            let offset = align_up(size, twin.align);
+            let Some(counterpart) = machine_input(parts, chunk.from) else { continue };
+            let offset = align_up(size, counterpart.align);
             out.offsets.insert((chunk.from.object.0, chunk.from.section), offset);
-            size = offset.saturating_add(twin.size);
-            align = align.max(twin.align);
+            size = offset.saturating_add(counterpart.size);
+            align = align.max(counterpart.align);
         }
         out.extents.insert(SectionId(i as u32), (size, align));
     }
     out
 }
 
-/// The machine-code side of an input section: its twin, or itself.
+/// The machine-code half of an input section: its counterpart, or itself.
 fn machine_input<'a>(parts: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
     let object = &parts.cx.objects[from.object.0 as usize];
     let halves = object.halves.as_ref()?;
-    halves.twin(from.section).or_else(|| halves.sass.section(from.section))
+    halves.counterpart(from.section).or_else(|| halves.sass.section(from.section))
 }
 
-/// Size and alignment of a section on the machine-code side.
-pub fn machine_extent(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
-    both.places.extents.get(&id).copied().unwrap_or_else(|| extent(both.parts, id))
+/// Size and alignment of a section in the machine-code half.
+pub fn machine_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
+    file.places.extents.get(&id).copied().unwrap_or_else(|| extent(file.parts, id))
 }
 
 /// Shared memory that the system keeps for itself on some targets.
 pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
 
-/// Size and alignment of memory without bits on the machine-code side.
-pub fn machine_nobits(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
-    let parts = both.parts;
+/// Size and alignment of memory without bits in the machine-code half.
+pub fn machine_nobits(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
+    let parts = file.parts;
     let (size, align) = extent(parts, id);
     if parts.cx.config.relocatable {
         (size, align)
@@ -87,43 +87,43 @@ pub fn reserved_shared(cx: Analysis<'_, '_>) -> u64 {
     }
 }
 
-/// The bytes of a data section on the machine-code side.
+/// The bytes of a data section in the machine-code half.
 pub fn machine<'b>(
-    both: &'b CapsuleFile<'_, '_>,
+    file: &'b CapsuleFile<'_, '_>,
     id: SectionId,
 ) -> Result<Cow<'b, [u8]>, Diagnostic> {
-    if let Some(table) = both.rebuilt.get(&id) {
+    if let Some(table) = file.debug_tables.get(&id) {
         return Ok(Cow::Borrowed(&table.bytes));
     }
-    if both.parts.merged.section(id).bank() == Some(handles::BANK) {
-        return handles::machine(both, id).map(Cow::Owned);
+    if file.parts.merged.section(id).bank() == Some(handles::BANK) {
+        return handles::machine(file, id).map(Cow::Owned);
     }
-    let mut bytes = zeros(both, machine_extent(both, id).0)?;
-    for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
-        let Some(input) = machine_input(both.parts, chunk.from) else { continue };
-        copy(&mut bytes, machine_offset(both, chunk), input.data);
+    let mut bytes = zeros(file, machine_extent(file, id).0)?;
+    for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
+        let Some(input) = machine_input(file.parts, chunk.from) else { continue };
+        copy(&mut bytes, machine_offset(file, chunk), input.data);
     }
-    both.parts.layout.write_pieces(both.parts.cx, id, &mut bytes);
-    if both.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
-        jump_tables::fill(both, id, &mut bytes)?;
+    file.parts.layout.write_pieces(file.parts.cx, id, &mut bytes);
+    if file.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
+        jump_tables::fill(file, id, &mut bytes)?;
     }
-    if both.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
-        let mut tables = super::registers::Tables::new(both);
-        for chunk in both.parts.layout.chunks(both.parts.merged, id).iter() {
-            let Some(input) = machine_input(both.parts, chunk.from) else { continue };
-            let start = usize::try_from(machine_offset(both, chunk)).unwrap_or(usize::MAX);
+    if file.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
+        let mut tables = super::registers::Tables::new(file);
+        for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
+            let Some(input) = machine_input(file.parts, chunk.from) else { continue };
+            let start = usize::try_from(machine_offset(file, chunk)).unwrap_or(usize::MAX);
             let end = start.saturating_add(input.data.len());
             tables.follow(chunk.from, bytes.get_mut(start..end).unwrap_or_default());
         }
     }
-    patch_machine(both, id, &mut bytes)?;
+    patch_machine(file, id, &mut bytes)?;
     Ok(Cow::Owned(bytes))
 }
 
-/// The bytes of a data section on the Mercury side.
-pub fn mercury(both: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let parts = both.parts;
-    let mut bytes = zeros(both, extent(parts, id).0)?;
+/// The bytes of a data section in the Mercury half.
+pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    let parts = file.parts;
+    let mut bytes = zeros(file, extent(parts, id).0)?;
     for chunk in parts.layout.chunks(parts.merged, id).iter() {
         let object = &parts.cx.objects[chunk.from.object.0 as usize];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -133,23 +133,23 @@ pub fn mercury(both: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     let section = parts.merged.section(id);
     for relocs in section.rela().into_iter().chain(section.rel()) {
         for patch in parts.relocated.of(relocs).patches {
-            apply(both, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
+            apply(file, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
     }
     Ok(bytes)
 }
 
-fn machine_offset(both: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
+fn machine_offset(file: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
     let key = (chunk.from.object.0, chunk.from.section);
-    both.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
+    file.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
 }
 
 /// That many zeros, if that is in proportion to the inputs.
-pub fn zeros(both: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
+pub fn zeros(file: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
     };
-    if size > both.most_bytes {
+    if size > file.most_bytes {
         return Err(too_large());
     }
     let size = usize::try_from(size).map_err(|_| too_large())?;
@@ -167,44 +167,44 @@ fn copy(bytes: &mut [u8], offset: u64, data: &[u8]) {
     }
 }
 
-/// Applies to machine code what was decided on the Mercury side.
+/// Applies to machine code what was decided in the Mercury half.
 pub fn patch_machine(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let merged = both.parts.merged;
+    let merged = file.parts.merged;
     let Some(relocs) = merged.section(id).rela() else { return Ok(()) };
-    let relocs = both.parts.relocated.of(relocs);
+    let relocs = file.parts.relocated.of(relocs);
     let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
             continue;
         };
-        let place = machine_place(both, source, &mercury, &machine, patch.offset);
+        let place = machine_place(file, source, &mercury, &machine, patch.offset);
         let Some(offset) = place else { continue };
-        let value = match section_relative(both, source, &machine) {
+        let value = match section_relative(file, source, &machine) {
             Some(value) => value,
             None => {
-                let addend = machine_addend(both, &mut copies, source, (&mercury, &machine));
+                let addend = machine_addend(file, &mut copies, source, (&mercury, &machine));
                 let addends = addend.wrapping_sub(mercury.addend.unwrap_or(0));
-                let shift = handles::shift(both, source, &machine);
+                let shift = handles::shift(file, source, &machine);
                 patch.value.wrapping_add(addends as u64).wrapping_add(shift)
             }
         };
-        apply(both, machine.kind, bytes, offset, value, patch.bank)?;
+        apply(file, machine.kind, bytes, offset, value, patch.bank)?;
     }
     for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
             continue;
         };
-        let place = machine_place(both, source, &mercury, &machine, kept.offset);
-        let value = match both.parts.cx.config.relocatable {
-            true => handles::open(both, source, &machine),
-            false => closed_value(both, source, &machine),
+        let place = machine_place(file, source, &mercury, &machine, kept.offset);
+        let value = match file.parts.cx.config.relocatable {
+            true => handles::open(file, source, &machine),
+            false => closed_value(file, source, &machine),
         };
         if let (Some(offset), Some(value)) = (place, value) {
-            apply(both, machine.kind, bytes, offset, value, 0)?;
+            apply(file, machine.kind, bytes, offset, value, 0)?;
         }
     }
     Ok(())
@@ -214,7 +214,7 @@ pub fn patch_machine(
 /// that the output does not have is the instruction at or behind it in the one it has, and
 /// that one's end if there is none (`debug-places-of-copies`).
 fn machine_addend<'a, 'e>(
-    both: &'e CapsuleFile<'a, '_>,
+    file: &'e CapsuleFile<'a, '_>,
     copies: &mut KeptCache<'a, 'e>,
     source: &Source,
     (mercury, machine): (&Reloc, &Reloc),
@@ -223,50 +223,50 @@ fn machine_addend<'a, 'e>(
     let object = source.from.object;
     let place = mercury.addend.and_then(|place| u64::try_from(place).ok());
     if let Some(place) = place.filter(|&place| place != 0)
-        && let Some(kept) = copies.of_symbol(both, object, mercury.symbol.0)
+        && let Some(kept) = copies.of_symbol(file, object, mercury.symbol.0)
         && kept.from.object != object
     {
         return kept.place_from(place).unwrap_or(kept.size) as i64;
     }
-    let moves = || moves_of_symbol(both.parts, &both.edited, object, machine.symbol.0);
+    let moves = || moves_of_symbol(file.parts, &file.edited, object, machine.symbol.0);
     match u64::try_from(addend) {
         Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
         _ => addend,
     }
 }
 
-/// The value of a relocation that only the Mercury side keeps in an executable: for an
+/// The value of a relocation that only the Mercury half keeps in an executable: for an
 /// offset in a debug table, or for the system's part of shared memory (`tensor-memory`).
-fn closed_value(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    table_offset(both, source, machine).or_else(|| reserved_shared::value(both, source, machine))
+fn closed_value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    table_offset(file, source, machine).or_else(|| reserved_shared::value(file, source, machine))
 }
 
 /// The value of a relocation for an offset in a debug table.
-fn table_offset(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+fn table_offset(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     if machine.kind != kind::R32 {
         return None;
     }
-    section_relative(both, source, machine)
+    section_relative(file, source, machine)
 }
 
 /// The place in the machine-code section that a relocation is about.
 fn machine_place(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     source: &Source,
     mercury: &Reloc,
     machine: &Reloc,
     place: u64,
 ) -> Option<u64> {
-    let object = &both.parts.cx.objects[source.from.object.0 as usize];
+    let object = &file.parts.cx.objects[source.from.object.0 as usize];
     let section = object.cubin.section(source.from.section).map_or(0, |s| s.info);
     let place = Place { section, mercury_base: place.wrapping_sub(mercury.offset) };
-    both.machine_offset(source.from.object.0, place, machine.offset)
+    file.machine_offset(source.from.object.0, place, machine.offset)
 }
 
 /// An input section that is relocated.
 struct Place {
     section: u32,
-    /// Where it lies on the Mercury side.
+    /// Where it lies in the Mercury half.
     mercury_base: u64,
 }
 
@@ -274,7 +274,7 @@ impl CapsuleFile<'_, '_> {
     /// Where an offset of an input's machine-code section lies in the output.
     fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
         let merged = self.parts.merged.placement(ObjectId(object), place.section);
-        if let Some(table) = merged.and_then(|p| self.rebuilt.get(&p.section)) {
+        if let Some(table) = merged.and_then(|p| self.debug_tables.get(&p.section)) {
             return table.offset(object, place.section, offset);
         }
         if let Some(edited) = merged.and_then(|p| self.edited.get(&p.section)) {
@@ -285,21 +285,21 @@ impl CapsuleFile<'_, '_> {
     }
 }
 
-/// The value of a relocation against a debug section: its offset on this side.
-fn section_relative(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let object = &both.parts.cx.objects[source.from.object.0 as usize];
+/// The value of a relocation against a debug section: its offset in this half.
+fn section_relative(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    let object = &file.parts.cx.objects[source.from.object.0 as usize];
     let symbol = object.cubin.symbol(machine.symbol.0)?;
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
     let object = source.from.object.0;
-    both.places.offsets.get(&(object, symbol.shndx))?;
+    file.places.offsets.get(&(object, symbol.shndx))?;
     let place = Place { section: symbol.shndx, mercury_base: 0 };
-    both.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
+    file.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
 }
 
 fn apply(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     kind: u32,
     bytes: &mut [u8],
     offset: u64,
@@ -308,7 +308,7 @@ fn apply(
 ) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         let what = format!("relocation at {offset:#x}: {what}");
-        let name = both.parts.cx.objects.first().map_or("", |o| o.name);
+        let name = file.parts.cx.objects.first().map_or("", |o| o.name);
         Diagnostic::fatal("bad-relocation", what).note(format_args!("in the link of '{name}' …"))
     };
     let kind = reloc::by_number(kind).ok_or_else(|| bad(&"unknown type"))?;
@@ -317,16 +317,16 @@ fn apply(
     reloc::patch(kind.fields, place, value, bank.into()).map_err(|e| bad(&e))
 }
 
-/// Relocations that stay, on the machine-code side.
+/// Relocations that stay, in the machine-code half.
 pub fn machine_relocs(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let relocs = both.parts.relocated.of(id);
+    let relocs = file.parts.relocated.of(id);
     let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter());
-    let mut out = machine_records(both, list)?;
-    let target = match both.parts.merged.section(id).content() {
-        Content::Relocs(target, _) => both.rebuilt.get(&target),
+    let mut out = machine_records(file, list)?;
+    let target = match file.parts.merged.section(id).content() {
+        Content::Relocs(target, _) => file.debug_tables.get(&target),
         _ => None,
     };
     if target.is_some_and(|table| table.sorted) {
@@ -335,17 +335,17 @@ pub fn machine_relocs(
     Ok(out)
 }
 
-/// Relocations that were applied, on the machine-code side.
+/// Relocations that were applied, in the machine-code half.
 pub fn machine_resolved(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let list = tables::resolved(both.parts, id);
-    let kept = first_target(both, id);
+    let list = tables::resolved(file.parts, id);
+    let kept = first_target(file, id);
     let from = kept.as_ref().map(|kept| kept.from);
     let is_own = |source: &Source| {
         let object = source.from.object;
-        let input = both.parts.cx.objects[object.0 as usize].cubin.section(source.from.section);
+        let input = file.parts.cx.objects[object.0 as usize].cubin.section(source.from.section);
         let target = input.map(|s| InputSection { object, section: s.info });
         target == from
     };
@@ -353,9 +353,9 @@ pub fn machine_resolved(
     for run in list.chunk_by(|a, b| is_own(&a.0) == is_own(&b.0)) {
         match (&kept, run.first()) {
             (Some(kept), Some((source, _))) if !is_own(source) => {
-                records.extend(run.iter().map(|(_, reloc)| record(both, &foreign(kept, reloc))));
+                records.extend(run.iter().map(|(_, reloc)| record(file, &foreign(kept, reloc))));
             }
-            _ => records.extend(machine_records(both, run.iter().copied())?),
+            _ => records.extend(machine_records(file, run.iter().copied())?),
         }
     }
     Ok(records)
@@ -363,12 +363,12 @@ pub fn machine_resolved(
 
 /// The function whose code a section of applied relocations names: the first of those
 /// that have the same name.
-fn first_target<'a, 'e>(both: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
-    let Content::ResolvedRelocs(targets) = both.parts.merged.section(id).content() else {
+fn first_target<'a, 'e>(file: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
+    let Content::ResolvedRelocs(targets) = file.parts.merged.section(id).content() else {
         return None;
     };
-    let function = both.parts.merged.section(*targets.first()?).function.get()?;
-    Kept::new(both.parts, &both.edited, function)
+    let function = file.parts.merged.section(*targets.first()?).function.get()?;
+    Kept::new(file.parts, &file.edited, function)
 }
 
 /// An applied relocation of another function with the same name: its Mercury offset is
@@ -388,42 +388,42 @@ fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
     OutReloc { offset, kind, ..*reloc }
 }
 
-/// The counterparts of the Mercury side's relocations.
+/// The counterparts of the Mercury half's relocations.
 fn machine_records(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     list: impl Iterator<Item = (Source, OutReloc)>,
 ) -> Result<Vec<Rela64>, Diagnostic> {
     let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
     let mut out = Vec::with_capacity(list.size_hint().0);
     for (source, reloc) in list {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, source)? else {
             continue;
         };
-        let place = machine_place(both, &source, &mercury, &machine, reloc.offset);
+        let place = machine_place(file, &source, &mercury, &machine, reloc.offset);
         let Some(offset) = place else { continue };
-        let kind = final_kind(both.parts.cx.config, machine.kind);
-        let closed = closed_value(both, &source, &machine);
+        let kind = final_kind(file.parts.cx.config, machine.kind);
+        let closed = closed_value(file, &source, &machine);
         let addend = match closed {
-            Some(_) if !both.parts.cx.config.relocatable => continue,
+            Some(_) if !file.parts.cx.config.relocatable => continue,
             Some(moved) => moved as i64,
-            None => machine_addend(both, &mut copies, &source, (&mercury, &machine)),
+            None => machine_addend(file, &mut copies, &source, (&mercury, &machine)),
         };
-        out.push(record(both, &OutReloc { offset, kind, addend, ..reloc }));
+        out.push(record(file, &OutReloc { offset, kind, addend, ..reloc }));
     }
     Ok(out)
 }
 
-/// Relocations of a bank with handles, on the machine-code side.
-pub fn machine_handles(both: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<Rela64> {
-    let list = handles::machine_relocs(both, bank);
-    list.iter().map(|reloc| record(both, reloc)).collect()
+/// Relocations of a bank with handles, in the machine-code half.
+pub fn machine_handles(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<Rela64> {
+    let list = handles::machine_relocs(file, bank);
+    list.iter().map(|reloc| record(file, reloc)).collect()
 }
 
-fn record(both: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
+fn record(file: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
     Rela64 {
         r_offset: reloc.offset.into(),
         r_type: reloc.kind.into(),
-        r_sym: both.shape.numbering.of(reloc.symbol).into(),
+        r_sym: file.plan.numbering.of(reloc.symbol).into(),
         r_addend: reloc.addend.into(),
     }
 }
@@ -437,7 +437,7 @@ pub fn parameter_bank<'a>(
     let Some(chunk) = chunks.first() else { return Ok((&[], 4)) };
     let object = &parts.cx.objects[chunk.from.object.0 as usize];
     let halves = object.halves.as_ref();
-    let text = halves.and_then(|h| h.twin(chunk.from.section)).map_or(0, |s| s.index.0);
+    let text = halves.and_then(|h| h.counterpart(chunk.from.section)).map_or(0, |s| s.index.0);
     let bank = halves.and_then(|h| h.parameter_bank(text));
     let missing = || damaged(parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
     bank.map(|b| (b.data, b.align)).ok_or_else(missing)

@@ -21,11 +21,11 @@ pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// A table made anew.
 #[derive(Debug, Default)]
-pub struct Rebuilt {
+pub struct DebugTable {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// By input and section on the Mercury side: pieces of the machine-code
-    /// side and where they went.
+    /// By input and section in the Mercury half: pieces of the machine-code
+    /// half and where they went.
     moved: Map<(u32, u32), Vec<Moved>>,
     /// Its relocations come by offset.
     pub sorted: bool,
@@ -40,7 +40,7 @@ struct Moved {
 }
 
 /// Where the addresses of functions of the output are, by input and offset on
-/// the machine-code side.
+/// the machine-code half.
 pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
 
 /// A function of the output.
@@ -50,13 +50,13 @@ pub struct Function<'e> {
     pub symbol: u32,
     /// Its symbol in the input.
     input_symbol: u32,
-    /// Place of its address on the Mercury side.
+    /// Place of its address in the Mercury half.
     mercury: u64,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
 
-impl Rebuilt {
+impl DebugTable {
     /// Where an offset of an input's table went; `None` if it is gone.
     pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
         let list = self.moved.get(&(object, section))?;
@@ -87,11 +87,11 @@ impl Rebuilt {
     }
 }
 
-/// One input's table on the machine-code side.
+/// One input's table in the machine-code half.
 pub struct Input<'a> {
     /// The input.
     pub object: u32,
-    /// Section on the Mercury side.
+    /// Section in the Mercury half.
     pub section: u32,
     /// The table.
     pub data: &'a [u8],
@@ -102,7 +102,7 @@ pub fn rebuild(
     parts: Linked<'_, '_>,
     numbering: &Numbering,
     edited: &Map<SectionId, Edited>,
-) -> Result<Map<SectionId, Rebuilt>, Diagnostic> {
+) -> Result<Map<SectionId, DebugTable>, Diagnostic> {
     let mut out = Map::default();
     for i in 0..parts.merged.sections.len() {
         let id = SectionId(i as u32);
@@ -120,13 +120,14 @@ pub fn rebuild(
                 false => translated.add(entries, kept, name),
             }
         });
-        let mut table = Rebuilt { sorted: !is_frames, ..Rebuilt::default() };
+        let mut table = DebugTable { sorted: !is_frames, ..DebugTable::default() };
         for chunk in chunks.iter() {
             let object = &parts.cx.objects[chunk.from.object.0 as usize];
-            let twin = object.halves.as_ref().and_then(|h| h.twin(chunk.from.section));
-            let Some(twin) = twin else { continue };
+            let counterpart =
+                object.halves.as_ref().and_then(|h| h.counterpart(chunk.from.section));
+            let Some(counterpart) = counterpart else { continue };
             let (object, section) = (chunk.from.object.0, chunk.from.section);
-            let input = Input { object, section, data: twin.data };
+            let input = Input { object, section, data: counterpart.data };
             match is_frames {
                 true => frames::add(&mut table, &input, &alive, &joined)
                     .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
@@ -143,11 +144,11 @@ pub fn rebuild(
 }
 
 /// The header of a unit names its inlined functions' strings. Objects have that
-/// relocation on the Mercury side alone, its value is in both tables.
+/// relocation in the Mercury half alone, its value is in both tables.
 fn header_values(
     parts: Linked<'_, '_>,
     id: SectionId,
-    table: &mut Rebuilt,
+    table: &mut DebugTable,
 ) -> Result<(), Diagnostic> {
     let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
@@ -157,8 +158,10 @@ fn header_values(
         let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let object = &parts.cx.objects[source.from.object.0 as usize];
         let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
-        let twin = object.halves.as_ref().and_then(|h| h.twin(target));
-        let (Some(mercury), Some(machine)) = (object.cubin.section(target), twin) else { continue };
+        let counterpart = object.halves.as_ref().and_then(|h| h.counterpart(target));
+        let (Some(mercury), Some(machine)) = (object.cubin.section(target), counterpart) else {
+            continue;
+        };
         let headers = headers
             .entry((source.from.object.0, target))
             .or_insert_with(|| lines::Headers::read(mercury.data, machine.data));
@@ -228,7 +231,7 @@ fn each_function<'a>(
     let halves = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
         let section = *sections.get(&object)?;
         let input = parts.cx.objects.get(object as usize)?;
-        let machine = input.halves.as_ref()?.twin(section)?.data;
+        let machine = input.halves.as_ref()?.counterpart(section)?.data;
         let mercury = input.cubin.section(section)?.data;
         let mercury_address = function.mercury;
         Some(EntryHalves { object, address, machine, mercury_address, mercury })

@@ -38,8 +38,11 @@ pub fn targets(parts: Linked<'_, '_>) -> u64 {
 fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
     let object = &parts.cx.objects[from.object.0 as usize];
     let declared = declared(object).unwrap_or_else(|| parts.cx.dialect.undeclared_targets());
-    let code =
-        object.halves.as_ref().and_then(|h| h.twin(from.section)).map_or(&[][..], |t| t.data);
+    let code = object
+        .halves
+        .as_ref()
+        .and_then(|h| h.counterpart(from.section))
+        .map_or(&[][..], |t| t.data);
     let native = parts.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
     match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,

@@ -16,31 +16,31 @@ use std::ops::Range;
 
 /// Makes the sections and writes the file.
 pub fn write(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     let machine_tables = || {
-        let names = names(both);
-        let table = symbols::machine(both, &names);
+        let names = names(file);
+        let table = symbols::machine(file, &names);
         (names, table)
     };
-    let ((names, machine), mercury) = rayon::join(machine_tables, || symbols::mercury(both));
+    let ((names, machine), mercury) = rayon::join(machine_tables, || symbols::mercury(file));
     let symbols = [machine, mercury];
-    let mut sections = sections(both, &names, &symbols)?;
+    let mut sections = sections(file, &names, &symbols)?;
     let end = place(&mut sections);
-    let loads = match both.parts.cx.config.relocatable {
+    let loads = match file.parts.cx.config.relocatable {
         true => None,
-        false => Some(loads(both, &sections)),
+        false => Some(loads(file, &sections)),
     };
     let segments = loads.as_ref().map_or(0, |loads| loads.len() + 2);
     let tables = HeaderTables::after(end, sections.len() + 1, segments);
     let segments = loads.map_or(Vec::new(), |loads| segments_with(&tables, loads));
-    write::write(&Placed { both, sections, tables, segments }, destination)
+    write::write(&Placed { file, sections, tables, segments }, destination)
 }
 
 /// The file with all sections in their places.
 struct Placed<'b, 'a, 'o> {
-    both: &'b CapsuleFile<'a, 'o>,
+    file: &'b CapsuleFile<'a, 'o>,
     sections: Vec<FileSection<'b>>,
     tables: HeaderTables,
     segments: Vec<Segment>,
@@ -48,13 +48,13 @@ struct Placed<'b, 'a, 'o> {
 
 impl OutputFile for Placed<'_, '_, '_> {
     fn parts(&self) -> Linked<'_, '_> {
-        self.both.parts
+        self.file.parts
     }
 
     fn header(&self) -> Header {
-        let index_of = &self.both.shape.machine_index;
+        let index_of = &self.file.plan.machine_index;
         let header =
-            headers::file_header(self.both.parts, v8::CAPSULE_MERCURY, index_of, &self.tables);
+            headers::file_header(self.file.parts, v8::CAPSULE_MERCURY, index_of, &self.tables);
         // Quirk: an object with capsules says of program headers, which it has not, that they
         // have no size.
         let phentsize = if self.segments.is_empty() { 0 } else { header.phentsize };
@@ -95,7 +95,7 @@ impl OutputFile for Placed<'_, '_, '_> {
             let (at, end) = ((range.start - start) as usize, (range.end - start) as usize);
             out[written..at].fill(0);
             written = end;
-            write_body(self.both, &section.body, &mut out[at..end])?;
+            write_body(self.file, &section.body, &mut out[at..end])?;
         }
         out[written..].fill(0);
         Ok(())
@@ -117,18 +117,18 @@ impl OutputFile for Placed<'_, '_, '_> {
 }
 
 fn write_body(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     body: &Body<'_>,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     match *body {
         Body::Kept(id, rela) => {
-            let kept = both.parts.relocated.kept(id);
-            tables::write_relocations(kept.iter(), rela, &both.shape.numbering, out);
+            let kept = file.parts.relocated.kept(id);
+            tables::write_relocations(kept.iter(), rela, &file.plan.numbering, out);
         }
-        Body::Code(id) => functions::machine(both, id, out)?,
+        Body::Code(id) => functions::machine(file, id, out)?,
         Body::Capsule(id) => {
-            functions::capsule(both, id, both.shape.machine_index[id.0 as usize], out)?;
+            functions::capsule(file, id, file.plan.machine_index[id.0 as usize], out)?;
         }
         _ => out.copy_from_slice(body.bytes().unwrap_or_default()),
     }
@@ -158,15 +158,15 @@ fn place(sections: &mut [FileSection<'_>]) -> u64 {
 }
 
 /// Segments of constants, code, data and parameters.
-fn loads(both: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segment> {
-    let machine = both.shape.machine.len() + usize::from(both.shape.adds_numbers);
+fn loads(file: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segment> {
+    let machine = file.plan.machine.len() + usize::from(file.plan.adds_numbers);
     let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
-        let ids = both.shape.machine.iter().zip(sections);
-        ids.filter(|(id, _)| wanted.contains(&bucket(both.parts.merged.section(**id))))
+        let ids = file.plan.machine.iter().zip(sections);
+        ids.filter(|(id, _)| wanted.contains(&bucket(file.parts.merged.section(**id))))
             .map(|(_, s)| s)
             .collect()
     };
-    let banks: Vec<_> = sections.iter().skip(machine).take(both.shape.banks.len()).collect();
+    let banks: Vec<_> = sections.iter().skip(machine).take(file.plan.banks.len()).collect();
     let (constants, texts, data) = (of(&[4]), of(&[5]), of(&[6, 7]));
     let lists = [(constants, pf::R), (texts, pf::R | pf::X), (data, pf::R | pf::W), (banks, pf::R)];
     lists.iter().filter_map(|(list, flags)| load(list, *flags)).collect()

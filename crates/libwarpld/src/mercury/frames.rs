@@ -9,7 +9,7 @@
 //! alias before it in the symbol table: the code goes by that name. [weak copies in two and
 //! three files; `alias-relinked`]
 
-use super::debug_tables::{Alive, Input, Map, Rebuilt};
+use super::debug_tables::{Alive, DebugTable, Input, Map};
 use super::replaced_copies::Kept;
 use crate::dialect::Half;
 use crate::mercury::code::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
@@ -40,7 +40,7 @@ pub enum Entry {
     },
 }
 
-/// Where an entry is on both halves of an input.
+/// Where an entry is in both halves of an input.
 pub struct EntryHalves<'a> {
     /// The input.
     pub object: u32,
@@ -153,7 +153,7 @@ fn range(table: &[u8], address: u64) -> u64 {
 
 /// Appends the frames of one input.
 pub fn add(
-    out: &mut Rebuilt,
+    out: &mut DebugTable,
     input: &Input<'_>,
     alive: &Alive<'_>,
     joined: &Joined<'_>,
@@ -189,7 +189,7 @@ pub fn add(
 
 /// Writes an entry made anew, whose common entry is at `common`, and returns its place.
 fn write(
-    out: &mut Rebuilt,
+    out: &mut DebugTable,
     input: &Input<'_>,
     (common, unit): (usize, u64),
     entry: &Place,

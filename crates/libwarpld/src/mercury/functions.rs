@@ -1,4 +1,4 @@
-//! Code on both sides: machine code with its relocations applied, and the
+//! Code in both halves: machine code with its relocations applied, and the
 //! capsules that say what Mercury knows beyond it.
 
 use super::data;
@@ -13,60 +13,60 @@ use cubin::reloc;
 const INSTRUCTION: u64 = 16;
 
 /// The machine code of a function before relocation.
-fn unpatched<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
-    if let Some(edited) = both.edited.get(&id) {
+fn unpatched<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = file.edited.get(&id) {
         return &edited.code;
     }
-    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
-    let twin = chunk.and_then(|chunk| {
-        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
-        object.halves.as_ref()?.twin(chunk.from.section)
+    let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
+    let counterpart = chunk.and_then(|chunk| {
+        let object = &file.parts.cx.objects[chunk.from.object.0 as usize];
+        object.halves.as_ref()?.counterpart(chunk.from.section)
     });
-    twin.map_or(&[][..], |t| t.data)
+    counterpart.map_or(&[][..], |t| t.data)
 }
 
 /// Size of a function's machine code.
-pub fn machine_size(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
-    unpatched(both, id).len() as u64
+pub fn machine_size(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
+    unpatched(file, id).len() as u64
 }
 
 /// Writes a function's machine code; `out` has its size.
 pub fn machine(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    out.copy_from_slice(unpatched(both, id));
-    data::patch_machine(both, id, out)
+    out.copy_from_slice(unpatched(file, id));
+    data::patch_machine(file, id, out)
 }
 
 /// A function's capsule as the input or the finalizer has it.
-fn unpatched_capsule<'b>(both: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
-    if let Some(edited) = both.edited.get(&id) {
+fn unpatched_capsule<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
+    if let Some(edited) = file.edited.get(&id) {
         return &edited.capsule;
     }
-    let chunk = both.parts.layout.chunks(both.parts.merged, id).first().copied();
+    let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
     let input = chunk.and_then(|chunk| {
-        let object = &both.parts.cx.objects[chunk.from.object.0 as usize];
+        let object = &file.parts.cx.objects[chunk.from.object.0 as usize];
         object.cubin.section(chunk.from.section)
     });
     input.map_or(&[][..], |s| s.data)
 }
 
 /// Size of a function's capsule.
-pub fn capsule_size(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
-    unpatched_capsule(both, id).len() as u64
+pub fn capsule_size(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
+    unpatched_capsule(file, id).len() as u64
 }
 
 /// Writes a function's capsule, for machine code in section `text`; `out` has its
 /// size.
 pub fn capsule(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
     text: u32,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let parts = both.parts;
+    let parts = file.parts;
     let chunks = parts.layout.chunks(parts.merged, id);
     let Some(chunk) = chunks.first() else { return Ok(()) };
     let object = chunk.from.object.0 as usize;
@@ -74,24 +74,25 @@ pub fn capsule(
     let input = parts.cx.objects[object].cubin.section(chunk.from.section);
     let input = input.map_or(&[][..], |s| s.data);
     let parsed = Capsule::parse(input).map_err(|e| bad(&e))?;
-    let twin = parts.cx.objects[object].halves.as_ref().and_then(|h| h.twin(chunk.from.section));
-    let size = twin.map_or(0, |t| t.size);
+    let counterpart =
+        parts.cx.objects[object].halves.as_ref().and_then(|h| h.counterpart(chunk.from.section));
+    let size = counterpart.map_or(0, |t| t.size);
     if !parsed.fills(size) {
         return Err(bad(&format_args!(
             "capsule of {} instructions for {size:#x} bytes of code",
             parsed.sass_instructions()
         )));
     }
-    out.copy_from_slice(unpatched_capsule(both, id));
+    out.copy_from_slice(unpatched_capsule(file, id));
     if let Some(word) = out.get_mut(..4) {
         word.copy_from_slice(&text.to_le_bytes());
     }
-    match both.edited.get(&id) {
+    match file.edited.get(&id) {
         Some(edited) => {
             let changed = Capsule::parse(&edited.capsule).map_err(|e| bad(&e))?;
-            patch_items(both, id, &changed, out)
+            patch_items(file, id, &changed, out)
         }
-        None => patch_items(both, id, &parsed, out),
+        None => patch_items(file, id, &parsed, out),
     }
 }
 
@@ -136,23 +137,23 @@ fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
 /// instruction has its relocated field in the second half, at the same distance
 /// from its start as in a short one (seen: constant offsets at +0xc).
 fn patch_items(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
     capsule: &Capsule<'_>,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = both.parts.merged.section(id).rela() else { return Ok(()) };
-    let relocs = both.parts.relocated.of(relocs);
+    let Some(relocs) = file.parts.merged.section(id).rela() else { return Ok(()) };
+    let relocs = file.parts.relocated.of(relocs);
     if relocs.patches.is_empty() {
         return Ok(());
     }
     let stored = stored(capsule);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(both.parts, &mut pairs, *source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
             continue;
         };
-        let moves = both.edited.get(&id).map(|e| &e.moves);
+        let moves = file.edited.get(&id).map(|e| &e.moves);
         let offset = moves.map_or(machine.offset, |m| m.place(machine.offset));
         let instruction = offset / INSTRUCTION;
         let after = stored.partition_point(|s| s.first <= instruction);

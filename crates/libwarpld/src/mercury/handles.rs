@@ -1,6 +1,6 @@
-//! Handles of textures, samplers and surfaces. On Mercury's side they have a bank
+//! Handles of textures, samplers and surfaces. In Mercury's half they have a bank
 //! of their own per kernel (`.nv.constant.entry_image_header_indices.K`); on the
-//! machine-code side they lie behind the parameters.
+//! machine-code half they lie behind the parameters.
 
 use super::{CapsuleFile, data};
 use crate::align::align_up;
@@ -18,13 +18,13 @@ use cubin::Reloc;
 /// bytes of parameters).
 const ALIGN: u64 = 16;
 
-/// Bank of parameters and handles, on the machine-code side.
+/// Bank of parameters and handles, in the machine-code half.
 pub const BANK: u8 = 0;
 
 /// Where parameters start, and handles if there is no kernel.
 const PARAMETERS: u64 = 0x380;
 
-/// Where handles start on the machine-code side: behind the parameters of the
+/// Where handles start in the machine-code half: behind the parameters of the
 /// kernel that has most, whether it uses any or not.
 pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
     let mut largest = PARAMETERS;
@@ -44,13 +44,13 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
     Ok(align_up(largest, ALIGN))
 }
 
-/// The bytes of a bank with handles on the machine-code side, which the loader
+/// The bytes of a bank with handles in the machine-code half, which the loader
 /// fills.
-pub fn machine(both: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let parts = both.parts;
-    let size = both.handles.saturating_add(extent(parts, id).0);
-    let mut bytes = data::zeros(both, size)?;
-    let Some(text) = both.code_of(id) else { return Ok(bytes) };
+pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
+    let parts = file.parts;
+    let size = file.handles.saturating_add(extent(parts, id).0);
+    let mut bytes = data::zeros(file, size)?;
+    let Some(text) = file.code_of(id) else { return Ok(bytes) };
     let (parameters, _) = data::parameter_bank(parts, text)?;
     if let Some(place) = bytes.get_mut(..parameters.len()) {
         place.copy_from_slice(parameters);
@@ -58,27 +58,27 @@ pub fn machine(both: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     Ok(bytes)
 }
 
-/// Relocations of a bank with handles on the machine-code side.
-pub fn machine_relocs(both: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
-    let mut list = tables::image_relocs(both.parts, bank, Form::MachineHalf);
+/// Relocations of a bank with handles in the machine-code half.
+pub fn machine_relocs(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
+    let mut list = tables::image_relocs(file.parts, bank, Form::MachineHalf);
     for reloc in &mut list {
-        reloc.offset = reloc.offset.saturating_add(both.handles);
+        reloc.offset = reloc.offset.saturating_add(file.handles);
     }
     list
 }
 
-/// What a reference to a handle adds on the machine-code side to Mercury's value.
-pub fn shift(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> u64 {
-    if names_handle(both, source, machine) { both.handles } else { 0 }
+/// What a reference to a handle adds in the machine-code half to Mercury's value.
+pub fn shift(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> u64 {
+    if names_handle(file, source, machine) { file.handles } else { 0 }
 }
 
 /// What lies under a reference to a handle that stays open (`-r`): where handles
 /// would start.
-pub fn open(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    names_handle(both, source, machine).then_some(both.handles)
+pub fn open(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    names_handle(file, source, machine).then_some(file.handles)
 }
 
-fn names_handle(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> bool {
-    let object = &both.parts.cx.objects[source.from.object.0 as usize];
+fn names_handle(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> bool {
+    let object = &file.parts.cx.objects[source.from.object.0 as usize];
     object.cubin.symbol(machine.symbol.0).is_some_and(|symbol| is_image(&symbol))
 }

@@ -1,4 +1,4 @@
-//! Jump tables on the machine-code side: words that name places of code, which
+//! Jump tables in the machine-code half: words that name places of code, which
 //! Mercury relocates and the compiler has filled in for machine code.
 
 use super::CapsuleFile;
@@ -21,21 +21,21 @@ const WORD: usize = 4;
 /// may lie over it after `-r` (`relink-jump-tables`). Quirk: where two
 /// sections have one name, which renaming spoils (see `names`), all words of an
 /// executable are 0.
-pub fn fill(both: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-    let parts = both.parts;
+pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+    let parts = file.parts;
     let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
-    let spoilt =
-        !parts.cx.config.relocatable && both.spoilt_names.contains(&parts.merged.section(id).name);
+    let clobbered = !parts.cx.config.relocatable
+        && file.clobbered_names.contains(&parts.merged.section(id).name);
     let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
     for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
         let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let (object, symbol) = (source.from.object, mercury.symbol.0);
-        let Some(function) = copies.of_symbol(both, object, symbol) else { continue };
+        let Some(function) = copies.of_symbol(file, object, symbol) else { continue };
         let target = mercury.addend.unwrap_or(0) as u64;
-        let word = match spoilt {
+        let word = match clobbered {
             true => None,
-            false => function.jump_target(both, target).map(|at| at as u32),
+            false => function.jump_target(file, target).map(|at| at as u32),
         };
         let start = usize::try_from(kept.offset).unwrap_or(usize::MAX);
         if let Some(place) = bytes.get_mut(start..start.saturating_add(WORD)) {
@@ -46,7 +46,7 @@ pub fn fill(both: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
 }
 
 /// Names that two sections with jump tables have, as places in the table of names.
-pub fn spoilt_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
+pub fn clobbered_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
     let mut seen = HashSet::new();
     let banks = machine.iter().map(|&id| parts.merged.section(id));
     let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);

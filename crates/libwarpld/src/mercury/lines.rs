@@ -1,13 +1,18 @@
-//! Line tables of the machine-code side: in each unit the sequences of
+//! Line tables of the machine-code half: in each unit the sequences of
 //! functions that the output has, in the order of their symbols.
 
-use super::debug_tables::{Alive, Function, Input, Rebuilt};
+use super::debug_tables::{Alive, DebugTable, Function, Input};
 use super::line_copies::Translated;
 use crate::mercury::code::Moves;
 use crate::mercury::code::line_rows::{self, Advance, RowCoding};
 
 /// Appends the units of one input.
-pub fn add(out: &mut Rebuilt, input: &Input<'_>, alive: &Alive<'_>, translated: &Translated<'_>) {
+pub fn add(
+    out: &mut DebugTable,
+    input: &Input<'_>,
+    alive: &Alive<'_>,
+    translated: &Translated<'_>,
+) {
     let mut start = 0;
     while let Some(unit) = unit(input.data, start) {
         let to = out.copy(input, start, unit.program);
@@ -79,38 +84,41 @@ pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
     (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
 }
 
-/// The headers of units on both sides.
+/// The headers of units in both halves.
 pub struct Headers(Vec<Header>);
 
 /// The header of a unit: where it is in Mercury's table, where its unit ends, and where it is
-/// on the other side, if it is the same there.
+/// in the other half, if it is the same there.
 struct Header {
     start: usize,
     program: usize,
     end: usize,
-    twin: Option<usize>,
+    counterpart: Option<usize>,
 }
 
 impl Headers {
     /// Reads two tables.
     pub fn read(mercury: &[u8], machine: &[u8]) -> Self {
         let mut out = Vec::new();
-        let (mut start, mut twin) = (0, 0);
-        while let (Some(header), Some(other)) = (unit(mercury, start), unit(machine, twin)) {
-            let same = header.program - start == other.program - twin;
+        let (mut start, mut counterpart) = (0, 0);
+        while let (Some(header), Some(other)) = (unit(mercury, start), unit(machine, counterpart)) {
+            let same = header.program - start == other.program - counterpart;
             let Unit { program, end, .. } = header;
-            out.push(Header { start, program, end, twin: same.then_some(twin) });
-            (start, twin) = (end, other.end);
+            out.push(Header { start, program, end, counterpart: same.then_some(counterpart) });
+            (start, counterpart) = (end, other.end);
         }
         Self(out)
     }
 
-    /// Where a field in a header of Mercury's table lies on the other side.
+    /// Where a field in a header of Mercury's table lies in the other half.
     pub fn place(&self, offset: u64) -> Option<u64> {
         let offset = usize::try_from(offset).ok()?;
         let header = self.0.get(self.0.partition_point(|header| header.end <= offset))?;
         let inside = offset.checked_sub(header.start)?;
-        header.twin.filter(|_| offset < header.program).map(|twin| (twin + inside) as u64)
+        header
+            .counterpart
+            .filter(|_| offset < header.program)
+            .map(|counterpart| (counterpart + inside) as u64)
     }
 }
 
@@ -146,7 +154,7 @@ fn sequences<'e>(
 /// A sequence whose function has moved: rows that are as far from the one before
 /// as they were stay as they are, the others are written anew.
 fn add_moved(
-    out: &mut Rebuilt,
+    out: &mut DebugTable,
     input: &Input<'_>,
     unit: &Unit<'_>,
     sequence: &Sequence<'_>,

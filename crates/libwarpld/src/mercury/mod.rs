@@ -1,9 +1,9 @@
 //! Links of capsule files (sm_100 on): the file with two halves.
 //!
-//! The link itself is done on the Mercury side of the inputs, by the same
-//! phases as any other. This phase then makes the machine-code side follow
+//! The link itself works on the Mercury half of the inputs, with the same
+//! phases as any other. This phase then makes the machine-code half follow
 //! it, relocation by relocation and record by record, and lays out the file
-//! that has both. Decisions are taken once, on the Mercury side; the input's
+//! that has both. Decisions are taken once, in the Mercury half; the input's
 //! own machine code supplies the bytes.
 
 mod attributes;
@@ -46,52 +46,52 @@ use crate::linked::Linked;
 use crate::write::{Destination, check_proportion, most_bytes};
 use code::Edited;
 use data::MachinePlaces;
-use debug_tables::Rebuilt;
+use debug_tables::DebugTable;
 use replaced_copies::AttributeSections;
-use reserved_shared::Tenants;
-use section_plan::Shape;
+use reserved_shared::ReservedShared;
+use section_plan::CapsulePlan;
 use std::collections::HashSet;
 
-/// What the parts of this phase share.
+/// A file of two halves: all that its parts are made from.
 pub(crate) struct CapsuleFile<'a, 'o> {
     parts: Linked<'a, 'o>,
-    shape: Shape<'a>,
+    plan: CapsulePlan<'a>,
     places: MachinePlaces,
-    rebuilt: debug_tables::Map<SectionId, Rebuilt>,
+    debug_tables: debug_tables::Map<SectionId, DebugTable>,
     edited: debug_tables::Map<SectionId, Edited>,
     /// Where handles of textures start in parameter banks.
     handles: u64,
-    spoilt_names: HashSet<u32>,
+    clobbered_names: HashSet<u32>,
     /// The largest output that is in proportion to the inputs.
     most_bytes: u64,
     attributes: AttributeSections,
-    tenants: Tenants,
+    reserved_shared: ReservedShared,
 }
 
 /// Writes both halves.
 pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     check_proportion(parts)?;
-    let shape = section_plan::shape(parts);
+    let plan = section_plan::plan(parts);
     let places = data::machine_places(parts);
-    let edited = code_edits::edited(parts, &shape);
-    let rebuilt = debug_tables::rebuild(parts, &shape.numbering, &edited)?;
-    let handles = handles::start(parts, &shape.machine)?;
-    let spoilt_names = jump_tables::spoilt_names(parts, &shape.machine);
+    let edited = code_edits::edited(parts, &plan);
+    let debug_tables = debug_tables::rebuild(parts, &plan.numbering, &edited)?;
+    let handles = handles::start(parts, &plan.machine)?;
+    let clobbered_names = jump_tables::clobbered_names(parts, &plan.machine);
     let most_bytes = most_bytes(parts);
     let attributes = AttributeSections::new(parts.cx.objects.len());
-    let both = CapsuleFile {
+    let file = CapsuleFile {
         parts,
-        shape,
+        plan,
         places,
-        rebuilt,
+        debug_tables,
         edited,
         handles,
-        spoilt_names,
+        clobbered_names,
         most_bytes,
         attributes,
-        tenants: Tenants::place(parts),
+        reserved_shared: ReservedShared::place(parts),
     };
-    file::write(&both, destination)
+    file::write(&file, destination)
 }
 
 /// An input that contradicts itself.

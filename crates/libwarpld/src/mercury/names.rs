@@ -17,7 +17,7 @@ pub struct Names {
     pub reserved: u64,
     /// Name of each parameter bank, in both tables.
     pub banks: Vec<(u32, u32)>,
-    /// Name of each section of the Mercury side.
+    /// Name of each section of the Mercury half.
     pub mercury: Vec<u32>,
     /// Name of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
@@ -30,15 +30,15 @@ pub struct Names {
 /// Makes both tables. The names that the link mentioned come first; banks that
 /// Mercury calls by name are renamed in place, the shorter name followed by
 /// zeros.
-pub fn names(both: &CapsuleFile<'_, '_>) -> Names {
-    let (parts, shape) = (both.parts, &both.shape);
+pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
+    let (parts, plan) = (file.parts, &file.plan);
     let merged = parts.merged;
     let mut section_names = merged.strings.sections().to_vec();
     let mut strings = merged.strings.symbols();
     let mut bank_symbols = Vec::new();
     let mut reserved = 0;
     let mut renamed = HashSet::new();
-    for &id in &shape.machine {
+    for &id in &plan.machine {
         let name = merged.section_name(id);
         let Some(short) = machine_name(name) else { continue };
         reserved += reserve(merged.section(id).content(), name, &short);
@@ -58,18 +58,18 @@ pub fn names(both: &CapsuleFile<'_, '_>) -> Names {
         }
     }
     let mut symbol_sections = [0; 2];
-    if shape.adds_numbers {
+    if plan.adds_numbers {
         symbol_sections[0] = append(&mut section_names, b"", b".symtab_shndx");
     }
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
-    for bank in &shape.banks {
+    for bank in &plan.banks {
         let name = kernel_name(bank.kernel);
         let in_strings = append(&mut strings, b".nv.constant0.", name);
         let in_names = append(&mut section_names, b".nv.constant0.", name);
         banks.push((in_names, in_strings));
     }
-    let mercury = shape.mercury.iter().map(|&id| {
+    let mercury = plan.mercury.iter().map(|&id| {
         let name = merged.section_name(id);
         let prefix: &[u8] = match super::section_plan::text_function(parts, id) {
             Some(_) => b".nv.capmerc",
@@ -78,7 +78,7 @@ pub fn names(both: &CapsuleFile<'_, '_>) -> Names {
         append(&mut section_names, prefix, name)
     });
     let mercury = mercury.collect();
-    if shape.adds_numbers {
+    if plan.adds_numbers {
         symbol_sections[1] = append(&mut section_names, b"", b".nv.merc.symtab_shndx");
     }
     let mercury_symtab = append(&mut section_names, b"", b".nv.merc.symtab");
@@ -105,7 +105,7 @@ fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
     }
 }
 
-/// The name of a Mercury bank, or of its relocations, on the machine-code side.
+/// The name of a Mercury bank, or of its relocations, in the machine-code half.
 fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
     let (bank, rest) = half::mercury_bank(name)?;
     let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;

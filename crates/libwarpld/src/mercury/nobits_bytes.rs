@@ -20,20 +20,20 @@ use zerocopy::IntoBytes;
 
 /// The bytes that stand for the section.
 pub fn stray_bytes(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     id: SectionId,
     size: u64,
 ) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = zeros(both, size)?;
+    let mut bytes = zeros(file, size)?;
     let header = SectionHeader {
         name: 1,
         kind: SectionType::STRTAB,
         offset: FileCursor::default().end(),
-        size: name_bytes(both),
+        size: name_bytes(file),
         align: 1,
         ..SectionHeader::default()
     };
-    let start = distance_to_headers(both, id) as usize + size_of::<Shdr64>();
+    let start = distance_to_headers(file, id) as usize + size_of::<Shdr64>();
     for (place, byte) in bytes.iter_mut().skip(start).zip(header.elf64().as_bytes()) {
         *place = *byte;
     }
@@ -41,12 +41,12 @@ pub fn stray_bytes(
 }
 
 /// From the section to the section headers of that file.
-fn distance_to_headers(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
+fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
     let mut cursor = FileCursor::default();
     let mut start = 0;
-    for &section in &both.shape.machine {
-        let (size, align) = mercury_extent(both, section);
-        let is_nobits = both.parts.merged.section(section).is_nobits();
+    for &section in &file.plan.machine {
+        let (size, align) = mercury_extent(file, section);
+        let is_nobits = file.parts.merged.section(section).is_nobits();
         let offset = cursor.place(if is_nobits { 0 } else { size }, align);
         if section == id {
             start = offset;
@@ -59,37 +59,37 @@ fn distance_to_headers(both: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
 /// the halves adds, `.nv.compat` its last record, and code is Mercury's
 /// (measured with 40 programs whose names, code and data vary, and with
 /// folders of seven lengths in debug information).
-fn mercury_extent(both: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
+fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
-    let merged = both.parts.merged;
+    let merged = file.parts.merged;
     let section = merged.section(id);
     let align = section.align();
-    let made = table(both.parts, &both.shape.contents, id, ContentSource::of(section));
-    let made = made.map(|table| table.size(&both.shape.numbering));
+    let made = table(file.parts, &file.plan.contents, id, ContentSource::of(section));
+    let made = made.map(|table| table.size(&file.plan.numbering));
     match section.content() {
-        Content::Synthetic(Synthetic::SectionNames) => (name_bytes(both), align),
+        Content::Synthetic(Synthetic::SectionNames) => (name_bytes(file), align),
         Content::Synthetic(Synthetic::SymbolNames) => (merged.strings.symbols_size() as u64, align),
         Content::Synthetic(Synthetic::Symbols) => {
-            let count = both.shape.numbering.order.len() + 1;
+            let count = file.plan.numbering.order.len() + 1;
             ((count * size_of::<Sym64>()) as u64, align)
         }
         Content::Synthetic(Synthetic::Compat) => {
             (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
         }
-        Content::Synthetic(Synthetic::SymbolSections) => extent(both.parts, id),
-        _ if bucket(section) == 5 => (code_size(both, id), CODE_ALIGN),
-        _ => made.map_or_else(|| extent(both.parts, id), |size| (size, align)),
+        Content::Synthetic(Synthetic::SymbolSections) => extent(file.parts, id),
+        _ if bucket(section) == 5 => (code_size(file, id), CODE_ALIGN),
+        _ => made.map_or_else(|| extent(file.parts, id), |size| (size, align)),
     }
 }
 
 /// Size of that file's `.shstrtab`.
-fn name_bytes(both: &CapsuleFile<'_, '_>) -> u64 {
-    both.parts.merged.strings.sections().len() as u64
+fn name_bytes(file: &CapsuleFile<'_, '_>) -> u64 {
+    file.parts.merged.strings.sections().len() as u64
 }
 
 /// Size of the decoded Mercury stream of a function.
-fn code_size(both: &CapsuleFile<'_, '_>, text: SectionId) -> u64 {
-    let function = super::section_plan::text_function(both.parts, text);
-    let definition = function.and_then(|f| both.parts.cx.resolution.get(f).definition);
-    definition.and_then(|at| both.parts.cx.input_symbol(at)).map_or(0, |s| s.size)
+fn code_size(file: &CapsuleFile<'_, '_>, text: SectionId) -> u64 {
+    let function = super::section_plan::text_function(file.parts, text);
+    let definition = function.and_then(|f| file.parts.cx.resolution.get(f).definition);
+    definition.and_then(|at| file.parts.cx.input_symbol(at)).map_or(0, |s| s.size)
 }

@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 enum Pairs<'a> {
     /// Each goes with the one of the same number, as in most sections.
     Same(Relocs<'a>, Relocs<'a>),
-    /// Of the Mercury side, and the counterpart.
+    /// Of the Mercury half, and the counterpart.
     Listed(Vec<(Reloc, Option<Reloc>)>),
 }
 
@@ -38,8 +38,8 @@ fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diag
         return Ok(Pairs::Listed(Vec::new()));
     };
     let mercury = object.cubin.reloc_table(&section).map_err(|e| bad(&e))?;
-    let twin = halves.twin(from.section);
-    let machine = twin.map(|twin| halves.sass.reloc_table(&twin)).transpose();
+    let counterpart = halves.counterpart(from.section);
+    let machine = counterpart.map(|counterpart| halves.sass.reloc_table(&counterpart)).transpose();
     let machine = machine.map_err(|e| bad(&e))?;
     if let Some(machine) = machine
         && mercury.len() == machine.len()
@@ -66,7 +66,7 @@ pub struct PairCache<'a> {
     others: HashMap<(u32, u32), Pairs<'a>, foldhash::fast::FixedState>,
 }
 
-/// The relocation of the Mercury side and its counterpart.
+/// The relocation of the Mercury half and its counterpart.
 pub fn pair_at<'a>(
     parts: Linked<'a, '_>,
     cache: &mut PairCache<'a>,

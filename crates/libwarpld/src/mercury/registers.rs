@@ -17,7 +17,7 @@ const WORD: usize = 4;
 
 /// The tables of all inputs, one after the other.
 pub struct Tables<'b, 'a, 'o> {
-    both: &'b CapsuleFile<'a, 'o>,
+    file: &'b CapsuleFile<'a, 'o>,
     /// The functions of the output, by name. Of several the first in the table of symbols
     /// counts, so a local one before a global one.
     kept: Map<&'o [u8], SymbolId>,
@@ -29,14 +29,14 @@ pub struct Tables<'b, 'a, 'o> {
 
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// Before the first table.
-    pub fn new(both: &'b CapsuleFile<'a, 'o>) -> Self {
-        let cx = both.parts.cx;
+    pub fn new(file: &'b CapsuleFile<'a, 'o>) -> Self {
+        let cx = file.parts.cx;
         let mut kept: Map<&[u8], SymbolId> = Map::default();
         let number = |id: SymbolId| {
-            let symbol = both.parts.merged.symbol_of[id.0 as usize].get();
-            symbol.map_or(u32::MAX, |s| both.shape.numbering.index[s.0 as usize])
+            let symbol = file.parts.merged.symbol_of[id.0 as usize].get();
+            symbol.map_or(u32::MAX, |s| file.plan.numbering.index[s.0 as usize])
         };
-        for &function in &both.parts.merged.function_order {
+        for &function in &file.parts.merged.function_order {
             let id = cx.graph.symbol(function);
             if cx.keeps(id) {
                 let first = kept.entry(cx.resolution.get(id).name).or_insert(id);
@@ -45,7 +45,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
                 }
             }
         }
-        Self { both, kept, seen: HashSet::new(), functions: None }
+        Self { file, kept, seen: HashSet::new(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies
@@ -55,7 +55,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// and are 0 where none of its instructions starts. Quirk: nvlink reads on behind the
     /// map's end, and what comes of it is different every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
-        let object = &self.both.parts.cx.objects[from.object.0 as usize];
+        let object = &self.file.parts.cx.objects[from.object.0 as usize];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let mut at = 0;
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
@@ -87,7 +87,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
         if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
             let mut functions = Map::default();
-            let symbols = self.both.parts.cx.objects[object.0 as usize].cubin.symbols();
+            let symbols = self.file.parts.cx.objects[object.0 as usize].cubin.symbols();
             for symbol in symbols.filter(|s| s.kind() == cubin::SymbolType::FUNC) {
                 functions.entry(symbol.name).or_insert(symbol.index.0);
             }
@@ -97,17 +97,17 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     }
 
     fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
-        let (both, cx) = (self.both, self.both.parts.cx);
+        let (file, cx) = (self.file, self.file.parts.cx);
         let Some(symbol) = self.symbol(object, name) else { return Place::Kept(None) };
         let Some(&id) = self.kept.get(name).filter(|&&id| self.seen.insert(id)) else {
             return Place::Gone;
         };
         let (at, kept) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
-        if kept.is_some_and(|kept| kept != at && code(both, kept) != code(both, at)) {
-            return Kept::new(both.parts, &both.edited, id).map_or(Place::Gone, Place::Other);
+        if kept.is_some_and(|kept| kept != at && code(file, kept) != code(file, at)) {
+            return Kept::new(file.parts, &file.edited, id).map_or(Place::Gone, Place::Other);
         }
         let moves = kept
-            .and_then(|kept| moves_of_symbol(both.parts, &both.edited, kept.object, kept.symbol));
+            .and_then(|kept| moves_of_symbol(file.parts, &file.edited, kept.object, kept.symbol));
         Place::Kept(moves)
     }
 }
@@ -146,7 +146,7 @@ fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
     out
 }
 
-/// Writes where the Mercury range of a record is in the kept code. Both sides have the
+/// Writes where the Mercury range of a record is in the kept code. Both halves have the
 /// ranges of one variable in one register in the same order.
 fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept<'_, '_>) {
     let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
@@ -158,10 +158,10 @@ fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept
 }
 
 /// The machine code of a definition.
-fn code<'a>(both: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
-    let section = both.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
-    let halves = both.parts.cx.objects[at.object.0 as usize].halves.as_ref();
-    halves.and_then(|h| h.twin(section)).map_or(&[], |s| s.data)
+fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
+    let section = file.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+    let halves = file.parts.cx.objects[at.object.0 as usize].halves.as_ref();
+    halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
 }
 
 fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {

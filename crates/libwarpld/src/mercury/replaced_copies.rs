@@ -51,7 +51,7 @@ impl<'a, 'e> Kept<'a, 'e> {
         let text = parts.merged.function_sections.get(function.0 as usize)?.text.get()?;
         let from = parts.layout.chunks(parts.merged, text).first()?.from;
         let object = parts.cx.objects.get(from.object.0 as usize)?;
-        let code = object.halves.as_ref()?.twin(from.section)?.data;
+        let code = object.halves.as_ref()?.counterpart(from.section)?.data;
         let capsule = object.cubin.section(from.section)?.data;
         let edited = edited.get(&text);
         let size = edited.map_or(code.len(), |e| e.code.len()) as u64;
@@ -93,8 +93,8 @@ impl<'a, 'e> Kept<'a, 'e> {
     /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
     /// kept copy does not jump there through a table of its own. Other places of its code
     /// do not count, not even where blocks start (addends changed by hand).
-    pub fn jump_target(&self, both: &CapsuleFile<'_, '_>, mercury: u64) -> Option<u64> {
-        let read = || jump_targets(both, self.from).unwrap_or_default();
+    pub fn jump_target(&self, file: &CapsuleFile<'_, '_>, mercury: u64) -> Option<u64> {
+        let read = || jump_targets(file, self.from).unwrap_or_default();
         let found = self.jumps.get_or_init(read).get(&u32::try_from(mercury).ok()?)?;
         Some(self.moved((*found).into()))
     }
@@ -113,11 +113,11 @@ impl<'a, 'e> KeptCache<'a, 'e> {
     /// The function that a symbol of an input names.
     pub fn of_symbol(
         &mut self,
-        both: &'e CapsuleFile<'a, '_>,
+        file: &'e CapsuleFile<'a, '_>,
         object: ObjectId,
         symbol: u32,
     ) -> Option<&Kept<'a, 'e>> {
-        let look_up = || Kept::of_symbol(both.parts, &both.edited, object, symbol);
+        let look_up = || Kept::of_symbol(file.parts, &file.edited, object, symbol);
         self.0.entry((object.0, symbol)).or_insert_with(look_up).as_ref()
     }
 }
@@ -134,10 +134,10 @@ fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<S
 
 /// The targets of a function's jump tables in both kinds of code, as its attributes have
 /// them: per jump its place, zero, a count, the targets.
-fn jump_targets(both: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
-    let object = both.parts.cx.objects.get(text.object.0 as usize)?;
-    let mercury = object.cubin.section(both.attributes.of(object, text)?)?;
-    let machine = object.halves.as_ref()?.twin(mercury.index.0)?.data;
+fn jump_targets(file: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
+    let object = file.parts.cx.objects.get(text.object.0 as usize)?;
+    let mercury = object.cubin.section(file.attributes.of(object, text)?)?;
+    let machine = object.halves.as_ref()?.counterpart(mercury.index.0)?.data;
     let lists = |data| {
         let records = info::records(data).map_while(Result::ok);
         records.filter(|r| r.attr() == Attr::INDIRECT_BRANCH_TARGETS).collect::<Vec<_>>()

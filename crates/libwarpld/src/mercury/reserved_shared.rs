@@ -16,9 +16,9 @@ pub const START: u64 = 0x40;
 
 /// Where the objects are in it.
 #[derive(Debug, Default)]
-pub struct Tenants(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
+pub struct ReservedShared(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
 
-impl Tenants {
+impl ReservedShared {
     /// Places them: as in all shared memory, the value of a symbol is its alignment until then,
     /// and the largest comes first. In a relocatable output they have no place yet.
     pub fn place(parts: Linked<'_, '_>) -> Self {
@@ -59,9 +59,9 @@ impl Tenants {
 }
 
 /// The value of a relocation against such an object: machine code has it applied, while
-/// Mercury's side keeps the relocation.
-pub fn value(both: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let id = both.parts.cx.resolution.id(source.from.object, machine.symbol.0)?;
+/// Mercury's half keeps the relocation.
+pub fn value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
+    let id = file.parts.cx.resolution.id(source.from.object, machine.symbol.0)?;
     let addend = machine.addend.unwrap_or(0) as u64;
-    both.tenants.address(id).map(|address| address.wrapping_add(addend))
+    file.reserved_shared.address(id).map(|address| address.wrapping_add(addend))
 }

@@ -79,7 +79,7 @@ fn check_capsules(halves: &Halves<'_>) -> Result<(), MercuryError> {
             damaged(&format_args!("capsule in section {}: {what}", section.index.0))
         };
         let capsule = Capsule::parse(section.data).map_err(|e| bad(&e))?;
-        let code = halves.twin(section.index.0).map_or(0, |t| t.size);
+        let code = halves.counterpart(section.index.0).map_or(0, |t| t.size);
         if !capsule.fills(code) {
             return Err(bad(&format_args!("its instructions do not fill {code:#x} bytes")));
         }

@@ -24,20 +24,20 @@ pub struct ParameterBank {
 
 /// Sections and their numbers.
 #[derive(Debug)]
-pub struct Shape<'a> {
+pub struct CapsulePlan<'a> {
     /// Symbol numbers of both tables.
     pub numbering: Numbering,
-    /// Tables of the Mercury side, by section.
+    /// Tables of the Mercury half, by section.
     pub contents: Contents<'a>,
-    /// Sections of the machine-code side in file order.
+    /// Sections of the machine-code half in file order.
     pub machine: Vec<SectionId>,
     /// Parameter banks, which follow them.
     pub banks: Vec<ParameterBank>,
-    /// Sections of the Mercury side in file order.
+    /// Sections of the Mercury half in file order.
     pub mercury: Vec<SectionId>,
-    /// Number of each section on the machine-code side.
+    /// Number of each section in the machine-code half.
     pub machine_index: Vec<u32>,
-    /// Number on the Mercury side: that of the twin where there is one.
+    /// Number in the Mercury half: that of the counterpart where there is one.
     pub mercury_index: Vec<u32>,
     /// Number of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
@@ -47,17 +47,17 @@ pub struct Shape<'a> {
 }
 
 /// Decides about sections and numbers.
-pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
-    let mut facts = write::summary::collect(parts);
-    let numbering = symbols::number(parts, &facts);
+pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
+    let mut summaries = write::summary::collect(parts);
+    let numbering = symbols::number(parts, &summaries);
     let targets = Some(fastpath::targets(parts));
-    let contents = write::contents::contents(parts, &numbering, &mut facts, targets);
-    let (machine, machine_index) = write::order(&facts);
+    let contents = write::contents::contents(parts, &numbering, &mut summaries, targets);
+    let (machine, machine_index) = write::order(&summaries);
     let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
     let mut banks = parameter_banks(parts, &machine, &numbering);
     let mercury = mercury_order(parts, &machine);
     let mut mercury_index = machine_index.clone();
-    // The null section and the Mercury side's symbol table count, too.
+    // The null section and the Mercury half's symbol table count, too.
     let total = machine.len() + banks.len() + mercury.len() + 2;
     let adds_numbers = !fits_header(total) && !parts.merged.needs_symbol_sections();
     let tables = u32::from(adds_numbers);
@@ -69,7 +69,7 @@ pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
         mercury_index[id.0 as usize] = first + i as u32;
     }
     let mercury_symtab = first + mercury.len() as u32 + tables;
-    Shape {
+    CapsulePlan {
         numbering,
         contents,
         machine,
@@ -83,7 +83,7 @@ pub fn shape<'a>(parts: Linked<'a, '_>) -> Shape<'a> {
 }
 
 /// One bank per kernel, in the order of the kernels' code; those with handles of
-/// textures have one on both sides already.
+/// textures have one in both halves already.
 fn parameter_banks(
     parts: Linked<'_, '_>,
     machine: &[SectionId],
@@ -110,16 +110,16 @@ pub fn text_function(parts: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
     (parts.merged.function_sections[function.0 as usize].text.get() == Some(id)).then_some(symbol)
 }
 
-/// Capsules come first, then the twins in the order of the machine-code side.
+/// Capsules come first, then the counterparts in the order of the machine-code half.
 fn mercury_order(parts: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
     let is_text = |id: &SectionId| text_function(parts, *id).is_some();
     let texts = machine.iter().copied().filter(is_text);
-    let others = machine.iter().copied().filter(|id| !is_text(id) && is_twinned(parts, *id));
+    let others = machine.iter().copied().filter(|id| !is_text(id) && has_counterpart(parts, *id));
     texts.chain(others).collect()
 }
 
-/// Whether both sides have the section.
-fn is_twinned(parts: Linked<'_, '_>, id: SectionId) -> bool {
+/// Whether both halves have the section.
+fn has_counterpart(parts: Linked<'_, '_>, id: SectionId) -> bool {
     let section = parts.merged.section(id);
     match section.content() {
         Content::Synthetic(Synthetic::SymbolSections)

@@ -30,7 +30,7 @@ pub enum Body<'a> {
     Bytes(Cow<'a, [u8]>),
     /// Relocations.
     Relocs(Vec<Rela64>),
-    /// The Mercury side's relocations that stay, with or without addend.
+    /// The Mercury half's relocations that stay, with or without addend.
     Kept(SectionId, bool),
     /// A function's machine code.
     Code(SectionId),
@@ -83,36 +83,36 @@ impl<'a> FileSection<'a> {
 
 /// A section to be made.
 enum Wanted {
-    /// Of the machine-code side.
+    /// Of the machine-code half.
     Machine(SectionId),
     /// The section numbers of one of the symbol tables.
     Numbers(usize),
     /// One of the parameter banks.
     Bank(usize),
-    /// One of the Mercury side.
+    /// One of the Mercury half.
     Mercury(usize),
-    /// The Mercury side's symbol table.
+    /// The Mercury half's symbol table.
     Symbols,
 }
 
 /// All sections in file order.
 pub fn sections<'b>(
-    both: &'b CapsuleFile<'_, '_>,
+    file: &'b CapsuleFile<'_, '_>,
     names: &'b Names,
     tables: &'b [Table; 2],
 ) -> Result<Vec<FileSection<'b>>, Diagnostic> {
-    let shape = &both.shape;
-    let mut wanted: Vec<Wanted> = shape.machine.iter().map(|&id| Wanted::Machine(id)).collect();
-    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(0)));
-    wanted.extend((0..shape.banks.len()).map(Wanted::Bank));
-    wanted.extend((0..shape.mercury.len()).map(Wanted::Mercury));
-    wanted.extend(shape.adds_numbers.then_some(Wanted::Numbers(1)));
+    let plan = &file.plan;
+    let mut wanted: Vec<Wanted> = plan.machine.iter().map(|&id| Wanted::Machine(id)).collect();
+    wanted.extend(plan.adds_numbers.then_some(Wanted::Numbers(0)));
+    wanted.extend((0..plan.banks.len()).map(Wanted::Bank));
+    wanted.extend((0..plan.mercury.len()).map(Wanted::Mercury));
+    wanted.extend(plan.adds_numbers.then_some(Wanted::Numbers(1)));
     wanted.push(Wanted::Symbols);
     let make = |wanted: &Wanted| match *wanted {
-        Wanted::Machine(id) => machine_section(both, id, names, &tables[0]),
-        Wanted::Numbers(side) => Ok(section_numbers(both, names, tables, side)),
-        Wanted::Bank(bank) => parameter_bank(both, bank, names.banks[bank].0),
-        Wanted::Mercury(i) => mercury_section(both, shape.mercury[i], names.mercury[i], &tables[1]),
+        Wanted::Machine(id) => machine_section(file, id, names, &tables[0]),
+        Wanted::Numbers(half) => Ok(section_numbers(file, names, tables, half)),
+        Wanted::Bank(bank) => parameter_bank(file, bank, names.banks[bank].0),
+        Wanted::Mercury(i) => mercury_section(file, plan.mercury[i], names.mercury[i], &tables[1]),
         Wanted::Symbols => Ok(mercury_symbols(names, &tables[1])),
     };
     // As many results as there are sections, in one allocation.
@@ -123,20 +123,20 @@ pub fn sections<'b>(
 
 /// A table of section numbers that the link itself has not made.
 fn section_numbers<'b>(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     names: &Names,
     tables: &[Table; 2],
-    side: usize,
+    half: usize,
 ) -> FileSection<'b> {
-    let (flags, link) = match side {
+    let (flags, link) = match half {
         0 => (0, SYMTAB),
-        _ => (shf::MERCURY, both.shape.mercury_symtab),
+        _ => (shf::MERCURY, file.plan.mercury_symtab),
     };
-    // Both are as long as the machine-code side's symbol table.
-    let numbers = tables[side].sections.iter().copied();
+    // Both are as long as the machine-code half's symbol table.
+    let numbers = tables[half].sections.iter().copied();
     let numbers = numbers.chain(std::iter::repeat(0)).take(tables[0].sections.len());
     let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).collect();
-    let (name, kind) = (names.symbol_sections[side], SectionType::SYMTAB_SHNDX);
+    let (name, kind) = (names.symbol_sections[half], SectionType::SYMTAB_SHNDX);
     FileSection::of_bytes(
         SectionHeader { name, kind, flags, link, align: 4, entsize: 4, ..SectionHeader::default() },
         bytes,
@@ -144,20 +144,20 @@ fn section_numbers<'b>(
 }
 
 fn parameter_bank<'b>(
-    both: &'b CapsuleFile<'_, '_>,
+    file: &'b CapsuleFile<'_, '_>,
     bank: usize,
     name: u32,
 ) -> Result<FileSection<'b>, Diagnostic> {
-    let text = both.shape.banks[bank].text;
-    let (bytes, align) = data::parameter_bank(both.parts, text)?;
+    let text = file.plan.banks[bank].text;
+    let (bytes, align) = data::parameter_bank(file.parts, text)?;
     let head = SectionHeader {
         name,
-        kind: match both.parts.cx.config.relocatable {
+        kind: match file.parts.cx.config.relocatable {
             true => SectionType::CUDA_CONSTANT_B0,
             false => SectionType::PROGBITS,
         },
         flags: shf::ALLOC | shf::INFO_LINK,
-        info: both.shape.machine_index[text.0 as usize],
+        info: file.plan.machine_index[text.0 as usize],
         align,
         ..SectionHeader::default()
     };
@@ -179,19 +179,19 @@ fn mercury_symbols<'b>(names: &Names, table: &'b Table) -> FileSection<'b> {
 }
 
 fn machine_section<'b>(
-    both: &'b CapsuleFile<'_, '_>,
+    file: &'b CapsuleFile<'_, '_>,
     id: SectionId,
     names: &'b Names,
     symtab: &'b Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
-    let (parts, shape) = (both.parts, &both.shape);
+    let (parts, plan) = (file.parts, &file.plan);
     let section = parts.merged.section(id);
-    let subject = tables::subject(parts, id, &shape.machine_index);
+    let subject = tables::subject(parts, id, &plan.machine_index);
     let (link, info) =
-        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.machine_index);
+        tables::link_and_info(parts, (id, subject), &plan.numbering, &plan.machine_index);
     let mut head = SectionHeader {
         name: section.name,
-        kind: machine_kind(both, id),
+        kind: machine_kind(file, id),
         flags: crate::write::flags(parts, section),
         link,
         info,
@@ -199,10 +199,10 @@ fn machine_section<'b>(
         entsize: section.entsize(),
         ..SectionHeader::default()
     };
-    let made = || shape.contents.get(id);
+    let made = || plan.contents.get(id);
     Ok(match section.content() {
         Content::Synthetic(Synthetic::SectionNames) => {
-            let gap = if shape.adds_numbers { 0 } else { GAP_AFTER_NAMES };
+            let gap = if plan.adds_numbers { 0 } else { GAP_AFTER_NAMES };
             FileSection { gap, ..FileSection::of_bytes(head, &names.section_names) }
         }
         Content::Synthetic(Synthetic::SymbolNames) => {
@@ -216,36 +216,36 @@ fn machine_section<'b>(
             FileSection::of_bytes(head, symtab.section_numbers())
         }
         Content::Synthetic(Synthetic::ToolNote) => {
-            FileSection::of_bytes(head, shape.contents.notes.to_vec())
+            FileSection::of_bytes(head, plan.contents.notes.to_vec())
         }
         Content::Synthetic(_) => FileSection::of_bytes(head, made()),
         Content::ImageRelocs(bank) => {
-            FileSection::of_relocs(head, data::machine_handles(both, bank))
+            FileSection::of_relocs(head, data::machine_handles(file, bank))
         }
         Content::ResolvedRelocs(_) => {
-            FileSection::of_relocs(head, data::machine_resolved(both, id)?)
+            FileSection::of_relocs(head, data::machine_resolved(file, id)?)
         }
-        Content::Attributes(_) => FileSection::of_bytes(head, attributes::machine(both, id)),
-        Content::Relocs(..) => FileSection::of_relocs(head, data::machine_relocs(both, id)?),
+        Content::Attributes(_) => FileSection::of_bytes(head, attributes::machine(file, id)),
+        Content::Relocs(..) => FileSection::of_relocs(head, data::machine_relocs(file, id)?),
         Content::Chunks(_) if section.is_nobits() => {
-            let (size, align) = data::machine_nobits(both, id);
+            let (size, align) = data::machine_nobits(file, id);
             FileSection::new(SectionHeader { align, ..head }, size, Body::NoBits)
         }
         Content::Chunks(_) if text_function(parts, id).is_some() => {
-            FileSection::new(head, functions::machine_size(both, id), Body::Code(id))
+            FileSection::new(head, functions::machine_size(file, id), Body::Code(id))
         }
         Content::Chunks(_) => {
-            head.align = data::machine_extent(both, id).1;
-            FileSection::of_bytes(head, data::machine(both, id)?)
+            head.align = data::machine_extent(file, id).1;
+            FileSection::of_bytes(head, data::machine(file, id)?)
         }
     })
 }
 
-/// Banks have names on the Mercury side and numbers here.
-fn machine_kind(both: &CapsuleFile<'_, '_>, id: SectionId) -> SectionType {
-    let section = both.parts.merged.section(id);
+/// Banks have names in the Mercury half and numbers here.
+fn machine_kind(file: &CapsuleFile<'_, '_>, id: SectionId) -> SectionType {
+    let section = file.parts.merged.section(id);
     match section.bank() {
-        Some(bank) if both.parts.cx.config.relocatable => {
+        Some(bank) if file.parts.cx.config.relocatable => {
             SectionType(SectionType::CUDA_CONSTANT_B0.0 + u32::from(bank))
         }
         Some(_) => SectionType::PROGBITS,
@@ -254,16 +254,16 @@ fn machine_kind(both: &CapsuleFile<'_, '_>, id: SectionId) -> SectionType {
 }
 
 fn mercury_section<'b>(
-    both: &'b CapsuleFile<'_, '_>,
+    file: &'b CapsuleFile<'_, '_>,
     id: SectionId,
     name: u32,
     numbers: &Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
-    let (parts, shape) = (both.parts, &both.shape);
+    let (parts, plan) = (file.parts, &file.plan);
     let section = parts.merged.section(id);
-    let subject = tables::subject(parts, id, &shape.mercury_index);
+    let subject = tables::subject(parts, id, &plan.mercury_index);
     let (_, info) =
-        tables::link_and_info(parts, (id, subject), &shape.numbering, &shape.mercury_index);
+        tables::link_and_info(parts, (id, subject), &plan.numbering, &plan.mercury_index);
     let mut head = SectionHeader {
         name,
         kind: section.kind,
@@ -274,8 +274,8 @@ fn mercury_section<'b>(
         entsize: section.entsize(),
         ..SectionHeader::default()
     };
-    let symtab = shape.mercury_symtab;
-    let made = || shape.contents.get(id);
+    let symtab = plan.mercury_symtab;
+    let made = || plan.contents.get(id);
     Ok(match section.content() {
         Content::Synthetic(Synthetic::SymbolSections) => {
             FileSection::of_bytes(SectionHeader { link: symtab, ..head }, numbers.section_numbers())
@@ -311,26 +311,26 @@ fn mercury_section<'b>(
                 align: CAPSULE_ALIGN,
                 ..head
             };
-            FileSection::new(head, functions::capsule_size(both, id), Body::Capsule(id))
+            FileSection::new(head, functions::capsule_size(file, id), Body::Capsule(id))
         }
         _ => {
             head.kind = mercury_kind(section.bank(), section.kind, parts.merged.section_name(id));
             let (size, align) = crate::write::extent(parts, id);
             head.align = align;
             if section.is_nobits() {
-                // Memory without bits takes room on this side all the same.
-                return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(both, id, size)?));
+                // Memory without bits takes room in this half all the same.
+                return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(file, id, size)?));
             }
             let name = parts.merged.section_name(id);
-            let shared = Body::SharedWith(shape.machine_index[id.0 as usize]);
+            let shared = Body::SharedWith(plan.machine_index[id.0 as usize]);
             if shares_bytes(name) && section.rela().is_none() {
                 return Ok(FileSection::new(head, size, shared));
             }
-            let bytes = data::mercury(both, id)?;
-            // Addresses of functions inside kernels are offsets on the other side alone.
+            let bytes = data::mercury(file, id)?;
+            // Addresses of functions inside kernels are offsets in the other half alone.
             let is_common =
                 shares_bytes(name) || section.flags() & shf::ALLOC == 0 && name != b".debug_info";
-            if is_common && *data::machine(both, id)? == bytes[..] {
+            if is_common && *data::machine(file, id)? == bytes[..] {
                 FileSection::new(head, size, shared)
             } else {
                 FileSection::of_bytes(head, bytes)
@@ -352,7 +352,7 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
 }
 
 /// Data lies in the file once, and so do debug tables that say the same on
-/// both sides, but for `.debug_info`.
+/// both halves, but for `.debug_info`.
 fn shares_bytes(name: &[u8]) -> bool {
     matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
 }

@@ -32,38 +32,38 @@ impl Table {
 }
 
 /// `.nv.merc.symtab`.
-pub fn mercury(both: &CapsuleFile<'_, '_>) -> Table {
-    table(both, &both.shape.mercury_index, |id| {
-        let merged = both.parts.merged;
-        let index = &both.shape.mercury_index;
+pub fn mercury(file: &CapsuleFile<'_, '_>) -> Table {
+    table(file, &file.plan.mercury_index, |id| {
+        let merged = file.parts.merged;
+        let index = &file.plan.mercury_index;
         let name = merged.symbols[id.0 as usize].name;
-        let (mut symbol, section) = entry(both.parts, id, name, index);
+        let (mut symbol, section) = entry(file.parts, id, name, index);
         if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning() {
-            as_in_object(both, known, &mut symbol);
+            as_in_object(file, known, &mut symbol);
         }
         (symbol, section)
     })
 }
 
 /// `.symtab`.
-pub fn machine(both: &CapsuleFile<'_, '_>, names: &Names) -> Table {
-    let merged = both.parts.merged;
+pub fn machine(file: &CapsuleFile<'_, '_>, names: &Names) -> Table {
+    let merged = file.parts.merged;
     let mut renamed = names.bank_symbols.clone();
     renamed.sort_unstable_by_key(|bank| bank.0);
-    let mut out = table(both, &both.shape.machine_index, |id| {
+    let mut out = table(file, &file.plan.machine_index, |id| {
         let known = &merged.symbols[id.0 as usize];
         let name = match known.meaning() {
             Meaning::Section(section) => renamed.binary_search_by_key(&section, |bank| bank.0).ok(),
             _ => None,
         };
         let name = name.map_or(known.name, |at| renamed[at].1);
-        let (mut symbol, section) = entry(both.parts, id, name, &both.shape.machine_index);
+        let (mut symbol, section) = entry(file.parts, id, name, &file.plan.machine_index);
         if let Meaning::Symbol(known) = known.meaning() {
-            as_machine_code(both, known, &mut symbol);
+            as_machine_code(file, known, &mut symbol);
         }
         (symbol, section)
     });
-    for (bank, name) in both.shape.banks.iter().zip(&names.banks) {
+    for (bank, name) in file.plan.banks.iter().zip(&names.banks) {
         let symbol = Sym64 {
             st_name: name.1.into(),
             st_info: SymbolType::SECTION.0,
@@ -78,16 +78,16 @@ pub fn machine(both: &CapsuleFile<'_, '_>, names: &Names) -> Table {
 }
 
 fn table(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     index: &[u32],
     symbol: impl Fn(OutSymbolId) -> (Sym64, u32),
 ) -> Table {
-    let order = &both.shape.numbering.order;
-    let null = Sym64 { st_value: both.parts.layout.null_value.into(), ..Sym64::default() };
+    let order = &file.plan.numbering.order;
+    let null = Sym64 { st_value: file.parts.layout.null_value.into(), ..Sym64::default() };
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
     let mut sections = vec![0];
-    let merged = both.parts.merged;
+    let merged = file.parts.merged;
     let created = merged.sections.iter().map(|section| section.creation_index);
     let created = creation_numbers(merged, created, index);
     let left_over = |section: u32| created.get(section as usize).copied().unwrap_or(0);
@@ -97,7 +97,7 @@ fn table(
         let number = beyond_entry(section).unwrap_or_else(|| left_over(section));
         sections.push(number);
     }
-    Table { bytes, info: both.shape.numbering.local_count, sections }
+    Table { bytes, info: file.plan.numbering.local_count, sections }
 }
 
 /// Creation numbers by final number; empty where no file needs them.
@@ -125,17 +125,17 @@ fn beyond_entry(section: u32) -> Option<u32> {
     (!has_room(section)).then_some(section)
 }
 
-/// The Mercury side keeps the form that symbols have in objects, also in an
+/// The Mercury half keeps the form that symbols have in objects, also in an
 /// executable; the reserved shared memory has no value there.
-fn as_in_object(both: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
-    let parts = both.parts;
+fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
+    let parts = file.parts;
     let known = parts.cx.resolution.get(id);
     let Some(input) = parts.cx.input_symbol(known.definition.unwrap_or(known.first)) else {
         return;
     };
     symbol.st_other |= input.other;
     if is_shared(&input) && !parts.cx.config.relocatable {
-        // The system's part is not counted on this side.
+        // The system's part is not counted in this half.
         let reserved = parts.cx.dialect.reserved_shared().min(symbol.st_value.get());
         symbol.st_value = (symbol.st_value.get() - reserved).into();
     }
@@ -145,29 +145,29 @@ fn as_in_object(both: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     if is_reserved(known.name) {
         symbol.st_value = 0.into();
     }
-    if let Some(offset) = both.tenants.offset(id) {
+    if let Some(offset) = file.reserved_shared.offset(id) {
         symbol.st_value = offset.into();
     }
 }
 
-fn as_machine_code(both: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
-    let parts = both.parts;
+fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
+    let parts = file.parts;
     let known = parts.cx.resolution.get(id);
     let at = known.definition.unwrap_or(known.first);
     let object = &parts.cx.objects[at.object.0 as usize];
-    let twin = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
+    let counterpart = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
-        let text = object.halves.as_ref().and_then(|h| h.twin(section));
+        let text = object.halves.as_ref().and_then(|h| h.counterpart(section));
         if parts.cx.resolution.kernel_around(parts.cx.objects, id).is_some() {
-            if let Some(twin) = twin {
-                let (value, size) = nested(both, at.object, section, &twin);
+            if let Some(counterpart) = counterpart {
+                let (value, size) = nested(file, at.object, section, &counterpart);
                 (symbol.st_value, symbol.st_size) = (value.into(), size.into());
             }
             return;
         }
-        if let Some(text) = text.filter(|_| names_code(both, id)) {
-            symbol.st_size = edited_size(both, at.object, section).unwrap_or(text.size).into();
+        if let Some(text) = text.filter(|_| names_code(file, id)) {
+            symbol.st_size = edited_size(file, at.object, section).unwrap_or(text.size).into();
         }
         return;
     }
@@ -177,52 +177,53 @@ fn as_machine_code(both: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
         && spaceless
         && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
     {
-        // The system's data in no memory space has its type on both sides.
+        // The system's data in no memory space has its type in both halves.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
-    if let Some(address) = both.tenants.address(id) {
+    if let Some(address) = file.reserved_shared.address(id) {
         symbol.st_value = address.into();
     }
     if is_reserved(known.name)
-        && let Some(twin) = twin
+        && let Some(counterpart) = counterpart
     {
-        let (_, _, _, value, _) = symbol_fields(parts, id, &both.shape.machine_index);
-        symbol.st_value = value.max(twin.value).into();
+        let (_, _, _, value, _) = symbol_fields(parts, id, &file.plan.machine_index);
+        symbol.st_value = value.max(counterpart.value).into();
     }
 }
 
 /// Place and size of a function inside a kernel's code. The last one reaches to the end,
 /// whatever fills that (`whole-programs-capsules`).
 fn nested(
-    both: &CapsuleFile<'_, '_>,
+    file: &CapsuleFile<'_, '_>,
     object: ObjectId,
     section: u32,
-    twin: &SymbolRef<'_>,
+    counterpart: &SymbolRef<'_>,
 ) -> (u64, u64) {
-    let placed = both.parts.merged.placement(object, section);
-    let edited = placed.and_then(|placed| both.edited.get(&placed.section));
+    let placed = file.parts.merged.placement(object, section);
+    let edited = placed.and_then(|placed| file.edited.get(&placed.section));
     let moved = |place| edited.map_or(place, |edited| edited.moves.target(place));
-    let (start, end) = (moved(twin.value), moved(twin.value.saturating_add(twin.size)));
+    let (start, end) =
+        (moved(counterpart.value), moved(counterpart.value.saturating_add(counterpart.size)));
     (start, end.saturating_sub(start))
 }
 
 /// The size of code that the finalizer changed.
-fn edited_size(both: &CapsuleFile<'_, '_>, object: ObjectId, section: u32) -> Option<u64> {
-    let placed = both.parts.merged.placement(object, section)?;
-    both.edited.get(&placed.section).map(|e| e.moves.size())
+fn edited_size(file: &CapsuleFile<'_, '_>, object: ObjectId, section: u32) -> Option<u64> {
+    let placed = file.parts.merged.placement(object, section)?;
+    file.edited.get(&placed.section).map(|e| e.moves.size())
 }
 
 /// Whether the symbol is taken for its section's function: the function itself,
 /// or an alias that comes before it.
-fn names_code(both: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
-    let parts = both.parts;
+fn names_code(file: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
+    let parts = file.parts;
     if parts.cx.resolution.get(id).definition.is_none() {
         return false;
     }
     let owner = parts.cx.owner_of_code(id);
     let number = |id: SymbolId| {
         let symbol = parts.merged.symbol_of[id.0 as usize].get();
-        symbol.map_or(0, |s| both.shape.numbering.index[s.0 as usize])
+        symbol.map_or(0, |s| file.plan.numbering.index[s.0 as usize])
     };
     owner.is_none_or(|owner| owner == id || number(id) < number(owner))
 }

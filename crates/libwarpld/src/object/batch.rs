@@ -29,7 +29,7 @@ pub struct ObjectBatch<'i> {
 struct Files<'i> {
     /// Those of the inputs that nobody has read.
     cubins: Vec<Cubin<'i>>,
-    /// Those of all inputs, if both sides are linked.
+    /// Those of all inputs, if both halves are linked.
     halves: Vec<Halves<'i>>,
 }
 

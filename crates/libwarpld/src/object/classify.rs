@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 /// What a section of an input is to the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionClass {
-    /// String and symbol tables, Mercury twins: rebuilt or not merged.
+    /// String and symbol tables, Mercury counterparts: rebuilt or not merged.
     Skip,
     /// Code of the function with this symbol index.
     Text(u32),
@@ -136,7 +136,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// The same of a small file, or as the Mercury side sees it.
+    /// The same of a small file, or as the Mercury half sees it.
     #[inline(never)]
     fn add_unusual(
         &mut self,

@@ -29,9 +29,9 @@ use sections::{Extent, Shapes};
 pub struct Object<'a> {
     /// Name in messages.
     pub name: &'a str,
-    /// The file, or its Mercury side where both are linked.
+    /// The file, or its Mercury half where both are linked.
     pub cubin: &'a Cubin<'a>,
-    /// Both sides of a file with capsules.
+    /// Both halves of a file with capsules.
     pub halves: Option<&'a Halves<'a>>,
     /// Whether some symbol is in shared memory or refers to an image.
     pub has_shared_or_images: bool,
@@ -156,7 +156,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The relocation type with this number, if the side that is linked can
+    /// The relocation type with this number, if the half that is linked can
     /// have it.
     pub fn reloc_type(&self, kind: u32) -> Option<&'static RelocType> {
         match self.halves {

@@ -75,7 +75,7 @@ fn find(cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     }
     let function = match merged.code_of(cx, id) {
         Some(_) => id,
-        // Mercury's side names what is inside a kernel (`whole-programs-capsules`).
+        // Mercury's half names what is inside a kernel (`whole-programs-capsules`).
         None if cx.dialect.names_functions_inside_kernels() && is_nested(cx, id) => id,
         // An alias is replaced by the function behind it.
         None => cx.owner_of_code(id).unwrap_or(id),

@@ -34,7 +34,7 @@ struct Packed {
 
 const _: () = assert!(size_of::<Packed>() <= 16);
 
-/// Marks the types of Mercury's side.
+/// Marks the types of Mercury's half.
 const MERCURY: u16 = 1 << 15;
 /// The type of wide ones.
 const WIDE: u16 = u16::MAX;

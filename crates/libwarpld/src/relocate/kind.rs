@@ -75,7 +75,7 @@ pub(super) struct Facts {
 }
 
 impl Kinds {
-    /// The types of one side of the inputs.
+    /// The types of one half of the inputs.
     pub fn new(config: &Config, half: Half) -> Self {
         let (first, table): (u32, fn(u32) -> Option<&'static RelocType>) = match half {
             Half::Mercury => (reloc::MERCURY_BASE, reloc::mercury),
@@ -94,7 +94,7 @@ impl Kinds {
         Self { first, facts: (first..).map_while(facts).collect() }
     }
 
-    /// What is known of a type, if that side can have it.
+    /// What is known of a type, if that half can have it.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&Facts> {
         self.facts.get(number.checked_sub(self.first)? as usize)

@@ -1,4 +1,4 @@
-//! What only links on the Mercury side do: jump tables copied to kernels, debug
+//! What only links in the Mercury half do: jump tables copied to kernels, debug
 //! tables whose relocations stay.
 
 use super::outcome::Block;
@@ -77,7 +77,7 @@ impl CopiedTables {
 
 impl<'a> Relocator<'a, '_> {
     /// Whether an applied relocation is recorded for `--preserve-relocs`. On
-    /// Mercury's side that is done for shared memory alone, not for constants or
+    /// Mercury's half that is done for shared memory alone, not for constants or
     /// debug data.
     pub(super) fn is_preserved(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
         let input = &place.input.cubin;
@@ -87,7 +87,7 @@ impl<'a> Relocator<'a, '_> {
                     && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
     }
 
-    /// Mercury's side keeps relocations for offsets in debug tables; the addend
+    /// Mercury's half keeps relocations for offsets in debug tables; the addend
     /// moves with the table.
     pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
         let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);

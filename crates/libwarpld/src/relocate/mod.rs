@@ -304,7 +304,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 }
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
-                // Quirk: "never allocated" goes into the code. Mercury's side leaves
+                // Quirk: "never allocated" goes into the code. Mercury's half leaves
                 // the bank alone.
                 let bank = match self.cx.dialect.keeps_bank_of_missing_constants() {
                     true => USER_BANK,
@@ -312,7 +312,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 };
                 return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
             }
-            // Mercury's side leaves image references open in a relocatable file.
+            // Mercury's half leaves image references open in a relocatable file.
             let stays = self.cx.config.relocatable && self.cx.dialect.leaves_images_open();
             if is_image(symbol) && !stays {
                 return self.image(id);

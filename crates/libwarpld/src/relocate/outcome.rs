@@ -58,9 +58,9 @@ pub struct SectionRelocs<'r> {
 pub(super) struct Block {
     pub kept: KeptList,
     pub patches: Vec<Patch>,
-    /// As long as `kept` on Mercury's side, else empty.
+    /// As long as `kept` in Mercury's half, else empty.
     pub kept_from: Vec<Source>,
-    /// As long as `patches` on Mercury's side, else empty.
+    /// As long as `patches` in Mercury's half, else empty.
     pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
     /// The ends of what was kept, by section.

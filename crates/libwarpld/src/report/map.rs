@@ -140,7 +140,7 @@ fn piece(
 ) -> Option<MapPart> {
     let object = parts.cx.objects.get(from.object.0 as usize)?;
     let machine = match half {
-        Half::Machine => object.halves.as_ref().and_then(|halves| halves.twin(from.section)),
+        Half::Machine => object.halves.as_ref().and_then(|halves| halves.counterpart(from.section)),
         _ => None,
     };
     let section = machine.or_else(|| object.cubin.section(from.section))?;

@@ -45,7 +45,7 @@ impl<'a, 'o> ImageUsers<'a, 'o> {
 
     /// Kernels that use references of a type, or of any. With exactly one kernel that
     /// was asked for, references from code it does not reach count as well, and others
-    /// that are kept have none on Mercury's side.
+    /// that are kept have none in Mercury's half.
     pub fn of(&mut self, kind: Option<SymbolType>) -> Kernels {
         let cx = self.cx;
         let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));

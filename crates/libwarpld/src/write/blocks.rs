@@ -1,4 +1,4 @@
-//! A file as pieces that follow each other, and where it goes.
+//! A file as blocks that follow each other, and where it goes.
 
 use crate::diag::Diagnostic;
 use cubin::encode::HeaderTables;
@@ -9,24 +9,24 @@ use std::ops::Range;
 /// Where a finished file goes.
 pub trait Destination {
     /// Takes the whole file.
-    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic>;
+    fn take(&mut self, blocks: &Blocks<'_>) -> Result<(), Diagnostic>;
 }
 
-/// A file in pieces that follow each other without gaps.
-pub struct Pieces<'p> {
+/// A file in blocks that follow each other without gaps.
+pub struct Blocks<'p> {
     ranges: &'p [Range<u64>],
     fill: &'p Fill<'p>,
 }
 
-/// Writes the piece with this number, all its bytes.
+/// Writes the block with this number, all its bytes.
 pub type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
 
-impl<'p> Pieces<'p> {
-    /// A file in pieces.
+impl<'p> Blocks<'p> {
+    /// A file in blocks.
     pub fn new(ranges: &'p [Range<u64>], fill: &'p Fill<'p>) -> Self {
         Self { ranges, fill }
     }
-    /// Number of pieces.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
@@ -38,60 +38,60 @@ impl<'p> Pieces<'p> {
     pub fn size(&self) -> u64 {
         self.ranges.last().map_or(0, |last| last.end)
     }
-    /// Where a piece lies.
-    pub fn range(&self, piece: usize) -> Range<u64> {
-        self.ranges[piece].clone()
+    /// Where a block lies.
+    pub fn range(&self, block: usize) -> Range<u64> {
+        self.ranges[block].clone()
     }
-    /// Writes a piece; `out` has its size and may hold anything.
-    pub fn fill(&self, piece: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
-        (self.fill)(piece, out)
+    /// Writes a block; `out` has its size and may hold anything.
+    pub fn fill(&self, block: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+        (self.fill)(block, out)
     }
 }
 
 /// A file in memory.
 impl Destination for Vec<u8> {
-    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
-        let size = usize::try_from(pieces.size()).map_err(|_| too_large(pieces.size()))?;
+    fn take(&mut self, blocks: &Blocks<'_>) -> Result<(), Diagnostic> {
+        let size = usize::try_from(blocks.size()).map_err(|_| too_large(blocks.size()))?;
         self.clear();
-        self.try_reserve_exact(size).map_err(|_| too_large(pieces.size()))?;
+        self.try_reserve_exact(size).map_err(|_| too_large(blocks.size()))?;
         self.resize(size, 0);
-        let mut slices = Vec::with_capacity(pieces.len());
+        let mut slices = Vec::with_capacity(blocks.len());
         let mut rest = &mut self[..];
-        for range in pieces.ranges {
-            let (piece, after) = rest.split_at_mut((range.end - range.start) as usize);
-            slices.push(piece);
+        for range in blocks.ranges {
+            let (block, after) = rest.split_at_mut((range.end - range.start) as usize);
+            slices.push(block);
             rest = after;
         }
-        slices.into_par_iter().enumerate().try_for_each(|(piece, out)| pieces.fill(piece, out))
+        slices.into_par_iter().enumerate().try_for_each(|(block, out)| blocks.fill(block, out))
     }
 }
 
 /// Hands over a file that was made elsewhere.
 pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     let ranges: Vec<Range<u64>> = (0..image.len() as u64)
-        .step_by(PIECE as usize)
-        .map(|start| start..(start + PIECE).min(image.len() as u64))
+        .step_by(BLOCK_SIZE as usize)
+        .map(|start| start..(start + BLOCK_SIZE).min(image.len() as u64))
         .collect();
-    let fill = |piece: usize, out: &mut [u8]| {
-        out.copy_from_slice(&image[piece * PIECE as usize..][..out.len()]);
+    let fill = |block: usize, out: &mut [u8]| {
+        out.copy_from_slice(&image[block * BLOCK_SIZE as usize..][..out.len()]);
         Ok(())
     };
-    destination.take(&Pieces::new(&ranges, &fill))
+    destination.take(&Blocks::new(&ranges, &fill))
 }
 
-/// How large pieces are, but for sections that are larger: small enough for a
+/// How large blocks are, but for sections that are larger: small enough for a
 /// processor's own cache, large enough to be worth a call of the system. Entries
 /// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
-pub(super) const PIECE: u64 = 480 << 10;
+pub(super) const BLOCK_SIZE: u64 = 480 << 10;
 
-/// Sections are not told apart where so many bytes have many: a piece may be larger by that.
-pub(super) const GROUP: u64 = ROOM as u64 - PIECE;
+/// Sections are not told apart where so many bytes have many: a block may be larger by that.
+pub(super) const GROUP: u64 = ROOM as u64 - BLOCK_SIZE;
 
-/// All pieces fit in this but sections that are larger and cannot be divided.
+/// All blocks fit in this but sections that are larger and cannot be divided.
 pub const ROOM: usize = 512 << 10;
 
-/// What a piece of an output holds.
-pub enum Piece {
+/// What a block of an output holds.
+pub enum Block {
     /// These sections, and the file's header before the first.
     Sections(Range<usize>),
     /// A part of a large section: its number, and which of its bytes.
@@ -112,53 +112,53 @@ pub struct Extent {
 
 /// Where the parts of a large table of this size end.
 pub fn even_ends(size: u64) -> Vec<u64> {
-    (1..=size.div_ceil(PIECE)).map(|part| size.min(part * PIECE)).collect()
+    (1..=size.div_ceil(BLOCK_SIZE)).map(|part| size.min(part * BLOCK_SIZE)).collect()
 }
 
-/// Cuts an output into pieces. Sections come in the order of their offsets. The parts of large
+/// Cuts an output into blocks. Sections come in the order of their offsets. The parts of large
 /// ones can be written on their own, if they have `ends`.
 pub fn cut(
     extents: impl Iterator<Item = Extent>,
     ends: impl Fn(usize) -> Vec<u64>,
     tables: &HeaderTables,
-) -> (Vec<Piece>, Vec<Range<u64>>) {
+) -> (Vec<Block>, Vec<Range<u64>>) {
     let mut out = (Vec::new(), Vec::new());
-    let mut push = |piece: Piece, range: Range<u64>| {
-        out.0.push(piece);
+    let mut push = |block: Block, range: Range<u64>| {
+        out.0.push(block);
         out.1.push(range);
     };
     let (mut first, mut start) = (0, 0);
     for Extent { sections: Range { start: section, end: after }, range } in extents {
         let size = range.end - range.start;
-        let ends = if size > PIECE { ends(section) } else { Vec::new() };
+        let ends = if size > BLOCK_SIZE { ends(section) } else { Vec::new() };
         if !ends.is_empty() {
-            push(Piece::Sections(first..section), start..range.start);
+            push(Block::Sections(first..section), start..range.start);
             let mut at = 0;
             for end in ends {
                 let part = range.start + at..range.start + end;
-                push(Piece::Part(section, at as usize..end as usize), part);
+                push(Block::Part(section, at as usize..end as usize), part);
                 at = end;
             }
             (first, start) = (after, range.end);
             continue;
         }
         if range.end - start > ROOM as u64 && first < section {
-            push(Piece::Sections(first..section), start..range.start);
+            push(Block::Sections(first..section), start..range.start);
             (first, start) = (section, range.start);
         }
-        if range.end - start >= PIECE {
-            push(Piece::Sections(first..after), start..range.end);
+        if range.end - start >= BLOCK_SIZE {
+            push(Block::Sections(first..after), start..range.end);
             (first, start) = (after, range.end);
         }
     }
-    push(Piece::Sections(first..tables.sections - 1), start..tables.section_headers);
-    const HEADERS: usize = PIECE as usize / size_of::<Shdr64>();
+    push(Block::Sections(first..tables.sections - 1), start..tables.section_headers);
+    const HEADERS: usize = BLOCK_SIZE as usize / size_of::<Shdr64>();
     let at = |header: usize| tables.section_headers + (header * size_of::<Shdr64>()) as u64;
     for first in (0..tables.sections).step_by(HEADERS) {
         let last = (first + HEADERS).min(tables.sections);
-        push(Piece::Headers(first..last), at(first)..at(last));
+        push(Block::Headers(first..last), at(first)..at(last));
     }
-    push(Piece::Segments, at(tables.sections)..tables.end());
+    push(Block::Segments, at(tables.sections)..tables.end());
     out
 }
 
@@ -176,27 +176,32 @@ mod tests {
 
     /// Large tables are divided, other large sections are not, and nothing is left out.
     #[test]
-    fn pieces_follow_each_other_without_gaps() {
-        let headers = 7 * PIECE + 64;
-        let extents = [64..100, 128..128 + 3 * PIECE, 4 * PIECE..6 * PIECE, 6 * PIECE..headers];
+    fn blocks_follow_each_other_without_gaps() {
+        let headers = 7 * BLOCK_SIZE + 64;
+        let extents = [
+            64..100,
+            128..128 + 3 * BLOCK_SIZE,
+            4 * BLOCK_SIZE..6 * BLOCK_SIZE,
+            6 * BLOCK_SIZE..headers,
+        ];
         let sections = extents.into_iter().enumerate();
         let sections = sections.map(|(i, range)| Extent { sections: i..i + 1, range });
         let size = headers + 5 * size_of::<Shdr64>() as u64;
         let tables = HeaderTables::after(headers, 5, 0);
-        let ends = |section| if section == 1 { even_ends(3 * PIECE) } else { Vec::new() };
-        let (pieces, ranges) = cut(sections, ends, &tables);
+        let ends = |section| if section == 1 { even_ends(3 * BLOCK_SIZE) } else { Vec::new() };
+        let (blocks, ranges) = cut(sections, ends, &tables);
         assert_eq!(ranges.first().map(|range| range.start), Some(0));
         assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(ranges.last().map(|range| range.end), Some(size));
-        let parts: Vec<_> = pieces
+        let parts: Vec<_> = blocks
             .iter()
-            .filter_map(|piece| match piece {
-                Piece::Part(1, part) => Some(part.clone()),
-                Piece::Part(..) => panic!("another section was divided"),
+            .filter_map(|block| match block {
+                Block::Part(1, part) => Some(part.clone()),
+                Block::Part(..) => panic!("another section was divided"),
                 _ => None,
             })
             .collect();
-        let step = PIECE as usize;
+        let step = BLOCK_SIZE as usize;
         assert_eq!(parts, [0..step, step..2 * step, 2 * step..3 * step]);
     }
 }

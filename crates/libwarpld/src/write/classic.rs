@@ -1,6 +1,6 @@
 //! A file of one half, its code being machine code: where its bytes come from.
 
-use super::blocks::{Destination, Extent, GROUP, PIECE, even_ends};
+use super::blocks::{BLOCK_SIZE, Destination, Extent, GROUP, even_ends};
 use super::writer::{self, OutputFile};
 use super::{ContentSource, FinalSection, Plan, divide, headers};
 use crate::diag::Diagnostic;
@@ -51,8 +51,8 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
 
     fn ends(&self, section: usize) -> Vec<u64> {
         match self.plan.section(section) {
-            Some(section) if section.made == ContentSource::Copied => {
-                divide::ends(self.parts, &section, PIECE)
+            Some(section) if section.source == ContentSource::Copied => {
+                divide::ends(self.parts, &section, BLOCK_SIZE)
             }
             Some(table) => even_ends(table.size),
             None => Vec::new(),
@@ -74,7 +74,7 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
         let (mut batch, mut sources) = (Vec::new(), Vec::new());
         while sections.next_batch(&mut batch) {
             let with_bytes = || batch.iter().filter(|section| section.has_bytes);
-            let copied = with_bytes().filter(|section| section.made == ContentSource::Copied);
+            let copied = with_bytes().filter(|section| section.source == ContentSource::Copied);
             sources.clear();
             sources.extend(copied.map(|section| Sources::of(parts, section)));
             let mut sources = sources.iter();
@@ -83,7 +83,7 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
                 clear(&mut out[written..at]);
                 written = at + section.size as usize;
                 let place = &mut out[at..written];
-                match table(parts, &plan.contents, section.id, section.made) {
+                match table(parts, &plan.contents, section.id, section.source) {
                     Some(table) => table.write(parts, plan, 0..place.len(), place),
                     None => sources
                         .next()
@@ -102,7 +102,7 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
         out: &mut [u8],
     ) -> Result<(), Diagnostic> {
         let Some(section) = self.plan.section(section) else { return Ok(()) };
-        match table(self.parts, &self.plan.contents, section.id, section.made) {
+        match table(self.parts, &self.plan.contents, section.id, section.source) {
             Some(table) => table.write(self.parts, self.plan, part, out),
             None => divide::write(self.parts, &section, &part, out)?,
         }

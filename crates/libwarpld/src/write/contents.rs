@@ -15,24 +15,24 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// The bytes of the sections that are made early. Most are tiny, so many lie in one
-/// block.
+/// batch.
 #[derive(Debug)]
 pub struct Contents<'a> {
-    blocks: Vec<Block>,
+    batches: Vec<Batch>,
     /// What tools made the inputs.
     pub notes: ToolNotes<'a>,
 }
 
 /// The bytes of sections with consecutive numbers.
 #[derive(Debug)]
-struct Block {
+struct Batch {
     bytes: Vec<u8>,
     /// Where those of each section end.
     ends: Vec<usize>,
 }
 
-/// How many sections share a block.
-const BLOCK: usize = 1024;
+/// How many sections share a batch.
+const BATCH: usize = 1024;
 
 /// So many sections are looked at before the first is made.
 const TOGETHER: usize = 64;
@@ -43,11 +43,11 @@ const USUAL_SIZE: usize = 16;
 impl Contents<'_> {
     /// The bytes of a section; none if it is not made early.
     pub fn get(&self, section: SectionId) -> &[u8] {
-        let Some(block) = self.blocks.get(section.0 as usize / BLOCK) else { return &[] };
-        let end = |i: usize| block.ends.get(i).copied().unwrap_or(0);
-        let i = section.0 as usize % BLOCK;
+        let Some(batch) = self.batches.get(section.0 as usize / BATCH) else { return &[] };
+        let end = |i: usize| batch.ends.get(i).copied().unwrap_or(0);
+        let i = section.0 as usize % BATCH;
         let start = i.checked_sub(1).map_or(0, end);
-        block.bytes.get(start..end(i)).unwrap_or_default()
+        batch.bytes.get(start..end(i)).unwrap_or_default()
     }
 }
 
@@ -56,38 +56,38 @@ impl Contents<'_> {
 pub fn contents<'a>(
     parts: Linked<'a, '_>,
     numbering: &Numbering,
-    facts: &mut [SectionSummary],
+    summaries: &mut [SectionSummary],
     fastpath_targets: Option<u64>,
 ) -> Contents<'a> {
     let notes = ToolNotes::collect(parts);
-    let block = |(number, facts): (usize, &mut [SectionSummary])| {
+    let batch = |(number, summaries): (usize, &mut [SectionSummary])| {
         // What grows comes last, so that it can do so where it is.
-        let mut ends = Vec::with_capacity(facts.len());
+        let mut ends = Vec::with_capacity(summaries.len());
         let mut writer = records::Writer::new(parts, numbering);
-        let mut bytes = Vec::with_capacity(facts.len() * USUAL_SIZE);
-        let mut id = SectionId((number * BLOCK) as u32);
-        for some in facts.chunks_mut(TOGETHER) {
+        let mut bytes = Vec::with_capacity(summaries.len() * USUAL_SIZE);
+        let mut id = SectionId((number * BATCH) as u32);
+        for some in summaries.chunks_mut(TOGETHER) {
             ask_for(parts, id, some);
-            for facts in some {
+            for summary in some {
                 let start = bytes.len();
-                if facts.exists() && facts.is_early() {
+                if summary.exists() && summary.is_early() {
                     content(&mut writer, id, fastpath_targets, &mut bytes);
                 }
-                facts.settle(bytes.len() - start, &notes, numbering);
+                summary.settle(bytes.len() - start, &notes, numbering);
                 ends.push(bytes.len());
                 id.0 += 1;
             }
         }
         bytes.shrink_to_fit();
-        Block { bytes, ends }
+        Batch { bytes, ends }
     };
-    Contents { blocks: facts.par_chunks_mut(BLOCK).enumerate().map(block).collect(), notes }
+    Contents { batches: summaries.par_chunks_mut(BATCH).enumerate().map(batch).collect(), notes }
 }
 
 /// Asks for what attributes of sections are made of, from this section on.
-fn ask_for(parts: Linked<'_, '_>, first: SectionId, facts: &[SectionSummary]) {
-    for (id, facts) in (first.0..).map(SectionId).zip(facts) {
-        if facts.made == ContentSource::Attributes
+fn ask_for(parts: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]) {
+    for (id, summary) in (first.0..).map(SectionId).zip(summaries) {
+        if summary.source == ContentSource::Attributes
             && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
         {
             records::ask_for(parts, sources);
@@ -144,13 +144,13 @@ pub fn table<'p>(
     parts: Linked<'_, 'p>,
     contents: &'p Contents<'_>,
     id: SectionId,
-    made: ContentSource,
+    source: ContentSource,
 ) -> Option<Table<'p>> {
     let strings = &parts.merged.strings;
-    Some(match made {
+    Some(match source {
         ContentSource::Copied => return None,
         ContentSource::Rel | ContentSource::Rela => {
-            Table::Relocs(parts.relocated.kept(id), made == ContentSource::Rela)
+            Table::Relocs(parts.relocated.kept(id), source == ContentSource::Rela)
         }
         ContentSource::ToolNotes => Table::Notes(&contents.notes),
         ContentSource::SectionNames => Table::Bytes(strings.sections()),

@@ -19,7 +19,7 @@ pub(crate) mod writer;
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::merge::Section;
-pub use blocks::{Destination, Pieces, ROOM, whole};
+pub use blocks::{Blocks, Destination, ROOM, whole};
 pub(crate) use blocks::{Extent, even_ends};
 pub use contents::Contents;
 use cubin::consts::{shf, shn};
@@ -33,10 +33,10 @@ pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 
 /// Plans the file.
 pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
-    let mut facts = summary::collect(parts);
-    let numbering = symbols::number(parts, &facts);
-    let contents = contents::contents(parts, &numbering, &mut facts, None);
-    let (order, mut index_of) = order(&facts);
+    let mut summaries = summary::collect(parts);
+    let numbering = symbols::number(parts, &summaries);
+    let contents = contents::contents(parts, &numbering, &mut summaries, None);
+    let (order, mut index_of) = order(&summaries);
     keep_common_number(parts, &mut index_of);
     Plan::new(parts, order, index_of, numbering, contents)
 }
@@ -58,21 +58,21 @@ fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
 
 /// The sections of the file in order, and the number of each section.
 /// nvlink sorts sections into buckets and keeps creation order within each.
-pub(crate) fn order(facts: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
+pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
     // Where the sections of each bucket go.
     let mut next = [0; summary::GONE as usize + 2];
-    for facts in facts {
-        next[facts.bucket as usize + 1] += 1;
+    for summary in summaries {
+        next[summary.bucket as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
     let count = next[summary::GONE as usize];
-    let mut order = vec![Ordered { id: SectionId(0), facts: SectionSummary::default() }; count];
-    let mut index_of = vec![0; facts.len()];
-    for (i, &facts) in facts.iter().enumerate().filter(|(_, facts)| facts.exists()) {
-        let at = &mut next[facts.bucket as usize];
-        order[*at] = Ordered { id: SectionId(i as u32), facts };
+    let mut order = vec![Ordered { id: SectionId(0), summary: SectionSummary::default() }; count];
+    let mut index_of = vec![0; summaries.len()];
+    for (i, &summary) in summaries.iter().enumerate().filter(|(_, summary)| summary.exists()) {
+        let at = &mut next[summary.bucket as usize];
+        order[*at] = Ordered { id: SectionId(i as u32), summary };
         *at += 1;
         index_of[i] = *at as u32;
     }

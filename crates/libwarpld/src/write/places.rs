@@ -16,7 +16,7 @@ pub struct FinalSection {
     /// The section it came from.
     pub id: SectionId,
     /// How its bytes come to be.
-    pub made: ContentSource,
+    pub source: ContentSource,
     /// Whether it has bytes in the file.
     pub has_bytes: bool,
     /// What the program can do with it.
@@ -35,7 +35,7 @@ pub struct Ordered {
     /// The section.
     pub id: SectionId,
     /// What is known of it.
-    pub facts: SectionSummary,
+    pub summary: SectionSummary,
 }
 
 impl FinalSection {
@@ -58,7 +58,7 @@ impl FinalSection {
 pub struct Places {
     /// Sections in file order; the null section is not among them.
     order: Vec<Ordered>,
-    /// Size and alignment of those of which the facts do not tell it.
+    /// Size and alignment of those of which the summary does not tell it.
     unusual: Unusual,
     /// Where the bytes before every [`STEP`]th of them end.
     steps: Vec<u64>,
@@ -132,8 +132,8 @@ impl Places {
     /// A section before which the bytes end at `position`.
     #[inline]
     fn section_after(&self, position: u64, section: &Ordered) -> FinalSection {
-        let &Ordered { id, facts } = section;
-        let (size, align, offset) = match facts.noted_extent() {
+        let &Ordered { id, summary } = section;
+        let (size, align, offset) = match summary.noted_extent() {
             Some((size, power)) => {
                 let align = 1 << power;
                 let end = position.checked_add(align - 1);
@@ -144,8 +144,8 @@ impl Places {
                 (size, align, align_up(position, align))
             }
         };
-        let (made, has_bytes, memory) = (facts.made, facts.has_bytes(), facts.memory);
-        FinalSection { id, made, has_bytes, memory, offset, size, align }
+        let (source, has_bytes, memory) = (summary.source, summary.has_bytes(), summary.memory);
+        FinalSection { id, source, has_bytes, memory, offset, size, align }
     }
 }
 
@@ -224,12 +224,12 @@ mod tests {
     #[test]
     fn sections_lie_one_after_the_other() {
         let id = |i: usize| SectionId(i as u32);
-        let facts = |i: usize| match i % 7 {
+        let summary = |i: usize| match i % 7 {
             3 => SectionSummary::default().with_extent(1 << 40, 8),
             5 => SectionSummary::default().with_extent(10, 24),
             _ => SectionSummary::default().with_extent(i as u64, 1 << (i % 5)),
         };
-        let order = (0..300).map(|i| Ordered { id: id(i), facts: facts(i) });
+        let order = (0..300).map(|i| Ordered { id: id(i), summary: summary(i) });
         let unusual = (0..300).filter_map(|i| match i % 7 {
             3 => Some((id(i), (1 << 40, 8))),
             5 => Some((id(i), (10, 24))),
@@ -266,8 +266,9 @@ mod tests {
     #[test]
     fn extents_follow_each_other() {
         let size = |i: usize| if i / STEP == 1 { 1000 } else { 10 };
-        let facts = |i| SectionSummary::default().with_extent(size(i), 4);
-        let order = (0..3 * STEP + 5).map(|i| Ordered { id: SectionId(i as u32), facts: facts(i) });
+        let summary = |i| SectionSummary::default().with_extent(size(i), 4);
+        let order =
+            (0..3 * STEP + 5).map(|i| Ordered { id: SectionId(i as u32), summary: summary(i) });
         let places = Places::new(order.collect(), Unusual::default(), |_| {});
         let extents: Vec<_> = places.extents(1000).collect();
         assert_eq!(extents.len(), 3 + STEP);

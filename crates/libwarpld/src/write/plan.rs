@@ -36,7 +36,7 @@ impl<'a> Plan<'a> {
         numbering: Numbering,
         contents: Contents<'a>,
     ) -> Self {
-        let unusual = order.iter().filter(|section| section.facts.noted_extent().is_none());
+        let unusual = order.iter().filter(|section| section.summary.noted_extent().is_none());
         let unusual = unusual
             .map(|section| (section.id, unusual_extent(parts, section, &numbering, &contents)));
         let unusual = unusual.collect();
@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Size and alignment of a section of which the facts do not tell it.
+/// Size and alignment of a section of which the summary does not tell it.
 #[cold]
 fn unusual_extent(
     parts: Linked<'_, '_>,
@@ -80,12 +80,12 @@ fn unusual_extent(
     numbering: &Numbering,
     contents: &Contents<'_>,
 ) -> (u64, u64) {
-    let &Ordered { id, facts } = of;
-    let size = match table(parts, contents, id, facts.made) {
+    let &Ordered { id, summary } = of;
+    let size = match table(parts, contents, id, summary.source) {
         Some(table) => table.size(numbering),
         None => extent(parts, id).0,
     };
-    (size, summary::align(parts, id, parts.merged.section(id), facts.made))
+    (size, summary::align(parts, id, parts.merged.section(id), summary.source))
 }
 
 /// What the program loads: where that lies in the file.

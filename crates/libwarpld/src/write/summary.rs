@@ -21,7 +21,7 @@ pub struct SectionSummary {
     /// Where nvlink sorts it; [`GONE`] if the file does not have it.
     pub bucket: u8,
     /// How its bytes come to be.
-    pub made: ContentSource,
+    pub source: ContentSource,
     /// What the program can do with it.
     pub memory: Memory,
 }
@@ -102,19 +102,19 @@ impl ContentSource {
 /// Looks at all sections.
 pub fn collect(parts: Linked<'_, '_>) -> Vec<SectionSummary> {
     let sections = parts.merged.sections.par_iter().enumerate();
-    sections.map(|(i, section)| facts(parts, SectionId(i as u32), section)).collect()
+    sections.map(|(i, section)| summary(parts, SectionId(i as u32), section)).collect()
 }
 
 #[inline]
-fn facts(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
-    let made = ContentSource::of(section);
+fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
+    let source = ContentSource::of(section);
     let strings = &parts.merged.strings;
-    let (size, align) = match made {
+    let (size, align) = match source {
         ContentSource::Copied => extent(parts, id),
         ContentSource::Entries => (extent(parts, id).0, section.align()),
         ContentSource::Rel | ContentSource::Rela => {
             let size =
-                parts.relocated.kept(id).len() * relocation_size(made == ContentSource::Rela);
+                parts.relocated.kept(id).len() * relocation_size(source == ContentSource::Rela);
             (size as u64, section.align())
         }
         ContentSource::SectionNames => (strings.sections().len() as u64, section.align()),
@@ -123,9 +123,9 @@ fn facts(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSumm
         _ => (0, section.align()),
     };
     let flags = section.flags();
-    let facts = SectionSummary {
+    let summary = SectionSummary {
         bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
-        made,
+        source,
         memory: match flags {
             _ if flags & shf::ALLOC == 0 => Memory::Absent,
             _ if flags & shf::WRITE == 0 => Memory::Readable,
@@ -133,7 +133,7 @@ fn facts(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSumm
         },
         ..SectionSummary::default()
     };
-    facts.with_extent(size, align)
+    summary.with_extent(size, align)
 }
 
 impl SectionSummary {
@@ -157,13 +157,13 @@ impl SectionSummary {
 
     /// Whether it is made of inputs' sections.
     pub fn is_chunks(&self) -> bool {
-        matches!(self.made, ContentSource::Copied | ContentSource::Entries)
+        matches!(self.source, ContentSource::Copied | ContentSource::Entries)
     }
 
     /// Whether its bytes are made before the file is written.
     pub fn is_early(&self) -> bool {
         matches!(
-            self.made,
+            self.source,
             ContentSource::Attributes | ContentSource::Entries | ContentSource::Early
         )
     }
@@ -183,7 +183,7 @@ impl SectionSummary {
     /// Notes the size of what was made, or what follows from the number of symbols.
     pub fn settle(&mut self, bytes: usize, notes: &ToolNotes<'_>, numbering: &Numbering) {
         let symbols = numbering.order.len() + 1;
-        let size = match self.made {
+        let size = match self.source {
             ContentSource::Attributes | ContentSource::Entries | ContentSource::Early => bytes,
             ContentSource::ToolNotes => notes.size(),
             ContentSource::Symbols => symbols * size_of::<Sym64>(),
@@ -191,7 +191,7 @@ impl SectionSummary {
             _ => return,
         };
         self.size = u32::try_from(size).unwrap_or(LARGE);
-        if self.made == ContentSource::Attributes && bytes == 0 {
+        if self.source == ContentSource::Attributes && bytes == 0 {
             self.bucket = GONE;
         }
     }
@@ -265,8 +265,13 @@ pub fn extent(parts: Linked<'_, '_>, id: SectionId) -> (u64, u64) {
 
 /// The alignment of a section.
 #[inline]
-pub fn align(parts: Linked<'_, '_>, id: SectionId, section: &Section, made: ContentSource) -> u64 {
-    if made == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
+pub fn align(
+    parts: Linked<'_, '_>,
+    id: SectionId,
+    section: &Section,
+    source: ContentSource,
+) -> u64 {
+    if source == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
 }
 
 /// Where nvlink sorts a section.

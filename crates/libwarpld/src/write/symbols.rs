@@ -34,14 +34,14 @@ impl Numbering {
 }
 
 /// Squeezes out removed symbols and numbers the rest: local list, then global.
-pub fn number(parts: Linked<'_, '_>, facts: &[SectionSummary]) -> Numbering {
+pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
     let merged = parts.merged;
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
     let mut local_count = 0;
     let symbols = merged.symbols.par_iter().enumerate().with_min_len(TASK);
     let list = |(i, symbol): (usize, &OutSymbol)| {
-        remains(parts, OutSymbolId(i as u32), symbol, facts).then(|| symbol.list())
+        remains(parts, OutSymbolId(i as u32), symbol, summaries).then(|| symbol.list())
     };
     let lists: Vec<Option<List>> = symbols.map(list).collect();
     for list in [List::Local, List::Global] {
@@ -66,29 +66,29 @@ fn remains(
     parts: Linked<'_, '_>,
     id: OutSymbolId,
     symbol: &OutSymbol,
-    facts: &[SectionSummary],
+    summaries: &[SectionSummary],
 ) -> bool {
     match symbol.meaning() {
         Meaning::Section(section) => {
-            let facts = &facts[section.0 as usize];
+            let summary = &summaries[section.0 as usize];
             let size = || {
-                let no_bits = !facts.has_bytes();
+                let no_bits = !summary.has_bytes();
                 if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
                     parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
                 } else {
                     // What is too large to be noted is not empty.
-                    let size = facts.noted_size();
+                    let size = summary.noted_size();
                     size.map_or(1, |size| size - reserved_on_mercury(parts, section))
                 }
             };
-            facts.exists() && !(facts.is_chunks() && size() == 0)
+            summary.exists() && !(summary.is_chunks() && size() == 0)
         }
         Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
         Meaning::DynamicInstance(_) => true,
     }
 }
 
-/// Mercury's side of a kernel's shared memory does not count what the system
+/// Mercury's half of a kernel's shared memory does not count what the system
 /// keeps, which decides whether the section has a symbol.
 fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
     if !parts.cx.dialect.sizes_exclude_reserved_shared() {

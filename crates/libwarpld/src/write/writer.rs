@@ -2,7 +2,7 @@
 //! on its own, by as many threads as there are. What a file of one half or of two has in them
 //! is said by its [`OutputFile`].
 
-use super::blocks::{Destination, Extent, Piece, Pieces, cut, too_large};
+use super::blocks::{Block, Blocks, Destination, Extent, cut, too_large};
 use super::extent;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -53,10 +53,10 @@ pub(crate) fn write(
 ) -> Result<(), Diagnostic> {
     let tables = file.tables();
     check_size(file.parts(), tables.end())?;
-    let (pieces, ranges) = cut(file.extents(), |section| file.ends(section), &tables);
-    let fill = |piece: usize, out: &mut [u8]| match &pieces[piece] {
-        Piece::Sections(sections) => {
-            let start = ranges[piece].start;
+    let (blocks, ranges) = cut(file.extents(), |section| file.ends(section), &tables);
+    let fill = |block: usize, out: &mut [u8]| match &blocks[block] {
+        Block::Sections(sections) => {
+            let start = ranges[block].start;
             let header = if start == 0 { size_of::<Ehdr64>() } else { 0 };
             let (header, out) = out.split_at_mut(header);
             if !header.is_empty() {
@@ -64,18 +64,18 @@ pub(crate) fn write(
             }
             file.write_sections(sections.clone(), start + header.len() as u64, out)
         }
-        Piece::Part(section, part) => file.write_part(*section, part.clone(), out),
-        Piece::Headers(headers) => {
+        Block::Part(section, part) => file.write_part(*section, part.clone(), out),
+        Block::Headers(headers) => {
             write_section_headers(file, headers.clone(), out);
             Ok(())
         }
-        Piece::Segments => {
+        Block::Segments => {
             let records: Vec<Phdr64> = file.segments().iter().map(Segment::elf64).collect();
             out.copy_from_slice(records.as_bytes());
             Ok(())
         }
     };
-    destination.take(&Pieces::new(&ranges, &fill))
+    destination.take(&Blocks::new(&ranges, &fill))
 }
 
 /// Writes these section headers, the null section's being the first.

@@ -3,7 +3,7 @@
 use crate::files::guard;
 use crate::files::map::Mapped;
 use libwarpld::diag::Diagnostic;
-use libwarpld::write::{Destination, Pieces, ROOM};
+use libwarpld::write::{Blocks, Destination, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -188,34 +188,34 @@ impl std::ops::Deref for Contents<'_> {
 }
 
 impl Destination for Draft {
-    fn take(&mut self, pieces: &Pieces<'_>) -> Result<(), Diagnostic> {
+    fn take(&mut self, blocks: &Blocks<'_>) -> Result<(), Diagnostic> {
         self.open()?;
         if let State::Memory(bytes) = &mut self.state {
-            return bytes.take(pieces);
+            return bytes.take(blocks);
         }
         let State::File { file, .. } = &self.state else { return Ok(()) };
-        reserve(file, pieces.size()).map_err(|source| self.write_error(source))?;
-        let count = pieces.len().min(rayon::current_num_threads() + WAITING);
+        reserve(file, blocks.size()).map_err(|source| self.write_error(source))?;
+        let count = blocks.len().min(rayon::current_num_threads() + WAITING);
         let mut room = room_for(count * ROOM).map_err(|source| self.write_error(source))?;
         let writer = Writer::new(file, &mut room);
-        (0..pieces.len()).into_par_iter().try_for_each(|piece| {
-            let range = pieces.range(piece);
+        (0..blocks.len()).into_par_iter().try_for_each(|block| {
+            let range = blocks.range(block);
             let size = (range.end - range.start) as usize;
             let write_error = |source| Diagnostic::from(self.write_error(source));
             if let Some(buffer) = writer.buffer(size) {
-                pieces.fill(piece, &mut buffer[..size])?;
+                blocks.fill(block, &mut buffer[..size])?;
                 let full = Full { offset: range.start, size, buffer };
                 return writer.write(full).map_err(write_error);
             }
             let mut large = room_for(size).map_err(write_error)?;
-            pieces.fill(piece, &mut large[..size])?;
+            blocks.fill(block, &mut large[..size])?;
             write_at(file, range.start, &large[..size]).map_err(write_error)
         })
     }
 }
 
-/// Writes pieces one after the other, as file systems do anyway: who comes while another
-/// thread writes leaves its piece to that one, and does not wait.
+/// Writes blocks one after the other, as file systems do anyway: who comes while another
+/// thread writes leaves its block to that one, and does not wait.
 struct Writer<'f, 'b> {
     file: &'f File,
     state: Mutex<Writing<'b>>,
@@ -230,14 +230,14 @@ struct Writing<'b> {
     active: bool,
 }
 
-/// A piece that is to be written.
+/// A block that is to be written.
 struct Full<'b> {
     offset: u64,
     size: usize,
     buffer: &'b mut [u8],
 }
 
-/// How many pieces are left to another thread at a time. So many buffers are needed beside
+/// How many blocks are left to another thread at a time. So many buffers are needed beside
 /// one for each thread.
 const WAITING: usize = 2;
 
@@ -251,21 +251,21 @@ impl<'f, 'b> Writer<'f, 'b> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a piece of the usual size; each thread has at most one.
+    /// Room for a block of the usual size; each thread has at most one.
     fn buffer(&self, size: usize) -> Option<&'b mut [u8]> {
         if size <= ROOM { self.state().free.pop() } else { None }
     }
 
-    /// Writes a piece, and what others leave meanwhile.
-    fn write(&self, piece: Full<'b>) -> io::Result<()> {
+    /// Writes a block, and what others leave meanwhile.
+    fn write(&self, block: Full<'b>) -> io::Result<()> {
         let mut state = self.state();
         if state.active && state.waiting.len() < WAITING {
-            state.waiting.push(piece);
+            state.waiting.push(block);
             return Ok(());
         }
         let leads = !state.active;
         state.active = true;
-        let mut next = Some(piece);
+        let mut next = Some(block);
         while let Some(Full { offset, size, buffer }) = next {
             drop(state);
             let written = write_at(self.file, offset, &buffer[..size]);
@@ -287,7 +287,7 @@ impl From<WriteError> for Diagnostic {
     }
 }
 
-/// Memory for pieces of the file.
+/// Memory for blocks of the file.
 fn room_for(size: usize) -> io::Result<MmapMut> {
     MmapMut::map_anon(size.max(1))
 }

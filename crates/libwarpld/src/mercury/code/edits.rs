@@ -15,9 +15,9 @@
 //! them after it has counted (a comparison before a fence and the branch after it
 //! are as far apart with four reads in between as without).
 
+use super::capsules::{Unit, recount, units};
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::moves::Moves;
-use super::recount::{Unit, recount, units};
 use cubin::capsule::{Capsule, ItemForm};
 
 /// What the output is for.
@@ -496,18 +496,18 @@ mod tests {
 
     #[test]
     fn errors_are_reported_where_an_input_asks_for_it() {
-        let both = Purpose { report_errors: true, ..RUN };
+        let file = Purpose { report_errors: true, ..RUN };
         let fence = [READ, NARROW, WIDE, ERROR_WAIT[1].0];
-        let out = words(&edited(&kernel(&[], &fence, &[END]), both).unwrap());
+        let out = words(&edited(&kernel(&[], &fence, &[END]), file).unwrap());
         assert_eq!(out[..2], fence[2..]);
         let pair = [ERROR_WAIT[1].0, ERROR_WAIT[2].0, END];
         assert_eq!(out[2..5], pair, "no fence where protection is not needed");
         let narrow = kernel(&[], &[READ, NARROW, WIDE], &[END]);
-        let out = words(&edited(&narrow, both).unwrap());
+        let out = words(&edited(&narrow, file).unwrap());
         assert_eq!(Instruction(out[0]).read_board(), Some(0), "a fence right before is waited for");
         assert_eq!(Instruction(out[1]).waits(), 1);
         let calling = kernel(&[CALL], &[], &[END]);
-        let out = words(&edited(&calling, both).unwrap());
+        let out = words(&edited(&calling, file).unwrap());
         assert_eq!(out[1], ERROR_WAIT[0].0);
         assert_eq!(out[2..5], pair);
     }

@@ -10,7 +10,7 @@ pub type Rows = BTreeMap<u64, Vec<u8>>;
 
 /// Reads the instructions of an entry; a second row at a place replaces the first. On
 /// Mercury's half a row comes to be with the first instruction after an advance, which may
-/// be a filler. Fillers are not written on the other half, where every advance makes a row.
+/// be a filler. Fillers are not written in the other half, where every advance makes a row.
 /// Nothing if there is an instruction that is not known.
 pub fn parse(instructions: &[u8], unit: u64, half: Half) -> Option<Vec<(u64, Vec<u8>)>> {
     let mut rows: Vec<(u64, Vec<u8>)> = Vec::new();

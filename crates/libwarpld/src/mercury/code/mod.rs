@@ -2,7 +2,8 @@
 //! instructions that are removed or added, where the others move, which scoreboards they use; and
 //! what of debug tables follows. All of it works on one function's bytes.
 
-mod bits;
+mod bit_set;
+mod capsules;
 mod edits;
 pub mod frame_moves;
 pub mod frame_rows;
@@ -10,10 +11,9 @@ mod instruction;
 pub mod line_rows;
 mod mercury_map;
 mod moves;
-mod recount;
-mod rescoreboard;
+mod scoreboards;
 
 pub use edits::{Edited, Purpose, edit};
 pub use mercury_map::MercuryMap;
 pub use moves::Moves;
-pub use rescoreboard::rescoreboard;
+pub use scoreboards::rescoreboard;

@@ -9,7 +9,7 @@
 //! lowest board that was free takes the lowest that is free now. Where the input's
 //! choice has no such explanation, nothing is changed.
 
-use super::bits::Bits;
+use super::bit_set::BitSet;
 use super::instruction::{Flow, Instruction};
 
 /// Boards there are.
@@ -80,11 +80,11 @@ struct Kernel<'c> {
     body: &'c [Instruction],
     events: Vec<Event>,
     /// Events that may be under way before each instruction.
-    pending: Vec<Bits>,
+    pending: Vec<BitSet>,
     /// Events, by board.
-    of_board: Vec<Bits>,
+    of_board: Vec<BitSet>,
     /// Instructions before which each event is under way and will be waited for.
-    live: Vec<Bits>,
+    live: Vec<BitSet>,
 }
 
 impl<'c> Kernel<'c> {
@@ -100,7 +100,7 @@ impl<'c> Kernel<'c> {
         if events.len().checked_mul(body.len())? > LARGEST {
             return None;
         }
-        let mut of_board = vec![Bits::none(events.len()); BOARDS.into()];
+        let mut of_board = vec![BitSet::none(events.len()); BOARDS.into()];
         for (number, event) in events.iter().enumerate() {
             of_board.get_mut(usize::from(event.board))?.add(number);
         }
@@ -111,9 +111,9 @@ impl<'c> Kernel<'c> {
     }
 
     /// Events that end before an instruction.
-    fn awaited(&self, i: usize) -> Bits {
+    fn awaited(&self, i: usize) -> BitSet {
         let waits = self.body.get(i).map_or(0, |x| x.waits());
-        let mut out = Bits::none(self.events.len());
+        let mut out = BitSet::none(self.events.len());
         for (board, events) in self.of_board.iter().enumerate() {
             if waits >> board & 1 == 1 {
                 out.merge(events);
@@ -122,13 +122,13 @@ impl<'c> Kernel<'c> {
         out
     }
 
-    fn flow_forward(&self, next: &[Vec<usize>]) -> Option<Vec<Bits>> {
-        let none = Bits::none(self.events.len());
+    fn flow_forward(&self, next: &[Vec<usize>]) -> Option<Vec<BitSet>> {
+        let none = BitSet::none(self.events.len());
         let mut set = vec![none.clone(); self.body.len()];
         for (number, event) in self.events.iter().enumerate() {
             set.get_mut(event.at)?.add(number);
         }
-        let mut before: Vec<Option<Bits>> = vec![None; self.body.len()];
+        let mut before: Vec<Option<BitSet>> = vec![None; self.body.len()];
         *before.first_mut()? = Some(none.clone());
         let mut work = vec![0];
         while let Some(i) = work.pop() {
@@ -154,17 +154,17 @@ impl<'c> Kernel<'c> {
             })
         };
         // Code that nothing is known to reach must not depend on boards.
-        let known = |(i, bits): (usize, Option<Bits>)| match bits {
+        let known = |(i, bits): (usize, Option<BitSet>)| match bits {
             None if uses_boards(i) => None,
             bits => Some(bits.unwrap_or_else(|| none.clone())),
         };
         before.into_iter().enumerate().map(known).collect()
     }
 
-    fn flow_back(&self, next: &[Vec<usize>]) -> Vec<Bits> {
+    fn flow_back(&self, next: &[Vec<usize>]) -> Vec<BitSet> {
         let count = self.body.len();
-        let awaited: Vec<Bits> = (0..count).map(|i| self.awaited(i)).collect();
-        let mut needed: Vec<Bits> =
+        let awaited: Vec<BitSet> = (0..count).map(|i| self.awaited(i)).collect();
+        let mut needed: Vec<BitSet> =
             self.pending.iter().zip(&awaited).map(|(p, a)| p.and(a)).collect();
         let mut previous = vec![Vec::new(); count];
         for (i, list) in next.iter().enumerate() {
@@ -181,7 +181,7 @@ impl<'c> Kernel<'c> {
                 }
             }
         }
-        let mut live = vec![Bits::none(count); self.events.len()];
+        let mut live = vec![BitSet::none(count); self.events.len()];
         for (i, events) in needed.iter().enumerate() {
             for event in events.iter() {
                 live[event].add(i);
@@ -218,7 +218,7 @@ impl<'c> Kernel<'c> {
         for (number, event) in self.events.iter().enumerate() {
             let live = self.live.get(number)?;
             let here = self.pending.get(event.at)?.without(&self.awaited(event.at));
-            let mut under_way = Bits::none(self.events.len());
+            let mut under_way = BitSet::none(self.events.len());
             for (earlier, &group) in group_of.iter().enumerate() {
                 if here.has(earlier) || self.events[earlier].at == event.at {
                     under_way.add(group);
@@ -300,7 +300,7 @@ const STACK_POINTER: usize = 0;
 struct Group {
     old: u8,
     new: Option<u8>,
-    live: Bits,
+    live: BitSet,
 }
 
 /// LD, LDG, atomics, texture and surface accesses.

@@ -2,9 +2,9 @@
 
 /// A set of numbers below a bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     /// No number below `bound`.
     pub fn none(bound: usize) -> Self {
         Self(vec![0; bound.div_ceil(64)])
