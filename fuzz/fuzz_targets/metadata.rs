@@ -54,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
             let kind = u32::from(head[0]);
             let value = u64::from_le_bytes(head[4..12].try_into().unwrap());
             let mut place = place.to_vec();
-            if let Some(kind) = reloc::cuda(kind) {
+            if let Some(kind) = reloc::cuda(cubin::RelocKind(kind)) {
                 let _ = reloc::patch(kind.fields, &mut place, value, head[1].into());
                 let _ = reloc::extract(kind.fields, &place);
             }

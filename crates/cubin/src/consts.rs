@@ -17,6 +17,12 @@ macro_rules! open_enum {
                 }
             }
         }
+        impl From<$name> for $int {
+            #[inline]
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 match self.name() {

@@ -170,8 +170,8 @@ pub fn pair_relocs(
 
 /// Whether a relocation of the Mercury half can go with one of the machine-code half.
 pub fn are_counterparts(mercury: &Reloc, machine: &Reloc) -> bool {
-    let clears = mercury.kind == RelocKind::MERCURY_UNUSED_CLEAR64.0;
-    let machine_clears = machine.kind == RelocKind::CUDA_UNUSED_CLEAR64.0;
+    let clears = mercury.kind == RelocKind::MERCURY_UNUSED_CLEAR64;
+    let machine_clears = machine.kind == RelocKind::CUDA_UNUSED_CLEAR64;
     mercury.symbol == machine.symbol && clears == machine_clears
 }
 

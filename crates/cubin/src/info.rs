@@ -2,6 +2,7 @@
 //! then either a 16-bit value or a 16-bit length and that many bytes.
 
 use crate::attr::{Attr, Format};
+use crate::compat::Compat;
 use crate::raw::Pair;
 use zerocopy::FromBytes;
 
@@ -19,21 +20,26 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// A record with an 8- or 16-bit value, or none.
-    pub fn scalar(format: Format, code: u8, value: u16) -> Self {
-        Self { format: format.0, code, value, payload: &[] }
+    pub fn scalar(format: Format, code: impl Into<u8>, value: u16) -> Self {
+        Self { format: format.0, code: code.into(), value, payload: &[] }
     }
     /// A record with a payload; `None` if it is longer than 65535 bytes.
-    pub fn sized(code: u8, payload: &'a [u8]) -> Option<Self> {
+    pub fn sized(code: impl Into<u8>, payload: &'a [u8]) -> Option<Self> {
         let value = u16::try_from(payload.len()).ok()?;
-        Some(Self { format: Format::SVAL.0, code, value, payload })
+        Some(Self { format: Format::SVAL.0, code: code.into(), value, payload })
     }
     /// The code as an attribute of `.nv.info`.
     #[inline]
     pub fn attr(&self) -> Attr {
         Attr(self.code)
     }
+    /// The code as an attribute of `.nv.compat`.
+    #[inline]
+    pub fn compat(&self) -> Compat {
+        Compat(self.code)
+    }
     /// The whole words of the payload.
-    pub fn words(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + 'a {
+    pub fn words(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<'a> {
         words(self.payload)
     }
     /// One word of the payload.

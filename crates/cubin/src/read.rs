@@ -3,6 +3,7 @@
 use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn, sto};
 use crate::half::Label;
 use crate::header::Header;
+use crate::reloc::RelocKind;
 use crate::sections::Sections;
 use crate::tables::{Relocs, SymbolTable, read_segments};
 use std::sync::Arc;
@@ -148,7 +149,7 @@ impl SymbolRef<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reloc {
     pub offset: u64,
-    pub kind: u32,
+    pub kind: RelocKind,
     pub symbol: SymbolIndex,
     /// `None` in REL sections.
     pub addend: Option<i64>,

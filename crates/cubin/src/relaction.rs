@@ -2,7 +2,7 @@
 //! table. A 64-bit first type number, then one 8-byte recipe per consecutive
 //! type.
 
-use crate::reloc::{self, Value};
+use crate::reloc::{Field, RelocKind, Value};
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
@@ -70,13 +70,13 @@ impl<'a> RelActions<'a> {
 /// The section nvlink V13.0.88 writes: one recipe, for `CONST_FIELD22_37`.
 /// Drivers know the other types.
 pub fn linker_section() -> Vec<u8> {
-    let first = 115;
-    let action = reloc::cuda(first).map(|t| recipe(t.fields)).unwrap_or_default();
-    RelActions { first: first.into(), actions: &[action] }.to_bytes()
+    let first = RelocKind::CUDA_CONST_FIELD22_37;
+    let action = first.info().map(|known| recipe(known.fields)).unwrap_or_default();
+    RelActions { first: first.0.into(), actions: &[action] }.to_bytes()
 }
 
 /// The recipe for one type's fields.
-fn recipe(fields: &[reloc::Field]) -> Action {
+fn recipe(fields: &[Field]) -> Action {
     let mut action = Action::default();
     if let Some(f) = fields.first() {
         action.space = match f.value {

@@ -6,6 +6,7 @@ use crate::raw;
 use crate::read::{
     Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
 };
+use crate::reloc::RelocKind;
 use crate::sections::Sections;
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
@@ -491,7 +492,7 @@ impl<'a> Relocs<'a> {
     pub fn get(&self, index: usize) -> Option<Reloc> {
         let wide = |offset: u64, kind, symbol, addend| Reloc {
             offset,
-            kind,
+            kind: RelocKind(kind),
             symbol: SymbolIndex(symbol),
             addend,
         };
@@ -525,7 +526,7 @@ impl<'a> Relocs<'a> {
         let RawRelocs::Rela64(list) = self.0 else { return None };
         Some(list.iter().map(|r| Reloc {
             offset: r.r_offset.get(),
-            kind: r.r_type.get(),
+            kind: RelocKind(r.r_type.get()),
             symbol: SymbolIndex(r.r_sym.get()),
             addend: Some(r.r_addend.get()),
         }))

@@ -9,7 +9,7 @@ use crate::consts::{Binding, FileType, SectionType, SymbolType, shn};
 use crate::flags::CodeState;
 use crate::info::Record;
 use crate::read::{Cubin, SectionRef, SymbolRef};
-use crate::reloc;
+use crate::reloc::RelocKind;
 use crate::tables::SymbolTable;
 use std::borrow::Cow;
 
@@ -90,9 +90,9 @@ pub fn state(state: CodeState) -> &'static str {
     }
 }
 
-/// The full name of a relocation type, or its number.
-pub fn reloc_type(kind: u32) -> String {
-    reloc::by_number(kind).map_or_else(|| format!("{kind:#x}"), |t| t.name.to_owned())
+/// The full name of a relocation kind, or its number.
+pub fn reloc_kind(kind: RelocKind) -> String {
+    kind.name().map_or_else(|| format!("{:#x}", kind.0), str::to_owned)
 }
 
 /// Toolkit 130 is CUDA 13.0.

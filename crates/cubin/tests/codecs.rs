@@ -9,7 +9,9 @@ use cubin::model::{Content, Counter, Image, Placement, Section, StringTable, Sym
 use cubin::note::{self, CudaInfo, NoteType, ToolInfo};
 use cubin::raw::Pair;
 use cubin::relaction::{Action, RelActions};
-use cubin::{Class, Cubin, EM_CUDA, Header, Reloc, Segment, SymbolIndex, callgraph, reloc};
+use cubin::{
+    Class, Cubin, EM_CUDA, Header, Reloc, RelocKind, Segment, SymbolIndex, callgraph, reloc,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use zerocopy::{FromBytes, IntoBytes};
@@ -67,7 +69,7 @@ fn reloc_entry(class: Class, addends: bool) -> BoxedStrategy<Reloc> {
     (word(class), kinds, symbols, addend)
         .prop_map(move |(offset, kind, symbol, addend)| Reloc {
             offset,
-            kind,
+            kind: RelocKind(kind),
             symbol: SymbolIndex(symbol),
             addend: addends.then_some(addend),
         })
@@ -323,7 +325,7 @@ proptest! {
         bank in 0..32_u32,
         place in any::<[u8; 16]>(),
     ) {
-        let kind = reloc::cuda(kind).unwrap();
+        let kind = reloc::cuda(RelocKind(kind)).unwrap();
         let mut patched = place;
         let done = reloc::patch(kind.fields, &mut patched, value, bank);
         if kind.fields.iter().any(|f| f.value == reloc::Value::Instruction) {

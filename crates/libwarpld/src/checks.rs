@@ -3,9 +3,9 @@
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{FunctionId, ObjectId, SymbolRefId};
-use crate::object::{SectionClass, eiattr};
+use crate::object::SectionClass;
 use crate::resolve::{Role, text};
-use cubin::{SectionRef, info};
+use cubin::{Attr, SectionRef, info};
 use rayon::prelude::*;
 
 /// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
@@ -17,7 +17,7 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     }
     let uses = |section: &SectionRef<'_>| {
         let records = info::records(section.data);
-        records.flatten().any(|r| r.code == eiattr::RESERVED_SMEM_USED)
+        records.flatten().any(|r| r.attr() == Attr::RESERVED_SMEM_USED)
     };
     for (i, object) in cx.objects.iter().enumerate() {
         for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(_))) {

@@ -9,10 +9,8 @@
 
 use cubin::callgraph::{self, List};
 use cubin::consts::shf;
-use cubin::{Cubin, FileType, SectionRef, SectionType, SymbolType, info};
+use cubin::{Attr, Cubin, FileType, SectionRef, SectionType, SymbolType, info};
 use thiserror::Error;
-
-use crate::object::{eiattr, symbol_and_value};
 
 /// What is wrong with an output.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -211,13 +209,13 @@ impl Resources {
 
     fn attributes(&mut self, data: &[u8]) {
         for record in info::records(data).map_while(Result::ok) {
-            let Some((symbol, value)) = symbol_and_value(record.payload) else { continue };
+            let Some((symbol, value)) = record.symbol_and_value() else { continue };
             let at = symbol as usize;
-            match record.code {
-                eiattr::REGCOUNT => set(&mut self.registers, at, Some(value)),
-                eiattr::FRAME_SIZE => set(&mut self.frame, at, value),
+            match record.attr() {
+                Attr::REGCOUNT => set(&mut self.registers, at, Some(value)),
+                Attr::FRAME_SIZE => set(&mut self.frame, at, value),
                 // The linker's own records come last.
-                eiattr::MIN_STACK_SIZE => set(&mut self.stack, at, Some(value)),
+                Attr::MIN_STACK_SIZE => set(&mut self.stack, at, Some(value)),
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 
 use cubin::classify::{self, SectionClass};
 use cubin::words::{self, Tables};
-use cubin::{Cubin, Reloc, SectionRef, SymbolRef, reloc};
+use cubin::{Cubin, Reloc, SectionRef, SymbolRef};
 use std::collections::HashMap;
 
 /// A relocation writes to no more than one instruction.
@@ -129,12 +129,12 @@ impl<'c, 'a> Relocations<'c, 'a> {
             let first = relocs.partition_point(|r| r.offset < offset.saturating_sub(WIDEST));
             let near = relocs.iter().skip(first).take_while(|r| r.offset < end);
             let over = near.filter(|r| {
-                let span = reloc::by_number(r.kind).map_or(1, |t| t.span().max(1) as u64);
+                let span = r.kind.info().map_or(1, |t| t.span().max(1) as u64);
                 offset < r.offset.saturating_add(span)
             });
             let symbols = self.tables.linked(s);
             out.extend(over.take(SHOWN).map(|r| {
-                format!("under {} of {}", words::reloc_type(r.kind), symbols.name(r.symbol.0))
+                format!("under {} of {}", words::reloc_kind(r.kind), symbols.name(r.symbol.0))
             }));
         }
         out

@@ -9,7 +9,7 @@ use cubin::info::{self, Record};
 use cubin::note::{CudaInfo, Note, NoteType, ToolInfo};
 use cubin::relaction::RelActions;
 use cubin::words::{self, Symbols, Typed};
-use cubin::{Binding, SectionRef, SymbolRef, SymbolType, callgraph, note};
+use cubin::{Binding, RelocKind, SectionRef, SymbolRef, SymbolType, callgraph, note};
 
 pub(crate) fn symbols(file: &File<'_, '_>, s: &SectionRef<'_>) -> Option<Vec<Entry>> {
     let table = file.tables.iter().find(|t| t.section() == s.index)?;
@@ -68,7 +68,7 @@ pub(crate) fn relocations(file: &File<'_, '_>, s: &SectionRef<'_>) -> Option<Vec
     let symbols = file.tables.linked(s);
     let entries = file.cubin.relocs(s).ok()?.into_iter().map(|r| {
         let entry = Entry::new(format!("at {:#x}", r.offset))
-            .with("type", words::reloc_type(r.kind))
+            .with("type", words::reloc_kind(r.kind))
             .with("symbol", symbols.name(r.symbol.0));
         match r.addend {
             Some(addend) => entry.with("addend", addend.to_string()),
@@ -172,7 +172,7 @@ pub(crate) fn actions(_: &File<'_, '_>, s: &SectionRef<'_>) -> Option<Vec<Entry>
     let first = Entry::new("").with("first type", actions.first.to_string());
     let entry = |(i, action)| {
         let kind = actions.first.saturating_add(i as u64);
-        let name = words::reloc_type(u32::try_from(kind).unwrap_or(u32::MAX));
+        let name = words::reloc_kind(RelocKind(u32::try_from(kind).unwrap_or(u32::MAX)));
         Entry::new(format!("for {name}")).with("recipe", format!("{action:?}"))
     };
     Some(std::iter::once(first).chain(actions.actions.iter().enumerate().map(entry)).collect())

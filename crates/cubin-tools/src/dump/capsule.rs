@@ -120,7 +120,7 @@ impl<'a> Shown<'a> {
         let reloc = |(reloc, place, name): &(Reloc, Option<u64>, String)| {
             json!({
                 "offset": reloc.offset,
-                "type": names::reloc_type(reloc.kind),
+                "type": names::reloc_kind(reloc.kind),
                 "name": name,
                 "sass_offset": place,
             })

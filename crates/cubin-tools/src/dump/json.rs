@@ -8,7 +8,7 @@ use cubin::classify::{self, SectionClass};
 use cubin::flags::{CodeState, Flags, Identity};
 use cubin::note::{self, CudaInfo, NoteType, ToolInfo};
 use cubin::relaction::RelActions;
-use cubin::{Cubin, SectionRef, SectionType, SymbolTable, callgraph, info};
+use cubin::{Cubin, RelocKind, SectionRef, SectionType, SymbolTable, callgraph, info};
 use serde_json::{Map, Value, json};
 
 /// Version of the form; grows when a key changes its meaning or goes.
@@ -184,8 +184,8 @@ fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -
     let entry = |r: &cubin::Reloc| {
         json!({
             "offset": r.offset,
-            "type": names::reloc_type(r.kind),
-            "type_number": r.kind,
+            "type": names::reloc_kind(r.kind),
+            "type_number": r.kind.0,
             "symbol": r.symbol.0,
             "name": names::symbol_reference(cubin, symbols.table.as_ref(), r.symbol.0),
             "addend": r.addend,
@@ -265,7 +265,7 @@ fn rel_actions(s: &SectionRef<'_>) -> Option<Value> {
     let entry = |(i, a): (usize, &cubin::relaction::Action)| {
         let number = actions.first.saturating_add(i as u64);
         json!({
-            "type": names::reloc_type(u32::try_from(number).unwrap_or(u32::MAX)),
+            "type": names::reloc_kind(RelocKind(u32::try_from(number).unwrap_or(u32::MAX))),
             "type_number": number,
             "space": a.space,
             "fields": [

@@ -2,7 +2,7 @@
 
 use cubin::classify::{NamedBank, NoteClass, SectionClass, Space, SymbolClass};
 pub(super) use cubin::words::{
-    LONGEST_REFERENCE, binding, file_type, lossy, reference, reloc_type, reserved_section,
+    LONGEST_REFERENCE, binding, file_type, lossy, reference, reloc_kind, reserved_section,
     section_type, state, symbol_reference, symbol_type, toolkit,
 };
 use libwarpld::demangle::demangle;

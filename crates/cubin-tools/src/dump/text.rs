@@ -309,7 +309,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                     Some(addend) if addend > 0 => format!("{symbol} + {addend:#x}"),
                     _ => symbol,
                 };
-                table.row(vec![format!("{:x}", r.offset), names::reloc_type(r.kind), value]);
+                table.row(vec![format!("{:x}", r.offset), names::reloc_kind(r.kind), value]);
             }
             table.write(self.out)?;
         }
@@ -434,7 +434,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                 table.row(vec![
                     format!("{:#x}", reloc.offset),
                     place.map_or("-".into(), |p| format!("{p:#x}")),
-                    names::reloc_type(reloc.kind),
+                    names::reloc_kind(reloc.kind),
                     name.clone(),
                 ]);
             }

@@ -244,10 +244,10 @@ fn encode_symbol(s: &Symbol, class: Class, out: &mut Vec<u8>) -> Option<()> {
 }
 
 fn encode_reloc(r: &Reloc, class: Class, out: &mut Vec<u8>) -> Option<()> {
-    let (r_type, r_sym) = (r.kind.into(), r.symbol.0.into());
+    let (r_type, r_sym) = (r.kind.0.into(), r.symbol.0.into());
     let r_info = || {
-        let fits = r.kind <= 0xff && r.symbol.0 <= 0xff_ffff;
-        fits.then_some(((r.symbol.0 << 8) | r.kind).into())
+        let fits = r.kind.0 <= 0xff && r.symbol.0 <= 0xff_ffff;
+        fits.then_some(((r.symbol.0 << 8) | r.kind.0).into())
     };
     match (class, r.addend) {
         (Class::Elf64, Some(addend)) => {

@@ -1,6 +1,6 @@
 //! Relocation kinds by number.
 
-use super::{Handler, MERCURY_BASE, RelocType, by_number, table};
+use super::{Handler, MERCURY_BASE, RelocInfo, cuda, mercury, table};
 use std::fmt;
 
 /// `r_type`: what a relocation does at its place. Numbers without a name survive.
@@ -14,8 +14,8 @@ pub struct RelocKind(pub u32);
 impl RelocKind {
     /// What is known of it, whichever table it is from.
     #[inline]
-    pub fn info(self) -> Option<&'static RelocType> {
-        by_number(self.0)
+    pub fn info(self) -> Option<&'static RelocInfo> {
+        cuda(self).or_else(|| mercury(self))
     }
 
     /// Its full name, `R_CUDA_ABS32_LO_32`.
@@ -25,7 +25,7 @@ impl RelocKind {
 
     /// The kind with this full name.
     pub fn from_name(name: &str) -> Option<Self> {
-        let position = |table: &[RelocType]| table.iter().position(|known| known.name == name);
+        let position = |table: &[RelocInfo]| table.iter().position(|known| known.name == name);
         let cuda = position(&table::CUDA).map(|n| n as u32);
         cuda.or_else(|| Some(MERCURY_BASE + position(&table::MERCURY)? as u32)).map(Self)
     }
@@ -103,6 +103,9 @@ mod tests {
     fn constants_numbers_and_names_are_one() {
         assert_eq!(RelocKind::CUDA_ABS32_LO_32, RelocKind(56));
         assert_eq!(RelocKind::CUDA_ABS32_LO_32.name(), Some("R_CUDA_ABS32_LO_32"));
+        assert_eq!(RelocKind(75).name(), Some("R_CUDA_ABS55_16_34"));
+        assert_eq!(RelocKind(107).name(), Some("R_CUDA_UNIFIED_8_24"));
+        assert_eq!(RelocKind(115).name(), Some("R_CUDA_CONST_FIELD22_37"));
         assert_eq!(RelocKind::MERCURY_ABS_PROG_REL64, RelocKind(0x1003d));
         for kind in all() {
             assert_eq!(kind.name().and_then(RelocKind::from_name), Some(kind));

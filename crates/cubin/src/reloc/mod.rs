@@ -1,18 +1,18 @@
-//! Relocation types: names, who resolves them, and the bit fields they patch.
+//! Relocation kinds: names, who resolves them, and the bit fields they change.
 
 mod kind;
 mod table;
 
 pub use kind::RelocKind;
 
-/// First number of the Mercury types.
+/// First number of the Mercury kinds.
 pub const MERCURY_BASE: u32 = 0x10000;
 
 /// Bits 0-8 of the NOP of sm_70 and later (opcode 0x918), which the YIELD
-/// types write over an opcode.
+/// kinds write over an opcode.
 const NOP_OPCODE9: u64 = 0x118;
 
-/// Who resolves a type.
+/// Who resolves a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handler {
     /// Nothing to resolve.
@@ -65,9 +65,9 @@ pub struct Field {
     pub shift: u8,
 }
 
-/// One relocation type.
+/// What is known of a relocation kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RelocType {
+pub struct RelocInfo {
     /// Full name, `R_CUDA_ABS32_LO_32`.
     pub name: &'static str,
     pub handler: Handler,
@@ -75,31 +75,23 @@ pub struct RelocType {
     pub fields: &'static [Field],
 }
 
-impl RelocType {
+impl RelocInfo {
     /// Bytes from the place that the fields reach into.
     pub fn span(&self) -> usize {
         span(self.fields)
     }
 }
 
-/// The `R_CUDA` type with this number.
-pub fn cuda(kind: u32) -> Option<&'static RelocType> {
-    table::CUDA.get(kind as usize)
+/// What is known of an `R_CUDA` kind.
+#[inline]
+pub fn cuda(kind: RelocKind) -> Option<&'static RelocInfo> {
+    table::CUDA.get(kind.0 as usize)
 }
 
-/// The `R_MERCURY` type with this number (`MERCURY_BASE` included).
-pub fn mercury(kind: u32) -> Option<&'static RelocType> {
-    table::MERCURY.get(kind.checked_sub(MERCURY_BASE)? as usize)
-}
-
-/// The type with this number, of either table.
-pub fn by_number(kind: u32) -> Option<&'static RelocType> {
-    cuda(kind).or_else(|| mercury(kind))
-}
-
-/// The number of the type with this full name.
-pub fn by_name(name: &str) -> Option<u32> {
-    RelocKind::from_name(name).map(|kind| kind.0)
+/// What is known of an `R_MERCURY` kind.
+#[inline]
+pub fn mercury(kind: RelocKind) -> Option<&'static RelocInfo> {
+    table::MERCURY.get(kind.0.checked_sub(MERCURY_BASE)? as usize)
 }
 
 /// Why a place was not patched.
@@ -231,46 +223,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_type_fits_an_instruction_and_has_its_name() {
+    fn every_kind_fits_an_instruction() {
         for n in (0..117).chain(MERCURY_BASE..MERCURY_BASE + 64) {
-            let t = by_number(n).unwrap();
+            let t = RelocKind(n).info().unwrap();
             assert!(t.span() <= 16, "{}", t.name);
-            assert_eq!(by_name(t.name), Some(n));
             for (i, a) in t.fields.iter().enumerate() {
                 for b in &t.fields[i + 1..] {
                     assert!(a.start + a.width <= b.start || b.start + b.width <= a.start);
                 }
             }
         }
-        assert_eq!(cuda(117), None);
-        assert_eq!(mercury(116), None);
-    }
-
-    #[test]
-    fn names_of_the_tools() {
-        assert_eq!(cuda(56).unwrap().name, "R_CUDA_ABS32_LO_32");
-        assert_eq!(cuda(75).unwrap().name, "R_CUDA_ABS55_16_34");
-        assert_eq!(cuda(107).unwrap().name, "R_CUDA_UNIFIED_8_24");
-        assert_eq!(cuda(115).unwrap().name, "R_CUDA_CONST_FIELD22_37");
-        assert_eq!(mercury(0x1003d).unwrap().name, "R_MERCURY_ABS_PROG_REL64");
+        assert_eq!(cuda(RelocKind(117)), None);
+        assert_eq!(mercury(RelocKind(116)), None);
     }
 
     #[test]
     fn constant_field_holds_offset_and_bank() {
         let mut bytes = [0xff; 16];
-        patch(cuda(64).unwrap().fields, &mut bytes, 0x128, 3).unwrap();
+        patch(cuda(RelocKind::CUDA_CONST_FIELD19_40).unwrap().fields, &mut bytes, 0x128, 3)
+            .unwrap();
         let word = u128::from_le_bytes(bytes);
         assert_eq!((word >> 40) & 0x7ffff, (0x128 >> 2) | (3 << 14));
         assert_eq!(word | (0x7ffff << 40), u128::MAX);
-        assert_eq!(extract(cuda(64).unwrap().fields, &bytes), Ok(0x128));
+        assert_eq!(
+            extract(cuda(RelocKind::CUDA_CONST_FIELD19_40).unwrap().fields, &bytes),
+            Ok(0x128)
+        );
     }
 
     #[test]
     fn split_call_target() {
         let target = 0x0123_4567_89ab_cdec_u64 & ((1 << 57) - 1) & !3;
         let mut bytes = [0; 16];
-        patch(cuda(75).unwrap().fields, &mut bytes, target, 0).unwrap();
-        assert_eq!(extract(cuda(75).unwrap().fields, &bytes), Ok(target));
+        patch(cuda(RelocKind::CUDA_ABS55_16_34).unwrap().fields, &mut bytes, target, 0).unwrap();
+        assert_eq!(extract(cuda(RelocKind::CUDA_ABS55_16_34).unwrap().fields, &bytes), Ok(target));
         let word = u128::from_le_bytes(bytes);
         assert_eq!((word >> 16) & 0xff, u128::from((target >> 2) & 0xff));
     }
@@ -278,7 +264,12 @@ mod tests {
     #[test]
     fn whole_words_are_written_and_nothing_beside_them() {
         let value = 0x0123_4567_89ab_cdef_u64;
-        for (kind, expected) in [(1, 0x89ab_cdef_u64), (2, value), (72, 0), (73, 0)] {
+        for (kind, expected) in [
+            (RelocKind::CUDA_32, 0x89ab_cdef_u64),
+            (RelocKind::CUDA_64, value),
+            (RelocKind::CUDA_UNUSED_CLEAR32, 0),
+            (RelocKind::CUDA_UNUSED_CLEAR64, 0),
+        ] {
             let size = cuda(kind).unwrap().span();
             let mut bytes = [0xff; 16];
             patch(cuda(kind).unwrap().fields, &mut bytes, value, 3).unwrap();
@@ -290,11 +281,11 @@ mod tests {
     #[test]
     fn short_places_are_refused_and_left_alone() {
         let mut bytes = [7; 7];
-        let error = patch(cuda(2).unwrap().fields, &mut bytes, 1, 0).unwrap_err();
+        let error = patch(cuda(RelocKind::CUDA_64).unwrap().fields, &mut bytes, 1, 0).unwrap_err();
         assert_eq!(error, PatchError::PastEnd { needed: 8, available: 7 });
         assert_eq!(bytes, [7; 7]);
         assert_eq!(
-            patch(cuda(67).unwrap().fields, &mut [0; 16], 1, 0),
+            patch(cuda(RelocKind::CUDA_INSTRUCTION128).unwrap().fields, &mut [0; 16], 1, 0),
             Err(PatchError::Instruction)
         );
     }

@@ -3,7 +3,7 @@
 
 use super::Handler::{Driver, Either, Finalizer, Linker, Nobody};
 use super::Value::*;
-use super::{Field, RelocKind, RelocType, Value};
+use super::{Field, RelocInfo, RelocKind, Value};
 
 const fn f(start: u8, width: u8, value: Value, shift: u8) -> Field {
     Field { start, width, value, shift }
@@ -19,8 +19,8 @@ macro_rules! kinds {
         }
 
         $(#[$meta])*
-        pub(super) static $table: [RelocType; [$($number),*].len()] = [$(
-            RelocType {
+        pub(super) static $table: [RelocInfo; [$($number),*].len()] = [$(
+            RelocInfo {
                 name: concat!("R_", stringify!($name)),
                 handler: $handler,
                 fields: &[$($field),*],
@@ -163,7 +163,7 @@ kinds! {
 #[rustfmt::skip]
 kinds! {
     /// `R_MERCURY_*`, by number less [`super::MERCURY_BASE`]. The public capture
-    /// swaps the widths of the two UNIFIED types; we follow their names. No tool
+    /// swaps the widths of the two UNIFIED kinds; we follow their names. No tool
     /// but the driver applies them.
     MERCURY from super::MERCURY_BASE;
     MERCURY_NONE = 0x10000, Nobody, [];

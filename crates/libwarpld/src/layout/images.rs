@@ -7,10 +7,9 @@ use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
-use crate::relocate::kind;
 use crate::resolve::text;
 use crate::usage::{ImageUsers, Usage};
-use cubin::SymbolType;
+use cubin::{RelocKind, SymbolType};
 use hashbrown::HashMap;
 
 /// One handle.
@@ -52,16 +51,16 @@ impl Slot {
     }
 
     /// Relocation type that the loader fills it by.
-    pub fn reloc(&self, form: Form) -> u32 {
+    pub fn reloc(&self, form: Form) -> RelocKind {
         use {Form::*, SymbolType as S};
         match (self.kind, form) {
-            (S::CUDA_SAMPLER, Classic) => kind::SAMP_HEADER_INDEX,
-            (S::CUDA_SAMPLER, Mercury) => kind::MERCURY_SAMP_HEADER_INDEX,
-            (S::CUDA_SAMPLER, MachineHalf) => kind::SAMP_HEADER_INDEX_0,
-            (S::CUDA_SURFACE, Mercury) => kind::MERCURY_SURF_HEADER_INDEX,
-            (S::CUDA_SURFACE, _) => kind::SURF_HEADER_INDEX,
-            (_, Mercury) => kind::MERCURY_TEX_HEADER_INDEX,
-            _ => kind::TEX_HEADER_INDEX,
+            (S::CUDA_SAMPLER, Classic) => RelocKind::CUDA_SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, Mercury) => RelocKind::MERCURY_SAMP_HEADER_INDEX,
+            (S::CUDA_SAMPLER, MachineHalf) => RelocKind::CUDA_SAMP_HEADER_INDEX_0,
+            (S::CUDA_SURFACE, Mercury) => RelocKind::MERCURY_SURF_HEADER_INDEX,
+            (S::CUDA_SURFACE, _) => RelocKind::CUDA_SURF_HEADER_INDEX,
+            (_, Mercury) => RelocKind::MERCURY_TEX_HEADER_INDEX,
+            _ => RelocKind::CUDA_TEX_HEADER_INDEX,
         }
     }
 }

@@ -5,7 +5,6 @@ use super::debug_tables::Map;
 use super::{CapsuleFile, handles};
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Meaning};
-use crate::object::{eiattr, symbol_and_value};
 use cubin::attr::{Attr, Format};
 use cubin::info::{self, Record};
 use std::borrow::Cow;
@@ -13,27 +12,24 @@ use std::borrow::Cow;
 /// Bytes of a record before its payload: format, code, value or length.
 const HEAD: usize = 4;
 
-/// What the compiler tells the finalizer; no business of the driver's.
-const FINALIZER_OPTIONS: u8 = 0x5a;
-
 /// The first attribute that the finalizer of 13.0 does not write (a note on the NOPs that it
 /// removes as well).
-const NEWER: u8 = Attr::NVSAL_SW_WAR.0;
+const NEWER: Attr = Attr::NVSAL_SW_WAR;
 
 /// The records of one input function, by what the Mercury half says.
 #[derive(Default)]
 struct Translation<'a> {
     /// Code, payload in the Mercury half and on the other where they differ: offsets
     /// in code. Of two for one payload the later counts.
-    moved: Vec<(u8, &'a [u8], &'a [u8])>,
+    moved: Vec<(Attr, &'a [u8], &'a [u8])>,
     /// Records of the machine-code half only, as they lie there.
     added: Vec<&'a [u8]>,
 }
 
 impl<'a> Translation<'a> {
     /// The payload in the machine-code half, if it is another.
-    fn get(&self, code: u8, payload: &[u8]) -> Option<&'a [u8]> {
-        let same = |moved: &&(u8, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
+    fn get(&self, code: Attr, payload: &[u8]) -> Option<&'a [u8]> {
+        let same = |moved: &&(Attr, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
         self.moved.iter().rev().find(same).map(|moved| moved.2)
     }
 }
@@ -49,8 +45,9 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
     let added: usize = translation.added.iter().map(|record| record.len()).sum();
     let mut out = Vec::with_capacity(mercury.len() + added + 8);
     for record in info::raw_records(mercury) {
-        let (code, payload) = (record[1], &record[HEAD..]);
-        if code == FINALIZER_OPTIONS {
+        let (code, payload) = (Attr(record[1]), &record[HEAD..]);
+        // What the compiler tells the finalizer is no business of the driver's.
+        if code == Attr::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
         let start = out.len() + HEAD;
@@ -65,7 +62,7 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
     for record in &translation.added {
         let start = out.len() + HEAD;
         out.extend_from_slice(record);
-        if record[1] == eiattr::PARAM_CBANK
+        if Attr(record[1]) == Attr::PARAM_CBANK
             && let Some(word) = out.get_mut(start..start + 4)
             && let Some(bank) = bank_symbol(file, id)
         {
@@ -73,7 +70,7 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
         }
     }
     if handles(file, id).is_some() {
-        for code in [eiattr::BINDLESS_TEXTURE_BANK, eiattr::BINDLESS_SURFACE_BANK] {
+        for code in [Attr::BINDLESS_TEXTURE_BANK, Attr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
         }
     }
@@ -98,7 +95,8 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
     for record in info::raw_records(table) {
         let payload = start + HEAD;
         start += record.len();
-        let frame = symbol_and_value(&record[HEAD..]).filter(|_| record[1] == eiattr::FRAME_SIZE);
+        let frame =
+            info::symbol_and_value(&record[HEAD..]).filter(|_| Attr(record[1]) == Attr::FRAME_SIZE);
         if let Some((symbol, size)) = frame
             && let Some((owner, is_nested)) = owner_of(symbol)
         {
@@ -169,10 +167,10 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
             let Some(at) = rest.iter().position(|r| r[1] == record[1]) else { continue };
             let counterpart = rest.remove(at);
             if counterpart[HEAD..] != record[HEAD..] {
-                out.moved.push((record[1], &record[HEAD..], &counterpart[HEAD..]));
+                out.moved.push((Attr(record[1]), &record[HEAD..], &counterpart[HEAD..]));
             }
         }
-        rest.retain(|record| record[1] < NEWER);
+        rest.retain(|record| Attr(record[1]) < NEWER);
         out.added = rest;
     }
     out

@@ -38,7 +38,7 @@ fn reports_errors(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
     let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
     let tables = sections.map(|id| plan.contents.get(id));
     let mut records = tables.flat_map(info::records);
-    records.any(|r| r.is_ok_and(|r| Attr(r.code) == Attr::GEN_ERRBAR_AT_EXIT))
+    records.any(|r| r.is_ok_and(|r| r.attr() == Attr::GEN_ERRBAR_AT_EXIT))
 }
 
 fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
@@ -85,8 +85,8 @@ pub fn moves_of_symbol<'e>(
 }
 
 /// Lets the code offsets in a payload follow.
-pub fn move_attribute(code: u8, payload: &mut [u8], moves: &Moves) {
-    match Attr(code) {
+pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
+    match code {
         Attr::EXIT_INSTR_OFFSETS
         | Attr::S2RCTAID_INSTR_OFFSETS
         | Attr::ATOM_SYS_INSTR_OFFSETS

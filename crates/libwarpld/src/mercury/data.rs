@@ -11,11 +11,11 @@ use crate::diag::Diagnostic;
 use crate::ids::{InputSection, ObjectId, SectionId};
 use crate::linked::Linked;
 use crate::merge::{Chunk, Content};
-use crate::relocate::{OutReloc, Source, final_kind, kind};
+use crate::relocate::{OutReloc, Source, final_kind};
 use crate::write::{extent, tables};
 use cubin::consts::shf;
 use cubin::raw::Rela64;
-use cubin::{Reloc, SymbolType, reloc};
+use cubin::{Reloc, RelocKind, SymbolType, reloc};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
@@ -243,7 +243,7 @@ fn closed_value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) ->
 
 /// The value of a relocation for an offset in a debug table.
 fn table_offset(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    if machine.kind != kind::R32 {
+    if machine.kind != RelocKind::CUDA_32 {
         return None;
     }
     section_relative(file, source, machine)
@@ -300,7 +300,7 @@ fn section_relative(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc
 
 fn apply(
     file: &CapsuleFile<'_, '_>,
-    kind: u32,
+    kind: RelocKind,
     bytes: &mut [u8],
     offset: u64,
     value: u64,
@@ -311,7 +311,7 @@ fn apply(
         let name = file.parts.cx.objects.first().map_or("", |o| o.name);
         Diagnostic::fatal("bad-relocation", what).note(format_args!("in the link of '{name}' …"))
     };
-    let kind = reloc::by_number(kind).ok_or_else(|| bad(&"unknown type"))?;
+    let kind = kind.info().ok_or_else(|| bad(&"unknown type"))?;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
     let place = bytes.get_mut(start..).unwrap_or_default();
     reloc::patch(kind.fields, place, value, bank.into()).map_err(|e| bad(&e))
@@ -380,10 +380,10 @@ fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
     let second_half = || kept.place(start.checked_sub(0x10)?);
     let (offset, kind) = match (kept.place(start), second_half()) {
         (Some(offset), _) | (None, Some(offset)) if kept.moves_values(offset) => {
-            (offset, kind::ABS32_32)
+            (offset, RelocKind::CUDA_ABS32_32)
         }
-        (Some(offset), _) | (None, Some(offset)) => (offset, kind::ABS24_40),
-        (None, None) => (0, kind::R8_32),
+        (Some(offset), _) | (None, Some(offset)) => (offset, RelocKind::CUDA_ABS24_40),
+        (None, None) => (0, RelocKind::CUDA_8_32),
     };
     OutReloc { offset, kind, ..*reloc }
 }
@@ -422,7 +422,7 @@ pub fn machine_handles(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<Rela6
 fn record(file: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
     Rela64 {
         r_offset: reloc.offset.into(),
-        r_type: reloc.kind.into(),
+        r_type: reloc.kind.0.into(),
         r_sym: file.plan.numbering.of(reloc.symbol).into(),
         r_addend: reloc.addend.into(),
     }

@@ -12,9 +12,8 @@ use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves};
 use crate::merge::{Chunk, Content};
-use crate::relocate::kind;
 use crate::write::Numbering;
-use cubin::SymbolType;
+use cubin::{RelocKind, SymbolType};
 use hashbrown::HashMap;
 
 pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -168,7 +167,7 @@ fn header_values(
         let at = headers
             .place(reloc.offset)
             .and_then(|place| table.offset(source.from.object.0, target, place));
-        if let (kind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
+        if let (RelocKind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
             table.put(at as usize, &(patch.value as u32).to_le_bytes());
         }
     }

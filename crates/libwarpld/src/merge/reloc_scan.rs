@@ -3,7 +3,6 @@
 use crate::context::Analysis;
 use crate::ids::{ObjectId, SymbolRefId};
 use crate::object::Section;
-use crate::relocate::kind;
 use crate::resolve::Role;
 use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, lost_data};
 use cubin::{Reloc, SymbolType};
@@ -53,7 +52,7 @@ pub(super) fn looked_at<'a>(
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
     let first = relocs.iter().position(|r| counts(&r));
     // What clears the frame of a loser creates the section and counts for nothing else.
-    let clears = || place.weak_sensitive && relocs.iter().any(|r| kind::clears(r.kind));
+    let clears = || place.weak_sensitive && relocs.iter().any(|r| r.kind.clears_unused());
     let zero_addend = first.is_some_and(|first| {
         let rest = || relocs.iter().skip(first + 1).filter(|r| r.addend == Some(0));
         relocs.has_zero_addend(first + 1) && rest().any(|r| counts(&r))

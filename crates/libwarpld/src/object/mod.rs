@@ -5,10 +5,7 @@ use crate::object::call_lists::Prototype;
 use crate::object::symbols::{InputSymbol, Place};
 use cubin::consts::sto;
 use cubin::half::Halves;
-use cubin::raw::Pair;
-use cubin::reloc::{self, RelocType};
 use cubin::{Cubin, SectionRef, SymbolRef, SymbolType};
-use zerocopy::FromBytes;
 
 mod batch;
 pub mod call_lists;
@@ -71,34 +68,6 @@ pub struct Object<'a> {
 #[derive(Debug)]
 struct Bank2<'a>(Vec<(u32, &'a [u8])>);
 
-/// EIATTR codes that this module reads.
-pub mod eiattr {
-    #![allow(missing_docs)]
-    pub const CTAIDZ_USED: u8 = 0x04;
-    pub const PARAM_CBANK: u8 = 0x0a;
-    pub const SYNC_STACK: u8 = 0x0d;
-    pub const EXTERNS: u8 = 0x0f;
-    pub const FRAME_SIZE: u8 = 0x11;
-    pub const MIN_STACK_SIZE: u8 = 0x12;
-    pub const BINDLESS_TEXTURE_BANK: u8 = 0x15;
-    pub const BINDLESS_SURFACE_BANK: u8 = 0x16;
-    pub const MAXREG_COUNT: u8 = 0x1b;
-    pub const CRS_STACK_SIZE: u8 = 0x1e;
-    pub const MAX_STACK_SIZE: u8 = 0x23;
-    pub const REGCOUNT: u8 = 0x2f;
-    pub const NUM_MBARRIERS: u8 = 0x38;
-    pub const MERCURY_ISA_VERSION: u8 = 0x5f;
-    pub const SAM_REGION_STACK_SIZE: u8 = 0x3b;
-    pub const RESERVED_SMEM_USED: u8 = 0x41;
-    pub const VRC_CTA_INIT_COUNT: u8 = 0x4a;
-    pub const NUM_BARRIERS: u8 = 0x4c;
-    pub const AT_ENTRY_FRAGMENTS: u8 = 0x4f;
-    pub const SPARSE_MMA_MASK: u8 = 0x50;
-    pub const TCGEN05_1CTA_USED: u8 = 0x51;
-    pub const TCGEN05_2CTA_USED: u8 = 0x52;
-    pub const REG_RECONFIG: u8 = 0x54;
-}
-
 impl<'a> Object<'a> {
     /// The table entries of the symbols of a list.
     pub fn symbols<'n>(
@@ -153,15 +122,6 @@ impl<'a> Object<'a> {
         match *self.classes.get(relocs as usize)? {
             SectionClass::Reloc(target) => Some(target),
             _ => None,
-        }
-    }
-
-    /// The relocation type with this number, if the half that is linked can
-    /// have it.
-    pub fn reloc_type(&self, kind: u32) -> Option<&'static RelocType> {
-        match self.halves {
-            Some(_) => reloc::mercury(kind),
-            None => reloc::cuda(kind),
         }
     }
 
@@ -234,9 +194,6 @@ fn no_prototype(offset: u32) -> String {
     format!("prototype at string offset {offset:#x}")
 }
 
-/// MIN_STACK_SIZE of a kernel that recurses.
-pub const UNKNOWN_STACK: u32 = u32::MAX;
-
 /// What `.nv.info` says of a function.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionInfo {
@@ -246,17 +203,6 @@ pub struct FunctionInfo {
     pub frame: u32,
     /// Its MIN_STACK_SIZE is unknown.
     pub unbounded: bool,
-}
-
-/// Splits an 8-byte payload of a symbol index and a number.
-pub fn symbol_and_value(payload: &[u8]) -> Option<(u32, u32)> {
-    let pair = Pair::ref_from_bytes(payload).ok()?;
-    Some((pair.first.get(), pair.second.get()))
-}
-
-/// The little-endian words of a payload; a ragged end is ignored.
-pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + '_ {
-    payload.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
 }
 
 /// Whether the symbol lives in shared memory.

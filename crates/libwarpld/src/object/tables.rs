@@ -3,15 +3,12 @@
 use super::batch::Lists;
 use super::classify::owner;
 use super::reuse::{Others, PreviousInput};
-use super::{
-    Bank2, FunctionInfo, Object, SectionClass, UNKNOWN_STACK, eiattr, is_image_type, is_internal,
-    is_shared, symbol_and_value,
-};
+use super::{Bank2, FunctionInfo, Object, SectionClass, is_image_type, is_internal, is_shared};
 use crate::object::call_lists::{CallLists, Calls};
 use crate::object::symbols::InputSymbol;
 use cubin::consts::sto;
 use cubin::raw::Pair;
-use cubin::{Binding, Cubin, Header, SymbolRef, SymbolType, compat, info, note};
+use cubin::{Attr, Binding, Cubin, Header, SymbolRef, SymbolType, attr, compat, info, note};
 use hashbrown::HashMap;
 use std::convert::Infallible;
 use zerocopy::FromBytes;
@@ -281,16 +278,17 @@ fn read_module_info(
     for record in info::raw_records(data) {
         read += record.len();
         let &[_, code, _, _, ref payload @ ..] = record else { continue };
-        if !matches!(code, eiattr::REGCOUNT | eiattr::FRAME_SIZE | eiattr::MIN_STACK_SIZE) {
+        let code = Attr(code);
+        if !matches!(code, Attr::REGCOUNT | Attr::FRAME_SIZE | Attr::MIN_STACK_SIZE) {
             continue;
         }
-        let Some((symbol, value)) = symbol_and_value(payload) else { continue };
+        let Some((symbol, value)) = info::symbol_and_value(payload) else { continue };
         let at = super::position(functions, symbol);
         let Some(figures) = at.and_then(|at| figures.get_mut(at)) else { continue };
         match code {
-            eiattr::REGCOUNT => figures.registers = value,
-            eiattr::FRAME_SIZE => figures.frame = value,
-            _ => figures.unbounded = value == UNKNOWN_STACK,
+            Attr::REGCOUNT => figures.registers = value,
+            Attr::FRAME_SIZE => figures.frame = value,
+            _ => figures.unbounded = value == attr::UNKNOWN_STACK,
         }
     }
     if read == data.len() {

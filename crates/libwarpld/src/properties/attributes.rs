@@ -14,7 +14,7 @@ use crate::callgraph::callers::Callers;
 use crate::callgraph::scc::Components;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SymbolId};
-use crate::object::eiattr;
+use cubin::{Attr, Format};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -37,10 +37,10 @@ struct Inherited {
 
 /// By code and component: the first record in the functions reached. Only codes that
 /// some kernel lacks are there.
-struct Places(Vec<(u8, Vec<Key>)>);
+struct Places(Vec<(Attr, Vec<Key>)>);
 
 impl Places {
-    fn of(&self, code: u8, component: usize) -> Key {
+    fn of(&self, code: Attr, component: usize) -> Key {
         let list = self.0.iter().find(|(known, _)| *known == code);
         list.and_then(|(_, keys)| keys.get(component)).copied().unwrap_or(Key::MISSING)
     }
@@ -48,27 +48,21 @@ impl Places {
 
 /// A record the linker makes; symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Record {
     /// Formats 1-3.
-    Value {
-        /// Format byte.
-        format: u8,
-        /// Code.
-        code: u8,
-        /// Value.
-        value: u16,
-    },
+    Value { format: Format, code: Attr, value: u16 },
     /// A payload of words.
-    Words(u8, Vec<u32>),
+    Words(Attr, Vec<u32>),
     /// EXTERNS.
     Externs(Vec<SymbolId>),
 }
 
 impl Record {
-    fn code(&self) -> u8 {
+    fn code(&self) -> Attr {
         match self {
             Record::Value { code, .. } | Record::Words(code, _) => *code,
-            Record::Externs(_) => eiattr::EXTERNS,
+            Record::Externs(_) => Attr::EXTERNS,
         }
     }
 }
@@ -79,7 +73,7 @@ pub struct Changes {
     /// Records that take the place of the function's own of that code.
     pub replaced: Vec<Record>,
     /// Codes whose own records are removed.
-    pub removed: Vec<u8>,
+    pub removed: Vec<Attr>,
     /// Records appended, in order.
     pub tail: Vec<Record>,
     /// The barriers in the text section's flags became a record.
@@ -88,12 +82,12 @@ pub struct Changes {
 
 impl Changes {
     /// The record to write instead of the function's own with this code.
-    pub fn replacement(&self, code: u8) -> Option<&Record> {
+    pub fn replacement(&self, code: Attr) -> Option<&Record> {
         self.replaced.iter().find(|r| r.code() == code)
     }
 
     /// The value that a record of this code gets, if it gets one.
-    pub fn value(&self, wanted: u8) -> Option<u16> {
+    pub fn value(&self, wanted: Attr) -> Option<u16> {
         self.replaced.iter().chain(&self.tail).find_map(|record| match *record {
             Record::Value { code, value, .. } if code == wanted => Some(value),
             _ => None,
@@ -187,14 +181,14 @@ impl Propagation<'_, '_> {
         if !self.any.barriers_in_flags {
             return;
         }
-        let code = eiattr::NUM_BARRIERS;
+        let code = Attr::NUM_BARRIERS;
         let with: Vec<(FunctionId, u16)> = (self.reader.merged.function_order.iter())
             .map(|&f| (f, self.all_own(f).barriers_in_flags))
             .filter(|(f, value)| *value > 0 && self.barriers(*f).is_none())
             .collect();
         for &(function, value) in &with {
             let changes = self.change(function);
-            changes.tail.push(Record::Value { format: 2, code, value });
+            changes.tail.push(Record::Value { format: Format::BVAL, code, value });
             changes.took_barriers = true;
         }
         let with: Vec<(FunctionId, u16)> =
@@ -207,15 +201,15 @@ impl Propagation<'_, '_> {
         for (function, value) in with {
             for entry in callers.entries_reaching(&[function]) {
                 let value = value.max(self.barriers(entry).unwrap_or(0));
-                self.set(entry, Record::Value { format: 2, code, value });
+                self.set(entry, Record::Value { format: Format::BVAL, code, value });
             }
         }
     }
 
     /// NUM_BARRIERS of a function as it stands.
     fn barriers(&self, function: FunctionId) -> Option<u16> {
-        let made = self.changes.get(&function).and_then(|c| c.value(eiattr::NUM_BARRIERS));
-        made.or(self.own(function).code(slot(eiattr::NUM_BARRIERS)))
+        let made = self.changes.get(&function).and_then(|c| c.value(Attr::NUM_BARRIERS));
+        made.or(self.own(function).code(slot(Attr::NUM_BARRIERS)))
     }
 
     /// Sets a code of a function that has it (in its section or already in the
@@ -258,7 +252,7 @@ impl Propagation<'_, '_> {
                 let mask = own.code(sparse_slot()).map(|mask| mask | value);
                 own.set_code(sparse_slot(), mask);
             }
-            let record = Record::Value { format: 3, code: eiattr::SPARSE_MMA_MASK, value };
+            let record = Record::Value { format: Format::HVAL, code: Attr::SPARSE_MMA_MASK, value };
             self.change(function).tail.push(record);
         }
     }
@@ -277,7 +271,7 @@ impl Propagation<'_, '_> {
     pub(super) fn stack_record(&self, entry: FunctionId) -> Option<Record> {
         let depth = self.properties.depth(entry);
         let value = if depth.recursive { u32::MAX } else { depth.crs };
-        (value != 0).then(|| Record::Words(eiattr::CRS_STACK_SIZE, vec![value]))
+        (value != 0).then(|| Record::Words(Attr::CRS_STACK_SIZE, vec![value]))
     }
 
     /// Two or more kernels. The caller may know what they reach.
@@ -328,18 +322,18 @@ impl Propagation<'_, '_> {
         for &entry in &self.properties.entries {
             lacking.add(&self.below(entry, below).without(self.own(entry)));
         }
-        let mut codes: Vec<u8> = (CODES.iter().enumerate())
+        let mut codes: Vec<Attr> = (CODES.iter().enumerate())
             .filter(|(slot, _)| lacking.code(*slot).is_some())
             .map(|(_, &(code, ..))| code)
             .collect();
         if externs && lacking.has_externs() {
-            codes.push(eiattr::EXTERNS);
+            codes.push(Attr::EXTERNS);
         }
         Places(codes.into_iter().map(|code| (code, self.first_places(code))).collect())
     }
 
     /// By component: the first record of a code in the device functions reached.
-    fn first_places(&self, code: u8) -> Vec<Key> {
+    fn first_places(&self, code: Attr) -> Vec<Key> {
         let graph = self.reader.cx.graph.successors();
         let mut first = vec![Key::MISSING; self.components.len()];
         for component in 0..self.components.len() {
@@ -361,14 +355,14 @@ impl Propagation<'_, '_> {
 
     /// NUM_MBARRIERS adds up over the distinct functions a kernel reaches.
     fn sums(&self) -> Map<FunctionId, (u16, Key)> {
-        let slot = slot(eiattr::NUM_MBARRIERS);
+        let slot = slot(Attr::NUM_MBARRIERS);
         let mut out: Map<FunctionId, (u16, Key)> = Map::default();
         if !self.any.has(slot) {
             return out;
         }
         for (function, entries) in self.with_entries(|c| c.code(slot).is_some()) {
             let Some(value) = self.own(function).code(slot) else { continue };
-            let key = self.reader.first(function, eiattr::NUM_MBARRIERS).unwrap_or(Key::MISSING);
+            let key = self.reader.first(function, Attr::NUM_MBARRIERS).unwrap_or(Key::MISSING);
             for entry in entries {
                 let sum = out.entry(entry).or_insert((0, key));
                 *sum = (combine(Combine::Sum, sum.0, value), sum.1.min(key));
@@ -390,7 +384,7 @@ impl Propagation<'_, '_> {
                 union.0.extend(words.iter().copied());
                 union.1 = union.1.min(key);
             }
-            self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+            self.change(function).removed.push(Attr::AT_ENTRY_FRAGMENTS);
         }
         out
     }
@@ -461,7 +455,7 @@ impl Propagation<'_, '_> {
         let mut new: SmallVec<[(Key, Record); 2]> = SmallVec::new();
         let mut reached = inherited.below[component];
         let sum = inherited.sums.get(&entry).copied();
-        reached.set_code(slot(eiattr::NUM_MBARRIERS), sum.map(|(value, _)| value));
+        reached.set_code(slot(Attr::NUM_MBARRIERS), sum.map(|(value, _)| value));
         for (i, value) in reached.codes() {
             let (code, format, rule) = CODES[i];
             let mine = own.contribution.code(i);
@@ -490,7 +484,7 @@ impl Propagation<'_, '_> {
         match self.externs_of(entry, callees) {
             Some(list) if own.contribution.has_externs() => replaced.push(Record::Externs(list)),
             Some(list) => {
-                let key = inherited.places.of(eiattr::EXTERNS, component);
+                let key = inherited.places.of(Attr::EXTERNS, component);
                 new.push((key, Record::Externs(list)));
             }
             None => {}
@@ -539,7 +533,7 @@ impl Propagation<'_, '_> {
         for (i, &(code, format, rule)) in CODES.iter().enumerate() {
             let values: Vec<(FunctionId, u16)> = (roots.iter())
                 .filter_map(|&stub| Some((stub, self.below(stub, &below).code(i)?)))
-                .filter(|_| code != eiattr::SPARSE_MMA_MASK)
+                .filter(|_| code != Attr::SPARSE_MMA_MASK)
                 .collect();
             let places = if values.is_empty() { Vec::new() } else { self.first_places(code) };
             let place = |stub: FunctionId| places[self.components.of[stub.0 as usize] as usize];
@@ -565,5 +559,5 @@ pub(super) fn fragments_record(own: Option<&[u32]>, more: &[u32]) -> Record {
             union.push(*word);
         }
     }
-    Record::Words(eiattr::AT_ENTRY_FRAGMENTS, union)
+    Record::Words(Attr::AT_ENTRY_FRAGMENTS, union)
 }

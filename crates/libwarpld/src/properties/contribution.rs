@@ -3,10 +3,9 @@
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::merge::{Content, Merged};
-use crate::object::{eiattr, words};
-use cubin::attr::Format;
 use cubin::consts::shf;
 use cubin::info;
+use cubin::{Attr, Format};
 use rayon::prelude::*;
 
 /// How values of a code combine.
@@ -23,26 +22,26 @@ pub enum Combine {
 }
 
 /// Code, format and rule; the order is that of the single-kernel tail.
-pub const CODES: [(u8, u8, Combine); 9] = [
-    (eiattr::CTAIDZ_USED, 1, Combine::Flag),
-    (eiattr::RESERVED_SMEM_USED, 1, Combine::Flag),
-    (eiattr::VRC_CTA_INIT_COUNT, 2, Combine::Max),
-    (eiattr::TCGEN05_1CTA_USED, 1, Combine::Flag),
-    (eiattr::TCGEN05_2CTA_USED, 1, Combine::Flag),
-    (eiattr::NUM_BARRIERS, 2, Combine::Max),
-    (eiattr::REG_RECONFIG, 1, Combine::Flag),
-    (eiattr::NUM_MBARRIERS, 3, Combine::Sum),
-    (eiattr::SPARSE_MMA_MASK, 3, Combine::Or),
+pub const CODES: [(Attr, Format, Combine); 9] = [
+    (Attr::CTAIDZ_USED, Format::NVAL, Combine::Flag),
+    (Attr::RESERVED_SMEM_USED, Format::NVAL, Combine::Flag),
+    (Attr::VRC_CTA_INIT_COUNT, Format::BVAL, Combine::Max),
+    (Attr::TCGEN05_1CTA_USED, Format::NVAL, Combine::Flag),
+    (Attr::TCGEN05_2CTA_USED, Format::NVAL, Combine::Flag),
+    (Attr::NUM_BARRIERS, Format::BVAL, Combine::Max),
+    (Attr::REG_RECONFIG, Format::NVAL, Combine::Flag),
+    (Attr::NUM_MBARRIERS, Format::HVAL, Combine::Sum),
+    (Attr::SPARSE_MMA_MASK, Format::HVAL, Combine::Or),
 ];
 
 /// Position in [`CODES`] of a code known to be there.
-pub const fn slot(code: u8) -> usize {
-    BITS[code as usize] as usize
+pub const fn slot(code: Attr) -> usize {
+    BITS[code.0 as usize] as usize
 }
 
 /// Position of SPARSE_MMA_MASK.
 pub const fn sparse_slot() -> usize {
-    slot(eiattr::SPARSE_MMA_MASK)
+    slot(Attr::SPARSE_MMA_MASK)
 }
 
 /// Bit of EXTERNS in a set of codes; those of [`CODES`] have their positions.
@@ -58,14 +57,14 @@ const BITS: [u8; 256] = {
     let mut bits = [NO_BIT; 256];
     let mut i = 0;
     while i < CODES.len() {
-        bits[CODES[i].0 as usize] = i as u8;
+        bits[CODES[i].0.0 as usize] = i as u8;
         i += 1;
     }
-    bits[eiattr::EXTERNS as usize] = EXTERNS as u8;
-    bits[eiattr::AT_ENTRY_FRAGMENTS as usize] = FRAGMENTS as u8;
-    bits[eiattr::CRS_STACK_SIZE as usize] = CRS as u8;
-    bits[eiattr::SYNC_STACK as usize] = CRS as u8;
-    bits[eiattr::MAXREG_COUNT as usize] = LIMIT as u8;
+    bits[Attr::EXTERNS.0 as usize] = EXTERNS as u8;
+    bits[Attr::AT_ENTRY_FRAGMENTS.0 as usize] = FRAGMENTS as u8;
+    bits[Attr::CRS_STACK_SIZE.0 as usize] = CRS as u8;
+    bits[Attr::SYNC_STACK.0 as usize] = CRS as u8;
+    bits[Attr::MAXREG_COUNT.0 as usize] = LIMIT as u8;
     bits
 };
 const NO_BIT: u8 = u8::MAX;
@@ -134,8 +133,8 @@ impl Contribution {
     }
 
     /// Whether there are records of a code that counts.
-    pub fn has_code(&self, code: u8) -> bool {
-        let bit = BITS[usize::from(code)];
+    pub fn has_code(&self, code: Attr) -> bool {
+        let bit = BITS[usize::from(code.0)];
         bit != NO_BIT && self.has(bit.into())
     }
 
@@ -152,7 +151,7 @@ impl Contribution {
     /// Adds what another function contributes; sums are the caller's business,
     /// as a function counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
-        const SUMS: u16 = 1 << slot(eiattr::NUM_MBARRIERS);
+        const SUMS: u16 = 1 << slot(Attr::NUM_MBARRIERS);
         if self.present == 0 {
             // The first one, and mostly the only one.
             *self = *other;
@@ -245,7 +244,7 @@ impl Own {
         let known = self.contribution.code(bit);
         let value = known.map_or(record.value, |mine| combine(rule, mine, record.value));
         self.contribution.set_code(bit, Some(value));
-        self.set_plain(bit, known.is_none() && record.format == format);
+        self.set_plain(bit, known.is_none() && record.format == format.0);
     }
 
     fn set_plain(&mut self, bit: usize, plain: bool) {
@@ -350,19 +349,19 @@ impl<'o> Reader<'_, 'o> {
     }
 
     /// Whether the function's own section has a record of this code.
-    pub fn has_own(&self, function: FunctionId, code: u8) -> bool {
+    pub fn has_own(&self, function: FunctionId, code: Attr) -> bool {
         self.first(function, code).is_some()
     }
 
     /// Position of the function's first record of a code.
-    pub fn first(&self, function: FunctionId, code: u8) -> Option<Key> {
-        self.records(function).find(|(_, r)| r.code == code).map(|(key, _)| key)
+    pub fn first(&self, function: FunctionId, code: Attr) -> Option<Key> {
+        self.records(function).find(|(_, r)| r.attr() == code).map(|(key, _)| key)
     }
 
     /// AT_ENTRY_FRAGMENTS of a function.
     pub fn fragments(&self, function: FunctionId) -> Option<(Vec<u32>, Key)> {
-        let records = self.records(function).filter(|(_, r)| r.code == eiattr::AT_ENTRY_FRAGMENTS);
-        records.last().map(|(key, r)| (words(r.payload).collect(), key))
+        let records = self.records(function).filter(|(_, r)| r.attr() == Attr::AT_ENTRY_FRAGMENTS);
+        records.last().map(|(key, r)| (info::words(r.payload).collect(), key))
     }
 
     /// What a node of the call graph says of itself; prototypes say nothing.
@@ -398,7 +397,7 @@ impl<'o> Reader<'_, 'o> {
                 let value = u16::from_le_bytes([low, high]);
                 let record = info::Record { format, code, value, payload };
                 match usize::from(bit) {
-                    CRS => out.crs = words(record.payload).next().unwrap_or(out.crs),
+                    CRS => out.crs = info::words(record.payload).next().unwrap_or(out.crs),
                     LIMIT => has_limit = has_limit.or(Some(record.value)),
                     EXTERNS => self.note_externs(&mut out, from.object, &record),
                     bit => out.note(bit, &record),
@@ -422,7 +421,7 @@ impl<'o> Reader<'_, 'o> {
     fn note_externs(&self, out: &mut Own, object: ObjectId, record: &info::Record<'_>) {
         let mut plain = !out.contribution.has_externs() && record.format == Format::SVAL.0;
         out.contribution.present |= 1 << EXTERNS;
-        for id in words(record.payload).filter_map(|s| self.cx.resolution.id(object, s)) {
+        for id in info::words(record.payload).filter_map(|s| self.cx.resolution.id(object, s)) {
             let is_function = self.cx.resolution.get(id).function;
             out.names_external |= self.stays_external(id);
             plain &= is_function;
@@ -449,9 +448,9 @@ impl<'o> Reader<'_, 'o> {
     /// External functions the function's records name, with their position.
     pub fn externs(&self, function: FunctionId) -> Vec<(Key, SymbolId)> {
         let mut out = Vec::new();
-        for (key, record) in self.records(function).filter(|(_, r)| r.code == eiattr::EXTERNS) {
-            let ids =
-                words(record.payload).filter_map(|symbol| self.cx.resolution.id(key.0, symbol));
+        for (key, record) in self.records(function).filter(|(_, r)| r.attr() == Attr::EXTERNS) {
+            let ids = info::words(record.payload)
+                .filter_map(|symbol| self.cx.resolution.id(key.0, symbol));
             out.extend(ids.map(|id| (key, id)));
         }
         out

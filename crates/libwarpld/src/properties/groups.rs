@@ -4,11 +4,11 @@ use super::contribution::{Any, Contribution, Own, Reader, slot};
 use super::{Properties, attributes};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
-use crate::object::eiattr;
 use crate::resolve::text;
+use cubin::Attr;
 
-const SINGLE: usize = slot(eiattr::TCGEN05_1CTA_USED);
-const PAIR: usize = slot(eiattr::TCGEN05_2CTA_USED);
+const SINGLE: usize = slot(Attr::TCGEN05_1CTA_USED);
+const PAIR: usize = slot(Attr::TCGEN05_2CTA_USED);
 
 /// Refuses kernels that use both with what they call. Quirk: the only kernel of a link is
 /// refused if it uses the one and any function that is kept the other, called or not; what

@@ -14,9 +14,9 @@ use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
 use crate::merge::Merged;
-use crate::object::UNKNOWN_STACK;
 use crate::resolve::text;
 use contribution::{Any, Own, Reader};
+use cubin::attr::UNKNOWN_STACK;
 use hashbrown::HashMap;
 use rayon::prelude::*;
 

@@ -3,7 +3,7 @@
 use super::attributes::{Propagation, Record, fragments_record};
 use super::contribution::{CODES, Combine, Contribution, combine, slot};
 use crate::ids::{FunctionId, SymbolId};
-use crate::object::eiattr;
+use cubin::Attr;
 use hashbrown::HashSet;
 
 impl Propagation<'_, '_> {
@@ -21,7 +21,7 @@ impl Propagation<'_, '_> {
             }
             let own = *self.own(function);
             reached.add(&own);
-            let sums = slot(eiattr::NUM_MBARRIERS);
+            let sums = slot(Attr::NUM_MBARRIERS);
             let sum = match (reached.code(sums), own.code(sums)) {
                 (Some(a), Some(b)) => Some(combine(Combine::Sum, a, b)),
                 (a, b) => a.or(b),
@@ -29,7 +29,7 @@ impl Propagation<'_, '_> {
             reached.set_code(sums, sum);
             if own.has_fragments() {
                 fragments.extend(self.reader.fragments(function).into_iter().flat_map(|f| f.0));
-                self.change(function).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+                self.change(function).removed.push(Attr::AT_ENTRY_FRAGMENTS);
             }
         }
         if let Some(record) = self.stack_record(entry) {
@@ -39,14 +39,14 @@ impl Propagation<'_, '_> {
             let Some(value) = reached.code(i) else { continue };
             let mine = self.own(entry).code(i);
             // Quirks: these own records are left alone on this path.
-            let fixed = matches!(code, eiattr::VRC_CTA_INIT_COUNT | eiattr::REG_RECONFIG);
-            let no_barriers = code == eiattr::NUM_MBARRIERS && value == 0 && mine.is_none();
-            if code == eiattr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
+            let fixed = matches!(code, Attr::VRC_CTA_INIT_COUNT | Attr::REG_RECONFIG);
+            let no_barriers = code == Attr::NUM_MBARRIERS && value == 0 && mine.is_none();
+            if code == Attr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
                 continue;
             }
             let value = match mine {
                 Some(mine) => combine(rule, mine, value),
-                None if code == eiattr::REG_RECONFIG => 0,
+                None if code == Attr::REG_RECONFIG => 0,
                 None => value,
             };
             self.set(entry, Record::Value { format, code, value });
@@ -54,7 +54,7 @@ impl Propagation<'_, '_> {
         // The kernel's own record stays if functions add nothing (`tensor-memory`).
         if fragments.iter().any(|f| own_fragments.as_ref().is_none_or(|own| !own.contains(f))) {
             let record = fragments_record(None, &fragments);
-            self.change(entry).removed.push(eiattr::AT_ENTRY_FRAGMENTS);
+            self.change(entry).removed.push(Attr::AT_ENTRY_FRAGMENTS);
             self.change(entry).tail.push(record);
         }
         self.single_externs(entry);
@@ -85,7 +85,7 @@ impl Propagation<'_, '_> {
             return;
         }
         let changes = self.change(entry);
-        changes.removed.push(eiattr::EXTERNS);
+        changes.removed.push(Attr::EXTERNS);
         if !list.is_empty() {
             changes.tail.push(Record::Externs(list));
         }

@@ -3,6 +3,7 @@
 
 use super::OutReloc;
 use crate::ids::OutSymbolId;
+use cubin::RelocKind;
 use cubin::reloc::MERCURY_BASE;
 use std::ops::Range;
 
@@ -34,18 +35,18 @@ struct Packed {
 
 const _: () = assert!(size_of::<Packed>() <= 16);
 
-/// Marks the types of Mercury's half.
+/// Marks the kinds of the Mercury half.
 const MERCURY: u16 = 1 << 15;
-/// The type of wide ones.
+/// The kind of wide ones.
 const WIDE: u16 = u16::MAX;
 
 impl Packed {
     /// The relocation, and whether its numbers are small enough.
     #[inline]
     fn new(reloc: &OutReloc) -> (Self, bool) {
-        let (base, mark) = if reloc.kind < MERCURY_BASE { (0, 0) } else { (MERCURY_BASE, MERCURY) };
+        let (base, mark) = if reloc.kind.is_mercury() { (MERCURY_BASE, MERCURY) } else { (0, 0) };
         let (offset, addend) = (reloc.offset as u32, reloc.addend as i32);
-        let number = reloc.kind - base;
+        let number = reloc.kind.0 - base;
         let fits = u64::from(offset) == reloc.offset
             && i64::from(addend) == reloc.addend
             && number < u32::from(MERCURY) - 1;
@@ -59,7 +60,7 @@ impl Packed {
             return wide[offset as usize];
         }
         let base = if kind & MERCURY == 0 { 0 } else { MERCURY_BASE };
-        let kind = base + u32::from(kind & !MERCURY);
+        let kind = RelocKind(base + u32::from(kind & !MERCURY));
         OutReloc { offset: offset.into(), kind, symbol, addend: addend.into() }
     }
 }
@@ -170,7 +171,7 @@ mod tests {
         let offsets = [0, u32::MAX.into(), 1 << 32, u64::MAX];
         let addends = [0, -1, i32::MIN.into(), 1 << 31, i64::MIN];
         let mut all = Vec::new();
-        for kind in kinds {
+        for kind in kinds.map(RelocKind) {
             for offset in offsets {
                 for addend in addends {
                     let symbol = OutSymbolId(all.len() as u32);

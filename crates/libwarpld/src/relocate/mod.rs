@@ -6,7 +6,7 @@
 
 mod functions;
 mod kept;
-pub mod kind;
+mod kind;
 mod mercury;
 mod outcome;
 mod source;
@@ -27,7 +27,7 @@ use crate::resolve::{NO_SYMBOL, text};
 use crate::usage::{is_declared_array, is_dynamic, is_orphan};
 use cubin::consts::{shn, sto};
 use cubin::raw::Rela64;
-use cubin::{Binding, Reloc, SymbolRef, SymbolType, reloc};
+use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use functions::Functions;
 use kind::{Facts, Kinds};
 use mercury::CopiedTables;
@@ -240,7 +240,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             return self.section_symbol(place, &symbol, kind);
         }
         let null = OutSymbolId::NULL;
-        (symbol.shndx == shn::UNDEF).then(|| match kind.ours {
+        (symbol.shndx == shn::UNDEF).then(|| match kind.linker_applies {
             true => Action::Apply { value: self.layout.null_value, bank: 0, symbol: null.into() },
             false => Action::Keep { symbol: null, relative: false },
         })
@@ -254,7 +254,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     ) -> Option<Action> {
         let at = self.merged.placement(place.object, symbol.shndx)?;
         let section = self.merged.section(at.section);
-        if kind.ours {
+        if kind.linker_applies {
             let value = at.offset.wrapping_add(symbol.value);
             let bank = section.bank().unwrap_or(0);
             return Some(Action::Apply { value, bank, symbol: section.symbol });
@@ -274,7 +274,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             return Action::Drop;
         }
         let mut out = self.merged.symbol_of[id.0 as usize].get();
-        if kind.ours {
+        if kind.linker_applies {
             // In a relocatable file, weak symbols may still be replaced.
             let open =
                 self.cx.config.relocatable && self.cx.resolution.get(id).binding == Binding::WEAK;
@@ -395,13 +395,13 @@ impl<'a, 'o> Relocator<'a, 'o> {
     fn reloc_error(&self, place: &Place<'_, 'a>, reloc: &Reloc, what: &str) -> Diagnostic {
         let input = place.input;
         let symbol = input.cubin.symbol(reloc.symbol.0).map_or(String::new(), |s| text(s.name));
-        let kind = reloc::by_number(reloc.kind).map_or("unknown", |t| t.name);
+        let kind = reloc.kind.name().unwrap_or("unknown");
         Diagnostic::fatal("bad-relocation", format_args!("{what} in '{}'", input.name)).note(
             format_args!(
                 "section {}, offset {:#x}, type {} ({kind}), symbol {} '{symbol}'",
                 text(self.merged.section_name(place.target.id)),
                 reloc.offset,
-                reloc.kind,
+                reloc.kind.0,
                 reloc.symbol.0
             ),
         )

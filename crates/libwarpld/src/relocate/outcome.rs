@@ -3,6 +3,7 @@
 use super::functions::Functions;
 use super::kept::{Kept, KeptList};
 use crate::ids::{InputSection, OutSymbolId, SectionId};
+use cubin::RelocKind;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[allow(missing_docs)]
 pub struct OutReloc {
     pub offset: u64,
-    pub kind: u32,
+    pub kind: RelocKind,
     pub symbol: OutSymbolId,
     pub addend: i64,
 }
@@ -21,7 +22,7 @@ pub struct OutReloc {
 #[allow(missing_docs)]
 pub struct Patch {
     pub offset: u64,
-    pub kind: u32,
+    pub kind: RelocKind,
     pub value: u64,
     pub bank: u8,
     /// Added to what is there.

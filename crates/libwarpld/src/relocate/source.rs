@@ -6,7 +6,7 @@ use super::{Action, OutReloc, Patch, Place, Relocator, Source};
 use crate::diag::Diagnostic;
 use crate::ids::{InputSection, OutSymbolId, SectionId, SymbolId, SymbolRefId};
 use crate::resolve::losers::lost_data;
-use cubin::{Reloc, reloc};
+use cubin::{Reloc, RelocKind, reloc};
 use std::ops::Range;
 
 /// What was decided about symbols last, by the kind of question. Relocations that
@@ -21,7 +21,7 @@ impl Latest {
     fn action(&mut self, reloc: &Reloc, kind: &Facts, decide: impl FnOnce() -> Action) -> Action {
         let question = match kind.yields {
             true => 4,
-            false => usize::from(kind.ours) * 2 + usize::from(kind.clears),
+            false => usize::from(kind.linker_applies) * 2 + usize::from(kind.clears),
         };
         match &mut self.0[question] {
             Some((symbol, action)) if *symbol == reloc.symbol.0 => *action,
@@ -239,8 +239,8 @@ impl<'a> Relocator<'a, '_> {
     /// What a REL relocation's place holds. Quirk: where equal constants were merged,
     /// that may be something else.
     #[cold]
-    fn held(&self, target: SectionId, offset: u64, kind: u32) -> i64 {
-        let Some(known) = reloc::by_number(kind) else { return 0 };
+    fn held(&self, target: SectionId, offset: u64, kind: RelocKind) -> i64 {
+        let Some(known) = kind.info() else { return 0 };
         let mut held = [0; 16];
         self.layout.read(self.cx, self.merged, target, offset, &mut held);
         reloc::held(known.fields, &held).unwrap_or(0) as i64

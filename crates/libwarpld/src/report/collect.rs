@@ -6,11 +6,10 @@ use crate::callgraph::scc::Components;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::merge::Content;
-use crate::object::eiattr;
 use crate::resolve::text;
 use crate::write::extent;
 use cubin::consts::shf;
-use cubin::{SymbolType, info};
+use cubin::{Attr, SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
 pub fn collect(parts: Linked<'_, '_>) -> LinkReport {
@@ -161,7 +160,7 @@ impl Collector<'_, '_> {
             .iter()
             .filter_map(|from| objects.get(from.object.0 as usize)?.cubin.section(from.section))
             .flat_map(|section| info::records(section.data).map_while(Result::ok))
-            .filter(|record| record.code == eiattr::NUM_BARRIERS)
+            .filter(|record| record.attr() == Attr::NUM_BARRIERS)
             .map(|record| u32::from(record.value))
             .max()
             .unwrap_or(0)
@@ -211,7 +210,7 @@ impl Collector<'_, '_> {
         // As it is written: to the only kernel all functions count, not just those it
         // reaches (`barriers-one-kernel`).
         let changes = self.parts.properties.attributes.get(&function);
-        let written = changes.and_then(|c| c.value(eiattr::NUM_BARRIERS));
+        let written = changes.and_then(|c| c.value(Attr::NUM_BARRIERS));
         let barriers = written.map_or(node.barriers, u32::from);
         let from = culprit(needed.barriers, node.barriers);
         KernelUse {

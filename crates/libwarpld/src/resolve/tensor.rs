@@ -4,8 +4,8 @@
 use super::{ObjectId, Pass, Role};
 use crate::diag::Diagnostic;
 use crate::ids::SymbolRefId;
-use crate::object::{Object, SectionClass, eiattr, words};
-use cubin::{Binding, SectionRef, SectionType, info};
+use crate::object::{Object, SectionClass};
+use cubin::{Attr, Binding, SectionRef, SectionType, info};
 
 /// Who keeps account of tensor memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,8 @@ impl<'a> Pass<'a, '_> {
                 continue;
             }
             let records = info::records(section.data).flatten();
-            let records = records.filter(|record| record.code == eiattr::AT_ENTRY_FRAGMENTS);
-            found.extend(records.flat_map(|r| words(r.payload)).filter_map(Accounts::by_fragment));
+            let records = records.filter(|record| record.attr() == Attr::AT_ENTRY_FRAGMENTS);
+            found.extend(records.flat_map(|r| r.words()).filter_map(Accounts::by_fragment));
         }
         for accounts in found {
             if *self.known.accounts.get_or_insert(accounts) != accounts {

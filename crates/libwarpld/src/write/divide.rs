@@ -100,12 +100,19 @@ pub(super) fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cubin::RelocKind;
 
     /// Within a part any order will do, between parts it will not.
     #[test]
     fn changes_follow_the_parts() {
         let list = |offsets: &[u64]| -> Vec<Patch> {
-            let patch = |&offset| Patch { offset, kind: 0, value: 0, bank: 0, adds: false };
+            let patch = |&offset| Patch {
+                offset,
+                kind: RelocKind::CUDA_NONE,
+                value: 0,
+                bank: 0,
+                adds: false,
+            };
             offsets.iter().map(patch).collect()
         };
         let ends = [10, 20, 40];

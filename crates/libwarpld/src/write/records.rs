@@ -4,16 +4,13 @@
 use super::Numbering;
 use crate::ids::{InputSection, SectionId, SymbolId, SymbolRefId};
 use crate::linked::Linked;
-use crate::object::{eiattr, words};
 use crate::par_ordered::map_in_order;
 use crate::properties::{Changes, Record};
-use cubin::attr::Format;
 use cubin::info;
+use cubin::{Attr, Format};
 use std::hint::black_box;
 
-/// Record formats.
-const NVAL_TO_HVAL: std::ops::RangeInclusive<u8> = 1..=3;
-const SVAL: u8 = 4;
+const SVAL: u8 = Format::SVAL.0;
 /// Version 1.0 of Mercury.
 const FIRST_VERSION: u16 = 0x100;
 
@@ -124,20 +121,20 @@ impl<'a, 'o> Writer<'a, 'o> {
     ) -> Option<&'p mut [u8]> {
         match *record {
             [format, code, low, high] if format != SVAL => put(&[format, code, low, high], place),
-            [_, code, _, _, ref payload @ ..] if describes_a_function(code) => {
-                match self.function_record(from, code, payload) {
+            [_, code, _, _, ref payload @ ..] if describes_a_function(Attr(code)) => {
+                match self.function_record(from, Attr(code), payload) {
                     Some(pair) => put(&pair, place),
                     None => Some(place),
                 }
             }
-            [_, eiattr::PARAM_CBANK, _, _, _, _, _, _, ..] => {
+            [_, code, _, _, _, _, _, _, ..] if Attr(code) == Attr::PARAM_CBANK => {
                 let at = place.len().checked_sub(record.len())?;
                 let (rest, last) = place.split_at_mut(at);
                 last.copy_from_slice(record);
                 last[4..8].copy_from_slice(&self.parameter_bank(from).to_le_bytes());
                 Some(rest)
             }
-            [_, code, ..] if is_plain(code) => put(record, place),
+            [_, code, ..] if is_plain(Attr(code)) => put(record, place),
             _ => {
                 let mut bytes = std::mem::take(&mut self.bytes);
                 bytes.clear();
@@ -155,7 +152,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         out.reserve(data.len());
         if adds_version && !is_versioned(&records) {
             // Objects of ptxas 12.9 do not say it.
-            let code = eiattr::MERCURY_ISA_VERSION;
+            let code = Attr::MERCURY_ISA_VERSION;
             info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
         }
         for record in records.iter().rev() {
@@ -165,6 +162,7 @@ impl<'a, 'o> Writer<'a, 'o> {
 
     fn input_record(&mut self, from: InputSection, record: &[u8], out: &mut Vec<u8>) {
         let &[format, code, low, high, ref payload @ ..] = record else { return };
+        let code = Attr(code);
         if let Some(changes) = self.changes {
             if let Some(replacement) = changes.replacement(code) {
                 return self.record(replacement, out);
@@ -174,9 +172,9 @@ impl<'a, 'o> Writer<'a, 'o> {
             }
         }
         match code {
-            _ if format != SVAL => out.extend_from_slice(&[format, code, low, high]),
-            eiattr::EXTERNS => {
-                let ids = words(payload);
+            _ if format != SVAL => out.extend_from_slice(&[format, code.0, low, high]),
+            Attr::EXTERNS => {
+                let ids = info::words(payload);
                 let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));
                 self.externs(ids, out);
             }
@@ -184,13 +182,14 @@ impl<'a, 'o> Writer<'a, 'o> {
                 let pair = self.function_record(from, code, payload);
                 out.extend_from_slice(pair.as_ref().map_or(&[], |pair| &pair[..]));
             }
-            eiattr::PARAM_CBANK => {
+            Attr::PARAM_CBANK => {
                 let number = self.parameter_bank(from).to_le_bytes();
                 sval(code, &[&number, payload.get(4..).unwrap_or_default()], out);
             }
             code if names_a_symbol(code) => {
-                let id =
-                    words(payload).next().and_then(|s| self.parts.cx.resolution.id(from.object, s));
+                let id = info::words(payload)
+                    .next()
+                    .and_then(|s| self.parts.cx.resolution.id(from.object, s));
                 if let Some(id) = id {
                     let rest = payload.get(4..).unwrap_or_default();
                     sval(code, &[&self.number(id).to_le_bytes(), rest], out);
@@ -202,9 +201,9 @@ impl<'a, 'o> Writer<'a, 'o> {
 
     /// A number that belongs to a function: gone with it or with a losing copy.
     #[inline]
-    fn function_record(&mut self, from: InputSection, code: u8, payload: &[u8]) -> Option<Pair> {
+    fn function_record(&mut self, from: InputSection, code: Attr, payload: &[u8]) -> Option<Pair> {
         let cx = self.parts.cx;
-        let is_stack = matches!(code, eiattr::MAX_STACK_SIZE | eiattr::MIN_STACK_SIZE);
+        let is_stack = matches!(code, Attr::MAX_STACK_SIZE | Attr::MIN_STACK_SIZE);
         if is_stack && !cx.config.relocatable {
             return None;
         }
@@ -221,7 +220,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             }
         };
         let Described { id, number } = described?;
-        if code == eiattr::REGCOUNT
+        if code == Attr::REGCOUNT
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
             && let Some(function) = cx.graph.function(id)
@@ -256,8 +255,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     fn record(&self, record: &Record, out: &mut Vec<u8>) {
         match record {
             Record::Value { format, code, value } => {
-                debug_assert!(NVAL_TO_HVAL.contains(format));
-                out.extend_from_slice(&[*format, *code]);
+                debug_assert!(*format != Format::SVAL);
+                out.extend_from_slice(&[format.0, code.0]);
                 out.extend_from_slice(&value.to_le_bytes());
             }
             Record::Words(code, values) => {
@@ -273,7 +272,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     fn externs(&self, list: impl Iterator<Item = SymbolId>, out: &mut Vec<u8>) {
         let cx = self.parts.cx;
         let start = out.len();
-        out.extend_from_slice(&[SVAL, eiattr::EXTERNS, 0, 0]);
+        out.extend_from_slice(&[SVAL, Attr::EXTERNS.0, 0, 0]);
         for id in list {
             let symbol = cx.resolution.get(id);
             if cx.keeps(id) && (symbol.definition.is_none() || symbol.entry) {
@@ -298,7 +297,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             .collect();
         entries.sort_unstable();
         for (number, stack) in entries {
-            out.extend_from_slice(&pair(eiattr::MIN_STACK_SIZE, number, stack));
+            out.extend_from_slice(&pair(Attr::MIN_STACK_SIZE, number, stack));
         }
     }
 
@@ -324,23 +323,23 @@ pub fn ask_for(parts: Linked<'_, '_>, sources: &[InputSection]) -> usize {
 
 /// Codes of numbers that belong to functions.
 #[inline]
-fn describes_a_function(code: u8) -> bool {
+fn describes_a_function(code: Attr) -> bool {
     matches!(
         code,
-        eiattr::REGCOUNT
-            | eiattr::FRAME_SIZE
-            | eiattr::MIN_STACK_SIZE
-            | eiattr::MAX_STACK_SIZE
-            | eiattr::SAM_REGION_STACK_SIZE
+        Attr::REGCOUNT
+            | Attr::FRAME_SIZE
+            | Attr::MIN_STACK_SIZE
+            | Attr::MAX_STACK_SIZE
+            | Attr::SAM_REGION_STACK_SIZE
     )
 }
 
 /// Whether a record with a payload that nothing replaces is written as it is.
 #[inline]
-fn is_plain(code: u8) -> bool {
+fn is_plain(code: Attr) -> bool {
     !describes_a_function(code)
         && !names_a_symbol(code)
-        && !matches!(code, eiattr::EXTERNS | eiattr::PARAM_CBANK)
+        && !matches!(code, Attr::EXTERNS | Attr::PARAM_CBANK)
 }
 
 /// Writes bytes to the end of a place; the rest of that. Nothing if there is not enough of it.
@@ -352,29 +351,61 @@ fn put<'p>(bytes: &[u8], place: &'p mut [u8]) -> Option<&'p mut [u8]> {
 }
 
 /// Other codes whose first word is a symbol: image slots and sampler settings.
-fn names_a_symbol(code: u8) -> bool {
-    matches!(code, 0x02 | 0x06..=0x09 | 0x13 | 0x14 | 0x26)
+fn names_a_symbol(code: Attr) -> bool {
+    matches!(
+        code,
+        Attr::IMAGE_SLOT
+            | Attr::IMAGE_OFFSET
+            | Attr::IMAGE_SIZE
+            | Attr::TEXTURE_NORMALIZED
+            | Attr::SAMPLER_INIT
+            | Attr::SAMPLER_FORCE_UNNORMALIZED
+            | Attr::BINDLESS_IMAGE_OFFSETS
+            | Attr::LOAD_CACHE_REQUEST
+    )
 }
 
 /// Whether the records say for which version of Mercury they are.
 fn is_versioned(records: &[&[u8]]) -> bool {
-    records.iter().any(|record| record.get(1) == Some(&eiattr::MERCURY_ISA_VERSION))
+    records.iter().any(|record| record.get(1) == Some(&Attr::MERCURY_ISA_VERSION.0))
 }
 
 /// The record of a symbol and a number that belongs to it.
 type Pair = [u8; 12];
 
-fn pair(code: u8, symbol: u32, value: u32) -> Pair {
+fn pair(code: Attr, symbol: u32, value: u32) -> Pair {
     let [a, b, c, d] = symbol.to_le_bytes();
     let [e, f, g, h] = value.to_le_bytes();
-    [SVAL, code, 8, 0, a, b, c, d, e, f, g, h]
+    [SVAL, code.0, 8, 0, a, b, c, d, e, f, g, h]
 }
 
-fn sval(code: u8, payload: &[&[u8]], out: &mut Vec<u8>) {
+fn sval(code: Attr, payload: &[&[u8]], out: &mut Vec<u8>) {
     let length: usize = payload.iter().map(|p| p.len()).sum();
-    out.extend_from_slice(&[SVAL, code]);
+    out.extend_from_slice(&[SVAL, code.0]);
     out.extend_from_slice(&(length as u16).to_le_bytes());
     for part in payload {
         out.extend_from_slice(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cubin::attr::SymbolWords;
+
+    /// Each attribute with symbols in its payload is handled by one of the rules here.
+    #[test]
+    fn all_symbols_are_renumbered() {
+        for code in (0..=u8::MAX).map(Attr) {
+            let expected = match code.symbol_words() {
+                SymbolWords::None => (false, true),
+                SymbolWords::First => (code != Attr::PARAM_CBANK, false),
+                SymbolWords::All => (false, false),
+            };
+            let by_rule = describes_a_function(code) || names_a_symbol(code);
+            assert_eq!((by_rule, is_plain(code)), expected, "{code:?}");
+            assert!(!(describes_a_function(code) && names_a_symbol(code)), "{code:?}");
+        }
+        assert_eq!(Attr::EXTERNS.symbol_words(), SymbolWords::All);
     }
 }

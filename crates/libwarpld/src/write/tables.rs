@@ -76,7 +76,7 @@ pub fn write_relocations(
 ) {
     for (r, out) in relocs.zip(out.chunks_exact_mut(relocation_size(rela))) {
         let r_sym = numbering.of(r.symbol).into();
-        let (r_offset, r_type) = (r.offset.into(), r.kind.into());
+        let (r_offset, r_type) = (r.offset.into(), r.kind.0.into());
         match rela {
             true => {
                 let record = Rela64 { r_offset, r_type, r_sym, r_addend: r.addend.into() };
