@@ -12,8 +12,9 @@ mod families;
 mod structure;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libwarpld::Config;
+use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images};
 use std::borrow::Cow;
-use libwarpld::{Config, Diagnostics, Inputs, LinkInput};
 
 const INTACT: [&[u8]; 2] = [
     include_bytes!("../../tests/fixtures/switch_b.sm_90.cubin"),
@@ -50,16 +51,20 @@ fuzz_target!(|data: &[u8]| {
     if flags & 1 != 0 {
         images.extend(intact.map(|image| input("b.o", image)));
     }
-    let mut config = Config::new(arch.parse().expect("a target"));
-    config.relocatable = flags & 4 != 0;
-    config.debug = flags & 8 != 0;
-    config.preserve_relocs = flags & 16 != 0;
-    config.force_rela = flags & 32 != 0;
-    config.report = flags & 64 != 0;
-    config.uidx = (flags & 128 != 0).then(families::index);
+    let mut config = Config::builder(arch.parse().expect("a target"))
+        .relocatable(flags & 4 != 0)
+        .debug(flags & 8 != 0)
+        .preserve_relocs(flags & 16 != 0)
+        .force_rela(flags & 32 != 0)
+        .report(flags & 64 != 0);
+    if flags & 128 != 0 {
+        config = config.uidx(families::index());
+    }
     let inputs = Inputs { images, host_references: None };
-    let mut diagnostics = Diagnostics::default();
-    let output = libwarpld::link(&inputs, &config, &mut diagnostics);
-    let image = output.ok().and_then(|output| output.image);
-    assert!(image.is_some() || diagnostics.failed(), "no output and no reason");
+    let (mut diagnostics, mut image) = (Diagnostics::default(), Vec::new());
+    let config = config.build();
+    match link_images(&inputs, &config, &mut diagnostics, &mut image, Memory::Freed) {
+        Ok(linked) => assert!(linked.complete || diagnostics.failed(), "no output and no reason"),
+        Err(error) => assert!(error.errors().next().is_some(), "no reason"),
+    }
 });

@@ -4,11 +4,11 @@
 
 use cubin::capsule::Capsule;
 use libfuzzer_sys::fuzz_target;
-use libwarpld::dialect::Half;
-use libwarpld::mercury::code::frame_moves::{code_unit, move_frame};
-use libwarpld::mercury::code::frame_rows::{self, Rows};
-use libwarpld::mercury::code::{MercuryMap, Moves, Purpose, edit, rescoreboard};
-use libwarpld::mercury::translate_sequence;
+use libwarpld::internals::Half;
+use libwarpld::internals::code::frame_moves::{code_unit, move_frame};
+use libwarpld::internals::code::frame_rows::{self, Rows};
+use libwarpld::internals::code::{MercuryMap, Moves, Purpose, edit, rescoreboard};
+use libwarpld::internals::translate_sequence;
 
 fuzz_target!(|data: &[u8]| {
     let [which, cut, data @ ..] = data else { return };

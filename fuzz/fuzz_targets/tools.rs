@@ -7,10 +7,10 @@ use libfuzzer_sys::fuzz_target;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use cubin_tools::dump::{Style, describe, render};
-use libwarpld::config::Config;
-use libwarpld::mercury::{Trace, round_trip};
+use libwarpld::Config;
+use libwarpld::driver::{demangle, verify};
+use libwarpld::internals::{Trace, round_trip};
 use warpld::options::{CommandLine, Request};
-use libwarpld::verify::{Kernels, verify};
 
 const OTHER: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
 const OTHER_100: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_100.cubin");
@@ -20,12 +20,16 @@ fuzz_target!(|data: &[u8]| {
     match which % 6 {
         0 => dump(data),
         1 => compare(data),
-        2 => drop(verify(data, Kernels::Complete)),
+        2 => drop(verify(data, &config())),
         3 => self_check(data),
-        4 => drop(libwarpld::demangle::demangle(&String::from_utf8_lossy(data))),
+        4 => drop(demangle(&String::from_utf8_lossy(data))),
         _ => command_line(data),
     }
 });
+
+fn config() -> Config {
+    Config::builder("sm_100".parse().expect("a target")).build()
+}
 
 fn dump(data: &[u8]) {
     let Ok(cubin) = Cubin::parse(data) else { return };
@@ -46,8 +50,7 @@ fn compare(data: &[u8]) {
 }
 
 fn self_check(data: &[u8]) {
-    let config = Config::new("sm_100".parse().expect("a target"));
-    let _ = round_trip(data, &config, &mut Trace::new(true, true));
+    let _ = round_trip(data, &config(), &mut Trace::new(true, true));
 }
 
 /// Words end with a zero byte; the last one is what every options file holds.

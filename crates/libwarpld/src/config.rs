@@ -1,9 +1,8 @@
-//! What a link is asked to do. The option table fills it in; library users
-//! build it themselves.
+//! What a link is asked to do.
 
 mod mercury;
 
-pub use mercury::{BinaryKind, Fastpath, MercuryConfig};
+pub(crate) use mercury::{BinaryKind, Fastpath, MercuryConfig};
 
 use crate::dialect::Release;
 use cubin::Arch;
@@ -21,7 +20,7 @@ pub struct Identity {
 
 /// Which side of the host's kernel references to believe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum HostInfo {
+pub(crate) enum HostInfo {
     /// Prune kernels that no host code names, if every input says what it uses.
     #[default]
     Use,
@@ -29,69 +28,41 @@ pub enum HostInfo {
     Ignore,
 }
 
-/// Settings of one link.
+/// Settings of one link. [`Config::builder`] makes one.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Target.
-    pub arch: Arch,
-    /// The release of the toolkit whose nvlink the link stands for.
-    pub release: &'static Release,
-    /// `-r`: write a relocatable file.
-    pub relocatable: bool,
-    /// `-g`: keep everything and say so in the note.
-    pub debug: bool,
-    /// `--suppress-debug-info`.
-    pub suppress_debug_info: bool,
-    /// `--preserve-relocs`.
-    pub preserve_relocs: bool,
-    /// `--force-rela`.
-    pub force_rela: bool,
-    /// `--kernels-used`; `None` when not given.
-    pub kernels_used: Option<Vec<String>>,
-    /// `--variables-used`; `None` when not given.
-    pub variables_used: Option<Vec<String>>,
-    /// `--use-host-info` / `--ignore-host-info`.
-    pub host_info: HostInfo,
-    /// `--reserve-null-pointer`.
-    pub reserve_null_pointer: bool,
-    /// `--disable-smem-reservation true`.
-    pub disable_smem_reservation: bool,
-    /// `--enable-extended-smem true`.
-    pub extended_smem: bool,
-    /// `--allow-undefined-globals`.
-    pub allow_undefined_globals: bool,
-    /// `--extra-warnings`.
-    pub extra_warnings: bool,
-    /// `--suppress-stack-size-warning`.
-    pub suppress_stack_size_warning: bool,
-    /// `--uidx-file`, its bytes.
-    pub uidx: Option<Vec<u8>>,
-    /// `--nv-host`, its bytes.
-    pub nv_host: Option<Vec<u8>>,
-    /// Collect what `LinkReport` holds.
-    pub report: bool,
-    /// The process ends with the link: what it took is left to the system, which
-    /// frees it faster than piece by piece.
-    pub last: bool,
-    /// From sm_100 on: what to write and how to check it.
-    pub mercury: MercuryConfig,
-    /// Who wrote the output.
-    pub identity: Identity,
-    /// The object name recorded in the note (empty unless `-g`).
-    pub note_object_name: String,
-    /// The command line recorded in the note.
-    pub note_command_line: String,
+    pub(crate) arch: Arch,
+    pub(crate) release: &'static Release,
+    pub(crate) relocatable: bool,
+    pub(crate) debug: bool,
+    pub(crate) suppress_debug_info: bool,
+    pub(crate) preserve_relocs: bool,
+    pub(crate) force_rela: bool,
+    pub(crate) kernels_used: Option<Vec<String>>,
+    pub(crate) variables_used: Option<Vec<String>>,
+    pub(crate) host_info: HostInfo,
+    pub(crate) reserve_null_pointer: bool,
+    pub(crate) disable_smem_reservation: bool,
+    pub(crate) extended_smem: bool,
+    pub(crate) allow_undefined_globals: bool,
+    pub(crate) extra_warnings: bool,
+    pub(crate) suppress_stack_size_warning: bool,
+    pub(crate) uidx: Option<Vec<u8>>,
+    pub(crate) nv_host: Option<Vec<u8>>,
+    pub(crate) keep_system_libraries: bool,
+    pub(crate) lazy_archives: bool,
+    pub(crate) report: bool,
+    pub(crate) threads: usize,
+    pub(crate) mercury: MercuryConfig,
+    pub(crate) identity: Identity,
+    pub(crate) note_object_name: String,
+    pub(crate) note_command_line: String,
 }
 
 impl Config {
-    /// Whether debuggers are told where shared memory is.
-    pub fn is_debug_link(&self) -> bool {
-        self.debug && !self.suppress_debug_info
-    }
-
-    /// A plain link for `arch`, with nothing else asked for.
-    pub fn new(arch: Arch) -> Self {
-        Self {
+    /// Starts with a plain link for `arch`.
+    pub fn builder(arch: Arch) -> ConfigBuilder {
+        ConfigBuilder(Self {
             arch,
             release: Release::NEWEST,
             relocatable: false,
@@ -110,18 +81,190 @@ impl Config {
             suppress_stack_size_warning: false,
             uidx: None,
             nv_host: None,
+            keep_system_libraries: false,
+            lazy_archives: false,
             report: false,
-            last: false,
+            threads: 0,
             mercury: MercuryConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),
             note_command_line: format!("-arch {arch} "),
-        }
+        })
+    }
+
+    /// The target.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Whether debuggers are told where shared memory is.
+    pub(crate) fn is_debug_link(&self) -> bool {
+        self.debug && !self.suppress_debug_info
+    }
+}
+
+/// Makes a [`Config`]. Every method but [`build`](Self::build) changes one setting; the option of
+/// the command that does the same stands beside it.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ConfigBuilder(Config);
+
+macro_rules! flags {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        $($(#[$doc])* pub fn $name(mut self, on: bool) -> Self {
+            self.0.$name = on;
+            self
+        })*
+    };
+}
+
+/// What is linked and what comes out.
+impl ConfigBuilder {
+    flags! {
+        /// Joins the inputs into one relocatable object (`-r`).
+        relocatable,
+        /// Links for debugging: keeps unreachable code (`-g`).
+        debug,
+        /// Beside [`debug`](Self::debug): leaves out what debuggers alone read
+        /// (`--suppress-debug-info`).
+        suppress_debug_info,
+        /// Keeps the relocations that the link resolved (`--preserve-relocs`).
+        preserve_relocs,
+        /// Writes relocations with addends on targets that do without (`--force-rela`).
+        force_rela,
+        /// Keeps the first bytes of shared memory free (`--reserve-null-pointer`).
+        reserve_null_pointer,
+        /// Does without the shared memory that sm_90 and later reserve
+        /// (`--disable-smem-reservation`).
+        disable_smem_reservation,
+        /// Allows as much static shared memory as the hardware has (`--enable-extended-smem`).
+        extended_smem,
+        /// Leaves undefined variables in global memory to the loader
+        /// (`--allow-undefined-globals`).
+        allow_undefined_globals,
+        /// Links libcudadevrt.a even if nothing needs it (`--keep-system-libraries`).
+        keep_system_libraries,
+        /// Takes from archives only the members that something needs, as host linkers do
+        /// (`--lazy-archives`).
+        lazy_archives,
+        /// Also warns about functions whose address is taken but which nothing calls indirectly
+        /// (`--extra-warnings`).
+        extra_warnings,
+        /// Does not warn about kernels whose stack size is unknown
+        /// (`--suppress-stack-size-warning`).
+        suppress_stack_size_warning,
+        /// Collects a [report](crate::Output::report).
+        report,
+    }
+
+    /// Keeps only the kernels whose mangled name contains one of these patterns, in which `*`
+    /// stands for any text (`--kernels-used`).
+    pub fn kernels_used(mut self, patterns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.0.kernels_used = Some(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The same for variables. Without [`kernels_used`](Self::kernels_used) it drops all kernels
+    /// (`--variables-used`).
+    pub fn variables_used(mut self, patterns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.0.variables_used = Some(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Keeps all kernels, whatever the host code names (`--ignore-host-info`). By default those
+    /// that no host code names are dropped, if all inputs say which they name.
+    pub fn ignore_host_info(mut self, on: bool) -> Self {
+        self.0.host_info = if on { HostInfo::Ignore } else { HostInfo::Use };
+        self
+    }
+
+    /// The bytes of an index of unified functions and variables (`--uidx-file`).
+    pub fn uidx(mut self, index: impl Into<Vec<u8>>) -> Self {
+        self.0.uidx = Some(index.into());
+        self
+    }
+
+    /// The bytes of the output's section `.nv.host` (`--nv-host`).
+    pub fn nv_host(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.0.nv_host = Some(bytes.into());
+        self
+    }
+
+    /// The release of the toolkit whose nvlink the link stands for; the newest by default.
+    pub fn release(mut self, release: &'static Release) -> Self {
+        self.0.release = release;
+        self
+    }
+
+    /// How many threads a link starts that is not called on a thread of a rayon pool; 0 is one
+    /// per processor, or none beside the first for a small link (`--threads`).
+    pub fn threads(mut self, count: usize) -> Self {
+        self.0.threads = count;
+        self
+    }
+
+    /// The settings.
+    pub fn build(self) -> Config {
+        self.0
+    }
+}
+
+/// What is written from sm_100 on, where files have Mercury code beside machine code.
+impl ConfigBuilder {
+    /// Writes machine code alone (`--binary-kind=sass`).
+    pub fn machine_code_only(mut self, on: bool) -> Self {
+        let kind = if on { BinaryKind::Sass } else { BinaryKind::CapsuleMercury };
+        self.0.mercury.binary_kind = kind;
+        self
+    }
+
+    /// Links code for another target of its family as it is where it declares itself fit
+    /// (`--fastpath`). On by default.
+    pub fn fastpath(mut self, on: bool) -> Self {
+        self.0.mercury.fastpath = if on { Fastpath::Auto } else { Fastpath::Off };
+        self
+    }
+
+    /// Allocates scoreboards anew in kernels without calls, where the result is certain
+    /// (`--rescoreboard`).
+    pub fn rescoreboard(mut self, on: bool) -> Self {
+        self.0.mercury.rescoreboard = on;
+        self
+    }
+
+    /// Reads the output, writes it again and fails if something differs (`--self-check`).
+    pub fn self_check(mut self, on: bool) -> Self {
+        self.0.mercury.self_check = on;
+        self
+    }
+
+    /// Tells what is done with inputs and output (`--fnlzr-trace`), and how it is decided what
+    /// fits the target.
+    pub fn mercury_trace(mut self, steps: bool, compatibility: bool) -> Self {
+        self.0.mercury.trace = steps;
+        self.0.mercury.trace_compatibility = compatibility;
+        self
+    }
+}
+
+/// Who the output says has made it.
+impl ConfigBuilder {
+    /// The names of the producer (`--identity`, `--tool-name`).
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.0.identity = identity;
+        self
+    }
+
+    /// The name of the output and the command line in the note.
+    pub fn note(mut self, object_name: impl Into<String>, command_line: impl Into<String>) -> Self {
+        self.0.note_object_name = object_name.into();
+        self.0.note_command_line = command_line.into();
+        self
     }
 }
 
 impl Identity {
-    /// This program.
+    /// This linker.
     pub fn warpld() -> Self {
         Self {
             tool: "warpld".into(),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod align;
+mod api;
 pub mod builtins;
 pub mod callgraph;
 pub mod checks;
@@ -11,6 +12,7 @@ pub mod context;
 pub mod demangle;
 pub mod diag;
 pub mod dialect;
+pub mod driver;
 pub mod explain;
 pub mod ids;
 pub mod inputs;
@@ -28,13 +30,27 @@ pub mod properties;
 pub mod relocate;
 pub mod report;
 pub mod resolve;
+mod threads;
 pub mod undefined;
 pub mod unified;
 pub mod usage;
 pub mod verify;
 pub mod write;
 
-pub use config::{Config, HostInfo, Identity};
-pub use diag::{Diagnostic, Diagnostics, Severity};
-pub use inputs::{HostReferences, Inputs, LinkInput};
-pub use link::{Failed, LinkOutput, Written, link, link_to};
+pub use api::{Input, Output, link};
+pub use config::{Config, ConfigBuilder, Identity};
+pub use cubin::Arch;
+pub use diag::{Diagnostic, Error, Severity};
+pub use dialect::Release;
+
+/// Parts of the linker by themselves, for the tests and fuzz targets of this repository that
+/// need no link around them. Nothing here is meant to stay.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::dialect::Half;
+    pub use crate::inputs::{best_image, check};
+    pub use crate::mercury::{
+        Linker, MercuryError, Trace, code, compare, linker, needs_compiler, round_trip,
+        translate_sequence,
+    };
+}

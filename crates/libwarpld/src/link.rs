@@ -3,7 +3,7 @@
 use crate::callgraph::reach;
 use crate::config::Config;
 use crate::context::Analysis;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Error};
 use crate::dialect::{Dialect, Half};
 use crate::inputs::Inputs;
 use crate::linked::Linked;
@@ -15,54 +15,43 @@ use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
 };
 
-/// A finished link.
-#[derive(Debug)]
-pub struct LinkOutput {
-    /// The file; `None` if there were errors.
-    pub image: Option<Vec<u8>>,
-    /// Figures and graphs.
-    pub report: LinkReport,
-}
-
-/// The link stopped; the diagnostics say why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failed;
-
 /// A link whose output went where it was told to.
 #[derive(Debug)]
 pub struct Written {
-    /// Whether there is an output: there is none if there were errors.
+    /// Whether there is an output. There is none if there were errors, which the diagnostics
+    /// hold; the report is made all the same.
     pub complete: bool,
-    /// Figures and graphs.
+    /// Figures and graphs, if the settings ask for them.
     pub report: LinkReport,
 }
 
-/// Links the chosen images in memory.
-pub fn link(
-    inputs: &Inputs<'_>,
-    config: &Config,
-    diags: &mut Diagnostics,
-) -> Result<LinkOutput, Failed> {
-    let mut image = Vec::new();
-    let linked = link_to(inputs, config, diags, &mut image)?;
-    Ok(LinkOutput { image: linked.complete.then_some(image), report: linked.report })
+/// What becomes of the memory that a link has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// It is freed.
+    Freed,
+    /// It is left to the system, as the process ends with the link: that is faster than to
+    /// free it piece by piece.
+    LeakedAtExit,
 }
 
-/// Links the chosen images into a file.
-pub fn link_to(
+/// Links images that were selected, into `destination`. A message that stops the link goes
+/// into the error, with all before it.
+pub fn link_images(
     inputs: &Inputs<'_>,
     config: &Config,
     diags: &mut Diagnostics,
     destination: &mut dyn Destination,
-) -> Result<Written, Failed> {
+    memory: Memory,
+) -> Result<Written, Error> {
     // Whether the link works on Mercury or on machine code.
-    let half = mercury::half_of(inputs, config, diags).map_err(|error| fail(diags, error))?;
+    let half = mercury::half_of(inputs, config, diags).map_err(|error| diags.fail(error))?;
     let dialect = Dialect::new(config.release, config.arch, half);
 
     // Read and check every image, in parallel.
     let shelves = parse::shelves(inputs);
     let Read { objects, resolver, calls } =
-        parse::read(inputs, half, &shelves).map_err(|error| fail(diags, error))?;
+        parse::read(inputs, half, &shelves).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
         compat::check(&objects, config.arch, diags);
     }
@@ -70,7 +59,7 @@ pub fn link_to(
     // Which definition each name stands for.
     let Some(resolution) = resolver.finish(diags) else {
         explain::definitions::explain(&objects, diags);
-        return Err(Failed);
+        return Err(std::mem::take(diags).into_error());
     };
 
     // Who calls whom.
@@ -78,7 +67,7 @@ pub fn link_to(
 
     // Which functions and variables are unified.
     let unified = unified::collect(&objects, &resolution, config, dialect)
-        .map_err(|error| fail(diags, error))?;
+        .map_err(|error| diags.fail(error))?;
 
     // Which functions stay.
     let reach = reach::reach(
@@ -115,7 +104,7 @@ pub fn link_to(
         || properties::properties(cx, &merged, diags),
         || layout::layout(cx, &usage, &merged, &mut limits),
     );
-    let layout = layout.map_err(|error| fail(diags, error))?;
+    let layout = layout.map_err(|error| diags.fail(error))?;
     checks::reserved_memory(cx, diags);
     checks::aliases(cx, diags);
     checks::uncalled(cx, diags);
@@ -149,16 +138,15 @@ pub fn link_to(
         Half::Machine => {
             let plan = write::plan(parts);
             report.map = config.report.then(|| report::collect_map(parts, &plan));
-            classic::write(parts, &plan, destination).map_err(|error| fail(diags, error))?;
+            classic::write(parts, &plan, destination).map_err(|error| diags.fail(error))?;
         }
         Half::Mercury => {
             // Both halves of the file.
-            let map =
-                mercury_file(parts, diags, destination).map_err(|error| fail(diags, error))?;
+            let map = mercury_file(parts, diags, destination).map_err(|error| diags.fail(error))?;
             report.map = map;
         }
     }
-    if config.last {
+    if memory == Memory::LeakedAtExit {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
         std::mem::forget(shelves);
     }
@@ -182,9 +170,4 @@ fn mercury_file(
     mercury::check_output(&image, config, diags)?;
     write::whole(&image, destination)?;
     Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
-}
-
-fn fail(diags: &mut Diagnostics, error: Diagnostic) -> Failed {
-    diags.push(error);
-    Failed
 }

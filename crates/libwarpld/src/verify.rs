@@ -7,6 +7,7 @@
 //! everything that is loaded, and kernels whose registers and stack suffice for
 //! all they call.
 
+use crate::config::Config;
 use cubin::callgraph::{self, List};
 use cubin::consts::shf;
 use cubin::{Attr, Cubin, FileType, SectionRef, SectionType, SymbolType, info};
@@ -66,29 +67,25 @@ pub enum Fault {
     },
 }
 
-/// What is known about the kernels of an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernels {
-    /// All were asked for, or there are no others.
-    Complete,
-    /// Some may be there that nobody asked for. nvlink keeps them in the file with
-    /// `--preserve-relocs` and `-g -suppress-debug-info`, but without what their callees need.
-    SomeUnwanted,
-}
-
-/// Checks an output.
-pub fn verify(image: &[u8], kernels: Kernels) -> Result<(), Fault> {
+/// Checks an output of a link with these settings.
+pub fn verify(image: &[u8], config: &Config) -> Result<(), Fault> {
     let cubin = cubin::validate::validate(image)?;
     overlaps(&cubin)?;
     symbols(&cubin)?;
     texts(&cubin)?;
     if cubin.header().file_type == FileType::EXEC {
         segments(&cubin)?;
-        if kernels == Kernels::Complete {
+        if !has_unrequested_kernels(config) {
             Resources::read(&cubin).check()?;
         }
     }
     Ok(())
+}
+
+/// Whether kernels may be there that nobody asked for. nvlink keeps them in the file with
+/// `--preserve-relocs` and `-g -suppress-debug-info`, but without what their callees need.
+fn has_unrequested_kernels(config: &Config) -> bool {
+    config.preserve_relocs || (config.debug && config.suppress_debug_info)
 }
 
 fn in_file(section: &SectionRef<'_>) -> bool {
@@ -347,6 +344,10 @@ mod tests {
         }
     }
 
+    fn plain() -> Config {
+        Config::builder("sm_90".parse().unwrap()).build()
+    }
+
     #[test]
     fn registers_are_found_through_recursion() {
         let r = resources(&[(0, 1), (1, 2), (2, 1), (2, 3)], &[40, 8, 8, 40], &[0; 4]);
@@ -377,7 +378,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
         for name in ["linked-object.sm_75", "linked-object.sm_90", "linked-vec.sm_90"] {
             let image = std::fs::read(format!("{folder}/{name}.cubin")).unwrap();
-            assert_eq!(verify(&image, Kernels::Complete), Ok(()), "{name}");
+            assert_eq!(verify(&image, &plain()), Ok(()), "{name}");
             let cubin = Cubin::parse(&image).unwrap();
             let (at, shoff) = (cubin.sections().len() - 1, cubin.header().shoff as usize);
             let mut damaged = image.clone();
@@ -385,7 +386,7 @@ mod tests {
             let with_bytes =
                 (1..at).rev().find(|&i| in_file(&cubin.section(i as u32).unwrap())).unwrap();
             damaged[shoff + with_bytes * 64 + 24..][..8].copy_from_slice(&8_u64.to_le_bytes());
-            assert!(verify(&damaged, Kernels::Complete).is_err(), "{name}");
+            assert!(verify(&damaged, &plain()).is_err(), "{name}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release --example select -- sm_90 a.o libb.a
 
-use libwarpld::Diagnostics;
-use libwarpld::inputs::select::SelectOptions;
+use libwarpld::Config;
+use libwarpld::driver::{Diagnostics, SelectOptions};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let loaded = files.scan();
     let scanned = start.elapsed();
     let mut diagnostics = Diagnostics::default();
-    let selected = loaded.select(&SelectOptions::new(arch), &mut diagnostics);
+    let selected =
+        loaded.select(&SelectOptions::of(&Config::builder(arch).build()), &mut diagnostics);
     let selected_after = start.elapsed();
     for message in diagnostics.as_slice() {
         eprintln!("{}", message.message);

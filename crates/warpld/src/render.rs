@@ -1,9 +1,7 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
-use libwarpld::demangle::{demangle, readable};
-use libwarpld::diag::codes::advice;
-use libwarpld::diag::{Diagnostic, Severity};
-use libwarpld::json::json_string;
+use libwarpld::driver::{advice, demangle, json_string, readable};
+use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ pub(super) use cubin::words::{
     LONGEST_REFERENCE, binding, file_type, lossy, reference, reloc_kind, reserved_section,
     section_type, state, symbol_reference, symbol_type, toolkit,
 };
-use libwarpld::demangle::demangle;
+use libwarpld::driver::demangle;
 
 pub(super) fn demangled(name: &[u8]) -> Option<String> {
     if name.len() > LONGEST_REFERENCE {

@@ -1,8 +1,9 @@
 //! Finding all images in a file.
 
-use cubin::{Arch, Variant};
+use cubin::flags::Identity;
+use cubin::{Arch, Cubin, Variant};
 use fatbin::{Archive, Compression, Containers, Content, Entry, HostObject, Kind, MemberData};
-use libwarpld::inputs::InputFile;
+use libwarpld::driver::InputFile;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -200,7 +201,8 @@ fn bare_arch(kind: Kind, data: &[u8]) -> Arch {
     if kind != Kind::ELF {
         return unknown;
     }
-    libwarpld::inputs::check::arch_of(data).unwrap_or(unknown)
+    let identity = Cubin::parse(data).ok().and_then(|cubin| Identity::of(&cubin).ok());
+    identity.map_or(unknown, |identity| identity.arch)
 }
 
 /// `name` of `dir/name.ptx`; never with a folder in it.

@@ -22,6 +22,7 @@ const fn code(name: &'static str, meaning: &'static str, advice: &'static str) -
 pub const CODES: &[Code] = &[
     code("abi-mismatch", "A cubin has an ABI version that this linker does not know.", ""),
     code("after-system-library", "An object with missing functions follows libcudadevrt.a.", ""),
+    code("already-linked", "An input is the result of a link, not relocatable.", ""),
     code("arch-mismatch", "A cubin is for a target that does not run on the one linked for.", ""),
     code(
         "arch-not-found",
@@ -91,9 +92,11 @@ pub const CODES: &[Code] = &[
     code("no-inputs", "There is nothing to link.", ""),
     code("no-libnvvm", "Link-time optimisation was asked for and libnvvm is not there.", ""),
     code("no-output-name", "No output was named.", ""),
+    code("no-threads", "The threads of a link cannot be started.", ""),
     code("no-uidx", "There are unified functions or variables and no index of them.", ""),
     code("not-64-bit", "A device image is not a 64-bit one.", ""),
     code("not-lto", "-dlto was given; an input has no LTO-IR, its machine code is linked.", ""),
+    code("nothing-to-link", "No input of a link has relocatable device code for the target.", ""),
     code(
         "older-toolkit",
         "An input was compiled by a toolkit before CUDA 12.0.",
@@ -182,6 +185,7 @@ fn remedy(name: &str) -> &'static str {
     match name {
         "abi-mismatch" => "compile it again with CUDA 12 or 13",
         "after-system-library" => "name libcudadevrt.a after all objects",
+        "already-linked" => "link the relocatable objects that it was made from",
         "arch-mismatch" => "link for the target it was compiled for, or compile it for this one",
         "bad-option-value" | "option-argument" | "unknown-option" => {
             "the notes may say what was meant; [options](options.md) lists all"
@@ -206,6 +210,7 @@ fn remedy(name: &str) -> &'static str {
         }
         "merge-failed" => "see the errors before it",
         "no-arch" | "virtual-target" => "name a target, for example `-arch=sm_90`",
+        "nothing-to-link" => "compile with -dc (or -rdc=true) for the target",
         "no-inputs" => "name the objects to link",
         "no-libnvvm" => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
         "no-output-name" => "name the output with `-o`",

@@ -2,6 +2,9 @@
 //! elsewhere.
 
 pub mod codes;
+mod error;
+
+pub use error::Error;
 
 use std::fmt;
 
@@ -86,7 +89,7 @@ impl Diagnostic {
 }
 
 /// The messages of one link, in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
 }
@@ -134,6 +137,20 @@ impl Diagnostics {
     /// All messages so far.
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.list
+    }
+    /// Ends the link: all messages so far, and `last` behind them, become its error.
+    pub fn fail(&mut self, last: Diagnostic) -> Error {
+        self.push(last);
+        std::mem::take(self).into_error()
+    }
+    /// The error of a link that has found errors.
+    pub fn into_error(self) -> Error {
+        debug_assert!(self.failed(), "no error among the messages");
+        Error::new(self)
+    }
+    /// The messages by themselves.
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.list
     }
     /// The worst severity so far.
     pub fn worst(&self) -> Option<Severity> {

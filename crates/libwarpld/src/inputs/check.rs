@@ -112,12 +112,6 @@ fn has_known_abi(header: &Header) -> bool {
     )
 }
 
-/// The architecture of a device ELF, if it can be read.
-pub fn arch_of(image: &[u8]) -> Option<Arch> {
-    let cubin = Cubin::parse(image).ok()?;
-    Some(Identity::of(&cubin).ok()?.arch)
-}
-
 /// Whether the file has the note of CUDA 12.8 and 12.9, which names no toolkit
 /// (capsule files only; nvlink takes them).
 fn has_first_note(cubin: &Cubin<'_>) -> bool {

@@ -1,9 +1,11 @@
 //! What selection has to say.
 
-use super::scan::READER_FAILED;
-use crate::diag::Diagnostic;
+use super::recognise;
+use super::scan::{Ignored, READER_FAILED, Reason};
+use super::select::Traced;
+use crate::diag::{Diagnostic, Severity};
 use cubin::Arch;
-use fatbin::{Entry, Kind};
+use fatbin::{Content, Entry, Kind};
 use std::fmt::Display;
 
 /// An entry in words: `sm_90`, `PTX for compute_90`.
@@ -21,9 +23,45 @@ fn number(arch: Arch) -> String {
     arch.to_string().trim_start_matches("sm_").to_owned()
 }
 
-pub(super) fn arch_not_found(name: &str, target: Arch, has: &str) -> Diagnostic {
+pub(super) fn arch_not_found(name: &str, target: Arch, has: &str, strict: bool) -> Diagnostic {
+    let severity = if strict { Severity::Error } else { Severity::Warning };
     let message = format!("SM Arch ('{target}') not found in '{name}'");
-    Diagnostic::warning("arch-not-found", message).note(format_args!("it has {has}"))
+    Diagnostic::new(severity, "arch-not-found", message).note(format_args!("it has {has}"))
+}
+
+pub(super) fn already_linked(name: &str) -> Diagnostic {
+    let message = format!("'{name}' has been linked already");
+    Diagnostic::error("already-linked", message)
+        .note("link the relocatable objects that it was made from (nvcc -dc, ptxas -c)")
+}
+
+/// How a strict selection refuses an input that nvlink passes over. Host objects without
+/// relocatable device code are none of its business, as builds hand over all they have.
+pub(super) fn refusal(ignored: &Ignored, target: Arch) -> Option<Diagnostic> {
+    let name = &ignored.name;
+    match ignored.reason {
+        Reason::AlreadyLinked | Reason::HostLinked => Some(already_linked(name)),
+        Reason::Kind(Content::Ptx) => Some(ptx_only(name, "PTX text", target)),
+        Reason::Kind(Content::LtoIr) => Some(lto_only(name)),
+        Reason::Kind(content) => {
+            let message = format!("'{name}' carries no device code");
+            let is = recognise::describe(content);
+            Some(Diagnostic::error("input-kind", message).note(format_args!("it is {is}")))
+        }
+        Reason::DeviceLinkResult | Reason::NoDeviceCode | Reason::WholeProgram => None,
+        Reason::InArchive(_) => None,
+    }
+}
+
+/// How a strict selection refuses inputs none of which contributes.
+pub(super) fn nothing_to_link(inputs: &[Traced], target: Arch) -> Diagnostic {
+    let message = format!("no input has relocatable device code for {target}");
+    let mut diagnostic = Diagnostic::error("nothing-to-link", message);
+    for input in inputs {
+        let reason = input.ignored.as_deref().unwrap_or("nothing in it is linked");
+        diagnostic.notes.push(format!("'{}': {reason}", input.name));
+    }
+    diagnostic
 }
 
 pub(super) fn damaged_fatbin(name: &str, error: impl Display) -> Diagnostic {

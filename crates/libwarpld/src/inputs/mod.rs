@@ -8,6 +8,7 @@ pub(crate) mod host_use;
 pub mod memory;
 mod messages;
 pub mod need;
+mod other_targets;
 mod recognise;
 mod scan;
 pub mod select;
@@ -15,7 +16,7 @@ mod source_images;
 mod unpack;
 
 pub use memory::{Block, Store};
-pub use scan::{Body, Ignored, Loaded, Source, Step, scan};
+pub use scan::{Body, Ignored, Loaded, Reason, Source, Step, scan};
 
 use crate::diag::Diagnostic;
 use cubin::{Cubin, ReadError};

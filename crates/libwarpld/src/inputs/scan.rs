@@ -28,9 +28,46 @@ pub struct Ignored {
     /// Its name.
     pub name: Arc<str>,
     /// Why.
-    pub reason: String,
+    pub reason: Reason,
+    /// It is a member of an archive.
+    pub member: bool,
     /// Modules that it, the result of a device link, has registered.
     pub(crate) registered: Vec<String>,
+}
+
+/// Why an input has no influence on the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A cubin that is the result of a link.
+    AlreadyLinked,
+    /// A host program or shared library.
+    HostLinked,
+    /// A host object that a device link has made.
+    DeviceLinkResult,
+    /// A host object without device code.
+    NoDeviceCode,
+    /// A host object whose device code is linked by itself.
+    WholeProgram,
+    /// No kind of file that carries device code.
+    Kind(Content),
+    /// A kind of file that archives do not carry device code in.
+    InArchive(Content),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AlreadyLinked => "it has been linked already",
+            Self::HostLinked => "the host linker has been over it",
+            Self::DeviceLinkResult => "a device link has made it",
+            Self::NoDeviceCode => "it has no device code",
+            Self::WholeProgram => "its device code is a whole program, not relocatable",
+            Self::Kind(content) => describe(*content),
+            Self::InArchive(content) => {
+                return write!(f, "{} inside an archive", describe(*content));
+            }
+        })
+    }
 }
 
 /// Where device code is.
@@ -184,8 +221,8 @@ impl<'f> Scanned<'f> {
     fn messages(list: Vec<Diagnostic>) -> Self {
         Self { step: Step::Messages(list), host: HostSide::Neutral }
     }
-    fn ignored(name: Arc<str>, reason: impl Into<String>, host: HostSide<'f>) -> Self {
-        let ignored = Ignored { name, reason: reason.into(), registered: Vec::new() };
+    fn ignored(name: Arc<str>, reason: Reason, member: bool, host: HostSide<'f>) -> Self {
+        let ignored = Ignored { name, reason, member, registered: Vec::new() };
         Self { step: Step::Ignored(ignored), host }
     }
 }
@@ -282,8 +319,7 @@ impl<'f, 's> Scanner<'f, 's> {
         let name: Arc<str> = format!("{}:{member}", self.opened.name).into();
         match Content::of(data) {
             content @ (Content::Archive | Content::Ptx) => {
-                let reason = format!("{} inside an archive", describe(content));
-                Scanned::ignored(name, reason, HostSide::Neutral)
+                Scanned::ignored(name, Reason::InArchive(content), true, HostSide::Neutral)
             }
             content => self.file(name, data, content, Some(self.index)),
         }
@@ -299,7 +335,8 @@ impl<'f, 's> Scanner<'f, 's> {
     ) -> Scanned<'f> {
         match content {
             Content::DeviceElf if is_linked_cubin(data) => {
-                Scanned::ignored(name, "it has been linked already", HostSide::Neutral)
+                let (reason, member) = (Reason::AlreadyLinked, archive.is_some());
+                Scanned::ignored(name, reason, member, HostSide::Neutral)
             }
             Content::DeviceElf => self.source(name, Body::Cubin(data), archive),
             Content::Fatbin => self.fatbin(name, data, archive),
@@ -307,7 +344,10 @@ impl<'f, 's> Scanner<'f, 's> {
             Content::Ptx if self.opened.suffix() == "ptx" => {
                 self.source(name, Body::Ptx(data), archive)
             }
-            other => Scanned::ignored(name, describe(other), HostSide::Neutral),
+            other => {
+                let (reason, member) = (Reason::Kind(other), archive.is_some());
+                Scanned::ignored(name, reason, member, HostSide::Neutral)
+            }
         }
     }
 
@@ -344,28 +384,28 @@ impl<'f, 's> Scanner<'f, 's> {
             }
             Err(error) => return Scanned::message(no_fatbin(&name, error)),
         };
+        let member = archive.is_some();
         if host.kind != HostKind::Relocatable {
-            return Scanned::ignored(name, "the host linker has been over it", HostSide::Neutral);
+            return Scanned::ignored(name, Reason::HostLinked, member, HostSide::Neutral);
         }
         let side = match host.references.kernels_external {
             Some(_) => HostSide::Lists(Box::new(host.references)),
             None => HostSide::Silent,
         };
         if !host.has_segment {
-            return Scanned::ignored(name, "it has no device code", side);
+            return Scanned::ignored(name, Reason::NoDeviceCode, member, side);
         }
         let elsewhere = match linked_ids(&host) {
             Ok(ids) => ids,
             Err(message) => return Scanned::message(message),
         };
         if !elsewhere.is_empty() {
-            let reason = "a device link has made it".into();
-            let ignored = Ignored { name, reason, registered: elsewhere };
+            let reason = Reason::DeviceLinkResult;
+            let ignored = Ignored { name, reason, member, registered: elsewhere };
             return Scanned { step: Step::Ignored(ignored), host: side };
         }
         if host.relocatable.is_empty() && !host.linked.is_empty() {
-            let reason = "its device code is a whole program, not relocatable";
-            return Scanned::ignored(name, reason, side);
+            return Scanned::ignored(name, Reason::WholeProgram, member, side);
         }
         self.relocatable(name, &host, side, archive)
     }
@@ -417,7 +457,8 @@ fn containers(data: &[u8]) -> Result<Vec<Container<'_>>, FatbinError> {
     Ok(list)
 }
 
-fn is_linked_cubin(data: &[u8]) -> bool {
+/// Whether a device ELF is the result of a link.
+pub(super) fn is_linked_cubin(data: &[u8]) -> bool {
     cubin::Header::parse(data).is_ok_and(|header| header.file_type == FileType::EXEC)
 }
 

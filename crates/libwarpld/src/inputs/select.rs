@@ -2,10 +2,11 @@
 //! library takes part.
 
 use super::host_use::{HostSide, HostUse};
-use super::scan::{Loaded, Scanned, Source, Step};
+use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
 use super::{check, messages, need, unpack};
-use crate::diag::{Diagnostic, Diagnostics, Severity};
+use crate::config::Config;
+use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
 use crate::inputs::{Inputs, LinkInput};
 use cubin::{Arch, Header};
@@ -30,19 +31,23 @@ pub struct SelectOptions {
     pub register: bool,
     /// Whether to say what became of all inputs.
     pub trace: bool,
+    /// An input that cannot contribute because of what it is, or of the targets it is for,
+    /// is an error. nvlink passes over most of them.
+    pub strict: bool,
 }
 
 impl SelectOptions {
-    /// Plain selection for `arch`.
-    pub fn new(arch: Arch) -> Self {
+    /// The selection for a link, as nvlink does it.
+    pub fn of(config: &Config) -> Self {
         Self {
-            arch,
-            release: Release::NEWEST,
+            arch: config.arch,
+            release: config.release,
             suppress_arch_warning: false,
-            keep_system_libraries: false,
-            lazy_archives: false,
-            register: true,
-            trace: true,
+            keep_system_libraries: config.keep_system_libraries,
+            lazy_archives: config.lazy_archives,
+            register: false,
+            trace: false,
+            strict: false,
         }
     }
 }
@@ -90,19 +95,14 @@ pub struct Traced {
     pub ignored: Option<String>,
 }
 
-/// The selection ended with a fatal message, which is in the diagnostics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the inputs cannot be linked")]
-pub struct Stopped;
-
 impl<'f> Loaded<'f> {
     /// Picks the images for a target. Messages come in link order; the first
-    /// fatal one ends the selection.
+    /// fatal one ends the selection, and all so far go into the error.
     pub fn select<'s>(
         &'s self,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
-    ) -> Result<Selected<'f>, Stopped> {
+    ) -> Result<Selected<'f>, Error> {
         let how = How { options, read_all: self.is_looked_into(options) };
         // The system library is seldom needed: it is unpacked when it is.
         let source = |item: &'s Scanned<'f>| match &item.step {
@@ -120,11 +120,39 @@ impl<'f> Loaded<'f> {
         let picks: Vec<Option<Pick<'f>>> = picks.collect();
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
         if !options.trace && !options.register && !options.lazy_archives && are_images() {
-            return Ok(self.take_all(picks));
+            let selected = self.take_all(picks);
+            return self.check_strictly(selected, options, diagnostics);
         }
         let mut selection = Selection::new(self, how, diagnostics);
         selection.run(picks.into_iter().map(|pick| pick.map(Pick::all)).collect())?;
-        Ok(selection.finish())
+        let selected = selection.finish();
+        self.check_strictly(selected, options, diagnostics)
+    }
+
+    /// Refuses what only a strict selection refuses: results of a link inside of containers,
+    /// and inputs with nothing to link at all.
+    fn check_strictly(
+        &self,
+        selected: Selected<'f>,
+        options: &SelectOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Selected<'f>, Error> {
+        if !options.strict {
+            return Ok(selected);
+        }
+        for input in selected.inputs.images.iter().filter(|i| is_linked_cubin(&i.image)) {
+            diagnostics.push(messages::already_linked(&input.name));
+        }
+        if diagnostics.failed() {
+            return Err(std::mem::take(diagnostics).into_error());
+        }
+        if selected.inputs.images.is_empty() {
+            // Why is asked for now.
+            let again = SelectOptions { strict: false, trace: true, ..*options };
+            let traced = self.select(&again, &mut Diagnostics::default())?.trace;
+            return Err(diagnostics.fail(messages::nothing_to_link(&traced, options.arch)));
+        }
+        Ok(selected)
     }
 
     /// Takes images that nothing is to be said of.
@@ -197,7 +225,7 @@ impl<'s, 'f> Selection<'s, 'f> {
     }
 
     /// Takes what was picked from each step.
-    fn run(&mut self, mut picked: Vec<Option<Picked<'f>>>) -> Result<(), Stopped> {
+    fn run(&mut self, mut picked: Vec<Option<Picked<'f>>>) -> Result<(), Error> {
         let images = picked.iter().flatten().map(|p| p.images.len()).sum();
         self.selected.inputs.images.reserve_exact(images);
         let (scanned, lazy) = (&self.loaded.scanned, self.options.lazy_archives);
@@ -217,13 +245,18 @@ impl<'s, 'f> Selection<'s, 'f> {
         self.warn_beside_whole_programs()
     }
 
-    fn step(&mut self, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+    fn step(&mut self, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Error> {
         let side = &item.host;
         match &item.step {
             Step::Messages(list) => {
                 list.iter().try_for_each(|message| self.say(message.clone()))?
             }
-            Step::Ignored(ignored) => self.trace(&ignored.name, 0, Some(&ignored.reason)),
+            Step::Ignored(ignored) => {
+                self.refuse_strictly(ignored)?;
+                if self.options.trace {
+                    self.trace(&ignored.name, 0, Some(&ignored.reason.to_string()));
+                }
+            }
             Step::Source(source) if self.loaded.is_linked(source) => {
                 self.trace(&source.name, 0, Some("an earlier device link has dealt with it"));
             }
@@ -236,8 +269,15 @@ impl<'s, 'f> Selection<'s, 'f> {
         Ok(())
     }
 
+    /// Refuses a named input for what it is. Archives may hold anything.
+    fn refuse_strictly(&mut self, ignored: &Ignored) -> Result<(), Error> {
+        let strict = self.options.strict && !ignored.member;
+        let refusal = strict.then(|| messages::refusal(ignored, self.options.arch)).flatten();
+        refusal.map_or(Ok(()), |message| self.say(message))
+    }
+
     /// Takes the system library if a function is missing at this point.
-    fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Stopped> {
+    fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Error> {
         let needed = self.options.keep_system_libraries
             || need::function_is_missing(&self.selected.inputs.images);
         let state = &mut self.selected.registration.system_library;
@@ -254,7 +294,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         self.take(source, Picked::from(source, None, self.how))
     }
 
-    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Stopped> {
+    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Error> {
         picked.messages.into_iter().try_for_each(|message| self.say(message))?;
         if self.dropped_system_library && !picked.images.is_empty() {
             return self.say(messages::after_system_library(&source.name));
@@ -306,7 +346,7 @@ impl<'s, 'f> Selection<'s, 'f> {
 
     /// Whole programs for other objects to extend (`ptxas -ewp`) are not meant
     /// to meet any but the system library.
-    fn warn_beside_whole_programs(&mut self) -> Result<(), Stopped> {
+    fn warn_beside_whole_programs(&mut self) -> Result<(), Error> {
         if !self.any_whole_program {
             return Ok(());
         }
@@ -337,9 +377,12 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
     }
 
-    fn say(&mut self, message: Diagnostic) -> Result<(), Stopped> {
+    fn say(&mut self, message: Diagnostic) -> Result<(), Error> {
         let fatal = message.severity == Severity::Fatal;
+        if fatal {
+            return Err(self.diagnostics.fail(message));
+        }
         self.diagnostics.push(message);
-        if fatal { Err(Stopped) } else { Ok(()) }
+        Ok(())
     }
 }

@@ -189,7 +189,8 @@ impl<'f> Picked<'f> {
     fn not_found(&mut self, source: &Source<'f>, options: &SelectOptions, unfit: &[String]) {
         let has = unfit.join(", ");
         if source.archive.is_none() && !options.suppress_arch_warning {
-            self.messages.push(messages::arch_not_found(&source.name, options.arch, &has));
+            let (name, strict) = (&source.name, options.strict);
+            self.messages.push(messages::arch_not_found(name, options.arch, &has, strict));
         }
         self.ignored = Some(format!("nothing in it fits {}: it has {has}", options.arch));
     }

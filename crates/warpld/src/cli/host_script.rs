@@ -2,7 +2,7 @@
 
 use super::{Console, output, print_out};
 use crate::options::HostScript;
-use libwarpld::diag::Diagnostic;
+use libwarpld::Diagnostic;
 use std::process::{Command, Stdio};
 
 /// What is added to a host link. The blank at the end of a line is nvlink's.

@@ -2,20 +2,19 @@
 
 use super::output::Draft;
 use super::progress::Progress;
-use super::{Console, lto, other_targets, output, register, threads, timing, trace, translate};
+use super::{Console, lto, output, register, threads, timing, trace, translate};
 use crate::files::map::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
-use libwarpld::config::Config;
-use libwarpld::diag::{Diagnostic, Diagnostics};
-use libwarpld::dialect::target::warns_of_preserved_relocations;
-use libwarpld::inputs::select::{Registration, SelectOptions, Selected};
-use libwarpld::link::Failed;
+use libwarpld::driver::{
+    Diagnostics, Memory, Registration, SelectOptions, Selected, link_images, verify,
+    warns_of_preserved_relocations,
+};
 use libwarpld::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
-use libwarpld::verify::Kernels;
+use libwarpld::{Config, Diagnostic, Error};
 use std::path::Path;
 
 /// What a link left behind.
@@ -37,14 +36,14 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     let mut diagnostics = Diagnostics::default();
     let result = carry_out(settings, console, &mut diagnostics);
     drop(progress);
-    console.print_all(&diagnostics);
-    let finished = match result {
-        Ok(mut outcome) => finish(settings, &mut outcome, console),
-        Err(Stop::Reported) => Ok(()),
-        Err(Stop::Because(diagnostic)) => Err(diagnostic),
-    };
-    if let Err(diagnostic) = finished {
-        console.print(&diagnostic);
+    match result {
+        Ok(mut outcome) => {
+            console.print_all(diagnostics.as_slice());
+            if let Err(diagnostic) = finish(settings, &mut outcome, console) {
+                console.print(&diagnostic);
+            }
+        }
+        Err(error) => console.print_all(error.diagnostics()),
     }
     if !settings.no_fork {
         leave_memory_behind();
@@ -52,26 +51,12 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     console.status()
 }
 
-/// Why a link went no further.
-enum Stop {
-    /// The diagnostics say so already.
-    Reported,
-    /// For this reason.
-    Because(Diagnostic),
-}
-
-impl From<Diagnostic> for Stop {
-    fn from(diagnostic: Diagnostic) -> Self {
-        Self::Because(diagnostic)
-    }
-}
-
 fn carry_out(
     settings: &mut LinkSettings,
     console: &Console,
     diagnostics: &mut Diagnostics,
-) -> Result<Outcome, Stop> {
-    prepare(settings)?;
+) -> Result<Outcome, Error> {
+    prepare(settings).map_err(|error| diagnostics.fail(error))?;
     remark_on_options(settings, diagnostics);
     let libraries = !settings.libraries.is_empty();
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
@@ -83,7 +68,12 @@ fn carry_out(
     let outcome = link_files(settings, &files, &console.renderer, diagnostics);
     // Whatever went wrong, this may be why.
     let outcome = match files.changed() {
-        Some(name) => Err(changed(name).into()),
+        Some(name) => {
+            if let Err(error) = outcome {
+                *diagnostics = error.into();
+            }
+            Err(diagnostics.fail(changed(name)))
+        }
         None => outcome,
     };
     std::mem::forget(files);
@@ -95,10 +85,10 @@ fn link_files(
     files: &Files,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
-) -> Result<Outcome, Stop> {
+) -> Result<Outcome, Error> {
     let loaded = files.scan();
     let options = select_options(settings);
-    let selected = loaded.select(&options, diagnostics).map_err(|_| Stop::Reported)?;
+    let selected = loaded.select(&options, diagnostics)?;
     if selected.inputs.images.is_empty() {
         tell_that_nothing_is_left(settings, diagnostics);
     }
@@ -110,11 +100,11 @@ fn link_files(
     let (output, report) = match settings.target {
         Target::Virtual(_) => (None, None),
         Target::Real(_) => {
-            let (output, report) = link_images(settings, &selected, diagnostics)?;
+            let (output, report) = link_selected(settings, &selected, diagnostics)?;
             (output, Some(report))
         }
     };
-    other_targets::explain(&loaded, &options, diagnostics);
+    loaded.explain_missing(&options, diagnostics);
     std::mem::forget((loaded, selected));
     Ok(Outcome { output, report, trace, registration })
 }
@@ -133,36 +123,43 @@ fn changed(name: &str) -> Diagnostic {
     Diagnostic::fatal("input-changed", message)
 }
 
-fn link_images(
+fn link_selected(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<(Option<Draft>, LinkReport), Stop> {
-    let nv_host = settings.nv_host.as_deref().map(read_file).transpose()?;
-    let uidx = settings.uidx.as_deref().map(read_file).transpose()?;
-    let config = Config { nv_host, uidx, last: true, ..settings.config.clone() };
+) -> Result<(Option<Draft>, LinkReport), Error> {
+    let config = read_config(settings).map_err(|error| diagnostics.fail(error))?;
     let mut draft = Draft::new(settings.output.as_deref());
-    let inputs = translate::inputs(settings, &selected.inputs, diagnostics)?;
-    let linked = libwarpld::link_to(&inputs, &config, diagnostics, &mut draft)
-        .map_err(|Failed| Stop::Reported)?;
+    let inputs = translate::inputs(settings, &selected.inputs, diagnostics)
+        .map_err(|error| diagnostics.fail(error))?;
+    let memory = Memory::LeakedAtExit;
+    let linked = link_images(&inputs, &config, diagnostics, &mut draft, memory)?;
     if linked.complete && settings.verify {
-        verify(&draft, &config)?;
+        check(&draft, &config).map_err(|error| diagnostics.fail(error))?;
     }
     Ok((linked.complete.then_some(draft), linked.report))
 }
 
-fn verify(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
-    let keeps_unwanted = config.preserve_relocs || (config.debug && config.suppress_debug_info);
-    let kernels = match keeps_unwanted {
-        true => Kernels::SomeUnwanted,
-        false => Kernels::Complete,
-    };
+/// The settings, with the files that they name.
+fn read_config(settings: &LinkSettings) -> Result<Config, Diagnostic> {
+    let mut config = settings.config.clone();
+    if let Some(path) = &settings.nv_host {
+        config = config.nv_host(read_file(path)?);
+    }
+    if let Some(path) = &settings.uidx {
+        config = config.uidx(read_file(path)?);
+    }
+    Ok(config.build())
+}
+
+/// `--verify`.
+fn check(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
     let failed = |reason: &dyn std::fmt::Display| {
         Diagnostic::fatal("verify-failed", "the output does not stand up to --verify").note(reason)
     };
     let contents = draft.contents().map_err(|error| failed(&error))?;
-    libwarpld::verify::verify(&contents, kernels).map_err(|violation| {
-        failed(&violation).note("this is a fault of warpld; please report it with the inputs")
+    verify(&contents, config).map_err(|fault| {
+        failed(&fault).note("this is a fault of warpld; please report it with the inputs")
     })
 }
 
@@ -185,15 +182,13 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
 }
 
 fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
-    let config = &settings.config;
-    if settings.use_host_info && (config.kernels_used.is_some() || config.variables_used.is_some())
-    {
+    if settings.use_host_info && settings.names_used {
         diagnostics.push(Diagnostic::info(
             "option-ignored",
             "ignore -use-host-info because -kernels-used or -variables-used is specified",
         ));
     }
-    if config.preserve_relocs && warns_of_preserved_relocations(config.arch) {
+    if settings.preserve_relocs && warns_of_preserved_relocations(settings.target.arch()) {
         diagnostics.push(Diagnostic::warning(
             "preserve-relocs",
             // The spelling is nvlink's.
@@ -229,17 +224,14 @@ fn load_request(settings: &mut LinkSettings) -> LoadRequest {
 }
 
 fn select_options(settings: &LinkSettings) -> SelectOptions {
-    SelectOptions {
-        suppress_arch_warning: settings.suppress_arch_warning,
-        // Nothing is resolved for a virtual target, so nothing is known to be
-        // superfluous: nvlink registers the device runtime unasked.
-        keep_system_libraries: settings.keep_system_libraries
-            || matches!(settings.target, Target::Virtual(_)),
-        lazy_archives: settings.lazy_archives,
-        register: settings.side.register.is_some(),
-        trace: settings.side.trace,
-        ..SelectOptions::new(settings.target.arch())
-    }
+    let mut options = SelectOptions::of(&settings.config.clone().build());
+    options.suppress_arch_warning = settings.suppress_arch_warning;
+    // Nothing is resolved for a virtual target, so nothing is known to be
+    // superfluous: nvlink registers the device runtime unasked.
+    options.keep_system_libraries |= matches!(settings.target, Target::Virtual(_));
+    options.register = settings.side.register.is_some();
+    options.trace = settings.side.trace;
+    options
 }
 
 /// Prints and writes what was asked for, in nvlink's order: reports, output,
@@ -277,9 +269,9 @@ fn finish(
 }
 
 fn print_reports(settings: &LinkSettings, report: &LinkReport, console: &mut Console) {
-    if let (Some(names), false) = (settings.side.callgraph, settings.config.relocatable) {
+    if let (Some(names), false) = (settings.side.callgraph, settings.relocatable) {
         let demangled = names == CallgraphNames::Demangled;
-        console.raw(&dump_text(settings.config.arch.number, report, demangled));
+        console.raw(&dump_text(settings.target.arch().number, report, demangled));
     }
     if settings.side.verbose {
         report.verbose().iter().for_each(|line| console.print(line));

@@ -8,9 +8,8 @@
 
 use crate::render::Renderer;
 use fatbin::Kind;
-use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
-use libwarpld::inputs::select::Selected;
-use libwarpld::inputs::{Body, Loaded, Source, Step};
+use libwarpld::driver::{Body, Diagnostics, Loaded, Selected, Source, Step};
+use libwarpld::{Diagnostic, Error, Severity};
 use std::collections::HashSet;
 
 /// Adds the remarks; fails if they end the link.
@@ -19,7 +18,7 @@ pub fn remark(
     selected: &Selected<'_>,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
-) -> Result<(), Diagnostic> {
+) -> Result<(), Error> {
     let is_error = |d: &Diagnostic| renderer.severity(d) >= Severity::Error;
     let had_errors = diagnostics.as_slice().iter().any(is_error);
     let with_lto_ir: HashSet<&str> = loaded
@@ -50,7 +49,7 @@ pub fn remark(
     let ignored = Diagnostic::warning("option-ignored", message);
     let stops = is_error(&ignored) && !had_errors;
     diagnostics.push(ignored);
-    if stops { Err(Diagnostic::merge_failed()) } else { Ok(()) }
+    if stops { Err(diagnostics.fail(Diagnostic::merge_failed())) } else { Ok(()) }
 }
 
 fn has_lto_ir(source: &Source<'_>) -> bool {

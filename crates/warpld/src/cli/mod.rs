@@ -6,7 +6,6 @@ mod extract;
 mod host_script;
 mod link;
 mod lto;
-mod other_targets;
 pub(crate) mod output;
 mod progress;
 mod register;
@@ -19,9 +18,8 @@ mod version;
 
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
 use crate::render::{Format, REDEFINED_OPTION, Renderer};
-use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
-use libwarpld::dialect::Release;
-use libwarpld::explain;
+use libwarpld::driver::closest;
+use libwarpld::{Diagnostic, Release, Severity};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -75,12 +73,12 @@ impl Console {
     }
     /// Prints the messages of a link, of each kind so many; the last one tells
     /// how many more there are.
-    pub fn print_all(&mut self, diagnostics: &Diagnostics) {
+    pub fn print_all(&mut self, diagnostics: &[Diagnostic]) {
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-        for diagnostic in diagnostics.as_slice() {
+        for diagnostic in diagnostics {
             counts.entry(diagnostic.code).or_default().1 += 1;
         }
-        for diagnostic in diagnostics.as_slice() {
+        for diagnostic in diagnostics {
             let (printed, all) = counts.entry(diagnostic.code).or_default();
             *printed += 1;
             let limit = if diagnostic.severity == Severity::Info { usize::MAX } else { self.limit };
@@ -174,7 +172,7 @@ fn obey(name: &str, line: &mut CommandLine) -> i32 {
 fn meant_command(line: &CommandLine) -> Option<&'static str> {
     let word = std::str::from_utf8(line.inputs.first()?).ok()?;
     let names = SUBCOMMANDS.iter().map(|(name, _)| *name);
-    explain::closest(word, names).filter(|_| !Path::new(word).exists())
+    closest(word, names).filter(|_| !Path::new(word).exists())
 }
 
 /// For messages about the command line itself: `--tool-name` and

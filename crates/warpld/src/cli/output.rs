@@ -2,8 +2,8 @@
 
 use crate::files::guard;
 use crate::files::map::Mapped;
-use libwarpld::diag::Diagnostic;
-use libwarpld::write::{Blocks, Destination, ROOM};
+use libwarpld::Diagnostic;
+use libwarpld::driver::{Blocks, Destination, ROOM};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};

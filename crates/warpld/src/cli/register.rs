@@ -1,6 +1,6 @@
 //! `--register-link-binaries`: the names that nvcc's link stub registers.
 
-use libwarpld::inputs::select::{Registration, SystemLibrary};
+use libwarpld::driver::{Registration, SystemLibrary};
 use std::fmt::Write;
 
 /// How the registered name of the device runtime is recognised.

@@ -1,6 +1,6 @@
 //! `--trace`: what became of every input.
 
-use libwarpld::inputs::select::{Selected, Traced};
+use libwarpld::driver::{Selected, Traced};
 
 /// One line per input, in link order.
 pub fn text(selected: &Selected<'_>) -> String {

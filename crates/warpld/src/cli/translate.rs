@@ -2,10 +2,8 @@
 
 use super::translator::translate;
 use crate::options::LinkSettings;
-use libwarpld::diag::{Diagnostic, Diagnostics, Severity};
-use libwarpld::dialect::target::has_mercury;
-use libwarpld::inputs::{Inputs, LinkInput};
-use libwarpld::mercury::{Trace, needs_compiler};
+use libwarpld::driver::{Diagnostics, Inputs, LinkInput, needs_compiler};
+use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 
 /// The inputs, those translated that cannot be linked as they are.
@@ -14,16 +12,16 @@ pub fn inputs<'i, 'a>(
     inputs: &'i Inputs<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Cow<'i, Inputs<'a>>, Diagnostic> {
-    let (Some(tool), true) = (&settings.finalizer, has_mercury(settings.config.arch)) else {
+    let Some(tool) = &settings.finalizer else {
         return Ok(Cow::Borrowed(inputs));
     };
-    let (arch, debug) = (settings.config.arch, settings.config.debug);
+    let (arch, debug) = (settings.target.arch(), settings.debug);
     let mut out = Cow::Borrowed(inputs);
     for (i, input) in inputs.images.iter().enumerate() {
-        let Some(reason) = needs_compiler(&input.image, arch, &mut Trace::default()) else {
+        let Some(reason) = needs_compiler(&input.image, arch) else {
             continue;
         };
-        if settings.config.mercury.trace {
+        if settings.mercury_trace {
             let text = format!("FNLZR: {} goes to {}: {reason}", input.name, tool.display());
             diagnostics.push(Diagnostic::new(Severity::Info, "fnlzr-trace", text));
         }

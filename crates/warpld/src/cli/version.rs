@@ -1,6 +1,6 @@
 //! What `--version` says.
 
-use libwarpld::dialect::Release;
+use libwarpld::Release;
 
 /// Names warpld first, then the nvlink it stands in for: build tools look for
 /// `V` and three numbers (XLA refuses a linker without), and for nothing else.

@@ -11,8 +11,8 @@ pub use search::CpuArch;
 
 use crate::render::Renderer;
 use fatbin::Content;
-use libwarpld::diag::Diagnostic;
-use libwarpld::inputs::{Block, Found, InputFile, Loaded, Store, scan};
+use libwarpld::Diagnostic;
+use libwarpld::driver::{Block, Found, InputFile, Loaded, Store, scan};
 use map::{FileKey, Mapped};
 use memmap2::MmapMut;
 use rayon::prelude::*;

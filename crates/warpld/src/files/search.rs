@@ -3,7 +3,7 @@
 use super::map::{Mapped, OpenError};
 use super::{LoadRequest, Opened};
 use fatbin::{Archive, Content, MemberData};
-use libwarpld::diag::Diagnostic;
+use libwarpld::Diagnostic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

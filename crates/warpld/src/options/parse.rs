@@ -4,7 +4,7 @@ use super::row::{Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
 use super::words::{self, WordError};
 use bstr::ByteVec;
-use libwarpld::explain::closest;
+use libwarpld::driver::closest;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

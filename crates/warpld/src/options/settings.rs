@@ -5,9 +5,7 @@ use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use bstr::ByteVec;
 use cubin::Arch;
-use libwarpld::config::{BinaryKind, Config, Fastpath, HostInfo, Identity, MercuryConfig};
-use libwarpld::diag::Diagnostic;
-use libwarpld::dialect::Release;
+use libwarpld::{Config, ConfigBuilder, Diagnostic, Identity, Release};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -176,10 +174,6 @@ pub struct LinkSettings {
     pub library_paths: Vec<PathBuf>,
     /// `--cpu-arch`.
     pub cpu_arch: Option<String>,
-    /// `--keep-system-libraries`.
-    pub keep_system_libraries: bool,
-    /// `--lazy-archives`.
-    pub lazy_archives: bool,
     /// `--suppress-arch-warning`.
     pub suppress_arch_warning: bool,
     /// `-o`; a virtual target does without.
@@ -200,8 +194,18 @@ pub struct LinkSettings {
     pub verify: bool,
     /// `--finalizer`: a linker of NVIDIA's for code that needs a compiler.
     pub finalizer: Option<PathBuf>,
-    /// Settings of the link proper.
-    pub config: Config,
+    /// `--fnlzr-trace`.
+    pub mercury_trace: bool,
+    /// `-g`.
+    pub debug: bool,
+    /// `-r`.
+    pub relocatable: bool,
+    /// `--preserve-relocs`.
+    pub preserve_relocs: bool,
+    /// `--kernels-used` or `--variables-used` was given.
+    pub names_used: bool,
+    /// Settings of the link proper, but for files that are not read yet.
+    pub config: ConfigBuilder,
     /// What else is written.
     pub side: SideOutputs,
 }
@@ -301,7 +305,7 @@ impl LinkSettings {
         check_conflicts(line)?;
         let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
         let side = side_outputs(line);
-        let config = Config { report: side.need_report(), ..config(line, target.arch()) };
+        let config = config(line, target.arch()).report(side.need_report());
         let inputs = std::mem::take(&mut line.inputs).into_iter();
         Ok(Self {
             target,
@@ -309,8 +313,6 @@ impl LinkSettings {
             libraries: paths(line, Opt::Library),
             library_paths: paths(line, Opt::LibraryPath),
             cpu_arch: line.text(Opt::CpuArch).filter(|cpu| cpu != "unknown"),
-            keep_system_libraries: line.has(Opt::KeepSystemLibraries),
-            lazy_archives: line.has(Opt::LazyArchives),
             suppress_arch_warning: line.has(Opt::SuppressArchWarning),
             output: line.path(Opt::Output),
             lto: line.path(Opt::NvvmPath).filter(|_| lto),
@@ -321,13 +323,20 @@ impl LinkSettings {
             no_fork: line.has(Opt::NoFork),
             verify: line.has(Opt::Verify),
             finalizer: line.path(Opt::Finalizer),
+            mercury_trace: line.has(Opt::FnlzrTrace),
+            debug: line.has(Opt::Debug),
+            relocatable: line.has(Opt::RelocatableLink),
+            preserve_relocs: line.has(Opt::PreserveRelocs),
+            names_used: [Opt::KernelsUsed, Opt::VariablesUsed]
+                .into_iter()
+                .any(|opt| patterns(line, opt).is_some()),
             config,
             side,
         })
     }
 }
 
-fn config(line: &CommandLine, arch: Arch) -> Config {
+fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
     let note = NoteText::new(line);
     let mut identity = match line.bytes(Opt::Identity) {
         Some(b"nvlink") => Identity::nvlink(Release::NEWEST),
@@ -336,48 +345,41 @@ fn config(line: &CommandLine, arch: Arch) -> Config {
     if let Some(tool) = line.text(Opt::ToolName) {
         identity.tool = tool;
     }
-    Config {
-        relocatable: line.has(Opt::RelocatableLink),
-        debug: line.has(Opt::Debug),
-        suppress_debug_info: line.has(Opt::SuppressDebugInfo),
-        preserve_relocs: line.has(Opt::PreserveRelocs),
-        force_rela: line.has(Opt::ForceRela),
-        kernels_used: patterns(line, Opt::KernelsUsed),
-        variables_used: patterns(line, Opt::VariablesUsed),
-        host_info: match line.has(Opt::IgnoreHostInfo) {
-            true => HostInfo::Ignore,
-            false => HostInfo::Use,
-        },
-        reserve_null_pointer: line.has(Opt::ReserveNullPointer),
-        disable_smem_reservation: line.has(Opt::DisableSmemReservation),
-        extended_smem: line.has(Opt::EnableExtendedSmem),
-        allow_undefined_globals: line.has(Opt::AllowUndefinedGlobals),
-        extra_warnings: line.has(Opt::ExtraWarnings),
-        suppress_stack_size_warning: line.has(Opt::SuppressStackSizeWarning),
-        mercury: mercury(line),
-        identity,
-        note_object_name: note.object_name,
-        note_command_line: note.command_line,
-        ..Config::new(arch)
+    let mut config = Config::builder(arch)
+        .relocatable(line.has(Opt::RelocatableLink))
+        .debug(line.has(Opt::Debug))
+        .suppress_debug_info(line.has(Opt::SuppressDebugInfo))
+        .preserve_relocs(line.has(Opt::PreserveRelocs))
+        .force_rela(line.has(Opt::ForceRela))
+        .ignore_host_info(line.has(Opt::IgnoreHostInfo))
+        .reserve_null_pointer(line.has(Opt::ReserveNullPointer))
+        .disable_smem_reservation(line.has(Opt::DisableSmemReservation))
+        .extended_smem(line.has(Opt::EnableExtendedSmem))
+        .allow_undefined_globals(line.has(Opt::AllowUndefinedGlobals))
+        .keep_system_libraries(line.has(Opt::KeepSystemLibraries))
+        .lazy_archives(line.has(Opt::LazyArchives))
+        .extra_warnings(line.has(Opt::ExtraWarnings))
+        .suppress_stack_size_warning(line.has(Opt::SuppressStackSizeWarning))
+        .identity(identity)
+        .note(note.object_name, note.command_line);
+    if let Some(kernels) = patterns(line, Opt::KernelsUsed) {
+        config = config.kernels_used(kernels);
     }
+    if let Some(variables) = patterns(line, Opt::VariablesUsed) {
+        config = config.variables_used(variables);
+    }
+    mercury(line, config)
 }
 
-fn mercury(line: &CommandLine) -> MercuryConfig {
-    MercuryConfig {
-        binary_kind: match line.bytes(Opt::BinaryKind) {
-            Some(b"sass") => BinaryKind::Sass,
-            _ => BinaryKind::CapsuleMercury,
-        },
-        fastpath: match line.bytes(Opt::Fastpath) {
-            Some(b"off") => Fastpath::Off,
-            _ => Fastpath::Auto,
-        },
-        self_check: line.has(Opt::SelfCheck),
-        rescoreboard: line.has(Opt::Rescoreboard),
-        trace: line.has(Opt::FnlzrTrace),
-        trace_compatibility: line.has(Opt::FnlzrTrace)
-            || std::env::var("CAN_FINALIZE_DEBUG").is_ok_and(|v| !matches!(&v[..], "" | "0")),
-    }
+fn mercury(line: &CommandLine, config: ConfigBuilder) -> ConfigBuilder {
+    let asked = std::env::var("CAN_FINALIZE_DEBUG").is_ok_and(|v| !matches!(&v[..], "" | "0"));
+    let trace = line.has(Opt::FnlzrTrace);
+    config
+        .machine_code_only(line.bytes(Opt::BinaryKind) == Some(b"sass"))
+        .fastpath(line.bytes(Opt::Fastpath) != Some(b"off"))
+        .self_check(line.has(Opt::SelfCheck))
+        .rescoreboard(line.has(Opt::Rescoreboard))
+        .mercury_trace(trace, trace || asked)
 }
 
 /// An empty list counts as not given.

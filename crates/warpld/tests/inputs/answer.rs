@@ -2,8 +2,8 @@
 
 use crate::scenarios::Scenario;
 use cubin::{Cubin, SymbolType};
-use libwarpld::inputs::select::SelectOptions;
-use libwarpld::{Diagnostics, Severity};
+use libwarpld::driver::{Diagnostics, SelectOptions};
+use libwarpld::{Config, Severity};
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
@@ -112,7 +112,8 @@ pub fn ask_warpld(root: &Path, scenario: &Scenario) -> Answer {
         library_path_env: scenario.library_path.map(Into::into),
         ..LoadRequest::default()
     };
-    let mut options = SelectOptions::new(scenario.arch.parse().unwrap());
+    let mut options = SelectOptions::of(&Config::builder(scenario.arch.parse().unwrap()).build());
+    options.register = true;
     for arg in &scenario.args {
         match *arg {
             "-suppress-arch-warning" => options.suppress_arch_warning = true,
@@ -129,6 +130,9 @@ pub fn ask_warpld(root: &Path, scenario: &Scenario) -> Answer {
     let files = Files::open(&request);
     let mut diagnostics = Diagnostics::default();
     let selected = files.scan().select(&options, &mut diagnostics);
+    if let Err(error) = &selected {
+        diagnostics = error.clone().into();
+    }
     let mut answer = Answer::default();
     for message in diagnostics.as_slice() {
         let severity = match message.severity {

@@ -2,8 +2,8 @@
 
 use crate::images;
 use crate::make::{Make, host};
-use libwarpld::inputs::select::SelectOptions;
-use libwarpld::{Diagnostics, Severity};
+use libwarpld::driver::{Diagnostics, SelectOptions};
+use libwarpld::{Config, Severity};
 use warpld::files::{Files, LoadRequest};
 
 /// Opens a file and selects for sm_90; the images, or `None` after a fatal
@@ -11,10 +11,16 @@ use warpld::files::{Files, LoadRequest};
 fn select(path: &std::path::Path) -> Option<Vec<Vec<u8>>> {
     let files = Files::open(&LoadRequest { files: vec![path.to_owned()], ..Default::default() });
     let mut diagnostics = Diagnostics::default();
-    let options = SelectOptions::new("sm_90".parse().unwrap());
-    let selected = files.scan().select(&options, &mut diagnostics);
-    assert_eq!(selected.is_err(), diagnostics.worst() == Some(Severity::Fatal));
-    let images = selected.ok()?.inputs.images;
+    let options = SelectOptions::of(&Config::builder("sm_90".parse().unwrap()).build());
+    let images = match files.scan().select(&options, &mut diagnostics) {
+        Ok(selected) => selected.inputs.images,
+        Err(error) => {
+            let last = error.diagnostics().last();
+            assert!(last.is_some_and(|last| last.severity == Severity::Fatal));
+            return None;
+        }
+    };
+    assert!(diagnostics.worst() < Some(Severity::Fatal));
     Some(images.into_iter().map(|input| input.image.into_owned()).collect())
 }
 

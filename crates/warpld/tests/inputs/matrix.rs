@@ -2,9 +2,9 @@
 
 use crate::images::{self, ARCHS, Images};
 use fatbin::Container;
-use libwarpld::dialect::Release;
-use libwarpld::inputs::best_image::{Choice, choose};
-use libwarpld::inputs::check::check;
+use libwarpld::Release;
+use libwarpld::internals::best_image::{Choice, choose};
+use libwarpld::internals::check::check;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;

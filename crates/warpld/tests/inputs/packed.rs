@@ -3,8 +3,8 @@
 use crate::images;
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
-use libwarpld::inputs::select::SelectOptions;
-use libwarpld::{Diagnostics, Severity};
+use libwarpld::driver::{Diagnostics, SelectOptions};
+use libwarpld::{Config, Error, Severity};
 use std::path::PathBuf;
 use warpld::files::{Files, LoadRequest};
 
@@ -32,21 +32,21 @@ fn payload(cubin: &[u8], number: usize) -> Vec<u8> {
     cubin.iter().copied().chain(rest).collect()
 }
 
-fn select(files: Vec<PathBuf>) -> (Option<Vec<Vec<u8>>>, Diagnostics) {
+fn select(files: Vec<PathBuf>) -> Result<Vec<Vec<u8>>, Error> {
     let files = Files::open(&LoadRequest { files, ..Default::default() });
-    let mut diagnostics = Diagnostics::default();
-    let options = SelectOptions::new("sm_90".parse().unwrap());
+    let options = SelectOptions::of(&Config::builder("sm_90".parse().unwrap()).build());
     let (loaded, mut selections) = (files.scan(), Vec::new());
     // The second one finds the memory for images taken.
     for _ in 0..2 {
-        diagnostics = Diagnostics::default();
-        let selected = loaded.select(&options, &mut diagnostics).ok();
+        let mut diagnostics = Diagnostics::default();
+        let selected = loaded.select(&options, &mut diagnostics);
+        assert_eq!(diagnostics.worst(), None);
         let images = selected.map(|selected| selected.inputs.images);
         let images = images.map(|all| all.into_iter().map(|i| i.image.into_owned()).collect());
         selections.push(images);
     }
     assert!(selections[0] == selections[1]);
-    (selections.pop().unwrap(), diagnostics)
+    selections.pop().unwrap()
 }
 
 #[test]
@@ -59,9 +59,8 @@ fn many_images_are_unpacked_in_their_order() {
         paths.push(folder.path().join(format!("{number}.fatbin")));
         std::fs::write(&paths[number], container(payload, kinds[number % 4])).unwrap();
     }
-    let (selected, diagnostics) = select(paths.clone());
-    assert_eq!(diagnostics.worst(), None);
-    for (number, (image, payload)) in selected.unwrap().iter().zip(&payloads).enumerate() {
+    let selected = select(paths.clone()).unwrap();
+    for (number, (image, payload)) in selected.iter().zip(&payloads).enumerate() {
         // Where a plain payload ends the format does not say.
         assert!(image.starts_with(payload), "image {number}");
         assert!(image.len() == payload.len() || kinds[number % 4] == Compression::None);
@@ -71,8 +70,8 @@ fn many_images_are_unpacked_in_their_order() {
     let middle = damaged.len() / 2;
     damaged[middle..].fill(0xff);
     std::fs::write(&paths[14], damaged).unwrap();
-    let (selected, diagnostics) = select(paths);
-    assert!(selected.is_none() && diagnostics.worst() == Some(Severity::Fatal));
-    let told = format!("{diagnostics:?}");
+    let error = select(paths).unwrap_err();
+    assert!(error.diagnostics().iter().any(|d| d.severity == Severity::Fatal));
+    let told = format!("{error:?}");
     assert!(told.contains("14.fatbin"), "{told}");
 }

@@ -3,16 +3,13 @@
 use crate::images;
 use crate::make::{Make, host, plain_host};
 use fatbin::{Compression, Containers};
-use libwarpld::Diagnostics;
-use libwarpld::inputs::select::SelectOptions;
+use libwarpld::Config;
+use libwarpld::driver::{Diagnostics, SelectOptions, Selected};
 use std::borrow::Cow;
 use warpld::files::{Files, LoadRequest};
 
 /// Loads files into a folder of their own and hands over the selection.
-fn select(
-    files: &[(&'static str, Vec<u8>)],
-    look: impl FnOnce(libwarpld::inputs::select::Selected<'_>),
-) {
+fn select(files: &[(&'static str, Vec<u8>)], look: impl FnOnce(Selected<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let mut request = LoadRequest::default();
     for (name, bytes) in files {
@@ -22,9 +19,10 @@ fn select(
     }
     let opened = Files::open(&request);
     let mut diagnostics = Diagnostics::default();
-    let options = SelectOptions::new("sm_90".parse().unwrap());
+    let mut options = SelectOptions::of(&Config::builder("sm_90".parse().unwrap()).build());
+    options.trace = true;
     let selected = opened.scan().select(&options, &mut diagnostics);
-    look(selected.unwrap_or_else(|_| panic!("{:?}", diagnostics.as_slice())));
+    look(selected.unwrap());
 }
 
 #[test]

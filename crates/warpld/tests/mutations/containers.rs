@@ -7,8 +7,8 @@ use crate::structure;
 use cubin::Arch;
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
-use libwarpld::inputs::select::SelectOptions;
-use libwarpld::{Config, Diagnostics};
+use libwarpld::driver::{Diagnostics, Memory, SelectOptions, link_images};
+use libwarpld::{Config, Error};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use std::fs;
@@ -62,14 +62,21 @@ impl Case {
     }
 
     /// Loads, selects and links, as the command does.
-    pub fn link(&self, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
+    pub fn link(&self, diagnostics: &mut Diagnostics) -> Result<Option<Vec<u8>>, Error> {
         let files = Files::open(&LoadRequest { files: self.files.clone(), ..Default::default() });
         let loaded = files.scan();
-        let mut options = SelectOptions::new(self.arch);
-        options.lazy_archives = self.lazy_archives;
-        let selected = loaded.select(&options, diagnostics).ok()?;
-        let config = Config { uidx: self.uidx.clone(), ..Config::new(self.arch) };
-        libwarpld::link(&selected.inputs, &config, diagnostics).ok()?.image
+        let mut config = Config::builder(self.arch).lazy_archives(self.lazy_archives);
+        if let Some(uidx) = &self.uidx {
+            config = config.uidx(uidx.clone());
+        }
+        let config = config.build();
+        let mut options = SelectOptions::of(&config);
+        (options.register, options.trace) = (true, true);
+        let selected = loaded.select(&options, diagnostics)?;
+        let mut image = Vec::new();
+        let linked =
+            link_images(&selected.inputs, &config, diagnostics, &mut image, Memory::Freed)?;
+        Ok(linked.complete.then_some(image))
     }
 }
 

@@ -36,7 +36,8 @@ pub fn take_memory_in_proportion() {
     let (table, address) = table();
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let written = libwarpld::mercury::translate_sequence(&table, address, Some, Some(ROWS as u64));
+    let written =
+        libwarpld::internals::translate_sequence(&table, address, Some, Some(ROWS as u64));
     let peak = PEAK.load(Relaxed) - before;
     assert!(peak < MOST * table.len(), "{peak} bytes for a table of {}", table.len());
     // Nothing is lost: first all that is set, then the rows (the first one is written

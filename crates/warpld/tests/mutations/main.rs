@@ -19,8 +19,9 @@ mod structure;
 use common::{Random, mutate};
 use cubin::Arch;
 use families::{Family, families};
+use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images, verify};
 use libwarpld::report::{self, LinkReport};
-use libwarpld::{Config, Diagnostics, Inputs, LinkInput};
+use libwarpld::{Config, Error};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -66,6 +67,7 @@ const LONGEST: Duration = Duration::from_secs(5);
 struct Case {
     inputs: Inputs<'static>,
     config: Config,
+    report: bool,
 }
 
 impl Case {
@@ -89,32 +91,44 @@ impl Case {
             }
         });
         let inputs = Inputs { images: images.collect(), host_references: None };
-        let mut config = Config::new(family.arch);
-        config.uidx = family.index(&mut random);
-        config.relocatable = random.below(6) == 0;
-        config.debug = random.below(8) == 0;
-        config.preserve_relocs = random.below(8) == 0;
-        config.force_rela = random.below(12) == 0;
-        config.suppress_debug_info = random.below(16) == 0;
-        config.report = random.below(8) == 0;
-        config.reserve_null_pointer = random.below(16) == 0;
-        config.disable_smem_reservation = random.below(16) == 0;
-        config.extended_smem = random.below(16) == 0;
-        config.extra_warnings = random.below(16) == 0;
-        config.allow_undefined_globals = random.below(8) == 0;
-        config.kernels_used = (random.below(16) == 0).then(|| vec!["a".into()]);
-        config.variables_used = (random.below(16) == 0).then(|| vec!["a".into()]);
-        config.mercury.rescoreboard = random.below(4) == 0;
-        config.mercury.self_check = random.below(8) == 0;
-        Self { inputs, config }
+        let index = family.index(&mut random);
+        let mut one_in = |of: usize| random.below(of) == 0;
+        // The order is that of earlier seeds.
+        let mut config = Config::builder(family.arch)
+            .relocatable(one_in(6))
+            .debug(one_in(8))
+            .preserve_relocs(one_in(8))
+            .force_rela(one_in(12))
+            .suppress_debug_info(one_in(16));
+        let report = one_in(8);
+        config = config
+            .report(report)
+            .reserve_null_pointer(one_in(16))
+            .disable_smem_reservation(one_in(16))
+            .extended_smem(one_in(16))
+            .extra_warnings(one_in(16))
+            .allow_undefined_globals(one_in(8));
+        if one_in(16) {
+            config = config.kernels_used(["a"]);
+        }
+        if one_in(16) {
+            config = config.variables_used(["a"]);
+        }
+        config = config.rescoreboard(one_in(4)).self_check(one_in(8));
+        if let Some(index) = index {
+            config = config.uidx(index);
+        }
+        Self { inputs, config: config.build(), report }
     }
 
-    fn link(&self, diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
-        let output = libwarpld::link(&self.inputs, &self.config, diagnostics).ok()?;
-        if self.config.report {
-            tell(self.config.arch, &output.report);
+    fn link(&self, diagnostics: &mut Diagnostics) -> Result<Option<Vec<u8>>, Error> {
+        let mut image = Vec::new();
+        let linked =
+            link_images(&self.inputs, &self.config, diagnostics, &mut image, Memory::Freed)?;
+        if self.report {
+            tell(self.config.arch(), &linked.report);
         }
-        output.image
+        Ok(linked.complete.then_some(image))
     }
 }
 
@@ -144,13 +158,20 @@ struct Tally {
 
 impl Tally {
     /// Makes one link and watches it.
-    fn watch(&mut self, what: &str, link: impl FnOnce(&mut Diagnostics) -> Option<Vec<u8>>) {
+    fn watch(
+        &mut self,
+        what: &str,
+        link: impl FnOnce(&mut Diagnostics) -> Result<Option<Vec<u8>>, Error>,
+    ) {
         let before = NOW.load(Relaxed);
         PEAK.store(before, Relaxed);
         let start = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let mut diagnostics = Diagnostics::default();
-            let image = link(&mut diagnostics);
+            let image = link(&mut diagnostics).unwrap_or_else(|error| {
+                diagnostics = error.into();
+                None
+            });
             let renderer = Renderer { format: Format::Json, ..Renderer::default() };
             for diagnostic in diagnostics.as_slice() {
                 assert!(renderer.render(diagnostic, true).is_some(), "not said");
@@ -225,16 +246,15 @@ fn intact_objects_stand_up_to_the_verifier(families: &[Family]) {
         for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
             let input = LinkInput::new("a.o".into(), Cow::Borrowed(image.as_slice()));
             let inputs = Inputs { images: vec![input], host_references: None };
-            let mut config = Config::new(*arch);
-            config.relocatable = relocatable;
-            config.uidx = uidx.clone();
-            let output = libwarpld::link(&inputs, &config, &mut Diagnostics::default());
-            if let Some(image) = output.ok().and_then(|output| output.image) {
-                assert_eq!(
-                    libwarpld::verify::verify(&image, libwarpld::verify::Kernels::Complete),
-                    Ok(()),
-                    "{arch}"
-                );
+            let mut config = Config::builder(*arch).relocatable(relocatable);
+            if let Some(uidx) = uidx {
+                config = config.uidx(uidx.clone());
+            }
+            let config = config.build();
+            let (mut image, mut diagnostics) = (Vec::new(), Diagnostics::default());
+            let output = link_images(&inputs, &config, &mut diagnostics, &mut image, Memory::Freed);
+            if output.is_ok_and(|output| output.complete) {
+                assert_eq!(verify(&image, &config), Ok(()), "{arch}");
                 linked += usize::from(!relocatable);
                 verified += 1;
             }

@@ -1,0 +1,45 @@
+//! The steps that [`link`](crate::link()) takes, for front ends that come between them.
+//!
+//! | step | call | comes to |
+//! |---|---|---|
+//! | look into files | [`scan`] | [`Loaded`] |
+//! | choose images for the target | [`Loaded::select`] | [`Selected`] |
+//! | link them | [`link_images`] | [`Written`], and bytes in a [`Destination`] |
+//! | explain undefined symbols | [`Loaded::explain_missing`] | notes |
+//! | check the output | [`verify`] | nothing, or a [`Fault`] |
+//!
+//! All steps add to one list of [`Diagnostics`], and run on the rayon pool that they are called
+//! on. The command `warpld` is such a front end: it finds files and maps them, writes the output
+//! while it is made, prints messages as nvlink does and ends without freeing memory. Below the
+//! steps stands what such programs share with the linker: names, suggestions, texts.
+//!
+//! What is here follows the needs of the command; [`link`](crate::link()) is what stays.
+
+pub use crate::demangle::{demangle, readable};
+pub use crate::diag::Diagnostics;
+pub use crate::diag::codes::{advice, guide_page};
+pub use crate::dialect::target::warns_of_preserved_relocations;
+pub use crate::explain::closest;
+pub use crate::inputs::select::{Registration, SelectOptions, Selected, SystemLibrary, Traced};
+pub use crate::inputs::{
+    Block, Body, Found, HostReferences, Ignored, InputFile, Inputs, LinkInput, Loaded, Reason,
+    Source, Step, Store, scan,
+};
+pub use crate::json::json_string;
+pub use crate::link::{Memory, Written, link_images};
+pub use crate::verify::{Fault, verify};
+pub use crate::write::{Blocks, Destination, ROOM};
+
+use crate::dialect::target::has_mercury;
+use crate::mercury::{self, Trace};
+use cubin::Arch;
+
+/// Why an image must go through a compiler to run on the target; nothing if it need not, or if
+/// it is no image for a related target at all.
+pub fn needs_compiler(image: &[u8], target: Arch) -> Option<String> {
+    if !has_mercury(target) {
+        return None;
+    }
+    let reason = mercury::needs_compiler(image, target, &mut Trace::default())?;
+    Some(reason.to_string())
+}

@@ -1,0 +1,59 @@
+//! Inputs of every kind, made from the cubins in this repository.
+
+use fatbin::write::{Image, Writer};
+use fatbin::{Compression, Flags, Kind};
+use object::write::Object;
+use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+use std::path::Path;
+
+/// A cubin of `examples` or of `tests/fixtures`.
+pub fn cubin(name: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let paths = [root.join("examples").join(name), root.join("tests/fixtures").join(name)];
+    paths.iter().find_map(|path| std::fs::read(path).ok()).expect("a cubin of the repository")
+}
+
+/// A container with one image.
+pub fn fatbin(kind: Kind, arch: &str, payload: &[u8]) -> Vec<u8> {
+    let mut writer = Writer::new();
+    let image = Image {
+        kind,
+        arch: arch.parse().expect("an architecture"),
+        version: (1, 8),
+        flags: Flags::ADDRESS_64.union(Flags::LINUX),
+        ident: None,
+        options: None,
+        compat: None,
+        compression: Compression::Zstd,
+        payload,
+    };
+    writer.add(&image).expect("an image");
+    writer.finish()
+}
+
+/// What nvcc -dc makes: a host object that carries a container.
+pub fn host_object(container: Vec<u8>) -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let sections = [
+        (".nvFatBinSegment", vec![0; 24]),
+        ("__nv_relfatbin", container),
+        ("__nv_module_id", b"id\0".to_vec()),
+    ];
+    for (name, data) in sections {
+        let section = object.add_section(vec![], name.into(), SectionKind::ReadOnlyData);
+        object.section_mut(section).set_data(data, 8);
+    }
+    object.write().expect("an object")
+}
+
+/// What ar makes.
+pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = b"!<arch>\n".to_vec();
+    for (name, data) in members {
+        let (name, size) = (format!("{name}/"), data.len());
+        let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+        bytes.extend(header.bytes().chain(data.iter().copied()));
+        bytes.resize(bytes.len().next_multiple_of(2), b'\n');
+    }
+    bytes
+}
