@@ -3,8 +3,6 @@
 //! Half of the damage knows the format: it changes one field of a record.
 #![no_main]
 
-#[path = "../../crates/cubin/tests/common/mod.rs"]
-mod common;
 #[path = "../../crates/warpld/tests/mutations/families.rs"]
 #[allow(dead_code)]
 mod families;
@@ -26,13 +24,13 @@ const INTACT_100: [&[u8]; 2] = [
 ];
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    let mut random = common::Random::new(seed.into());
-    random.next();
+    let mut random = support::Random::new(seed.into());
+    random.number();
     if size < 65 || random.below(2) == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
     if random.below(8) == 0 {
-        data[0] = random.next() as u8;
+        data[0] = random.number() as u8;
     }
     // The first byte holds the options. Such damage never changes the size.
     let changed = structure::mutate(&data[1..size], &mut random);

@@ -1,9 +1,6 @@
 //! The committed files: valid, what their names say, and the same after
 //! reading and writing.
 
-mod common;
-
-use common::{fixture, fixtures};
 use cubin::capsule::Capsule;
 use cubin::classify::{self, SectionClass, Space, SymbolClass};
 use cubin::flags::{CodeState, Identity};
@@ -13,6 +10,7 @@ use cubin::model::{
 use cubin::validate::{Layer, Problem, validate};
 use cubin::{Cubin, FileType, Variant};
 use std::time::{Duration, Instant};
+use support::{fixture, fixtures};
 
 #[test]
 fn every_fixture_comes_back() {

@@ -5,9 +5,6 @@
 //! One test only: it measures what its process allocates.
 #![allow(unsafe_code)]
 
-mod common;
-
-use common::{Random, fixtures, mutate};
 use cubin::capsule::Capsule;
 use cubin::classify;
 use cubin::flags::Identity;
@@ -18,6 +15,7 @@ use cubin::{Cubin, callgraph, info, note};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use support::{Random, fixtures, mutate};
 
 /// Counts what is allocated at once.
 struct Counting;

@@ -3,24 +3,16 @@
 //! or ends with a signal; `$WARPLD_TOOLKIT` names a toolkit to ask it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::{Program, stderr};
 
-const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
+const WARPLD: Program = support::warpld!();
 /// Exit status of a panic.
 const PANIC: i32 = 101;
 
 /// A kernel with calls, weak functions, constants and data.
 fn fixture() -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
-    fs::read(format!("{folder}/weak.sm_100.cubin")).expect("a fixture")
-}
-
-fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&dir);
-    fs::create_dir_all(&dir).expect("a folder for the test");
-    dir
+    support::fixture("weak.sm_100.cubin")
 }
 
 /// Where a section lies in the file.
@@ -32,22 +24,17 @@ fn section(image: &[u8], name: &str) -> usize {
 
 /// Links the damaged file and returns what warpld says.
 fn refused(name: &str, image: &[u8]) -> String {
-    let dir = folder(&format!("damaged-{name}"));
+    let dir = WARPLD.folder(name);
     fs::write(dir.join("in.cubin"), image).expect("an input");
-    let arguments = ["-arch=sm_100", "in.cubin", "-o"];
-    let output = Command::new(WARPLD)
-        .args(arguments)
-        .arg("w.cubin")
-        .current_dir(&dir)
-        .output()
-        .expect("warpld runs");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let arguments = |output| ["-arch=sm_100", "in.cubin", "-o", output];
+    let output = WARPLD.run(&dir, arguments("w.cubin"));
+    let text = stderr(&output);
     let status = output.status.code();
     assert!(status.is_some_and(|s| s != 0 && s != PANIC), "{name}: {status:?} {text}");
     assert!(!dir.join("w.cubin").exists(), "{name}: an output was left");
-    if let Some(toolkit) = std::env::var_os("WARPLD_TOOLKIT") {
-        let nvlink = Path::new(&toolkit).join("bin/nvlink");
-        let asked = Command::new(nvlink).args(arguments).arg("n.cubin").current_dir(&dir).output();
+    if let Some(toolkit) = support::toolkit() {
+        let mut nvlink = Command::new(toolkit.join("bin/nvlink"));
+        let asked = nvlink.args(arguments("n.cubin")).current_dir(&dir).output();
         let asked = asked.expect("nvlink runs");
         assert!(!asked.status.success(), "{name}: nvlink accepts it");
     }
@@ -60,14 +47,10 @@ fn put32(image: &mut [u8], at: usize, value: u32) {
 
 #[test]
 fn the_undamaged_file_links() {
-    let dir = folder("undamaged");
+    let dir = WARPLD.folder("undamaged");
     fs::write(dir.join("in.cubin"), fixture()).expect("an input");
-    let output = Command::new(WARPLD)
-        .args(["-arch=sm_100", "in.cubin", "-o", "w.cubin"])
-        .current_dir(&dir)
-        .output()
-        .expect("warpld runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = WARPLD.run(&dir, ["-arch=sm_100", "in.cubin", "-o", "w.cubin"]);
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! The command `warpld diff`: its exit status and its output.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Output;
+use support::{Program, example, fixture_path};
 
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
-}
+const WARPLD: Program = support::warpld!();
 
+/// Compares two fixtures.
 fn diff(a: &str, b: &str, options: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warpld"));
-    command.arg("diff").arg(fixture(a)).arg(fixture(b)).args(options).output().unwrap()
+    let files = [a, b].map(fixture_path);
+    WARPLD.command().arg("diff").args(files).args(options).output().unwrap()
 }
 
 #[test]
@@ -41,14 +40,9 @@ fn json_and_limit() {
 
 #[test]
 fn the_linkers_own_note_can_be_ignored() {
-    let folder = tempfile::tempdir().unwrap();
-    let warpld = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_warpld"));
-        command.current_dir(&folder).args(args).output().unwrap()
-    };
-    let examples = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let input = |name: &str| examples.join(name).canonicalize().unwrap().display().to_string();
-    let (a, b) = (input("saxpy.sm_90.cubin"), input("scale.sm_90.cubin"));
+    let folder = WARPLD.folder("note");
+    let warpld = |args: &[&str]| WARPLD.run(&folder, args);
+    let (a, b) = (example("saxpy.sm_90.cubin"), example("scale.sm_90.cubin"));
     for (identity, output) in [("warpld", "one.cubin"), ("nvlink", "two.cubin")] {
         let identity = format!("--identity={identity}");
         let made = warpld(&["-arch=sm_90", &identity, &a, &b, "-o", output]);

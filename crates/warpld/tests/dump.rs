@@ -1,23 +1,21 @@
 //! `warpld dump` on the committed device ELF files, whole and damaged.
 
-#[path = "../../cubin/tests/common/mod.rs"]
-mod common;
-
-use common::{Random, fixture, fixtures, mutate};
 use cubin::Cubin;
 use cubin_tools::dump::{Style, describe, render};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
+use support::{Program, Random, fixture, fixture_path, fixtures, mutate};
+
+const WARPLD: Program = support::warpld!();
 
 fn path(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
-    folder.join(name).to_str().expect("a plain path").to_owned()
+    fixture_path(name).to_str().expect("a plain path").to_owned()
 }
 
 fn dump(args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_warpld"))
+    let mut child = WARPLD
+        .command()
         .arg("dump")
         .args(args)
         .stdin(Stdio::piped())
@@ -145,7 +143,7 @@ fn a_bad_file_does_not_hide_the_others() {
     assert!(messages.contains("-: not a device ELF file"), "{messages}");
     let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(all["files"].as_array().map(Vec::len), Some(1));
-    let host = dump(&[env!("CARGO_BIN_EXE_warpld")], b"");
+    let host = dump(&[WARPLD.path().to_str().expect("a plain path")], b"");
     assert!(String::from_utf8_lossy(&host.stderr).contains("a host file"));
     assert_eq!(dump(&[], b"").status.code(), Some(2));
 }

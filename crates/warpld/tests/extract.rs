@@ -2,15 +2,17 @@
 
 use fatbin::{Container, Entry};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+use support::Program;
+
+const WARPLD: Program = support::warpld!();
 
 fn images() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/images.fatbin")
 }
 
 fn extract(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_warpld"));
-    command.current_dir(folder).arg("extract").args(args).output().unwrap()
+    WARPLD.run(folder, ["extract"].iter().chain(args))
 }
 
 fn lines(bytes: &[u8]) -> Vec<String> {

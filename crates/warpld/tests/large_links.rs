@@ -5,28 +5,25 @@ use std::fs;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::{Program, stderr};
 
-const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
+const WARPLD: Program = support::warpld!();
 
 /// Each object creates 15 sections or more.
 const OBJECTS: usize = 4680;
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
-
 /// A folder with many copies of a fixture, each under names of its own, and a list of
 /// them behind the fixtures `first`.
 fn objects(fixture: &str, folder: &str, first: &[&str]) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-    let _ = fs::remove_dir_all(&dir);
-    fs::create_dir_all(&dir).expect("a folder for the test");
-    let mut image = fs::read(format!("{FIXTURES}/{fixture}")).expect("a fixture");
+    let dir = WARPLD.folder(folder);
+    let mut image = support::fixture(fixture);
     let is_number = |window: &[u8]| window == b"x00000x";
     let places: Vec<usize> =
         image.windows(7).enumerate().filter(|(_, w)| is_number(w)).map(|(at, _)| at).collect();
     assert!(!places.is_empty(), "{fixture} has no numbered names");
     let mut names = String::new();
     for name in first {
-        fs::copy(format!("{FIXTURES}/{name}"), dir.join(name)).expect("a fixture");
+        fs::write(dir.join(name), support::fixture(name)).expect("an object");
         names += &format!("{name}\n");
     }
     for number in 0..OBJECTS {
@@ -44,7 +41,7 @@ fn linked(program: &Path, dir: &Path, words: &[&str], output: &str) -> Vec<u8> {
     let mut command = Command::new(program);
     command.args(words).args(["-optf", "inputs.txt", "-o", output]).current_dir(dir);
     let done = command.env_remove("MAKEFLAGS").output().expect("the linker runs");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{}", stderr(&done));
     fs::read(dir.join(output)).expect("an output")
 }
 
@@ -69,14 +66,20 @@ fn hash(bytes: &[u8]) -> u64 {
 fn compare(fixture: &str, folder: &str, first: &[&str], words: &[&str], answer: u64) {
     let dir = objects(fixture, folder, first);
     let ours = [words, &["--identity=nvlink"]].concat();
-    let output = linked(Path::new(WARPLD), &dir, &ours, "out");
-    if let Some(toolkit) = std::env::var_os("WARPLD_TOOLKIT") {
-        let nvlink = Path::new(&toolkit).join("bin/nvlink");
-        let theirs = linked(&nvlink, &dir, words, "out.nvlink");
+    let output = linked(WARPLD.path(), &dir, &ours, "out");
+    if let Some(toolkit) = support::toolkit() {
+        let theirs = linked(&toolkit.join("bin/nvlink"), &dir, words, "out.nvlink");
         println!("{fixture} {words:?}: nvlink's output is {:#x}", hash(&theirs));
-        assert!(output == theirs, "the output is not nvlink's");
+        if let Some(difference) = differential::difference(&theirs, &output) {
+            panic!("{fixture} {words:?}: the output is not nvlink's:\n{difference}");
+        }
     }
-    assert_eq!(hash(&output), answer, "{fixture} {words:?}");
+    let found = hash(&output);
+    assert!(
+        found == answer,
+        "{fixture} {words:?}: the hash of the output is {found:#x}, nvlink's is {answer:#x}; \
+         WARPLD_TOOLKIT=$(scripts/toolkit.sh) cargo test --test large_links tells what differs"
+    );
     fs::remove_dir_all(&dir).expect("the folder goes");
 }
 

@@ -3,24 +3,13 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+use support::{Program, fixture, stderr};
 
-const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
+const WARPLD: Program = support::warpld!();
 const OLD: &[u8] = b"what was there before";
-
-fn folder(name: &str) -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&dir);
-    fs::create_dir_all(&dir).expect("a folder for the test");
-    dir
-}
-
-fn fixture(name: &str) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
-    fs::read(format!("{folder}/{name}")).expect("a fixture")
-}
 
 /// The same object under other names: the last two letters of every name that
 /// is seen from outside are replaced by a number.
@@ -51,22 +40,20 @@ fn inputs(dir: &Path) -> Vec<String> {
 }
 
 fn link(dir: &Path, words: &[String]) -> Output {
-    let mut command = Command::new(WARPLD);
-    command.args(words).current_dir(dir).env_remove("MAKEFLAGS");
-    command.output().expect("warpld runs")
+    WARPLD.run(dir, words)
 }
 
 /// The output of an undisturbed, verified link.
 fn good(dir: &Path, words: &[String]) -> Vec<u8> {
     let verified = [words, &["--verify".to_string()]].concat();
     let output = link(dir, &verified);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}", stderr(&output));
     fs::read(dir.join("out")).expect("an output")
 }
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let dir = folder("threads");
+    let dir = WARPLD.folder("threads");
     let words = inputs(&dir);
     let expected = good(&dir, &words);
     for threads in [1, 2, 16] {
@@ -81,7 +68,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_memory_of_a_large_link_is_given_back_behind_it() {
-    let dir = folder("left-behind");
+    let dir = WARPLD.folder("left-behind");
     fs::write(dir.join("part.cubin"), fixture("scale.sm_90.cubin")).expect("an input");
     // Every copy clashes with the first, after all have been read.
     fs::write(dir.join("names"), "part.cubin\n".repeat(10_000)).expect("a list of inputs");
@@ -103,7 +90,7 @@ fn the_memory_of_a_large_link_is_given_back_behind_it() {
 #[test]
 #[cfg(unix)]
 fn a_failed_write_leaves_the_old_output() {
-    let dir = folder("write");
+    let dir = WARPLD.folder("write");
     let words = inputs(&dir);
     good(&dir, &words);
     let before = fs::read_dir(&dir).expect("a folder").count();
@@ -113,7 +100,8 @@ fn a_failed_write_leaves_the_old_output() {
         fs::write(dir.join("out"), OLD).expect("an old output");
         let script = format!("{trap} ulimit -c 0; ulimit -f 8; exec \"$0\" \"$@\"");
         let status = Command::new("sh")
-            .args(["-c", &script, WARPLD])
+            .args(["-c", &script])
+            .arg(WARPLD.path())
             .args(&words)
             .current_dir(&dir)
             .stderr(Stdio::null())
@@ -129,13 +117,14 @@ fn a_failed_write_leaves_the_old_output() {
 
 #[test]
 fn a_killed_link_leaves_the_old_output_or_the_new_one() {
-    let dir = folder("kill");
+    let dir = WARPLD.folder("kill");
     let words = inputs(&dir);
     let expected = good(&dir, &words);
     let mut cut_short = 0;
     for delay in (0..60).map(|i| Duration::from_micros(i * i * 10)) {
         fs::write(dir.join("out"), OLD).expect("an old output");
-        let mut child = Command::new(WARPLD)
+        let mut child = WARPLD
+            .command()
             .args(&words)
             .current_dir(&dir)
             .stderr(Stdio::null())
@@ -154,14 +143,15 @@ fn a_killed_link_leaves_the_old_output_or_the_new_one() {
 #[test]
 #[cfg(unix)]
 fn an_interrupted_link_leaves_nothing_else() {
-    let dir = folder("interrupt");
+    let dir = WARPLD.folder("interrupt");
     let words = inputs(&dir);
     let expected = good(&dir, &words);
     let before = fs::read_dir(&dir).expect("a folder").count();
     let mut cut_short = 0;
     for delay in (0..60).map(|i| Duration::from_micros(i * i * 10)) {
         fs::write(dir.join("out"), OLD).expect("an old output");
-        let mut child = Command::new(WARPLD)
+        let mut child = WARPLD
+            .command()
             .args(&words)
             .current_dir(&dir)
             .stderr(Stdio::null())
@@ -197,7 +187,7 @@ fn a_failed_system_call_leaves_the_old_output_or_the_new_one() {
         let _ = writeln!(std::io::stderr(), "not run: failing system calls ({why})");
         return;
     }
-    let dir = folder("calls");
+    let dir = WARPLD.folder("calls");
     let words = inputs(&dir);
     let expected = good(&dir, &words);
     let calls = [
@@ -209,7 +199,8 @@ fn a_failed_system_call_leaves_the_old_output_or_the_new_one() {
         for nth in [1, 2, 3, 5, 8, 13, 21, 34, 55] {
             fs::write(dir.join("out"), OLD).expect("an old output");
             let inject = format!("inject={call}:error=EIO:when={nth}");
-            let status = strace(&["-f", "-o", "/dev/null", "-e", &inject, WARPLD])
+            let status = strace(&["-f", "-o", "/dev/null", "-e", &inject])
+                .arg(WARPLD.path())
                 .args(&words)
                 .current_dir(&dir)
                 .status()
@@ -231,7 +222,7 @@ fn a_failed_system_call_leaves_the_old_output_or_the_new_one() {
 
 #[test]
 fn an_input_cut_short_is_an_error() {
-    let dir = folder("cut");
+    let dir = WARPLD.folder("cut");
     let image = fixture("object.sm_90.cubin");
     for size in (997..image.len()).step_by(997) {
         fs::write(dir.join("a.cubin"), &image[..size]).expect("an input");
@@ -249,7 +240,7 @@ fn an_input_cut_short_is_an_error() {
 /// pipe.
 #[cfg(target_os = "linux")]
 fn disturbed(name: &str, disturb: impl FnOnce(&fs::File)) -> Output {
-    let dir = folder(name);
+    let dir = WARPLD.folder(name);
     let image = fixture("scale.sm_90.cubin");
     let mut archive = b"!<arch>\n".to_vec();
     for i in 0..100 {
@@ -264,7 +255,8 @@ fn disturbed(name: &str, disturb: impl FnOnce(&fs::File)) -> Output {
     fs::write(dir.join("out"), OLD).expect("an old output");
     let made = Command::new("mkfifo").arg(dir.join("pipe")).status();
     assert!(made.expect("mkfifo runs").success());
-    let child = Command::new(WARPLD)
+    let child = WARPLD
+        .command()
         .args(["-arch=sm_90", "-o", "out", "a.a", "--nv-host", "pipe"])
         .current_dir(&dir)
         .stderr(Stdio::piped())
@@ -286,13 +278,13 @@ fn disturbed(name: &str, disturb: impl FnOnce(&fs::File)) -> Output {
 fn an_input_that_changes_under_the_link_is_an_error() {
     use std::io::Write;
     let quiet = disturbed("undisturbed", |_| ());
-    assert!(quiet.status.success(), "{}", String::from_utf8_lossy(&quiet.stderr));
+    assert!(quiet.status.success(), "{}", stderr(&quiet));
     // At the end of a page what follows is gone; within one it reads as zeros.
     let gone = disturbed("truncated", |input| input.set_len(0).expect("truncated"));
     let zeros = disturbed("cut", |input| input.set_len(5_000).expect("cut"));
     let grown = disturbed("grown", |mut input| input.write_all(b"more").expect("written"));
     for output in [gone, zeros, grown] {
-        let text = String::from_utf8_lossy(&output.stderr);
+        let text = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
         let message = "Input file 'a.a' changed while it was being linked [input-changed]\n";
         assert!(text.ends_with(&format!("warpld fatal   : {message}")), "{text}");

@@ -1,14 +1,11 @@
 //! `--self-check` as a library call: files in memory, what is checked and what is said.
 
-#[path = "../../cubin/tests/common/mod.rs"]
-mod common;
-
-use common::{Random, fixture, mutate};
 use cubin::{Arch, Cubin, SectionType};
 use libwarpld::Config;
 use libwarpld::internals::{
     Linker, MercuryError, Trace, compare, linker, needs_compiler, round_trip,
 };
+use support::{Random, fixture, mutate};
 
 const FLAGS: usize = 48;
 const TYPE: usize = 16;

@@ -20,3 +20,8 @@ mod tools;
 mod verdict;
 
 pub use cli::main;
+
+/// What differs between a file of nvlink and one of warpld, in words; nothing if they are equal.
+pub fn difference(nvlink: &[u8], warpld: &[u8]) -> Option<String> {
+    (nvlink != warpld).then(|| compare::explain(nvlink, warpld).join("\n"))
+}

@@ -215,7 +215,8 @@ pub fn first_difference(what: &str, theirs: &[String], ours: &[String]) -> Vec<S
 /// Messages as nvlink prints them: without what only warpld adds (notes, codes), and without what
 /// must differ (the name of the tool and of the output's folder).
 pub fn messages(text: &str) -> Vec<String> {
-    let lines = text.lines().filter(|line| !line.starts_with("    = "));
+    let is_note = |line: &&str| line.starts_with("    = ") || line.starts_with("      ");
+    let lines = text.lines().filter(|line| !is_note(line));
     lines
         .map(|line| match line.strip_prefix("warpld ") {
             Some(rest) => format!("nvlink {}", without_code(rest)).replace("'w/", "'n/"),
@@ -234,6 +235,8 @@ fn without_code(message: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cubin::Cubin;
+    use std::time::Duration;
 
     #[test]
     fn messages_are_compared_without_notes_and_codes() {
@@ -241,6 +244,26 @@ mod tests {
         let theirs = "nvlink error   : Undefined reference to 'f' in 'a.cubin'\n";
         assert_eq!(messages(ours), messages(theirs));
         assert_ne!(messages("warpld error   : a [0x10]\n"), messages("nvlink error   : a\n"));
+    }
+
+    #[test]
+    fn a_changed_byte_is_told_with_its_section() {
+        let run = |output: Vec<u8>| Run {
+            outcome: Outcome { status: Some(0), text: String::new(), time: Duration::ZERO },
+            output: Some(output),
+            side_file: None,
+        };
+        let file = support::fixture("linked-vec.sm_90.cubin");
+        let section = Cubin::parse(&file).expect("a fixture");
+        let section = section.sections().iter().find(|s| s.name == b".text.scaled");
+        let at = section.expect("the kernel").offset as usize;
+        let mut other = file.clone();
+        other[at] ^= 1;
+        let same = compare(&run(file.clone()), &run(file.clone()));
+        assert_eq!((same.verdict, same.detail.len()), (Verdict::Identical, 0));
+        let comparison = compare(&run(file), &run(other));
+        assert_eq!(comparison.verdict, Verdict::Different);
+        assert!(comparison.detail[1].contains(".text.scaled"), "{:?}", comparison.detail);
     }
 
     #[test]

@@ -10,9 +10,7 @@ pub struct Toolkit {
 
 impl Toolkit {
     pub fn from_env() -> Option<Self> {
-        let root = PathBuf::from(std::env::var_os("WARPLD_TOOLKIT")?);
-        assert!(root.join("bin/nvlink").exists(), "WARPLD_TOOLKIT has no bin/nvlink");
-        Some(Self { root })
+        Some(Self { root: support::toolkit()? })
     }
     pub fn tool(&self, name: &str) -> PathBuf {
         self.root.join("bin").join(name)

@@ -13,6 +13,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use support::Program;
+
+const WARPLD: Program = support::warpld!();
 
 /// What a run left behind.
 struct Trace {
@@ -64,18 +67,14 @@ fn there_are_enough_cases() {
 impl Bench {
     fn new(toolkit: &Toolkit) -> Self {
         let inputs = fixtures::build(toolkit);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-run");
-        let names = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-names");
-        fs::create_dir_all(&names).unwrap();
+        let (folder, names) = (WARPLD.folder("run"), WARPLD.folder("names"));
         // Under this name messages look like nvlink's.
         let warpld = names.join("nvlink");
-        let _ = fs::remove_file(&warpld);
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_warpld"), &warpld).unwrap();
+        std::os::unix::fs::symlink(WARPLD.path(), &warpld).unwrap();
         let library_folder = toolkit.library_folder();
         let nvvm = names.join("nvvm");
         fs::create_dir_all(nvvm.join("lib64")).unwrap();
         let libnvvm = nvvm.join("lib64/libnvvm.so");
-        let _ = fs::remove_file(&libnvvm);
         std::os::unix::fs::symlink(library_folder.join("libnvvm.so.4"), &libnvvm).unwrap();
         Self { inputs, folder, library_folder, nvvm, nvlink: toolkit.tool("nvlink"), warpld }
     }
@@ -177,11 +176,10 @@ fn differences(case: &Case, theirs: &Trace, ours: &Trace) -> String {
         theirs.files.keys().chain(ours.files.keys()).collect();
     for name in names {
         match (theirs.files.get(name), ours.files.get(name)) {
-            (Some(a), Some(b)) if a == b => {}
             (Some(a), Some(b)) => {
-                let at = a.iter().zip(b).position(|(a, b)| a != b);
-                let _ =
-                    writeln!(out, "  {name}: {} and {} bytes, differ at {at:?}", b.len(), a.len());
+                if let Some(words) = differential::difference(a, b) {
+                    let _ = writeln!(out, "  {name}: {}", words.replace('\n', "\n    "));
+                }
             }
             (None, _) => _ = writeln!(out, "  {name}: only warpld writes it"),
             (_, None) => _ = writeln!(out, "  {name}: only nvlink writes it"),

@@ -1,9 +1,9 @@
 //! What people read when a link fails, complaint by complaint.
 
+use crate::WARPLD;
 use crate::fixtures::{self, Toolkit};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 struct Bench {
     folder: PathBuf,
@@ -13,9 +13,7 @@ impl Bench {
     /// A folder with the inputs; `None` without a toolkit.
     fn new(name: &str) -> Option<Self> {
         let inputs = fixtures::build(&Toolkit::from_env()?);
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("messages-{name}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
+        let folder = WARPLD.folder(&format!("messages-{name}"));
         for entry in fs::read_dir(&inputs).unwrap() {
             let entry = entry.unwrap();
             fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
@@ -25,7 +23,8 @@ impl Bench {
 
     /// Exit status and standard error of a link for sm_90.
     fn link(&self, line: &str) -> (i32, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_warpld"))
+        let output = WARPLD
+            .command()
             .args(["-arch=sm_90", "-o", "o"])
             .args(line.split_whitespace())
             .current_dir(&self.folder)

@@ -55,7 +55,7 @@ pub fn arch(text: &str) -> Arch {
 /// The images; with a toolkit and the wish to bless they are made anew.
 pub fn load() -> Images {
     let file = super::data_file("images.fatbin");
-    if let (Some(toolkit), true) = (super::toolkit(), super::bless()) {
+    if let (Some(toolkit), true) = (support::toolkit(), super::bless()) {
         std::fs::write(&file, compile_all(&toolkit)).unwrap();
     }
     let bytes = std::fs::read(file).unwrap();

@@ -17,11 +17,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where the toolkit is, if the tests may use it.
-pub fn toolkit() -> Option<PathBuf> {
-    std::env::var_os("WARPLD_TOOLKIT").map(PathBuf::from)
-}
-
 /// Whether to write the expectations anew.
 pub fn bless() -> bool {
     std::env::var_os("WARPLD_BLESS").is_some()
@@ -48,7 +43,7 @@ fn scenarios_match_nvlink() {
         let root = folder.path().canonicalize().unwrap();
         make::write_all(&root, &scenario.files, &images);
         let mut known = expected.get(scenario.name).cloned();
-        if let Some(toolkit) = toolkit() {
+        if let Some(toolkit) = support::toolkit() {
             let real = answer::ask_nvlink(&toolkit, &root, scenario);
             if !bless() && known.as_ref().map(Answer::to_string) != Some(real.to_string()) {
                 writeln!(failures, "{}: nvlink now says\n{real}", scenario.name).unwrap();

@@ -47,7 +47,7 @@ fn every_image_for_every_target() {
     let images = images::load();
     let file = crate::data_file("matrix.txt");
     let mut expected = std::fs::read_to_string(&file).unwrap_or_default();
-    if let Some(toolkit) = crate::toolkit() {
+    if let Some(toolkit) = support::toolkit() {
         let real = render(|form, arch, target| nvlink_takes(&toolkit, form, arch, target, &images));
         if crate::bless() {
             std::fs::write(&file, &real).unwrap();

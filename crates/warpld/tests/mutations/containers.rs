@@ -1,7 +1,6 @@
 //! Damaged containers: images inside fatbins, host objects and archives, with
 //! damage on any level, read from files as the command reads them.
 
-use crate::common::{Random, mutate};
 use crate::families::Family;
 use crate::structure;
 use cubin::Arch;
@@ -13,6 +12,7 @@ use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use std::fs;
 use std::path::PathBuf;
+use support::{Random, mutate};
 use warpld::files::{Files, LoadRequest};
 
 /// A folder for the inputs, in memory where the system has one.
@@ -46,7 +46,7 @@ impl Case {
     pub fn new(seed: u64, families: &[Family], folder: &Folder) -> Self {
         let mut random = Random::new(seed ^ 0x5eed_0f00_c047_a14e);
         for _ in 0..4 {
-            random.next();
+            random.number();
         }
         let family = &families[random.below(families.len())];
         let Family { arch, members, .. } = family;

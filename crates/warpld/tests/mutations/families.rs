@@ -1,7 +1,7 @@
 //! Which of the committed objects are linked together.
 
-use crate::common::{Random, fixtures, mutate};
 use cubin::Arch;
+use support::{Random, fixtures, mutate};
 
 /// Objects for one target.
 pub struct Family {

@@ -9,14 +9,11 @@
 //! One test only: it measures what its process allocates.
 #![allow(unsafe_code)]
 
-#[path = "../../../cubin/tests/common/mod.rs"]
-mod common;
 mod containers;
 mod families;
 mod line_tables;
 mod structure;
 
-use common::{Random, mutate};
 use cubin::Arch;
 use families::{Family, families};
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images, verify};
@@ -27,6 +24,7 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use support::{Random, mutate};
 use warpld::render::{Format, Renderer};
 
 /// Counts what is allocated at once.
@@ -74,10 +72,10 @@ impl Case {
     fn new(seed: u64, families: &[Family]) -> Self {
         let mut random = Random::new(seed);
         for _ in 0..4 {
-            random.next();
+            random.number();
         }
         let family = &families[random.below(families.len())];
-        let (count, start) = (1 + random.below(3), random.next() as usize % 64);
+        let (count, start) = (1 + random.below(3), random.number() as usize % 64);
         let images = (0..count).map(|i| {
             let original = family.member(start + i, &mut random);
             let image = match random.below(8) {

@@ -1,6 +1,6 @@
 //! Damage that leaves a file readable: one field of one record at a time.
 
-use crate::common::Random;
+use support::Random;
 
 const SHDR: usize = 64;
 
@@ -77,7 +77,7 @@ fn value(old: u64, width: usize, sections: &[Section], random: &mut Random) -> u
         7 => old ^ 1 << random.below(bits as usize),
         8 => random.below(sections.len() + 2) as u64,
         9 => random.below(256) as u64,
-        10 => random.next() >> random.below(64),
+        10 => random.number() >> random.below(64),
         _ => old.wrapping_mul(2),
     }
 }

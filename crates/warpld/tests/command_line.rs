@@ -3,33 +3,14 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use support::{Program, example, stderr};
 
-const WARPLD: &str = env!("CARGO_BIN_EXE_warpld");
-
-fn example(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
-    path.to_str().unwrap().to_owned()
-}
+const WARPLD: Program = support::warpld!();
 
 fn inputs() -> [String; 2] {
     [example("saxpy.sm_90.cubin"), example("scale.sm_90.cubin")]
-}
-
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("front-door-{name}"));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn run(folder: &Path, args: &[&str]) -> Output {
-    Command::new(WARPLD).args(args).current_dir(folder).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 fn names_in(folder: &Path) -> Vec<String> {
@@ -43,9 +24,9 @@ fn names_in(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_link_writes_its_output_and_nothing_else() {
-    let folder = folder("plain");
+    let folder = WARPLD.folder("plain");
     let [a, b] = inputs();
-    let output = run(&folder, &["-arch=sm_90", &a, &b, "-o", "o", "--verify", "--threads=2"]);
+    let output = WARPLD.run(&folder, ["-arch=sm_90", &a, &b, "-o", "o", "--verify", "--threads=2"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(output.stdout.is_empty() && output.stderr.is_empty());
     assert_eq!(names_in(&folder), ["o"]);
@@ -53,10 +34,10 @@ fn a_link_writes_its_output_and_nothing_else() {
 
 #[test]
 fn a_failed_link_leaves_the_old_output_alone() {
-    let folder = folder("failed");
+    let folder = WARPLD.folder("failed");
     fs::write(folder.join("o"), "old").unwrap();
     let [a, _] = inputs();
-    let output = run(&folder, &["-arch=sm_90", &a, &a, "-o", "o"]);
+    let output = WARPLD.run(&folder, ["-arch=sm_90", &a, &a, "-o", "o"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read(folder.join("o")).unwrap(), b"old");
     assert_eq!(names_in(&folder), ["o"]);
@@ -64,7 +45,7 @@ fn a_failed_link_leaves_the_old_output_alone() {
 
 #[test]
 fn files_that_cannot_be_used_end_in_a_message() {
-    let folder = folder("unusable");
+    let folder = WARPLD.folder("unusable");
     fs::create_dir(folder.join("dir")).unwrap();
     let [a, b] = inputs();
     for (args, message) in [
@@ -75,7 +56,7 @@ fn files_that_cannot_be_used_end_in_a_message() {
         (["-arch=sm_90", &a, &b, "-o", "no/o"], "Could not open output file 'no/o'"),
         (["-arch=sm_90", &a, &b, "-o", "/dev/full"], "Internal error: writing file"),
     ] {
-        let output = run(&folder, &args);
+        let output = WARPLD.run(&folder, &args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let expected = format!("warpld fatal   : {message} [");
         assert!(stderr(&output).starts_with(&expected), "{}", stderr(&output));
@@ -84,7 +65,7 @@ fn files_that_cannot_be_used_end_in_a_message() {
 
 #[test]
 fn slips_of_the_pen_are_answered_with_a_suggestion() {
-    let folder = folder("slips");
+    let folder = WARPLD.folder("slips");
     for (word, notes) in [
         ("-arhc=sm_90", "    = did you mean '--arch'?\n"),
         ("-arch=sm9_0", "    = did you mean 'sm_90'?\n"),
@@ -96,7 +77,7 @@ fn slips_of_the_pen_are_answered_with_a_suggestion() {
             "    = name the target, for example -arch=sm_90\n    = did you mean 'warpld dump'?\n",
         ),
     ] {
-        let text = stderr(&run(&folder, &[word]));
+        let text = stderr(&WARPLD.run(&folder, [word]));
         let (_, found) = text.split_once('\n').unwrap();
         assert_eq!(found, notes, "{word}");
     }
@@ -105,7 +86,7 @@ fn slips_of_the_pen_are_answered_with_a_suggestion() {
 /// Of a flood of messages the first are printed; all of them count.
 #[test]
 fn messages_of_a_kind_are_limited() {
-    let folder = folder("flood");
+    let folder = WARPLD.folder("flood");
     let image = fs::read(example("scale.sm_90.cubin")).unwrap();
     let names: Vec<String> = (0..30).map(|i| format!("{i}.cubin")).collect();
     for name in &names {
@@ -117,7 +98,7 @@ fn messages_of_a_kind_are_limited() {
         let host: Vec<String> = names.iter().map(|name| host_object(&folder, name)).collect();
         let host = host.iter().map(String::as_str);
         let args: Vec<&str> = fixed.into_iter().chain(words.iter().copied()).chain(host).collect();
-        let output = run(&folder, &args);
+        let output = WARPLD.run(&folder, &args);
         let text = stderr(&output);
         (text.matches("[arch-not-found]").count(), text)
     };
@@ -165,11 +146,11 @@ fn host_object(folder: &Path, name: &str) -> String {
 #[test]
 #[cfg(target_os = "linux")]
 fn progress_is_shown_on_a_terminal_only() {
-    let folder = folder("progress");
+    let folder = WARPLD.folder("progress");
     assert!(Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
     let [a, b] = inputs();
     // The pipe holds the link up for longer than a second.
-    let line = format!("{WARPLD} -arch=sm_90 {a} {b} -o o --nv-host pipe");
+    let line = format!("{} -arch=sm_90 {a} {b} -o o --nv-host pipe", WARPLD.path().display());
     let slow = |command: &mut Command| {
         let child = command
             .current_dir(&folder)
@@ -199,10 +180,10 @@ fn progress_is_shown_on_a_terminal_only() {
 
 #[test]
 fn version_and_help_exist_under_both_names() {
-    let folder = folder("names");
+    let folder = WARPLD.folder("names");
     let nvlink = folder.join("nvlink");
-    std::os::unix::fs::symlink(WARPLD, &nvlink).unwrap();
-    for program in [Path::new(WARPLD), &nvlink] {
+    std::os::unix::fs::symlink(WARPLD.path(), &nvlink).unwrap();
+    for program in [WARPLD.path(), &nvlink] {
         for (flag, text) in [("--version", "V13.0.88\n"), ("-h", "--register-link-binaries")] {
             let output = Command::new(program).arg(flag).output().unwrap();
             assert!(output.status.success());
@@ -213,7 +194,7 @@ fn version_and_help_exist_under_both_names() {
         |program: &Path, arg: &str| stderr(&Command::new(program).arg(arg).output().unwrap());
     assert_eq!(fatal(&nvlink, "-q"), "nvlink fatal   : Unknown option 'q'\n");
     assert_eq!(
-        fatal(Path::new(WARPLD), "-q"),
+        fatal(WARPLD.path(), "-q"),
         "warpld fatal   : Unknown option 'q' [unknown-option]\n"
     );
     // A subcommand for one, an input for the other.
@@ -221,12 +202,13 @@ fn version_and_help_exist_under_both_names() {
         fatal(&nvlink, "shim"),
         "nvlink fatal   : Unknown arch name '(null)'\n    = name the target, for example -arch=sm_90\n"
     );
-    assert!(fatal(Path::new(WARPLD), "shim").starts_with("Usage: warpld shim"));
+    assert!(fatal(WARPLD.path(), "shim").starts_with("Usage: warpld shim"));
 }
 
 #[test]
 fn nobody_reading_is_no_reason_to_panic() {
-    let mut child = Command::new(WARPLD)
+    let mut child = WARPLD
+        .command()
         .arg("--help")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -240,22 +222,23 @@ fn nobody_reading_is_no_reason_to_panic() {
 
 #[test]
 fn a_million_words_in_an_options_file() {
-    let folder = folder("million");
+    let folder = WARPLD.folder("million");
     let [a, b] = inputs();
     fs::write(folder.join("f"), format!("{} {a} {b} -o o", "-w ".repeat(1_000_000))).unwrap();
-    let output = run(&folder, &["-arch=sm_90", "-optf", "f"]);
+    let output = WARPLD.run(&folder, ["-arch=sm_90", "-optf", "f"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let output = run(&folder, &["-arch=sm_90", "@f"]);
+    let output = WARPLD.run(&folder, ["-arch=sm_90", "@f"]);
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]
 fn links_at_the_same_time_share_a_registration_file() {
-    let folder = folder("shared");
+    let folder = WARPLD.folder("shared");
     let [a, b] = inputs();
     let children: Vec<_> = (0..8)
         .map(|i| {
-            Command::new(WARPLD)
+            WARPLD
+                .command()
                 .args(["-arch=sm_90", &a, &b, "--register-link-binaries=reg", "-o"])
                 .arg(format!("o{i}"))
                 .current_dir(&folder)
@@ -274,8 +257,8 @@ fn links_at_the_same_time_share_a_registration_file() {
 
 #[test]
 fn messages_about_the_command_line_as_json() {
-    let folder = folder("json");
-    let output = run(&folder, &["--error-format=json", "--bogus"]);
+    let folder = WARPLD.folder("json");
+    let output = WARPLD.run(&folder, ["--error-format=json", "--bogus"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stderr(&output),
@@ -286,11 +269,11 @@ fn messages_about_the_command_line_as_json() {
 
 #[test]
 fn reports_of_a_link() {
-    let folder = folder("reports");
+    let folder = WARPLD.folder("reports");
     let [a, b] = inputs();
-    let output = run(
+    let output = WARPLD.run(
         &folder,
-        &["-arch=sm_90", &a, &b, "-o", "o", "--map=m", "--trace", "--print-resources", "-dot", "d"],
+        ["-arch=sm_90", &a, &b, "-o", "o", "--map=m", "--trace", "--print-resources", "-dot", "d"],
     );
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stderr(&output);
@@ -305,9 +288,9 @@ fn reports_of_a_link() {
 /// On Blackwell both halves of the file are in the map.
 #[test]
 fn the_map_of_two_halves() {
-    let folder = folder("halves");
+    let folder = WARPLD.folder("halves");
     let [a, b] = ["saxpy.sm_100.cubin", "scale.sm_100.cubin"].map(example);
-    let output = run(&folder, &["-arch=sm_100", &a, &b, "-o", "o", "--map=m"]);
+    let output = WARPLD.run(&folder, ["-arch=sm_100", &a, &b, "-o", "o", "--map=m"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let map = fs::read_to_string(folder.join("m")).unwrap();
     let size = fs::metadata(folder.join("o")).unwrap().len();

@@ -1,49 +1,24 @@
-//! What the integration tests share.
-#![allow(dead_code)]
-
-use std::path::{Path, PathBuf};
-
-/// The committed device ELF files, by name. `$WARPLD_FIXTURES` names their folder where the
-/// tests run on another machine than they were built on.
-pub fn fixtures() -> Vec<(PathBuf, Vec<u8>)> {
-    let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
-    let folder = std::env::var_os("WARPLD_FIXTURES").map_or_else(here, PathBuf::from);
-    let mut all: Vec<_> = std::fs::read_dir(&folder)
-        .expect("tests/fixtures exists")
-        .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "cubin"))
-        .map(|path| (path.clone(), std::fs::read(path).expect("a readable file")))
-        .collect();
-    all.sort();
-    assert!(all.len() >= 40, "fixtures are missing");
-    all
-}
-
-/// The fixture with this file name.
-pub fn fixture(name: &str) -> Vec<u8> {
-    let (_, bytes) = fixtures()
-        .into_iter()
-        .find(|(path, _)| path.file_name().is_some_and(|n| n == name))
-        .unwrap_or_else(|| panic!("no fixture {name}"));
-    bytes
-}
+//! Damaged copies of files.
 
 /// A small deterministic generator (xorshift64*), so that a failing input can
 /// be made again from its seed.
 pub struct Random(u64);
 
 impl Random {
+    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
-    pub fn next(&mut self) -> u64 {
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
+    /// A number below `limit`, 0 if that is 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
+        (self.number() % limit.max(1) as u64) as usize
     }
 }
 
@@ -73,7 +48,7 @@ pub fn mutate(original: &[u8], random: &mut Random) -> Vec<u8> {
         let at = interesting_offset(&bytes, random);
         match random.below(6) {
             0 => bytes[at] ^= 1 << random.below(8),
-            1 => bytes[at] = random.next() as u8,
+            1 => bytes[at] = random.number() as u8,
             2 | 3 => {
                 let width = [2, 4, 8][random.below(3)];
                 let at = at & !(width - 1);

@@ -1,0 +1,12 @@
+//! What tests share: files of the repository, damaged copies of them, the program under test.
+//!
+//! Everything here panics when a test cannot go on.
+#![forbid(unsafe_code)]
+
+mod files;
+mod mutate;
+mod program;
+
+pub use files::{example, fixture, fixture_path, fixtures, root, toolkit};
+pub use mutate::{Random, mutate};
+pub use program::{Program, stderr};
