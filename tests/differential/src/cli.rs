@@ -8,6 +8,7 @@ use crate::named;
 use crate::nccl;
 use crate::nvshmem;
 use crate::program::Sm;
+use crate::recorded::{self, Recording, Replay, record, replay};
 use crate::runner::{self, Job, Settings};
 use crate::tools::Tools;
 use std::fs;
@@ -17,6 +18,8 @@ const HELP: &str = "\
 differential run [options]        random programs (and what --with names)
 differential soak [options]       the same for many seeds: --seeds 1000000..1005000 by default
 differential case [NAME]          the named cases (or those with NAME in their name)
+differential record [NAME]        records the cases for tests without a toolkit
+differential replay [NAME]        links the recorded cases again; needs no toolkit
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
@@ -43,6 +46,8 @@ options
   --list-new FILE   writes the names of links that differ and are not known
   --statistics      print features, options and refusals
   --messages        differing messages are failures, too
+  --out DIR         folder of recordings (default: tests/recorded) or of the program
+  --check           record: write nothing, fail if something would be written
   --shown N         failures printed in full (default 20)
 ";
 
@@ -63,9 +68,10 @@ pub struct Options {
     pub only: Option<String>,
     pub skip: Vec<String>,
     pub matrix: bool,
+    pub check: bool,
 }
 
-fn parse(args: &[String]) -> Result<Options, String> {
+fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     let mut options = Options {
         tools: Tools {
             toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
@@ -97,6 +103,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         only: None,
         skip: Vec::new(),
         matrix: false,
+        check: false,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -126,6 +133,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--messages" => options.settings.messages = true,
             "--shown" => options.settings.shown = number(value()?)?,
             "--skip" => options.skip = value()?.split(',').map(str::to_owned).collect(),
+            "--check" => options.check = true,
             "--matrix" => options.matrix = true,
             "--name" => options.only = Some(value()?.clone()),
             "--known" => {
@@ -140,6 +148,10 @@ fn parse(args: &[String]) -> Result<Options, String> {
             _ => options.names.push(arg.clone()),
         }
     }
+    if needs_toolkit && !options.tools.program("nvlink").exists() {
+        let toolkit = options.tools.toolkit.display();
+        return Err(format!("no nvlink in {toolkit}/bin; use --toolkit"));
+    }
     absolute(&mut options.tools)?;
     Ok(options)
 }
@@ -147,10 +159,9 @@ fn parse(args: &[String]) -> Result<Options, String> {
 /// Programs run in the case's folder, so relative paths would not be found.
 fn absolute(tools: &mut Tools) -> Result<(), String> {
     let full = |path: &PathBuf| std::path::absolute(path).map_err(|e| e.to_string());
-    if !tools.toolkit.join("bin/nvlink").exists() {
-        return Err(format!("no nvlink in {}/bin; use --toolkit", tools.toolkit.display()));
+    if !tools.toolkit.as_os_str().is_empty() {
+        tools.toolkit = full(&tools.toolkit)?;
     }
-    tools.toolkit = full(&tools.toolkit)?;
     tools.work = full(&tools.work)?;
     if let Some(warpld) = &mut tools.warpld {
         if !warpld.exists() {
@@ -189,7 +200,7 @@ fn random_jobs(options: &Options) -> Vec<Job> {
 /// Runs the command; true if everything agreed.
 pub fn main(args: &[String]) -> Result<bool, String> {
     let Some((command, rest)) = args.split_first() else { return Err(HELP.into()) };
-    let mut options = parse(rest)?;
+    let mut options = parse(rest, command != "replay")?;
     match command.as_str() {
         "run" => run(&options),
         "soak" => {
@@ -199,10 +210,19 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             run(&options)
         }
         "case" => {
-            options.cases.get_or_insert("tests/differential/cases".into());
+            options.cases.get_or_insert(named::FOLDER.into());
             options.only = options.names.first().cloned();
             run(&options)
         }
+        "record" => record(&Recording {
+            tools: &options.tools,
+            cases: options.cases.as_deref().unwrap_or(named::FOLDER.as_ref()),
+            out: options.out.as_deref().unwrap_or(recorded::FOLDER.as_ref()),
+            only: options.names.first().map(String::as_str),
+            jobs: options.settings.jobs,
+            check: options.check,
+        }),
+        "replay" => replay_recorded(&options),
         "gen" => write_program(&options),
         _ => Err(HELP.into()),
     }
@@ -235,6 +255,22 @@ fn run(options: &Options) -> Result<bool, String> {
     report.print(&options.settings);
     let messages = options.settings.messages && report.messages_differ() > 0;
     Ok(report.links() > 0 && report.new_disagreements() == 0 && !messages)
+}
+
+fn replay_recorded(options: &Options) -> Result<bool, String> {
+    let replayed = replay(&Replay {
+        warpld: options.tools.warpld.as_deref().ok_or("replay needs --warpld")?,
+        cases: options.cases.as_deref().unwrap_or(named::FOLDER.as_ref()),
+        recorded: options.out.as_deref().unwrap_or(recorded::FOLDER.as_ref()),
+        work: &options.tools.work.join("replay"),
+        only: options.names.first().map(String::as_str),
+        jobs: options.settings.jobs,
+    })?;
+    for failure in replayed.failures.iter().take(options.settings.shown) {
+        println!("{failure}");
+    }
+    println!("{replayed}; {} cases fail", replayed.failures.len());
+    Ok(replayed.links() > 0 && replayed.failures.is_empty())
 }
 
 fn write_program(options: &Options) -> Result<bool, String> {

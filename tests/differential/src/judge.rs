@@ -54,7 +54,17 @@ fn run(mut linker: Command, link: &Link, folder: &Path, out: &str, lib: &str) ->
     let outcome = tools::run(&mut linker, folder, &format!("{out}/{}.log", link.label))?;
     let read = |name: &str| fs::read(folder.join(out).join(name)).ok();
     let side_file = link.side_file.as_deref().and_then(read);
+    let side_file = side_file.map(|text| without_folder(&text, folder));
     Ok(Run { outcome, output: read(&link.output), side_file })
+}
+
+/// A registration file without the case's folder, which is part of the names in it: so the same
+/// case gives the same file wherever it runs.
+fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
+    let folder = folder.canonicalize().unwrap_or(folder.into());
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let name: String = folder.to_string_lossy().chars().map(letter).collect();
+    String::from_utf8_lossy(text).replace(&name, "_FOLDER").into_bytes()
 }
 
 /// Runs warpld on a link whose inputs lie in `folder`.

@@ -13,9 +13,11 @@ mod named;
 mod nccl;
 mod nvshmem;
 mod program;
+pub mod recorded;
 mod reduce;
 mod rng;
 mod runner;
+mod threads;
 mod tools;
 mod verdict;
 

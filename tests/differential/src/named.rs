@@ -26,6 +26,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folder of case files.
+pub const FOLDER: &str = "tests/differential/cases";
+
 /// All cases of `folder` for the targets among `sms`.
 pub fn cases(folder: &Path, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
@@ -121,6 +124,16 @@ impl CaseFile {
         let is_older =
             |(head, _): &(String, _)| head.split_whitespace().any(|w| w.starts_with("cuda12"));
         self.targets.contains(&sm) || !self.only && !self.modules.iter().any(is_older)
+    }
+
+    /// The target to compare on that is nearest to `wanted` among those of its kind.
+    pub fn nearest(&self, wanted: Sm) -> Option<Sm> {
+        let itself = Sm::wanted(&self.name, &self.targets, &[wanted], false);
+        if itself.contains(&wanted) && self.allows(wanted) {
+            return Some(wanted);
+        }
+        let alike = self.targets.iter().filter(|sm| sm.is_mercury() == wanted.is_mercury());
+        alike.min_by_key(|sm| (sm.number.abs_diff(wanted.number), sm.suffix)).copied()
     }
 
     /// The case for a target.

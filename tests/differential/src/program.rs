@@ -218,6 +218,11 @@ impl Link {
     /// Stands for the toolkit's folder of libraries in arguments.
     pub const LIBRARIES: &str = "{lib}";
 
+    /// Whether it takes a library of the toolkit.
+    pub fn takes_library(&self) -> bool {
+        self.args.iter().any(|arg| arg.contains(Self::LIBRARIES))
+    }
+
     /// Whether its output is an input of links.
     pub fn is_relocatable(&self) -> bool {
         self.args.iter().any(|arg| arg == "-r")

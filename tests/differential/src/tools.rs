@@ -78,6 +78,15 @@ impl Tools {
         self.toolkit.join("bin").join(name)
     }
 
+    /// Whether this compiler is at hand.
+    pub fn has(&self, compiler: Compiler) -> bool {
+        match compiler {
+            Compiler::Current => true,
+            Compiler::Cuda12 => self.ptxas12.is_some(),
+            Compiler::Cuda120 => self.ptxas120.is_some(),
+        }
+    }
+
     /// Folder of compiled objects.
     pub fn cache(&self) -> PathBuf {
         self.work.join("objects")

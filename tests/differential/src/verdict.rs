@@ -65,6 +65,11 @@ impl Verdict {
         }
     }
 
+    /// The verdict with this title.
+    pub fn parse(title: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| verdict.title() == title)
+    }
+
     /// Whether the two linkers agree.
     pub fn agrees(self) -> bool {
         matches!(
