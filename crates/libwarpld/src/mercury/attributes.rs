@@ -1,4 +1,4 @@
-//! `.nv.info.F` of the machine-code half, made from the Mercury half's.
+//! `.nv.info.F` of the machine-code half, derived from the Mercury half's.
 
 use super::code_edits::move_attribute;
 use super::debug_tables::Map;
@@ -9,25 +9,25 @@ use cubin::attr::{Attr, Format};
 use cubin::info::{self, Record};
 use std::borrow::Cow;
 
-/// Bytes of a record before its payload: format, code, value or length.
+/// Size of a record's header: format, code, value or length.
 const HEAD: usize = 4;
 
-/// The first attribute that the finalizer of 13.0 does not write (a note on the NOPs that it
-/// removes as well).
+/// The first attribute that the 13.0 finalizer does not write (a note on NOPs, which it removes as
+/// well).
 const NEWER: Attr = Attr::NVSAL_SW_WAR;
 
-/// The records of one input function, by what the Mercury half says.
+/// How to translate the records of one input function, keyed by the Mercury half's record.
 #[derive(Default)]
 struct Translation<'a> {
-    /// Code, payload in the Mercury half and on the other where they differ: offsets
-    /// in code. Of two for one payload the later counts.
+    /// Code, payload in the Mercury half, and payload in the machine-code half where they differ
+    /// (code offsets). If two share a Mercury payload, the later one wins.
     moved: Vec<(Attr, &'a [u8], &'a [u8])>,
-    /// Records of the machine-code half only, as they lie there.
+    /// Records that only the machine-code half has, unchanged.
     added: Vec<&'a [u8]>,
 }
 
 impl<'a> Translation<'a> {
-    /// The payload in the machine-code half, if it is another.
+    /// The payload in the machine-code half, if it differs.
     fn get(&self, code: Attr, payload: &[u8]) -> Option<&'a [u8]> {
         let same = |moved: &&(Attr, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
         self.moved.iter().rev().find(same).map(|moved| moved.2)
@@ -46,7 +46,7 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
     let mut out = Vec::with_capacity(mercury.len() + added + 8);
     for record in info::raw_records(mercury) {
         let (code, payload) = (Attr(record[1]), &record[HEAD..]);
-        // What the compiler tells the finalizer is no business of the driver's.
+        // The compiler's hints to the finalizer are not for the driver.
         if code == Attr::MERCURY_FINALIZER_OPTIONS {
             continue;
         }
@@ -77,8 +77,8 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
     Cow::Owned(out)
 }
 
-/// `.nv.info`, where all functions in one kernel have the frame of the last of them.
-/// [frames of five functions changed by hand; `whole-programs-capsules`]
+/// `.nv.info`: all functions inside one kernel get the frame size of the last of them. [frames of
+/// five functions changed by hand; `whole-programs-capsules`]
 fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]> {
     let owner_of = |number: u32| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
@@ -117,19 +117,19 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
     Cow::Owned(out)
 }
 
-/// The bank that holds the handles of the kernel whose records these are.
+/// The bank that holds the handles of the kernel that these records describe.
 fn handles(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
     let function = file.parts.cx.graph.function(file.parts.merged.section(id).function.get()?)?;
     file.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
 }
 
-/// Number of the section symbol of a kernel's parameter bank.
+/// Index of the section symbol of a kernel's parameter bank.
 fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
     let merged = file.parts.merged;
     if let Some(symbol) = handles(file, id).and_then(|bank| merged.section(bank).symbol.get()) {
         return Some(file.plan.numbering.index[symbol.0 as usize]);
     }
-    // Banks come in the order of the kernels' code.
+    // Banks are in the order of the kernels' code.
     let text = file.code_of(id)?;
     let place = |text: SectionId| file.plan.machine_index[text.0 as usize];
     let banks = &file.plan.banks;
@@ -138,7 +138,7 @@ fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
 }
 
 impl CapsuleFile<'_, '_> {
-    /// The code that the records of a section are about.
+    /// The code section that the records of a section describe.
     pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
         let symbol = self.parts.merged.section(id).function.get()?;
         let function = self.parts.cx.graph.function(symbol)?;
@@ -146,7 +146,7 @@ impl CapsuleFile<'_, '_> {
     }
 }
 
-/// Appends a record with another payload. One without keeps the value it has.
+/// Appends a record with a new payload. A record without a payload keeps its value.
 fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
     let length = (payload.len() as u16).to_le_bytes();
     out.extend_from_slice(&record[..2]);

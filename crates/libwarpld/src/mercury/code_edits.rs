@@ -1,5 +1,5 @@
-//! Functions whose machine code the finalizer changes, and what follows from that
-//! outside of the code.
+//! Functions whose machine code the finalizer edits, and the attributes and tables that have to
+//! follow.
 
 use super::debug_tables::Map;
 use super::section_plan::{CapsulePlan, text_function};
@@ -12,9 +12,9 @@ use cubin::capsule::Capsule;
 use cubin::info;
 use rayon::prelude::*;
 
-/// Changes functions. A relocatable output keeps what protects its fences, as for a
-/// debugger; a program that was compiled as a whole keeps its code, but for `-g`. With
-/// `--suppress-debug-info` code is as without that.
+/// Edits functions. A relocatable output keeps the protection of its fences, as it does for a
+/// debugger; the code of a program compiled as a whole is edited only for `-g`.
+/// `--suppress-debug-info` makes code come out as without `-g`.
 pub fn edited(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, Edited> {
     let config = parts.cx.config;
     let debug = config.is_debug_link();
@@ -28,8 +28,8 @@ pub fn edited(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, E
     texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
 }
 
-/// Whether some input was compiled for debugging, which makes all of them report
-/// errors at the end of threads.
+/// Whether some input was compiled for debugging. Then every function of the link reports errors
+/// before its threads exit.
 fn reports_errors(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
     let is_common = |id: &SectionId| {
         let section = parts.merged.section(*id);
@@ -53,7 +53,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
     let code = object.halves.as_ref()?.counterpart(from.section)?.data;
     let capsule = object.cubin.section(from.section)?.data;
     let mut edited = match Edited::is_candidate(code, purpose) {
-        // A capsule that cannot be read is reported where it is copied.
+        // An unreadable capsule is reported where it is copied.
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
@@ -67,8 +67,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
     edited
 }
 
-/// How the code moved that a symbol of an input names, the function's own or
-/// its section's.
+/// How the code moved that an input symbol refers to: the function's symbol or its section's.
 pub fn moves_of_symbol<'e>(
     parts: Linked<'_, '_>,
     edited: &'e Map<SectionId, Edited>,
@@ -84,7 +83,7 @@ pub fn moves_of_symbol<'e>(
     edited.get(&text).map(|e| &e.moves)
 }
 
-/// Lets the code offsets in a payload follow.
+/// Updates the code offsets in a payload.
 pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
     match code {
         Attr::EXIT_INSTR_OFFSETS
@@ -99,7 +98,7 @@ pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
         | Attr::IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS => {
             payload.chunks_exact_mut(4).for_each(|word| place(word, moves));
         }
-        // An offset and something about the instruction there.
+        // An offset, and a word about the instruction there.
         Attr::MBARRIER_INSTR_OFFSETS | Attr::UNUSED_LOAD_BYTE_OFFSET => {
             payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4], moves));
         }
@@ -110,7 +109,7 @@ pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
 }
 
 /// Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
-/// what follows a kind that was never seen is not touched.
+/// entries of kinds never seen are left unchanged.
 fn move_annotations(payload: &mut [u8], moves: &Moves) {
     const SPILL: u32 = 1;
     let pairs = payload.chunks_exact_mut(8);
@@ -140,7 +139,7 @@ fn place(bytes: &mut [u8], moves: &Moves) {
     bytes.copy_from_slice(&new.to_le_bytes());
 }
 
-/// Lets a word follow that names a place where control goes.
+/// Updates a word that holds a branch target.
 pub fn target(bytes: &mut [u8], moves: &Moves) {
     let new = moves.target(word(bytes).into()) as u32;
     bytes.copy_from_slice(&new.to_le_bytes());

@@ -6,7 +6,7 @@ use cubin::compat::Compat;
 use cubin::consts::shf;
 use cubin::{Cubin, info};
 
-/// Whether the code can serve the target as it is, given the targets that it declares itself fit
+/// Whether the code can run on the target unchanged, given the targets that it declares itself fit
 /// for.
 pub fn can_finalize_with_mask(declared: u64, from: u16, to: u16, trace: &mut Trace) -> bool {
     let fit = mercury_fits(from, to);
@@ -23,8 +23,8 @@ pub fn can_finalize_with_mask(declared: u64, from: u16, to: u16, trace: &mut Tra
     fits
 }
 
-/// CAN_FASTPATH_FINALIZE of a file; 0 where it says nothing. Files without code
-/// say 0, and fit every target of their family.
+/// CAN_FASTPATH_FINALIZE of a file; 0 if the record is absent. Files without code say 0 and fit
+/// every target of their family.
 pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
     if !cubin.sections().iter().any(|s| s.flags & shf::EXECINSTR != 0) {
         return u64::MAX;

@@ -1,5 +1,5 @@
-//! Data in both halves. Where the halves differ in size (debug sections), the
-//! machine-code half has offsets of its own.
+//! Data in both halves. Where the halves differ in size (debug sections), the machine-code half has
+//! separate offsets.
 
 use super::code_edits::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
@@ -21,14 +21,14 @@ use std::borrow::Cow;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Offsets that only the machine-code half has.
+/// Offsets that differ in the machine-code half.
 #[derive(Debug, Default)]
 pub struct MachinePlaces {
     offsets: Map<(u32, u32), u64>,
     extents: Map<SectionId, (u64, u64)>,
 }
 
-/// Places the machine-code half of all debug sections.
+/// Assigns offsets to the machine-code half of all debug sections.
 pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
     let mut out = MachinePlaces::default();
     for (i, section) in parts.merged.sections.iter().enumerate() {
@@ -49,7 +49,7 @@ pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
     out
 }
 
-/// The machine-code half of an input section: its counterpart, or itself.
+/// An input section's counterpart in the machine-code half, or the section itself.
 fn machine_input<'a>(parts: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
     let object = &parts.cx.objects[from.object.0 as usize];
     let halves = object.halves.as_ref()?;
@@ -61,10 +61,10 @@ pub fn machine_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     file.places.extents.get(&id).copied().unwrap_or_else(|| extent(file.parts, id))
 }
 
-/// Shared memory that the system keeps for itself on some targets.
+/// Shared memory that the system reserves on some targets.
 pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
 
-/// Size and alignment of memory without bits in the machine-code half.
+/// Size and alignment of a NOBITS section in the machine-code half.
 pub fn machine_nobits(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     let parts = file.parts;
     let (size, align) = extent(parts, id);
@@ -79,7 +79,7 @@ pub fn machine_nobits(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     }
 }
 
-/// The system's part of every kernel's shared memory.
+/// Size of the system's part of every kernel's shared memory.
 pub fn reserved_shared(cx: Analysis<'_, '_>) -> u64 {
     match cx.config.disable_smem_reservation {
         true => 0,
@@ -87,7 +87,7 @@ pub fn reserved_shared(cx: Analysis<'_, '_>) -> u64 {
     }
 }
 
-/// The bytes of a data section in the machine-code half.
+/// Contents of a data section in the machine-code half.
 pub fn machine<'b>(
     file: &'b CapsuleFile<'_, '_>,
     id: SectionId,
@@ -120,7 +120,7 @@ pub fn machine<'b>(
     Ok(Cow::Owned(bytes))
 }
 
-/// The bytes of a data section in the Mercury half.
+/// Contents of a data section in the Mercury half.
 pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = file.parts;
     let mut bytes = zeros(file, extent(parts, id).0)?;
@@ -144,7 +144,7 @@ fn machine_offset(file: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
     file.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
 }
 
-/// That many zeros, if that is in proportion to the inputs.
+/// A buffer of `size` zeros, if that is in proportion to the inputs.
 pub fn zeros(file: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
         Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
@@ -210,9 +210,9 @@ pub fn patch_machine(
     Ok(())
 }
 
-/// The addend of a relocation; a place in code that moved moves with it. A place in a copy
-/// that the output does not have is the instruction at or behind it in the one it has, and
-/// that one's end if there is none (`debug-places-of-copies`).
+/// The addend of a relocation, adjusted where it is an offset in code that moved. An offset in a
+/// replaced copy becomes that of the first instruction at or after it in the selected copy, or the
+/// end of that copy if there is none (`debug-places-of-copies`).
 fn machine_addend<'a, 'e>(
     file: &'e CapsuleFile<'a, '_>,
     copies: &mut KeptCache<'a, 'e>,
@@ -235,13 +235,13 @@ fn machine_addend<'a, 'e>(
     }
 }
 
-/// The value of a relocation that only the Mercury half keeps in an executable: for an
-/// offset in a debug table, or for the system's part of shared memory (`tensor-memory`).
+/// The value of a relocation that an executable emits only in the Mercury half: one against an
+/// offset in a debug table, or against the system's part of shared memory (`tensor-memory`).
 fn closed_value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     table_offset(file, source, machine).or_else(|| reserved_shared::value(file, source, machine))
 }
 
-/// The value of a relocation for an offset in a debug table.
+/// The value of a relocation against an offset in a debug table.
 fn table_offset(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     if machine.kind != RelocKind::CUDA_32 {
         return None;
@@ -249,7 +249,7 @@ fn table_offset(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) ->
     section_relative(file, source, machine)
 }
 
-/// The place in the machine-code section that a relocation is about.
+/// The offset in the machine-code section that a relocation refers to.
 fn machine_place(
     file: &CapsuleFile<'_, '_>,
     source: &Source,
@@ -263,15 +263,15 @@ fn machine_place(
     file.machine_offset(source.from.object.0, place, machine.offset)
 }
 
-/// An input section that is relocated.
+/// An input section that is being relocated.
 struct Place {
     section: u32,
-    /// Where it lies in the Mercury half.
+    /// Its offset in the Mercury half.
     mercury_base: u64,
 }
 
 impl CapsuleFile<'_, '_> {
-    /// Where an offset of an input's machine-code section lies in the output.
+    /// Maps an offset in an input's machine-code section to the output.
     fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
         let merged = self.parts.merged.placement(ObjectId(object), place.section);
         if let Some(table) = merged.and_then(|p| self.debug_tables.get(&p.section)) {
@@ -317,7 +317,7 @@ fn apply(
     reloc::patch(kind.fields, place, value, bank.into()).map_err(|e| bad(&e))
 }
 
-/// Relocations that stay, in the machine-code half.
+/// The emitted relocations of the machine-code half.
 pub fn machine_relocs(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,
@@ -335,7 +335,7 @@ pub fn machine_relocs(
     Ok(out)
 }
 
-/// Relocations that were applied, in the machine-code half.
+/// The applied relocations that the machine-code half lists.
 pub fn machine_resolved(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,
@@ -361,8 +361,8 @@ pub fn machine_resolved(
     Ok(records)
 }
 
-/// The function whose code a section of applied relocations names: the first of those
-/// that have the same name.
+/// The function whose code a section of applied relocations refers to: the first one with that
+/// name.
 fn first_target<'a, 'e>(file: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
     let Content::ResolvedRelocs(targets) = file.parts.merged.section(id).content() else {
         return None;
@@ -371,10 +371,9 @@ fn first_target<'a, 'e>(file: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<
     Kept::new(file.parts, &file.edited, function)
 }
 
-/// An applied relocation of another function with the same name: its Mercury offset is
-/// looked up in the first one, and the instruction there decides about the type (asked of
-/// 41 places in 15 kinds of instructions). Past the end nvlink has no place, or what lay
-/// in memory.
+/// An applied relocation of another function with the same name: its Mercury offset is looked up in
+/// the first one, and the instruction there determines the type (measured at 41 offsets in 15 kinds
+/// of instructions). Past the end nvlink has no offset, or writes stray memory.
 fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
     let start = reloc.offset & !0xf;
     let second_half = || kept.place(start.checked_sub(0x10)?);
@@ -413,7 +412,7 @@ fn machine_records(
     Ok(out)
 }
 
-/// Relocations of a bank with handles, in the machine-code half.
+/// Relocations of a handle bank in the machine-code half.
 pub fn machine_handles(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<Rela64> {
     let list = handles::machine_relocs(file, bank);
     list.iter().map(|reloc| record(file, reloc)).collect()
@@ -428,7 +427,7 @@ fn record(file: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
     }
 }
 
-/// The bytes of a kernel's parameter bank: those of its input.
+/// Contents of a kernel's parameter bank: those of its input.
 pub fn parameter_bank<'a>(
     parts: Linked<'a, '_>,
     text: SectionId,

@@ -1,5 +1,5 @@
-//! Debug tables that the finalizer makes anew for machine code: only functions
-//! of the output are in them.
+//! Debug tables that the finalizer rebuilds for machine code: they cover only functions of the
+//! output.
 
 use super::code_edits::moves_of_symbol;
 use super::frames::{EntryHalves, Joined};
@@ -18,19 +18,19 @@ use hashbrown::HashMap;
 
 pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// A table made anew.
+/// A rebuilt table.
 #[derive(Debug, Default)]
 pub struct DebugTable {
-    /// Its bytes.
+    /// Contents.
     pub bytes: Vec<u8>,
-    /// By input and section in the Mercury half: pieces of the machine-code
-    /// half and where they went.
+    /// By input and section in the Mercury half: blocks of the machine-code half and their new
+    /// offsets.
     moved: Map<(u32, u32), Vec<Moved>>,
-    /// Its relocations come by offset.
+    /// Its relocations are sorted by offset.
     pub sorted: bool,
 }
 
-/// A piece of an input's table.
+/// A block of an input's table.
 #[derive(Clone, Copy, Debug)]
 struct Moved {
     start: u64,
@@ -38,25 +38,24 @@ struct Moved {
     to: u64,
 }
 
-/// Where the addresses of functions of the output are, by input and offset on
-/// the machine-code half.
+/// Functions of the output, by input and by the offset of their address in the machine-code half.
 pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
 
 /// A function of the output.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'e> {
-    /// Number of its symbol.
+    /// Index of its symbol in the output.
     pub symbol: u32,
     /// Its symbol in the input.
     input_symbol: u32,
-    /// Place of its address in the Mercury half.
+    /// Offset of its address in the Mercury half.
     mercury: u64,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
 
 impl DebugTable {
-    /// Where an offset of an input's table went; `None` if it is gone.
+    /// Maps an offset of an input's table to the output; `None` if it was dropped.
     pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
         let list = self.moved.get(&(object, section))?;
         let behind = list.partition_point(|m| m.start <= offset);
@@ -64,12 +63,12 @@ impl DebugTable {
         Some(moved.to + (offset - moved.start))
     }
 
-    /// Once all pieces are there, offsets can be asked for.
+    /// Sorts the blocks so that offsets can be looked up. Call it once all blocks are there.
     fn finish(&mut self) {
         self.moved.values_mut().for_each(|list| list.sort_by_key(|m| m.start));
     }
 
-    /// Appends a piece of an input's table and returns its new place.
+    /// Appends a block of an input's table and returns its new offset.
     pub fn copy(&mut self, input: &Input<'_>, start: usize, end: usize) -> usize {
         let to = self.bytes.len();
         self.bytes.extend_from_slice(input.data.get(start..end).unwrap_or_default());
@@ -92,11 +91,11 @@ pub struct Input<'a> {
     pub object: u32,
     /// Section in the Mercury half.
     pub section: u32,
-    /// The table.
+    /// Contents.
     pub data: &'a [u8],
 }
 
-/// Makes all such tables.
+/// Rebuilds all such tables.
 pub fn rebuild(
     parts: Linked<'_, '_>,
     numbering: &Numbering,
@@ -142,8 +141,8 @@ pub fn rebuild(
     Ok(out)
 }
 
-/// The header of a unit names its inlined functions' strings. Objects have that
-/// relocation in the Mercury half alone, its value is in both tables.
+/// A unit's header refers to the strings of its inlined functions. Objects have that relocation in
+/// the Mercury half only, and its value in both tables.
 fn header_values(
     parts: Linked<'_, '_>,
     id: SectionId,
@@ -196,19 +195,19 @@ fn alive<'e>(
     Ok(out)
 }
 
-/// Which name of its code a function's is, in the order of symbols.
+/// Which of the names of its code a function's name is, in symbol order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
-    /// There is no other.
+    /// The only one.
     Only,
-    /// Aliases come behind it.
+    /// The first; aliases follow.
     First,
-    /// The code goes by another name.
+    /// A later one: an alias comes first.
     Later,
 }
 
-/// Calls `run` for each function with its entries in a table, the kept code, and which of
-/// that code's names it has.
+/// Calls `run` for each function with its entries in a table, the selected copy's code, and which
+/// of that code's names it has.
 fn each_function<'a>(
     parts: Linked<'a, '_>,
     numbering: &Numbering,
@@ -252,8 +251,8 @@ fn each_function<'a>(
     }
 }
 
-/// The first and the last symbol of the output for each input's code. What is inside a kernel
-/// is no name of it.
+/// The first and the last output symbol for each input's code. Symbols inside a kernel do not name
+/// it.
 fn names_of_code(parts: Linked<'_, '_>, numbering: &Numbering) -> Map<(u32, u32), (u32, u32)> {
     let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
     let resolution = parts.cx.resolution;

@@ -1,5 +1,5 @@
-//! Whether files can be linked, by their kind of code, type, version and target; and which half
-//! of the inputs is linked.
+//! Which files can be linked, judged by their kind of code, type, version and target; and which
+//! half of the inputs is linked.
 
 use super::compatibility::{can_finalize_with_mask, declared_targets};
 use super::{MercuryError, Trace};
@@ -12,9 +12,9 @@ use cubin::flags::{CodeState, Flags, v8};
 use cubin::{Arch, Cubin, FileType, Header, info};
 use rayon::prelude::*;
 
-/// The half that all inputs can be linked on. One input of machine code alone makes
-/// the whole output machine code, with a warning (nvlink does so in any order
-/// of inputs); otherwise the Mercury half is linked.
+/// The half that all inputs have. A single input with only machine code makes the whole output
+/// machine code, with a warning (nvlink does so in any input order); otherwise the Mercury half is
+/// linked.
 pub fn half_of(
     inputs: &Inputs<'_>,
     config: &Config,
@@ -58,9 +58,9 @@ pub fn half_of(
     Ok(half)
 }
 
-/// The half that a file with this header can be linked on. Capsules and machine code alone
-/// exclude each other (nvlink: `Internal error` for 0x06); a file type that no tool writes is
-/// error 6 of nvlink's finalizer.
+/// The half that a file with this header can be linked in. Capsules and machine code alone exclude
+/// each other (nvlink: `Internal error` for 0x06); a file type that no tool writes is error 6 of
+/// nvlink's finalizer.
 pub(super) fn check_header(header: &Header) -> Result<Half, MercuryError> {
     let flags = Flags::decode(header);
     match flags.state() {
@@ -84,7 +84,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Nothing if the file cannot be read, which is said where that is done.
+    /// `None` if the file cannot be parsed; the parser reports that.
     fn of(input: &LinkInput<'_>) -> Option<Self> {
         match &input.parsed {
             Some(cubin) => Some(Self::of_cubin(cubin)),
@@ -96,9 +96,9 @@ impl Summary {
         Self { version: version(cubin), declared_targets: declared_targets(cubin) }
     }
 
-    /// Code for another number of the family is linked where it declares itself fit
-    /// for the target; no compiler is at hand to schedule it anew. A version above
-    /// the ceiling is refused as nvlink does.
+    /// Code for another member of the family can be linked if it declares itself fit for the
+    /// target; there is no compiler to reschedule it. A version above the maximum is refused, as
+    /// nvlink does.
     pub(super) fn check(
         &self,
         from: u16,
@@ -119,7 +119,7 @@ impl Summary {
     }
 }
 
-/// The highest version that any record names.
+/// The highest version in any record.
 fn version(cubin: &Cubin<'_>) -> u16 {
     let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
     let records = info::records(section.data).map_while(Result::ok);
@@ -127,8 +127,8 @@ fn version(cubin: &Cubin<'_>) -> u16 {
     versions.map(|r| r.value).max().unwrap_or(0)
 }
 
-/// Why an image must go through a compiler to run on the target; nothing if it
-/// need not, or if it is no capsule file for a related target at all.
+/// Why an image has to be compiled again to run on the target; `None` if it need not be, or if it
+/// is not a capsule file for a related target.
 pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<MercuryError> {
     let flags = Flags::decode(&Header::parse(image).ok()?);
     match flags.state() {
@@ -143,7 +143,7 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
     }
 }
 
-/// The message about an input that cannot be linked.
+/// The diagnostic for an input that cannot be linked.
 fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
     match error {
         MercuryError::PureMercury => Diagnostic::fatal(

@@ -1,9 +1,9 @@
-//! Why a file with Mercury code cannot be linked, and NVIDIA's number for it.
+//! Why a file with Mercury code cannot be linked, with NVIDIA's error number.
 
 /// What differs after a round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// Bytes of a section.
+    /// Section contents.
     Section(String),
     /// A relocation table.
     Relocations(String),
@@ -18,39 +18,39 @@ pub enum MercuryError {
     /// Machine code where capsules are needed.
     #[error("the file holds machine code without capsules")]
     NotCapsule,
-    /// Mercury code alone needs a translator.
+    /// Mercury code alone, which needs a translator.
     #[error(
         "the file holds Mercury code without machine code, which only NVIDIA's compiler translates; compile for the target, give PTX, or name an nvlink that does it (--finalizer=PATH)"
     )]
     PureMercury,
-    /// Flags that exclude each other.
+    /// Mutually exclusive flags.
     #[error("the file claims to be both machine code and Mercury")]
     BothKinds,
     /// A file type that no tool writes.
     #[error("the file's type {0:#x} is none that can be finalized")]
     FileType(u16),
-    /// Code for another target that it does not declare itself fit for.
+    /// Code for a target that it does not declare itself fit for.
     #[error(
         "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, give PTX, or name an nvlink that does it (--finalizer=PATH)"
     )]
     NeedsCompiler {
-        /// Compiled for.
+        /// The target it was compiled for.
         from: u16,
-        /// Wanted for.
+        /// The target of the link.
         to: u16,
     },
     /// A file that contradicts itself.
     #[error("damaged file: {0}")]
     Damaged(String),
-    /// The file, read and written again, is another.
+    /// The file changes when it is parsed and written again.
     #[error("self-check: {0:?} differs")]
     RoundTrip(Mismatch),
-    /// Written by a compiler newer than this format.
+    /// Written by a compiler newer than this linker supports.
     #[error("Mercury version {found:#x} is newer than {newest:#x}")]
     VersionTooHigh {
-        /// The file's.
+        /// The file's version.
         found: u16,
-        /// The newest known.
+        /// The newest supported version.
         newest: u16,
     },
 }

@@ -1,5 +1,4 @@
-//! Which other targets the code of the output runs on as it is
-//! (CAN_FASTPATH_FINALIZE in `.nv.compat`).
+//! Which other targets the output's code runs on unchanged (CAN_FASTPATH_FINALIZE in `.nv.compat`).
 
 use crate::ids::InputSection;
 use crate::linked::Linked;
@@ -8,20 +7,20 @@ use crate::object::{Object, SectionClass};
 use cubin::compat::Compat;
 use cubin::info;
 
-/// Bit of sm_103, whose double-precision unit needs other latencies.
+/// Bit of sm_103, whose double-precision unit has different latencies.
 const SM_103: u64 = 8;
 
-/// Low nine bits of the opcodes with another latency there: DMUL, DADD, DSETP,
-/// DFMA and DMMA in all their forms. Conversions with 64 bits have it not.
+/// Low nine bits of the opcodes whose latency differs there: DMUL, DADD, DSETP, DFMA and DMMA in
+/// all their forms. 64-bit conversions have the same latency on both.
 const DOUBLE_PRECISION: [u16; 5] = [0x28, 0x29, 0x2a, 0x2b, 0x3f];
-/// FSETP with a number in it; with registers alone it has the same latency on both.
-/// (Both read off the attribute of 45 kernels with one such instruction each and of
-/// some 2,900 objects without an exception; `fastpath-latencies`.)
+/// FSETP with an immediate; the register form has the same latency on both. (Both lists derived
+/// from the attribute of 45 kernels with one such instruction each; they hold without exception for
+/// some 2,900 objects; `fastpath-latencies`.)
 const FSETP_IMMEDIATE: u16 = 0x80b;
 
-/// Targets that all code of the output allows. The attribute is made anew from
-/// the functions that remain: an input without code does not count, and neither
-/// does removed code. Only the first target of a family allows others.
+/// Targets that all code of the output allows. The attribute is computed from the live functions:
+/// inputs without code do not count, nor does dead code. Only the first target of a family allows
+/// others.
 pub fn targets(parts: Linked<'_, '_>) -> u64 {
     if !parts.cx.dialect.allows_other_targets() {
         return 0;
@@ -50,7 +49,7 @@ fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
     }
 }
 
-/// What the input says of all its code.
+/// The mask that the input declares for all its code.
 fn declared(object: &Object<'_>) -> Option<u64> {
     let section = object.first_of(SectionClass::Compat)?;
     let mut records = info::records(section.data).map_while(Result::ok);

@@ -1,4 +1,4 @@
-//! The file of two halves: where its sections lie, its segments and its bytes.
+//! The capsule file: its section offsets, segments and bytes.
 
 use super::names::names;
 use super::sections::{Body, FileSection, sections};
@@ -14,7 +14,7 @@ use cubin::flags::v8;
 use cubin::{Header, Segment};
 use std::ops::Range;
 
-/// Makes the sections and writes the file.
+/// Builds the sections and writes the file.
 pub fn write(
     file: &CapsuleFile<'_, '_>,
     destination: &mut dyn Destination,
@@ -38,7 +38,7 @@ pub fn write(
     write::write(&Placed { file, sections, tables, segments }, destination)
 }
 
-/// The file with all sections in their places.
+/// The file with all sections at their offsets.
 struct Placed<'b, 'a, 'o> {
     file: &'b CapsuleFile<'a, 'o>,
     sections: Vec<FileSection<'b>>,
@@ -55,8 +55,7 @@ impl OutputFile for Placed<'_, '_, '_> {
         let index_of = &self.file.plan.machine_index;
         let header =
             headers::file_header(self.file.parts, v8::CAPSULE_MERCURY, index_of, &self.tables);
-        // Quirk: an object with capsules says of program headers, which it has not, that they
-        // have no size.
+        // Quirk: an object with capsules has no program headers, and gives their entry size as 0.
         let phentsize = if self.segments.is_empty() { 0 } else { header.phentsize };
         Header { phentsize, ..header }
     }
@@ -135,7 +134,7 @@ fn write_body(
     Ok(())
 }
 
-/// Lays the sections out one after the other; where they end.
+/// Lays the sections out one after the other and returns the end.
 fn place(sections: &mut [FileSection<'_>]) -> u64 {
     let mut cursor = FileCursor::default();
     for i in 0..sections.len() {
@@ -157,7 +156,7 @@ fn place(sections: &mut [FileSection<'_>]) -> u64 {
     cursor.end()
 }
 
-/// Segments of constants, code, data and parameters.
+/// Load segments for constants, code, data and parameters.
 fn loads(file: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segment> {
     let machine = file.plan.machine.len() + usize::from(file.plan.adds_numbers);
     let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
@@ -172,7 +171,7 @@ fn loads(file: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segmen
     lists.iter().filter_map(|(list, flags)| load(list, *flags)).collect()
 }
 
-/// A segment of neighbouring sections.
+/// A segment covering adjacent sections.
 fn load(list: &[&FileSection<'_>], flags: u32) -> Option<Segment> {
     let (first, last) = (list.first()?, list.last()?);
     let is_nobits = |s: &FileSection<'_>| matches!(s.body, Body::NoBits);
@@ -184,7 +183,7 @@ fn load(list: &[&FileSection<'_>], flags: u32) -> Option<Segment> {
     Some(Segment::load(first.header.offset..end, zeros, flags))
 }
 
-/// The table of program headers, twice, and what else is loaded.
+/// The PHDR segment, twice (as PHDR and as LOAD), and the load segments.
 fn segments_with(tables: &HeaderTables, mut loads: Vec<Segment>) -> Vec<Segment> {
     let table = tables.program_headers()..tables.end();
     let mut out =

@@ -1,13 +1,13 @@
-//! `.debug_frame` of the machine-code half: the frames of functions that the
-//! output has, each with its common entry before it.
+//! `.debug_frame` of the machine-code half: the frames of functions that the output has, each
+//! preceded by its CIE.
 //!
-//! The finalizer knows one frame per function. Where several copies of a function were
-//! read, their Mercury entries are all about the one that was kept: their rows are joined
-//! by place, a later one instead of an earlier one; rows at places where no instruction of
-//! the kept copy starts are lost. The first entry gets all rows. The others are left with
-//! nothing but their Mercury range, in units of 1. So is the entry of a function that has an
-//! alias before it in the symbol table: the code goes by that name. [weak copies in two and
-//! three files; `alias-relinked`]
+//! The finalizer knows one frame per function. If several copies of a function were linked, all
+//! their Mercury entries describe the selected copy: their rows are merged by offset, later rows
+//! replacing earlier ones; rows at offsets where no instruction of the selected copy starts are
+//! dropped. The first entry gets all rows. The others keep only their Mercury range, with a code
+//! alignment factor of 1. The same goes for the entry of a function with an alias before it in the
+//! symbol table, because the code has the alias's name. [weak copies in two and three files;
+//! `alias-relinked`]
 
 use super::debug_tables::{Alive, DebugTable, Input, Map};
 use super::replaced_copies::Kept;
@@ -19,45 +19,44 @@ use crate::mercury::code::frame_rows::{self, Rows};
 #[derive(Debug, Default)]
 pub struct Joined<'a> {
     entries: Map<(u32, u64), Entry>,
-    /// The tables of all inputs that somebody asked about.
+    /// The input tables looked up so far.
     tables: Map<(u32, Half), Table<'a>>,
 }
 
-/// An entry made anew.
+/// A rebuilt entry.
 #[derive(Clone, Debug)]
 pub enum Entry {
     /// All rows of a function.
     Rows {
-        /// Bytes of the function.
+        /// Size of the function.
         range: u64,
         /// Its rows.
         rows: Rows,
     },
-    /// What is left of a further entry.
+    /// A further entry, left without rows.
     Spare {
-        /// Bytes of the Mercury code it was about.
+        /// Size of the Mercury code it described.
         range: u64,
     },
 }
 
-/// Where an entry is in both halves of an input.
+/// The offsets of an entry in both halves of an input.
 pub struct EntryHalves<'a> {
     /// The input.
     pub object: u32,
-    /// Place of the function's address in the machine-code table.
+    /// Offset of the function's address in the machine-code table.
     pub address: u64,
     /// The machine-code table.
     pub machine: &'a [u8],
-    /// Place of the function's address in the Mercury table.
+    /// Offset of the function's address in the Mercury table.
     pub mercury_address: u64,
     /// The Mercury table.
     pub mercury: &'a [u8],
 }
 
 impl<'a> Joined<'a> {
-    /// Joins the entries of one function, given in the order of the output, if some are
-    /// of other copies than the kept one. If its code goes by another name (`is_alias_first`),
-    /// nothing is left of any.
+    /// Merges the entries of one function, given in output order, if some describe replaced copies.
+    /// If the code has another name (`is_alias_first`), all of them are left without rows.
     pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
         let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.0;
         let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
@@ -102,13 +101,13 @@ impl<'a> Joined<'a> {
     }
 }
 
-/// A frame table of an input, read once: one of thousands of functions is asked about
-/// every one of them.
+/// A frame table of an input, parsed once: a table with thousands of functions is queried for each
+/// of them.
 #[derive(Debug)]
 struct Table<'a> {
     data: &'a [u8],
     half: Half,
-    /// The entries of functions in order, with what their distances count.
+    /// The FDEs in order, with their code alignment factors.
     entries: Vec<(Place, Option<u64>)>,
 }
 
@@ -125,13 +124,13 @@ impl<'a> Table<'a> {
         Self { data, half, entries: functions }
     }
 
-    /// The entry whose function's address is at `address`.
+    /// The entry whose function address is at `address`.
     fn find(&self, address: u64) -> Option<&(Place, Option<u64>)> {
         let found = self.entries.binary_search_by_key(&address, |(entry, _)| entry.address());
         self.entries.get(found.ok()?)
     }
 
-    /// What the distances of that entry count.
+    /// The code alignment factor of that entry.
     fn unit(&self, address: u64) -> Option<u64> {
         self.find(address)?.1
     }
@@ -144,7 +143,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The range of the entry whose function's address is at `address`.
+/// The range of the entry whose function address is at `address`.
 fn range(table: &[u8], address: u64) -> u64 {
     let start = usize::try_from(address).unwrap_or(usize::MAX).saturating_add(8);
     let bytes = table.get(start..start.saturating_add(8)).and_then(|b| b.try_into().ok());
@@ -177,7 +176,7 @@ pub fn add(
             None => out.copy(input, entry.start, entry.end),
         };
         out.put(to + HEADER, &(at as u64).to_le_bytes());
-        // What is spare is about Mercury code, which does not move.
+        // Spare entries describe Mercury code, which does not move.
         let is_spare = unit == Some(SPARE_UNIT);
         let moves = function.moves.filter(|_| !joined.entries.contains_key(&key) && !is_spare);
         if let (Some(moves), Some(entry)) = (moves, out.bytes.get_mut(to..)) {
@@ -187,7 +186,7 @@ pub fn add(
     Ok(())
 }
 
-/// Writes an entry made anew, whose common entry is at `common`, and returns its place.
+/// Writes a rebuilt entry whose CIE is at `common`, and returns its offset.
 fn write(
     out: &mut DebugTable,
     input: &Input<'_>,
@@ -199,7 +198,7 @@ fn write(
     let to = out.copy(input, entry.start, head);
     let (range, instructions) = match new {
         Entry::Rows { range, rows } => {
-            // A relinked entry may have been spare before.
+            // When linking again, the entry may already be spare.
             let unit = if unit == SPARE_UNIT { MACHINE_UNIT } else { unit };
             if let Some(at) = out.bytes.get(common..to).and_then(code_unit_at) {
                 out.put(common + at, &[unit as u8]);
@@ -220,19 +219,19 @@ fn write(
     to
 }
 
-/// What distances count in machine code, and in entries that are left with nothing.
+/// Code alignment factor of machine code, and of entries left without rows.
 const MACHINE_UNIT: u64 = 4;
 const SPARE_UNIT: u64 = 1;
 
-/// Mark of the 64-bit form, before the length.
+/// Size of the 64-bit escape, before the length.
 const LENGTH: usize = 4;
-/// Mark and length, before the link to the common entry.
+/// Size of escape and length, before the CIE pointer.
 const HEADER: usize = 12;
-/// Bytes of the link, before the function's address.
+/// Size of the CIE pointer, before the function's address.
 const LINK: usize = 8;
-/// Place of the function's range.
+/// Offset of the function's range.
 const RANGE: usize = 28;
-/// Place of the instructions.
+/// Offset of the instructions.
 const INSTRUCTIONS: usize = 36;
 
 #[derive(Clone, Copy, Debug)]
@@ -243,13 +242,13 @@ struct Place {
 }
 
 impl Place {
-    /// Place of the function's address.
+    /// Offset of the function's address.
     fn address(&self) -> u64 {
         (self.start + HEADER + LINK) as u64
     }
 }
 
-/// The entries of a frame table in the 64-bit form.
+/// The entries of a frame table in 64-bit DWARF.
 fn entries(data: &[u8]) -> impl Iterator<Item = Place> + '_ {
     const LONG_FORM: u64 = 0xffff_ffff;
     let number = |at: usize| -> Option<u64> {

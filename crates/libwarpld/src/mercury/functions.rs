@@ -1,5 +1,5 @@
-//! Code in both halves: machine code with its relocations applied, and the
-//! capsules that say what Mercury knows beyond it.
+//! Code in both halves: machine code with its relocations applied, and the capsules with what
+//! Mercury records beyond it.
 
 use super::data;
 use super::pairing::{PairCache, pair_at};
@@ -9,7 +9,7 @@ use crate::ids::SectionId;
 use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
 use cubin::reloc;
 
-/// Bytes of a machine instruction.
+/// Size of a machine instruction.
 const INSTRUCTION: u64 = 16;
 
 /// The machine code of a function before relocation.
@@ -58,8 +58,7 @@ pub fn capsule_size(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
     unpatched_capsule(file, id).len() as u64
 }
 
-/// Writes a function's capsule, for machine code in section `text`; `out` has its
-/// size.
+/// Writes a function's capsule, for machine code in section `text`; `out` has its size.
 pub fn capsule(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,
@@ -96,17 +95,17 @@ pub fn capsule(
     }
 }
 
-/// A whole Mercury instruction in a capsule.
+/// A Mercury instruction that a capsule stores in full.
 struct Stored {
     /// First machine instruction it stands for, and how many.
     first: u64,
     count: u64,
-    /// Place in the capsule.
+    /// Offset in the capsule.
     offset: usize,
     size: usize,
 }
 
-/// The instructions a capsule stores whole.
+/// The instructions that a capsule stores in full.
 fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
     let mut offset = capsule.mask.len()
         + match capsule.header {
@@ -133,9 +132,9 @@ fn stored(capsule: &Capsule<'_>) -> Vec<Stored> {
     out
 }
 
-/// Writes resolved values into instructions that the capsule stores. A long
-/// instruction has its relocated field in the second half, at the same distance
-/// from its start as in a short one (seen: constant offsets at +0xc).
+/// Writes resolved values into instructions that the capsule stores. A long instruction has its
+/// relocated field in the second 16 bytes, at the same distance from their start as in a short one
+/// (seen: constant offsets at +0xc).
 fn patch_items(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,

@@ -1,6 +1,6 @@
-//! Handles of textures, samplers and surfaces. In Mercury's half they have a bank
-//! of their own per kernel (`.nv.constant.entry_image_header_indices.K`); on the
-//! machine-code half they lie behind the parameters.
+//! Handles of textures, samplers and surfaces. In the Mercury half they have a separate bank per
+//! kernel (`.nv.constant.entry_image_header_indices.K`); in the machine-code half they follow the
+//! parameters.
 
 use super::{CapsuleFile, data};
 use crate::align::align_up;
@@ -14,18 +14,17 @@ use crate::relocate::{OutReloc, Source};
 use crate::write::{extent, tables};
 use cubin::Reloc;
 
-/// Alignment of the first handle behind the parameters (kernels with 0 to 33
-/// bytes of parameters).
+/// Alignment of the first handle after the parameters (kernels with 0 to 33 bytes of parameters).
 const ALIGN: u64 = 16;
 
-/// Bank of parameters and handles, in the machine-code half.
+/// Bank of parameters and handles in the machine-code half.
 pub const BANK: u8 = 0;
 
-/// Where parameters start, and handles if there is no kernel.
+/// Offset of the parameters, and of the handles if there is no kernel.
 const PARAMETERS: u64 = 0x380;
 
-/// Where handles start in the machine-code half: behind the parameters of the
-/// kernel that has most, whether it uses any or not.
+/// Where handles start in the machine-code half: after the parameters of the kernel that has the
+/// most, whether that kernel uses handles or not.
 pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
     let mut largest = PARAMETERS;
     let first = |symbol: &OutSymbol| match symbol.meaning() {
@@ -44,8 +43,7 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
     Ok(align_up(largest, ALIGN))
 }
 
-/// The bytes of a bank with handles in the machine-code half, which the loader
-/// fills.
+/// Contents of a handle bank in the machine-code half; the loader fills it.
 pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = file.parts;
     let size = file.handles.saturating_add(extent(parts, id).0);
@@ -58,7 +56,7 @@ pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     Ok(bytes)
 }
 
-/// Relocations of a bank with handles in the machine-code half.
+/// Relocations of a handle bank in the machine-code half.
 pub fn machine_relocs(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
     let mut list = tables::image_relocs(file.parts, bank, Form::MachineHalf);
     for reloc in &mut list {
@@ -67,13 +65,12 @@ pub fn machine_relocs(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<OutRel
     list
 }
 
-/// What a reference to a handle adds in the machine-code half to Mercury's value.
+/// What to add to Mercury's value of a reference to a handle in the machine-code half.
 pub fn shift(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> u64 {
     if names_handle(file, source, machine) { file.handles } else { 0 }
 }
 
-/// What lies under a reference to a handle that stays open (`-r`): where handles
-/// would start.
+/// The field value under an emitted relocation against a handle (`-r`): where handles would start.
 pub fn open(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     names_handle(file, source, machine).then_some(file.handles)
 }

@@ -1,5 +1,5 @@
-//! Jump tables in the machine-code half: words that name places of code, which
-//! Mercury relocates and the compiler has filled in for machine code.
+//! Jump tables in the machine-code half: words with code offsets, which are relocated in the
+//! Mercury half and already filled in by the compiler in machine code.
 
 use super::CapsuleFile;
 use super::pairing::{PairCache, pair_at};
@@ -12,15 +12,14 @@ use std::collections::HashSet;
 /// Bank of jump tables.
 pub const BANK: u8 = 2;
 
-/// Bytes of a word.
+/// Size of a word.
 const WORD: usize = 4;
 
-/// Writes the words of a bank that name places, in the order of its relocations, so that of
-/// two for one word the later one counts: where the kept copy jumps there as well, its place,
-/// and 0 otherwise. What the compiler filled in does not count, as words of copies that lost
-/// may lie over it after `-r` (`relink-jump-tables`). Quirk: where two
-/// sections have one name, which renaming spoils (see `names`), all words of an
-/// executable are 0.
+/// Writes the words of a bank that hold code offsets, in the order of its relocations, so that the
+/// later of two for one word wins: the selected copy's offset if it jumps there too, otherwise 0.
+/// The compiler's values are ignored, because after `-r` words of replaced copies may have
+/// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
+/// clobbers (see `names`), all words of an executable are 0.
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let parts = file.parts;
     let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
@@ -45,7 +44,7 @@ pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
     Ok(())
 }
 
-/// Names that two sections with jump tables have, as places in the table of names.
+/// Names that two jump table sections share, as offsets in the name table.
 pub fn clobbered_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
     let mut seen = HashSet::new();
     let banks = machine.iter().map(|&id| parts.merged.section(id));

@@ -1,14 +1,12 @@
-//! Line tables of copies of a function that the output does not have, and of functions
-//! whose code goes by another name.
+//! Line tables of replaced copies of a function, and of functions whose code has another name.
 //!
-//! The finalizer makes rows of machine code from those of Mercury: at each instruction of
-//! the kept copy a row begins if the Mercury table has one there or since the instruction
-//! before; of several only the last one is left, with those that say
-//! where that instruction was inlined. Rows behind the last instruction are lost,
-//! and the sequence ends with the kept copy's code. The offsets of a function that has an alias
-//! before it in the symbol table find no code: they stay Mercury's, and the sequence ends at
-//! its last row. [weak kernels of long and short instructions in both orders;
-//! `capsule-lines-of-copies`]
+//! The finalizer derives machine-code rows from Mercury's: at each instruction of the selected copy
+//! a row begins if the Mercury table has one there or since the previous instruction; of several
+//! only the last one is kept, with the rows that say where that instruction was inlined. Rows after
+//! the last instruction are dropped, and the sequence ends with the selected copy's code. The
+//! offsets of a function with an alias before it in the symbol table match no code: they stay
+//! Mercury's, and the sequence ends at its last row. [weak kernels of long and short instructions
+//! in both orders; `capsule-lines-of-copies`]
 
 use super::debug_tables::{Map, Name};
 use super::frames::EntryHalves;
@@ -20,20 +18,20 @@ use crate::mercury::code::line_rows::{self, Advance, RowCoding};
 /// Sequences that are not copied from the input.
 #[derive(Debug, Default)]
 pub struct Translated<'a> {
-    /// What comes after the function's address.
+    /// The bytes after the function's address.
     rows: Map<(u32, u64), Vec<u8>>,
-    /// The tables of all inputs that somebody asked about.
+    /// The input tables looked up so far.
     tables: Map<(u32, Half), Table<'a>>,
 }
 
 impl<'a> Translated<'a> {
-    /// What comes after the function's address at this place of an input's table, if it is
-    /// not what came there.
+    /// The bytes to write after the function's address at this offset of an input's table, if they
+    /// differ from the input's.
     pub fn rows(&self, object: u32, address: usize) -> Option<&[u8]> {
         self.rows.get(&(object, address as u64)).map(Vec::as_slice)
     }
 
-    /// Translates the sequences of one function where they are not about its code.
+    /// Translates the sequences of one function that do not describe the selected copy.
     pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, name: Name) {
         for entry in entries {
             let is_own = entry.object == kept.from.object.0;
@@ -55,8 +53,8 @@ impl<'a> Translated<'a> {
         }
     }
 
-    /// Whether a sequence is about machine code. In what `-r` wrote it may be left with
-    /// Mercury's offsets, if its function had an alias before it then.
+    /// Whether a sequence describes machine code. In the output of `-r` it may still have Mercury's
+    /// offsets, if its function had an alias before it.
     fn is_whole(&mut self, entry: &EntryHalves<'a>, kept: &Kept<'_, '_>) -> bool {
         let sequence = self.table(entry, Half::Machine).sequence(entry.address);
         sequence.is_none_or(|s| s.end == kept.input_size())
@@ -71,8 +69,8 @@ impl<'a> Translated<'a> {
     }
 }
 
-/// Translates the sequence of a line table whose function's address is at `address`: rows go
-/// where `place` says, the sequence ends at `size` or at its last row.
+/// Translates the sequence of a line table whose function address is at `address`: `place` maps the
+/// rows, and the sequence ends at `size` or at its last row.
 pub fn translate_sequence(
     table: &[u8],
     address: u64,
@@ -82,7 +80,7 @@ pub fn translate_sequence(
     Table::read(table).sequence(address).map(|sequence| write(&sequence, place, size))
 }
 
-/// A line table of an input, whose units are found once.
+/// A line table of an input; its units are located once.
 #[derive(Debug)]
 struct Table<'a> {
     data: &'a [u8],
@@ -98,7 +96,7 @@ impl<'a> Table<'a> {
         Self { data, units }
     }
 
-    /// The sequence whose function's address is at `address`.
+    /// The sequence whose function address is at `address`.
     fn sequence(&self, address: u64) -> Option<Sequence<'a>> {
         let address = usize::try_from(address).ok()?;
         let unit = self.units.get(self.units.partition_point(|unit| unit.end <= address))?;
@@ -109,9 +107,9 @@ impl<'a> Table<'a> {
 /// A sequence of rows.
 struct Sequence<'a> {
     rows: Vec<Row<'a>>,
-    /// Instructions that set file, context and the like, in order. Rows say how many of them
-    /// come before: with lists of their own, damaged tables that set hundreds of things
-    /// would take memory out of proportion.
+    /// Instructions that set file, context and the like, in order. Rows store how many of them
+    /// precede: with a list per row, a damaged table that sets hundreds of registers would take
+    /// memory out of proportion.
     settings: Vec<(Setting, &'a [u8])>,
     end: u64,
     coding: RowCoding,
@@ -122,9 +120,9 @@ struct Sequence<'a> {
 struct Row<'a> {
     address: u64,
     line: i64,
-    /// The row stands for the function as a whole, not for an instruction.
+    /// The row stands for the whole function, not for an instruction.
     is_head: bool,
-    /// How many settings come before it.
+    /// Number of settings before it.
     settings: usize,
     /// The instruction that says where its function was inlined.
     context: Option<&'a [u8]>,
@@ -133,10 +131,10 @@ struct Row<'a> {
 /// What an instruction sets: its opcode, and the kind of an extended one.
 type Setting = (u8, u8);
 
-/// The extended instruction of inlined functions.
+/// The extended instruction for inlined functions.
 const CONTEXT: u8 = 0x90;
-/// An extended instruction that only Mercury tables have: whether the rows that follow stand
-/// for the function as a whole.
+/// An extended instruction that only Mercury tables have: whether the following rows stand for the
+/// whole function.
 const IS_HEAD: u8 = 0x92;
 
 impl<'a> Sequence<'a> {
@@ -182,16 +180,17 @@ fn setting(instruction: &[u8]) -> Option<Setting> {
     }
 }
 
-/// What is set so far in a sequence that is being written.
+/// What is set so far in the sequence being written.
 #[derive(Default)]
 struct Settings<'a> {
-    /// How many of the settings have been looked at.
+    /// Number of settings processed.
     count: usize,
     current: Map<Setting, &'a [u8]>,
 }
 
 impl<'a> Settings<'a> {
-    /// Sets what a row needs and does not have yet: of each thing the last setting before it.
+    /// Emits the settings that a row needs and that are not in effect yet: the last one of each
+    /// kind before it.
     fn advance(&mut self, sequence: &Sequence<'a>, count: usize, out: &mut Vec<u8>) {
         let new = sequence.settings.get(self.count..count).unwrap_or_default();
         let last: Map<Setting, usize> =
@@ -205,14 +204,14 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Writes rows at new places, and the end of the sequence: at `size`, or at the last row.
+/// Writes rows at their new offsets, and the end of the sequence at `size` or at the last row.
 fn write(
     sequence: &Sequence<'_>,
     place: impl Fn(u64) -> Option<u64>,
     size: Option<u64>,
 ) -> Vec<u8> {
     let Sequence { rows, coding, .. } = sequence;
-    // The function as a whole has the line of its first instruction, if there is a row for it.
+    // The whole function has the line of its first instruction, if there is a row for it.
     let mut placed: Vec<(u64, &Row<'_>)> = rows.first().map(|row| (0, row)).into_iter().collect();
     for row in rows.iter().filter(|row| !row.is_head) {
         let Some(to) = place(row.address) else { break };
@@ -241,9 +240,9 @@ fn write(
     out
 }
 
-/// How many of the placed rows stay when another one comes to `to`: of those there only
-/// the ones that say where the same instruction was inlined. The first row of all is that of
-/// the function as a whole.
+/// How many of the placed rows to keep when another one is placed at `to`: of those at `to`, only
+/// the ones that say where the same instruction was inlined. The very first row stands for the
+/// whole function.
 fn kept_rows(placed: &[(u64, &Row<'_>)], to: u64, new: &Row<'_>) -> usize {
     let is_replaced = |(place, row): &&(u64, &Row<'_>)| {
         *place == to && (row.address != new.address || row.context == new.context)

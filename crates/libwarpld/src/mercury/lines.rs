@@ -1,5 +1,5 @@
-//! Line tables of the machine-code half: in each unit the sequences of
-//! functions that the output has, in the order of their symbols.
+//! Line tables of the machine-code half: each unit has the sequences of functions that the output
+//! has, in symbol order.
 
 use super::debug_tables::{Alive, DebugTable, Function, Input};
 use super::line_copies::Translated;
@@ -35,30 +35,30 @@ pub fn add(
     }
 }
 
-/// Bytes of a unit's length.
+/// Size of a unit's length field.
 const LENGTH: usize = 4;
-/// Bytes of a function's address.
+/// Size of a function's address.
 pub const ADDRESS: usize = 8;
-/// Bytes before those that the header's own length counts.
+/// Bytes before those that the header length counts.
 const BEFORE_HEADER: usize = 10;
 
 /// A unit of a line table.
 #[derive(Debug)]
 pub struct Unit<'a> {
-    /// Where the line program starts.
+    /// Start of the line program.
     pub program: usize,
-    /// Where it ends, and the unit.
+    /// End of the line program and of the unit.
     pub end: usize,
     /// Operand counts of the standard opcodes.
     operands: &'a [u8],
-    /// How its rows are written.
+    /// How its rows are encoded.
     pub coding: RowCoding,
 }
 
 struct Sequence<'e> {
     start: usize,
     end: usize,
-    /// Place of its function's address.
+    /// Offset of its function's address.
     address: usize,
     function: Function<'e>,
 }
@@ -68,7 +68,7 @@ fn number(data: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
 }
 
-/// The unit that starts there.
+/// The unit that starts at `start`.
 pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
     let end = start.checked_add(LENGTH)?.checked_add(number(data, start)?)?;
     let program = (start + BEFORE_HEADER).checked_add(number(data, start + 6)?)?;
@@ -84,11 +84,11 @@ pub fn unit(data: &[u8], start: usize) -> Option<Unit<'_>> {
     (program <= end && end <= data.len()).then_some(Unit { program, end, operands, coding })
 }
 
-/// The headers of units in both halves.
+/// The unit headers in both halves.
 pub struct Headers(Vec<Header>);
 
-/// The header of a unit: where it is in Mercury's table, where its unit ends, and where it is
-/// in the other half, if it is the same there.
+/// A unit's header: where it is in Mercury's table, where its unit ends, and where it is in the
+/// other half, if it is the same there.
 struct Header {
     start: usize,
     program: usize,
@@ -97,7 +97,7 @@ struct Header {
 }
 
 impl Headers {
-    /// Reads two tables.
+    /// Parses both tables.
     pub fn read(mercury: &[u8], machine: &[u8]) -> Self {
         let mut out = Vec::new();
         let (mut start, mut counterpart) = (0, 0);
@@ -110,7 +110,7 @@ impl Headers {
         Self(out)
     }
 
-    /// Where a field in a header of Mercury's table lies in the other half.
+    /// Maps a header field in Mercury's table to the other half.
     pub fn place(&self, offset: u64) -> Option<u64> {
         let offset = usize::try_from(offset).ok()?;
         let header = self.0.get(self.0.partition_point(|header| header.end <= offset))?;
@@ -151,8 +151,8 @@ fn sequences<'e>(
     out
 }
 
-/// A sequence whose function has moved: rows that are as far from the one before
-/// as they were stay as they are, the others are written anew.
+/// A sequence whose function moved: rows whose distance to the previous row is unchanged are
+/// copied, the others are encoded again.
 fn add_moved(
     out: &mut DebugTable,
     input: &Input<'_>,
@@ -203,7 +203,7 @@ fn add_moved(
     }
 }
 
-/// The instruction at the end of a sequence.
+/// The instruction that ends a sequence.
 pub const END_OF_SEQUENCE: [u8; 3] = [0, 1, 1];
 
 /// An instruction of a line program.
@@ -217,9 +217,9 @@ pub struct Step {
 /// What an instruction of a line program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Sets the address that stands at this offset.
+    /// Sets the address to the one stored at this offset.
     SetAddress(usize),
-    /// Advances address and line, and makes a row if `row`.
+    /// Advances address and line, and emits a row if `row`.
     Advance {
         bytes: u64,
         lines: i64,
@@ -229,7 +229,7 @@ pub enum Effect {
     Other,
 }
 
-/// One instruction of a line program.
+/// Decodes one instruction of a line program.
 pub fn step(data: &[u8], at: usize, unit: &Unit<'_>) -> Option<Step> {
     const EXTENDED: u8 = 0;
     const END_SEQUENCE: u8 = 1;
@@ -255,7 +255,7 @@ pub fn step(data: &[u8], at: usize, unit: &Unit<'_>) -> Option<Step> {
     }
 }
 
-/// A standard opcode with that many operands.
+/// Decodes a standard opcode with `count` operands.
 fn standard_step(data: &[u8], at: usize, unit: &Unit<'_>, count: u8) -> Option<Step> {
     let moved = |bytes: u64, lines: i64, row: bool| Effect::Advance { bytes, lines, row };
     let mut end = at + 1;

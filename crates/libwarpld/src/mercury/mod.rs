@@ -1,10 +1,9 @@
-//! Links of capsule files (sm_100 on): the file with two halves.
+//! Links of capsule files (sm_100 and later): files with two halves.
 //!
-//! The link itself works on the Mercury half of the inputs, with the same
-//! phases as any other. This phase then makes the machine-code half follow
-//! it, relocation by relocation and record by record, and lays out the file
-//! that has both. Decisions are taken once, in the Mercury half; the input's
-//! own machine code supplies the bytes.
+//! The link itself works on the Mercury half of the inputs, with the same phases as any other. This
+//! phase then makes the machine-code half follow it, relocation by relocation and record by record,
+//! and lays out the file that has both. Decisions are made once, in the Mercury half; the input's
+//! machine code supplies the bytes.
 
 mod attributes;
 pub mod code;
@@ -52,14 +51,14 @@ use reserved_shared::ReservedShared;
 use section_plan::CapsulePlan;
 use std::collections::HashSet;
 
-/// A file of two halves: all that its parts are made from.
+/// A capsule file: everything that its parts are computed from.
 pub(crate) struct CapsuleFile<'a, 'o> {
     parts: Linked<'a, 'o>,
     plan: CapsulePlan<'a>,
     places: MachinePlaces,
     debug_tables: debug_tables::Map<SectionId, DebugTable>,
     edited: debug_tables::Map<SectionId, Edited>,
-    /// Where handles of textures start in parameter banks.
+    /// Where texture handles start in parameter banks.
     handles: u64,
     clobbered_names: HashSet<u32>,
     /// The largest output that is in proportion to the inputs.
@@ -94,7 +93,7 @@ pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result
     file::write(&file, destination)
 }
 
-/// An input that contradicts itself.
+/// Reports an input that contradicts itself.
 pub(crate) fn damaged(parts: Linked<'_, '_>, object: usize, what: &str) -> Diagnostic {
     let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
     Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))

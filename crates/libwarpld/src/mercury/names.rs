@@ -1,4 +1,4 @@
-//! Names: one section name table and one string table serve both halves.
+//! Names: both halves share one section name table and one string table.
 
 use super::CapsuleFile;
 use crate::ids::SectionId;
@@ -13,23 +13,22 @@ pub struct Names {
     pub section_names: Vec<u8>,
     /// `.strtab`.
     pub strings: Vec<u8>,
-    /// Bytes left free after `.strtab`, see [`reserve`].
+    /// Bytes left unused after `.strtab`, see [`reserve`].
     pub reserved: u64,
-    /// Name of each parameter bank, in both tables.
+    /// Name of each parameter bank in both tables.
     pub banks: Vec<(u32, u32)>,
     /// Name of each section of the Mercury half.
     pub mercury: Vec<u32>,
     /// Name of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
-    /// Names of the tables of section numbers, if there are such.
+    /// Names of the tables of section indices, if there are any.
     pub symbol_sections: [u32; 2],
     /// Machine-code names of section symbols, by section.
     pub bank_symbols: Vec<(SectionId, u32)>,
 }
 
-/// Makes both tables. The names that the link mentioned come first; banks that
-/// Mercury calls by name are renamed in place, the shorter name followed by
-/// zeros.
+/// Builds both tables. The names recorded during the link come first; banks that Mercury gives a
+/// name instead of a number are renamed in place, with the shorter name padded with zeros.
 pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     let (parts, plan) = (file.parts, &file.plan);
     let merged = parts.merged;
@@ -44,8 +43,8 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
         reserved += reserve(merged.section(id).content(), name, &short);
         let at = merged.section(id).name as usize;
         if let Some(slot) = section_names.get_mut(at..at + name.len()) {
-            // Quirk: where two sections have the name, the second time the function's name is
-            // looked for behind the shorter one, where there is none any more.
+            // Quirk: if two sections share the name, nvlink looks for the function's name after the
+            // shortened one the second time, and it is not there any more.
             let kept = match renamed.insert(at) {
                 true => short.len(),
                 false => short.len() - function_name(&short),
@@ -94,10 +93,10 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     }
 }
 
-/// The room that a renamed section leaves in the string table, which counts
-/// the longer names without their zeros: what the shorter name of a bank does
-/// not need, and all of it where no symbol needs a name (measured on 120 files
-/// with constants, jump tables and images).
+/// The room that a renamed section leaves in the string table. The table is sized for the longer
+/// names without their terminating zeros, so this is what the shorter bank name does not need, or
+/// all of it where no symbol needs a name (measured on 120 files with constants, jump tables and
+/// images).
 fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
     match content {
         Content::Relocs(..) | Content::ImageRelocs(_) => name.len() as u64,
@@ -105,14 +104,14 @@ fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
     }
 }
 
-/// The name of a Mercury bank, or of its relocations, in the machine-code half.
+/// The machine-code name of a Mercury bank, or of its relocation section.
 fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
     let (bank, rest) = half::mercury_bank(name)?;
     let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;
     Some([prefix, bank.to_string().as_bytes(), rest].concat())
 }
 
-/// Bytes of the function's name at the end of a bank's.
+/// Length of the function's name at the end of a bank's.
 fn function_name(name: &[u8]) -> usize {
     let bank = name.windows(12).position(|w| w == b".nv.constant").unwrap_or(0) + 12;
     let dot = name.iter().skip(bank).position(|&b| b == b'.');

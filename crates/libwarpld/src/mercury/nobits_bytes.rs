@@ -1,9 +1,8 @@
-//! What stands in the file for memory that has no bits.
+//! The bytes that stand in the file for NOBITS sections.
 //!
-//! nvlink copies as many bytes as the section has from where it would lie in
-//! the linked Mercury file, which is not finalized yet. That is its end:
-//! alignment, the section headers, of which the first is zero and the second
-//! describes `.shstrtab`.
+//! nvlink copies as many bytes as the section is long from its offset in the linked Mercury file
+//! before finalization. That is the end of that file: padding, then the section headers, of which
+//! the first is zero and the second describes `.shstrtab`.
 
 use super::CapsuleFile;
 use super::data::zeros;
@@ -40,7 +39,7 @@ pub fn stray_bytes(
     Ok(bytes)
 }
 
-/// From the section to the section headers of that file.
+/// Distance from the section to the section headers of that file.
 fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
     let mut cursor = FileCursor::default();
     let mut start = 0;
@@ -55,10 +54,9 @@ fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
     HeaderTables::after(cursor.end(), 0, 0).section_headers.saturating_sub(start)
 }
 
-/// Size and alignment of a section in that file. The tables lack what joining
-/// the halves adds, `.nv.compat` its last record, and code is Mercury's
-/// (measured with 40 programs whose names, code and data vary, and with
-/// folders of seven lengths in debug information).
+/// Size and alignment of a section in that file. Its tables lack what joining the halves adds,
+/// `.nv.compat` lacks its last record, and its code is Mercury's (measured with 40 programs whose
+/// names, code and data vary, and with paths of seven lengths in debug information).
 fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
     let merged = file.parts.merged;
@@ -87,7 +85,7 @@ fn name_bytes(file: &CapsuleFile<'_, '_>) -> u64 {
     file.parts.merged.strings.sections().len() as u64
 }
 
-/// Size of the decoded Mercury stream of a function.
+/// Size of a function's decoded Mercury stream.
 fn code_size(file: &CapsuleFile<'_, '_>, text: SectionId) -> u64 {
     let function = super::section_plan::text_function(file.parts, text);
     let definition = function.and_then(|f| file.parts.cx.resolution.get(f).definition);

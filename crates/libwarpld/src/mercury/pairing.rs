@@ -1,5 +1,5 @@
-//! Which relocation of the machine-code half goes with which of the Mercury half, for the
-//! sections that an output section is made of.
+//! Pairs the relocations of the Mercury half with those of the machine-code half, for the input
+//! sections of an output section.
 
 use super::damaged;
 use crate::diag::Diagnostic;
@@ -11,12 +11,12 @@ use cubin::half::{are_counterparts, pair_relocs};
 use cubin::tables::Relocs;
 use hashbrown::HashMap;
 
-/// The relocations of one input section, side by side.
+/// The relocations of one input section, paired.
 #[derive(Debug)]
 enum Pairs<'a> {
-    /// Each goes with the one of the same number, as in most sections.
+    /// Relocations pair by index, as in most sections.
     Same(Relocs<'a>, Relocs<'a>),
-    /// Of the Mercury half, and the counterpart.
+    /// The Mercury half's relocation and its counterpart.
     Listed(Vec<(Reloc, Option<Reloc>)>),
 }
 
@@ -61,7 +61,7 @@ fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diag
 /// Pairs of the input sections that make up one output section.
 #[derive(Default)]
 pub struct PairCache<'a> {
-    /// The section asked for last: as a rule it is the next, too.
+    /// The section looked up last; the next lookup is usually for the same one.
     last: Option<((u32, u32), Pairs<'a>)>,
     others: HashMap<(u32, u32), Pairs<'a>, foldhash::fast::FixedState>,
 }

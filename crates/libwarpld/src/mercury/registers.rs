@@ -1,8 +1,7 @@
-//! `.nv_debug_info_reg_sass`: which registers hold which variables where.
+//! `.nv_debug_info_reg_sass`: which variables are in which registers, by range of code.
 //!
-//! For each function its name and the number of ranges (32 bits), and per range a
-//! word (0 or 1), the variable's name, a word about the register, and the first
-//! and last offset in the code.
+//! Per function: its name, the number of ranges (32 bits), and per range a word (0 or 1), the
+//! variable's name, a word about the register, and the first and last offset in the code.
 
 use super::CapsuleFile;
 use super::code_edits::{moves_of_symbol, target};
@@ -12,23 +11,23 @@ use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::mercury::code::Moves;
 use std::collections::HashSet;
 
-/// Bytes of a number.
+/// Size of a number.
 const WORD: usize = 4;
 
-/// The tables of all inputs, one after the other.
+/// The tables of all inputs, processed in order.
 pub struct Tables<'b, 'a, 'o> {
     file: &'b CapsuleFile<'a, 'o>,
-    /// The functions of the output, by name. Of several the first in the table of symbols
-    /// counts, so a local one before a global one.
+    /// The functions of the output by name. If several share a name, the first in the symbol table
+    /// counts: a local one before a global one.
     kept: Map<&'o [u8], SymbolId>,
-    /// Functions that had their ranges already.
+    /// Functions whose ranges have been written.
     seen: HashSet<SymbolId>,
-    /// The functions of the input looked at last, by name.
+    /// The functions of the last input looked up, by name.
     functions: Option<(ObjectId, Map<&'a [u8], u32>)>,
 }
 
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
-    /// Before the first table.
+    /// Starts before the first table.
     pub fn new(file: &'b CapsuleFile<'a, 'o>) -> Self {
         let cx = file.parts.cx;
         let mut kept: Map<&[u8], SymbolId> = Map::default();
@@ -48,12 +47,12 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         Self { file, kept, seen: HashSet::new(), functions: None }
     }
 
-    /// Zeroes the ranges of functions that the output does not have, and of all copies
-    /// after the first (seen with templates in two files, and with local functions of one
-    /// name: `registers-of-namesakes`). The rest follow the code: those
-    /// of a copy with other code than the output's are translated with the map of that,
-    /// and are 0 where none of its instructions starts. Quirk: nvlink reads on behind the
-    /// map's end, and what comes of it is different every time; warpld writes 0.
+    /// Zeroes the ranges of functions that the output does not have, and of all copies after the
+    /// first (seen with templates in two files, and with local functions of one name:
+    /// `registers-of-namesakes`). The others follow the code: ranges of a replaced copy with
+    /// different code are translated with the selected copy's map, and are 0 where none of its
+    /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
+    /// every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
         let object = &self.file.parts.cx.objects[from.object.0 as usize];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
@@ -83,7 +82,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         }
     }
 
-    /// The function of that name in an input.
+    /// The function with that name in an input.
     fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
         if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
             let mut functions = Map::default();
@@ -112,17 +111,17 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     }
 }
 
-/// What became of the code that a table is about.
+/// What happened to the code that a table describes.
 enum Place<'a, 'b> {
     Gone,
     Kept(Option<&'b Moves>),
     Other(Kept<'a, 'b>),
 }
 
-/// A range of Mercury code: what comes before it in its record, start and end.
+/// A range of Mercury code: the fields before it in its record, start and end.
 type Range = (Vec<u8>, u32, u32);
 
-/// The ranges of a function in a Mercury table, by rising place.
+/// The ranges of a function in a Mercury table, by offset.
 fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
     let (mut at, mut out) = (0, Vec::new());
     while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
@@ -146,8 +145,8 @@ fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
     out
 }
 
-/// Writes where the Mercury range of a record is in the kept code. Both halves have the
-/// ranges of one variable in one register in the same order.
+/// Writes where the Mercury range of a record is in the selected copy. Both halves have the ranges
+/// of one variable in one register in the same order.
 fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept<'_, '_>) {
     let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
     let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));

@@ -1,5 +1,5 @@
-//! What is left of copies of a function that the output does not have: offsets in the
-//! Mercury code of the one copy, translated with the map of the other.
+//! Replaced copies of a function: offsets in the Mercury code of a replaced copy, translated with
+//! the map of the selected one.
 
 use super::CapsuleFile;
 use super::debug_tables::Map;
@@ -14,24 +14,24 @@ use cubin::info::{self, Record};
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
-/// The code of the output that a function's name stands for.
+/// The code in the output that a function's name refers to.
 pub struct Kept<'a, 'e> {
     /// The input it comes from.
     pub from: InputSection,
-    /// Bytes of its machine code in the output.
+    /// Size of its machine code in the output.
     pub size: u64,
     code: &'a [u8],
     capsule: &'a [u8],
-    /// Where Mercury's offsets are in the input's machine code, once somebody asks.
+    /// Maps Mercury offsets to the input's machine code; built on first use.
     map: OnceCell<Option<MercuryMap>>,
-    /// Targets of its jump tables in machine code by those in Mercury, once somebody asks.
+    /// Maps jump table targets from Mercury to machine code; built on first use.
     jumps: OnceCell<Map<u32, u32>>,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
 
 impl<'a, 'e> Kept<'a, 'e> {
-    /// The function that a symbol of an input names.
+    /// The function that an input symbol refers to.
     pub fn of_symbol(
         parts: Linked<'a, '_>,
         edited: &'e Map<SectionId, Edited>,
@@ -60,14 +60,14 @@ impl<'a, 'e> Kept<'a, 'e> {
         Some(Self { from, size, code, capsule, map, jumps, moves })
     }
 
-    /// Where an offset in the Mercury code of some copy is in the machine code of the
-    /// output; nothing if no instruction of the kept copy starts there.
+    /// Maps an offset in some copy's Mercury code to the output's machine code; `None` if no
+    /// instruction of the selected copy starts there.
     pub fn place(&self, mercury: u64) -> Option<u64> {
         self.map()?.place(mercury).map(|at| self.moved(at))
     }
 
-    /// Where the first instruction of the kept copy at or behind an offset in the Mercury
-    /// code of some copy is in the machine code of the output.
+    /// The offset in the output's machine code of the selected copy's first instruction at or after
+    /// an offset in some copy's Mercury code.
     pub fn place_from(&self, mercury: u64) -> Option<u64> {
         self.map()?.place_from(mercury).map(|at| self.moved(at))
     }
@@ -77,12 +77,12 @@ impl<'a, 'e> Kept<'a, 'e> {
         self.map.get_or_init(read).as_ref()
     }
 
-    /// Bytes of its machine code in the input.
+    /// Size of its machine code in the input.
     pub fn input_size(&self) -> u64 {
         self.code.len() as u64
     }
 
-    /// Whether MOV, UMOV or R2UR lies at an offset of the machine code.
+    /// Whether the instruction at an offset of the machine code is MOV, UMOV or R2UR.
     pub fn moves_values(&self, machine: u64) -> bool {
         let at = usize::try_from(machine).unwrap_or(usize::MAX);
         let opcode = at.checked_add(2).and_then(|end| self.code.get(at..end));
@@ -90,27 +90,27 @@ impl<'a, 'e> Kept<'a, 'e> {
         operation.is_some_and(|operation| matches!(operation, 0x002 | 0x082 | 0x0ca))
     }
 
-    /// Where a jump leads that some copy's table has with this Mercury offset; nothing if the
-    /// kept copy does not jump there through a table of its own. Other places of its code
-    /// do not count, not even where blocks start (addends changed by hand).
+    /// The target of a jump that some copy's table has with this Mercury offset; `None` if none of
+    /// the selected copy's own tables has it. Other offsets in its code do not count, not even
+    /// where blocks start (addends changed by hand).
     pub fn jump_target(&self, file: &CapsuleFile<'_, '_>, mercury: u64) -> Option<u64> {
         let read = || jump_targets(file, self.from).unwrap_or_default();
         let found = self.jumps.get_or_init(read).get(&u32::try_from(mercury).ok()?)?;
         Some(self.moved((*found).into()))
     }
 
-    /// Where an offset in the machine code of the input is in that of the output.
+    /// Maps an offset in the input's machine code to the output's.
     pub fn moved(&self, machine: u64) -> u64 {
         self.moves.map_or(machine, |m| m.target(machine))
     }
 }
 
-/// The functions of the output that symbols of inputs name, looked up once each.
+/// The functions of the output that input symbols refer to, looked up once each.
 #[derive(Default)]
 pub struct KeptCache<'a, 'e>(Map<(u32, u32), Option<Kept<'a, 'e>>>);
 
 impl<'a, 'e> KeptCache<'a, 'e> {
-    /// The function that a symbol of an input names.
+    /// The function that an input symbol refers to.
     pub fn of_symbol(
         &mut self,
         file: &'e CapsuleFile<'a, '_>,
@@ -122,7 +122,7 @@ impl<'a, 'e> KeptCache<'a, 'e> {
     }
 }
 
-/// The function that a symbol of an input names, itself or by its section.
+/// The function that an input symbol refers to, directly or as its section.
 fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
     let cx = parts.cx;
     let by_section = || {
@@ -132,8 +132,8 @@ fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<S
     cx.resolution.id(object, symbol).or_else(by_section)
 }
 
-/// The targets of a function's jump tables in both kinds of code, as its attributes have
-/// them: per jump its place, zero, a count, the targets.
+/// Maps the targets of a function's jump tables from Mercury to machine code, according to its
+/// attributes: per jump its offset, zero, a count, the targets.
 fn jump_targets(file: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
     let object = file.parts.cx.objects.get(text.object.0 as usize)?;
     let mercury = object.cubin.section(file.attributes.of(object, text)?)?;
@@ -151,17 +151,17 @@ fn jump_targets(file: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u3
     Some(out)
 }
 
-/// Where the attributes of an input's functions are, by section of code.
+/// The attribute sections of each input's functions, by code section.
 #[derive(Debug)]
 pub struct AttributeSections(Vec<OnceLock<Map<u32, u32>>>);
 
 impl AttributeSections {
-    /// Of so many inputs.
+    /// For `inputs` inputs.
     pub fn new(inputs: usize) -> Self {
         Self((0..inputs).map(|_| OnceLock::new()).collect())
     }
 
-    /// The section with the attributes of a function. An input is read once: it may have
+    /// The section with the attributes of a function. An input is scanned once, as it may have
     /// thousands.
     fn of(&self, object: &Object<'_>, text: InputSection) -> Option<u32> {
         let read = || {

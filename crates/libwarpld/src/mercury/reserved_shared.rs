@@ -1,4 +1,4 @@
-//! What compilers keep in the system's part of shared memory: since CUDA 13 the partition of
+//! Objects that compilers put in the system's part of shared memory: since CUDA 13 the partition of
 //! tensor memory, before that three or more objects (`tensor-memory`).
 
 use super::CapsuleFile;
@@ -14,13 +14,13 @@ use std::cmp::Reverse;
 /// Where they start in a kernel's shared memory.
 pub const START: u64 = 0x40;
 
-/// Where the objects are in it.
+/// Offsets of the objects in it.
 #[derive(Debug, Default)]
 pub struct ReservedShared(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
 
 impl ReservedShared {
-    /// Places them: as in all shared memory, the value of a symbol is its alignment until then,
-    /// and the largest comes first. In a relocatable output they have no place yet.
+    /// Assigns offsets. As in all shared memory, a symbol's value is its alignment until then, and
+    /// the largest alignment comes first. A relocatable output assigns none.
     pub fn place(parts: Linked<'_, '_>) -> Self {
         let mut out = Self::default();
         if parts.cx.config.relocatable {
@@ -58,8 +58,8 @@ impl ReservedShared {
     }
 }
 
-/// The value of a relocation against such an object: machine code has it applied, while
-/// Mercury's half keeps the relocation.
+/// The value of a relocation against such an object: it is applied in machine code and emitted in
+/// the Mercury half.
 pub fn value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
     let id = file.parts.cx.resolution.id(source.from.object, machine.symbol.0)?;
     let addend = machine.addend.unwrap_or(0) as u64;

@@ -1,4 +1,4 @@
-//! `--self-check`: the output, read and written again by [`cubin`], must be itself.
+//! `--self-check`: parsing the output and writing it again with [`cubin`] must reproduce it.
 
 use super::eligibility::{Summary, check_header};
 use super::{MercuryError, Mismatch, Trace};
@@ -13,7 +13,7 @@ use cubin::note::{NoteType, ToolInfo, notes};
 use cubin::{Cubin, SectionRef, SectionType};
 use std::fmt::Display;
 
-/// Checks the output of a link, if that is asked for.
+/// Checks the output of a link, if requested.
 pub fn check_output(
     image: &[u8],
     config: &Config,
@@ -30,11 +30,11 @@ pub fn check_output(
     })
 }
 
-/// Reads a file with capsules, checks it as inputs of a link for the same target are checked,
-/// writes it again and compares sections, relocations and symbols.
+/// Parses a capsule file, checks it like an input of a link for the same target, writes it again,
+/// and compares sections, relocations and symbols.
 pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<(), MercuryError> {
-    // As nvlink's finalizer says of a file that it has in memory: its name, when it runs, and
-    // whether capsules or machine code alone are wanted.
+    // nvlink's finalizer reports for a file in memory: its name, when it runs, and whether capsules
+    // or machine code alone are wanted.
     const NAME: &str = "self-check";
     trace.line(format_args!("Input ELF: {NAME}"));
     trace.line("Post-Link Mode");
@@ -48,7 +48,7 @@ pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<()
     compare(image, &again?)
 }
 
-/// The file, checked and written again.
+/// Checks the file and writes it again.
 fn rewrite(image: &[u8], config: &Config, trace: &mut Trace) -> Result<Vec<u8>, MercuryError> {
     let cubin = Cubin::parse(image).map_err(|e| damaged(&e))?;
     let header = cubin.header();
@@ -87,18 +87,18 @@ fn check_capsules(halves: &Halves<'_>) -> Result<(), MercuryError> {
     Ok(())
 }
 
-/// A linker that left its note.
+/// A linker that left its note in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linker {
-    /// NVIDIA's.
+    /// NVIDIA's command.
     Nvlink,
-    /// NVIDIA's, called as a library.
+    /// NVIDIA's library.
     NvJit,
-    /// This one.
+    /// warpld.
     Warpld,
 }
 
-/// The linker of a file, if one has linked it.
+/// The linker that wrote the file, if it was linked.
 pub fn linker(cubin: &Cubin<'_>) -> Option<Linker> {
     let section = cubin.section_by_name(b".note.nv.tkinfo")?;
     notes(section.data).map_while(Result::ok).filter(|n| n.kind == NoteType::TKINFO).find_map(
@@ -111,7 +111,7 @@ pub fn linker(cubin: &Cubin<'_>) -> Option<Linker> {
     )
 }
 
-/// The first difference of two files, by kind.
+/// The first difference between two files, by kind.
 pub fn compare(first: &[u8], second: &[u8]) -> Result<(), MercuryError> {
     let parse = |image| Cubin::parse(image).map_err(|e| damaged(&e));
     let (a, b) = (parse(first)?, parse(second)?);

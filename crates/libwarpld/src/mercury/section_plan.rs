@@ -1,4 +1,4 @@
-//! Which sections the two halves have, and their numbers.
+//! Which sections the two halves have, and their indices.
 
 use super::fastpath;
 use crate::ids::{SectionId, SymbolId};
@@ -18,14 +18,14 @@ pub struct ParameterBank {
     pub text: SectionId,
     /// Index of the bank in the output.
     pub index: u32,
-    /// Number of its section symbol.
+    /// Index of its section symbol.
     pub symbol: u32,
 }
 
-/// Sections and their numbers.
+/// Sections and their indices.
 #[derive(Debug)]
 pub struct CapsulePlan<'a> {
-    /// Symbol numbers of both tables.
+    /// Symbol indices of both tables.
     pub numbering: Numbering,
     /// Tables of the Mercury half, by section.
     pub contents: Contents<'a>,
@@ -35,18 +35,18 @@ pub struct CapsulePlan<'a> {
     pub banks: Vec<ParameterBank>,
     /// Sections of the Mercury half in file order.
     pub mercury: Vec<SectionId>,
-    /// Number of each section in the machine-code half.
+    /// Index of each section in the machine-code half.
     pub machine_index: Vec<u32>,
-    /// Number in the Mercury half: that of the counterpart where there is one.
+    /// Index in the Mercury half: the counterpart's if there is one.
     pub mercury_index: Vec<u32>,
-    /// Number of `.nv.merc.symtab`.
+    /// Index of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
-    /// Whether each symbol table gets a table of section numbers, as there are more sections
-    /// than 16 bits count and the link itself has not made such tables.
+    /// Whether each symbol table gets a table of section indices: there are more sections than 16
+    /// bits can count, and the link did not create such tables.
     pub adds_numbers: bool,
 }
 
-/// Decides about sections and numbers.
+/// Selects the sections and numbers them.
 pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
     let mut summaries = write::summary::collect(parts);
     let numbering = symbols::number(parts, &summaries);
@@ -103,7 +103,7 @@ fn parameter_banks(
     kernels.enumerate().map(bank).collect()
 }
 
-/// The function whose code the section is.
+/// The function whose code is in the section.
 pub fn text_function(parts: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
     let symbol = parts.merged.section(id).function.get()?;
     let function = parts.cx.graph.function(symbol)?;

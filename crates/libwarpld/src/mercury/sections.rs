@@ -1,4 +1,4 @@
-//! The sections of both halves: their headers and what they hold.
+//! The sections of both halves: headers and contents.
 
 use super::names::Names;
 use super::section_plan::text_function;
@@ -16,21 +16,21 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use zerocopy::IntoBytes;
 
-/// Unused bytes after the section names, in every file that has capsules: room
-/// for the names of the two tables of section numbers.
+/// Unused bytes after the section names in every capsule file: room for the names of the two tables
+/// of section indices.
 const GAP_AFTER_NAMES: u64 = (b".symtab_shndx\0".len() + b".nv.merc.symtab_shndx\0".len()) as u64;
 /// Alignment of capsules.
 const CAPSULE_ALIGN: u64 = 16;
 
-/// What a section holds. Code is most of a file: it is made as it is written.
+/// Contents of a section. Code is most of a file, so it is produced while writing.
 pub enum Body<'a> {
     /// No bytes in the file.
     NoBits,
-    /// Bytes of its own.
+    /// Bytes.
     Bytes(Cow<'a, [u8]>),
     /// Relocations.
     Relocs(Vec<Rela64>),
-    /// The Mercury half's relocations that stay, with or without addend.
+    /// The Mercury half's emitted relocations, with or without addend.
     Kept(SectionId, bool),
     /// A function's machine code.
     Code(SectionId),
@@ -41,12 +41,12 @@ pub enum Body<'a> {
 }
 
 impl Body<'_> {
-    /// Whether it has bytes of its own in the file.
+    /// Whether it has separate bytes in the file.
     pub fn has_bytes(&self) -> bool {
         !matches!(self, Self::NoBits | Self::SharedWith(_))
     }
 
-    /// The bytes, where they are there already.
+    /// The bytes, if they are already there.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
@@ -58,11 +58,11 @@ impl Body<'_> {
 
 /// A section of the file.
 pub struct FileSection<'a> {
-    /// Its header; it has no offset before it is placed.
+    /// Its header; it has no offset until it is placed.
     pub header: SectionHeader,
-    /// What it holds.
+    /// Its contents.
     pub body: Body<'a>,
-    /// Free bytes after it.
+    /// Unused bytes after it.
     pub gap: u64,
 }
 
@@ -81,11 +81,11 @@ impl<'a> FileSection<'a> {
     }
 }
 
-/// A section to be made.
+/// A section to build.
 enum Wanted {
-    /// Of the machine-code half.
+    /// One of the machine-code half.
     Machine(SectionId),
-    /// The section numbers of one of the symbol tables.
+    /// The section indices of one of the symbol tables.
     Numbers(usize),
     /// One of the parameter banks.
     Bank(usize),
@@ -115,13 +115,13 @@ pub fn sections<'b>(
         Wanted::Mercury(i) => mercury_section(file, plan.mercury[i], names.mercury[i], &tables[1]),
         Wanted::Symbols => Ok(mercury_symbols(names, &tables[1])),
     };
-    // As many results as there are sections, in one allocation.
+    // One result per section, in one allocation.
     let made: Vec<Result<_, Box<Diagnostic>>> =
         wanted.par_iter().map(|wanted| make(wanted).map_err(Box::new)).collect();
     made.into_iter().collect::<Result<_, _>>().map_err(|error| *error)
 }
 
-/// A table of section numbers that the link itself has not made.
+/// A table of section indices that the link did not create.
 fn section_numbers<'b>(
     file: &CapsuleFile<'_, '_>,
     names: &Names,
@@ -318,7 +318,7 @@ fn mercury_section<'b>(
             let (size, align) = crate::write::extent(parts, id);
             head.align = align;
             if section.is_nobits() {
-                // Memory without bits takes room in this half all the same.
+                // NOBITS sections take up file space in this half all the same.
                 return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(file, id, size)?));
             }
             let name = parts.merged.section_name(id);
@@ -327,7 +327,7 @@ fn mercury_section<'b>(
                 return Ok(FileSection::new(head, size, shared));
             }
             let bytes = data::mercury(file, id)?;
-            // Addresses of functions inside kernels are offsets in the other half alone.
+            // Addresses of functions inside kernels are offsets in the other half only.
             let is_common =
                 shares_bytes(name) || section.flags() & shf::ALLOC == 0 && name != b".debug_info";
             if is_common && *data::machine(file, id)? == bytes[..] {
@@ -351,8 +351,8 @@ fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType
     }
 }
 
-/// Data lies in the file once, and so do debug tables that say the same on
-/// both halves, but for `.debug_info`.
+/// Data is stored once in the file, and so are debug tables with the same contents in both halves,
+/// except for `.debug_info`.
 fn shares_bytes(name: &[u8]) -> bool {
     matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
 }

@@ -1,5 +1,5 @@
-//! The two symbol tables, equal but for what each half says about code, data
-//! and banks; the machine-code one ends with the parameter banks.
+//! The two symbol tables. They differ only in values and sections of code, data and banks; the
+//! machine-code one ends with the parameter banks.
 
 use super::CapsuleFile;
 use super::names::Names;
@@ -19,13 +19,13 @@ pub struct Table {
     pub bytes: Vec<u8>,
     /// `sh_info`.
     pub info: u32,
-    /// Section numbers for which an entry has no room; else 0, or the number the section
-    /// was created with where the link itself has such a table.
+    /// Section indices that do not fit an entry; otherwise 0, or the index the section was created
+    /// with if the link created such a table.
     pub sections: Vec<u32>,
 }
 
 impl Table {
-    /// The bytes of its table of section numbers.
+    /// Contents of its table of section indices.
     pub fn section_numbers(&self) -> Vec<u8> {
         self.sections.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
@@ -100,7 +100,7 @@ fn table(
     Table { bytes, info: file.plan.numbering.local_count, sections }
 }
 
-/// Creation numbers by final number; empty where no file needs them.
+/// Creation indices by final index; empty if the file does not need them.
 fn creation_numbers(
     merged: &Merged,
     created: impl Iterator<Item = u32>,
@@ -120,7 +120,7 @@ fn creation_numbers(
     out
 }
 
-/// A section number that a symbol's entry has no room for.
+/// The section index, if it does not fit a symbol's entry.
 fn beyond_entry(section: u32) -> Option<u32> {
     (!has_room(section)).then_some(section)
 }
@@ -177,7 +177,7 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
         && spaceless
         && SymbolType(symbol.st_info & 15) == SymbolType::OBJECT
     {
-        // The system's data in no memory space has its type in both halves.
+        // The system's data outside any memory space has the same type in both halves.
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
     if let Some(address) = file.reserved_shared.address(id) {
@@ -191,8 +191,8 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
     }
 }
 
-/// Place and size of a function inside a kernel's code. The last one reaches to the end,
-/// whatever fills that (`whole-programs-capsules`).
+/// Offset and size of a function inside a kernel's code. The last one extends to the end, including
+/// any padding (`whole-programs-capsules`).
 fn nested(
     file: &CapsuleFile<'_, '_>,
     object: ObjectId,
@@ -207,14 +207,13 @@ fn nested(
     (start, end.saturating_sub(start))
 }
 
-/// The size of code that the finalizer changed.
+/// The size of code that the finalizer edited.
 fn edited_size(file: &CapsuleFile<'_, '_>, object: ObjectId, section: u32) -> Option<u64> {
     let placed = file.parts.merged.placement(object, section)?;
     file.edited.get(&placed.section).map(|e| e.moves.size())
 }
 
-/// Whether the symbol is taken for its section's function: the function itself,
-/// or an alias that comes before it.
+/// Whether the symbol counts as its section's function: the function itself, or an alias before it.
 fn names_code(file: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
     let parts = file.parts;
     if parts.cx.resolution.get(id).definition.is_none() {

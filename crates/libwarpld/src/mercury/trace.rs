@@ -1,5 +1,5 @@
-//! The lines of `--fnlzr-trace`: what is done about Mercury code. `FNLZR` is what nvlink calls
-//! its part for that.
+//! The lines of `--fnlzr-trace`: what is done about Mercury code. `FNLZR` is nvlink's name for its
+//! finalizer.
 
 use crate::config::MercuryConfig;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
@@ -15,31 +15,31 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Collects the lines that are asked for.
+    /// Collects the requested kinds of lines.
     pub fn new(steps: bool, compatibility: bool) -> Self {
         Self { lines: Vec::new(), steps, compatibility }
     }
 
-    /// The trace that a link is asked for.
+    /// The trace that the link's options request.
     pub(super) fn of(config: &MercuryConfig) -> Self {
         Self::new(config.trace, config.trace_compatibility)
     }
 
-    /// A step.
+    /// Records a step.
     pub fn line(&mut self, text: impl Display) {
         if self.steps {
             self.lines.push(format!("FNLZR: {text}"));
         }
     }
 
-    /// A decision about compatibility.
+    /// Records a decision about compatibility.
     pub fn compatibility(&mut self, text: impl Display) {
         if self.compatibility {
             self.lines.push(format!("FNLZR: {text}"));
         }
     }
 
-    /// Hands the lines over as remarks.
+    /// Reports the lines as remarks.
     pub(super) fn report(self, diags: &mut Diagnostics) {
         for line in self.lines {
             diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
