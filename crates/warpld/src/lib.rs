@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod cli;
+mod exit;
 pub mod files;
 pub mod options;
 pub mod render;

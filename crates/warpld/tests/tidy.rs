@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 const LONGEST_FILE: usize = 600;
 
-/// A mapped file may change under us; that promise, and the signal that comes
-/// when it is broken, are the only things here that safe Rust cannot express.
-const MAY_BE_UNSAFE: &[&str] = &["warpld/src/files/guard.rs", "warpld/src/files/map.rs"];
+/// Safe Rust cannot express that a mapped file does not change, the signal that
+/// comes when it does, and a child that shares our memory.
+const MAY_BE_UNSAFE: &[&str] =
+    &["warpld/src/exit.rs", "warpld/src/files/guard.rs", "warpld/src/files/map.rs"];
 
 struct Source {
     /// Path below `crates`, with forward slashes.
@@ -33,7 +34,7 @@ fn nothing_is_left_undone() {
 }
 
 #[test]
-fn unsafe_code_is_where_files_are_mapped() {
+fn unsafe_code_is_where_it_may_be() {
     let places: Vec<String> = places(|code| words(code).any(|word| word == "unsafe"));
     let elsewhere: Vec<&String> = places
         .iter()

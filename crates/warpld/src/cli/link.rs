@@ -3,7 +3,7 @@
 use super::output::Draft;
 use super::progress::Progress;
 use super::{Console, lto, output, register, threads, timing, trace, translate};
-use crate::files::map::leave_memory_behind;
+use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;

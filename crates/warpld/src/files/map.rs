@@ -1,5 +1,4 @@
-//! Reading files, mapping large ones. With the guard of the maps, the one place
-//! of the linker that needs `unsafe`.
+//! Reading files, mapping large ones.
 
 use super::small_files::{SmallFiles, Spot};
 use memmap2::MmapMut;
@@ -212,56 +211,6 @@ fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
     // they are given and never trust a value read twice.
     unsafe { memmap2::MmapOptions::new().len(size).map(file) }
 }
-
-/// From this peak of memory on its end takes a process milliseconds.
-#[cfg(target_os = "linux")]
-const MUCH_MEMORY: libc::c_long = 32 << 10; // KiB
-
-/// Lets the process end at once though it holds much memory: files that are mapped and read,
-/// and what was made of them. The system gives memory back when the last process that shares
-/// it ends, which takes 5 ms for 80 MB and 14 ms for 2,000 maps, on one processor. So a child
-/// that shares all of it, and does nothing else, ends right after this process.
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code)]
-pub(crate) fn leave_memory_behind() {
-    use libc::{c_int, c_long, c_void, syscall, timespec};
-    /// The child waits for the end of its parent, which kills it. It holds on to nothing that
-    /// somebody may wait for. (System calls alone: it has the memory of a thread that goes on.)
-    extern "C" fn wait(parent: *mut c_void) -> c_int {
-        // SAFETY: these calls touch no memory but `second`, which is on the child's stack.
-        unsafe {
-            for standard in 0..3 {
-                syscall(libc::SYS_close, standard);
-            }
-            syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-            let second = timespec { tv_sec: 1, tv_nsec: 0 };
-            while syscall(libc::SYS_getppid) == parent as c_long {
-                syscall(libc::SYS_nanosleep, &raw const second, 0);
-            }
-        }
-        0
-    }
-    // SAFETY: all fields of a rusage may be zero, and it outlives the call.
-    let peak = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage.ru_maxrss
-    };
-    if peak < MUCH_MEMORY {
-        return;
-    }
-    let stack = vec![0_u128; 4 << 10].leak();
-    // SAFETY: the stack is the child's alone, is never freed, and its end is aligned as ends
-    // of stacks must be. What the child does is said above. If there is no child, the end
-    // takes longer.
-    unsafe {
-        let parent = std::process::id() as usize as *mut c_void;
-        libc::clone(wait, stack.as_mut_ptr_range().end.cast(), libc::CLONE_VM, parent);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn leave_memory_behind() {}
 
 impl Deref for Mapped {
     type Target = [u8];
