@@ -80,11 +80,6 @@ impl Adjacency {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are no nodes.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The same edges turned around.
     pub fn reversed(&self) -> Self {
         let edges =
@@ -129,11 +124,6 @@ impl<'a> CallGraph<'a> {
     /// Number of functions.
     pub fn len(&self) -> usize {
         self.functions.len()
-    }
-
-    /// Whether there are no functions.
-    pub fn is_empty(&self) -> bool {
-        self.functions.is_empty()
     }
 
     /// Numbers the functions among the symbols that are new.

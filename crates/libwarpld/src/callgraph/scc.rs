@@ -105,11 +105,6 @@ impl Components {
         self.starts.len() - 1
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Nodes of a component.
     #[inline]
     pub fn members(&self, component: usize) -> &[u32] {

@@ -11,7 +11,7 @@ mod recursion;
 mod references;
 mod suggest;
 
-pub use suggest::{closest, edit_distance};
+pub use suggest::closest;
 
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};

@@ -69,14 +69,6 @@ pub struct Object<'a> {
 struct Bank2<'a>(Vec<(u32, &'a [u8])>);
 
 impl<'a> Object<'a> {
-    /// The table entries of the symbols of a list.
-    pub fn symbols<'n>(
-        &'n self,
-        list: &'n [InputSymbol],
-    ) -> impl Iterator<Item = SymbolRef<'a>> + 'n {
-        list.iter().filter_map(|named| self.cubin.symbol(named.symbol))
-    }
-
     /// Whether the symbols of some bank 2 lead to something.
     #[inline]
     pub fn has_bank2(&self) -> bool {

@@ -141,11 +141,6 @@ impl<'r> Kept<'r> {
         self.list.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.list.is_empty()
-    }
-
     /// Some of them.
     pub fn part(self, range: Range<usize>) -> Self {
         Self { list: &self.list[range], ..self }

@@ -13,7 +13,7 @@ mod source;
 
 pub use kept::Kept;
 pub use kind::final_kind;
-pub use outcome::{OutReloc, Patch, Relocated, SectionRelocs, Source};
+pub use outcome::{OutReloc, Patch, Relocated, Source};
 
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};

@@ -10,10 +10,9 @@ mod verbose;
 mod why;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
-pub use collect::collect;
-pub use map::{
-    LinkMap, MapPart, MapSection, collect_map, collect_map_of_halves, map_json, map_text,
-};
+pub(crate) use collect::collect;
+pub use map::{LinkMap, MapPart, MapSection, map_json, map_text};
+pub(crate) use map::{collect_map, collect_map_of_halves};
 pub use resources::resources_text;
 pub use verbose::{Culprit, KernelUse, MemoryUse};
 pub use why::{why_dead, why_live};
