@@ -7,7 +7,7 @@ use crate::align::align_up;
 use crate::diag::Diagnostic;
 use crate::linked::Linked;
 use crate::write::{
-    self, Destination, Extent, FileCursor, OutputFile, bucket, even_ends, headers, tables,
+    self, Bucket, Destination, Extent, FileCursor, OutputFile, bucket, even_ends, headers, tables,
 };
 use cubin::encode::{HeaderTables, SectionHeader, pf};
 use cubin::flags::v8;
@@ -159,14 +159,15 @@ fn place(sections: &mut [FileSection<'_>]) -> u64 {
 /// Load segments for constants, code, data and parameters.
 fn loads(file: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segment> {
     let machine = file.plan.machine.len() + usize::from(file.plan.adds_numbers);
-    let of = |wanted: &[u8]| -> Vec<&FileSection<'_>> {
+    let of = |wanted: &[Bucket]| -> Vec<&FileSection<'_>> {
         let ids = file.plan.machine.iter().zip(sections);
         ids.filter(|(id, _)| wanted.contains(&bucket(file.parts.merged.section(**id))))
             .map(|(_, s)| s)
             .collect()
     };
     let banks: Vec<_> = sections.iter().skip(machine).take(file.plan.banks.len()).collect();
-    let (constants, texts, data) = (of(&[4]), of(&[5]), of(&[6, 7]));
+    let (constants, texts, data) =
+        (of(&[Bucket::Constants]), of(&[Bucket::Code]), of(&[Bucket::Data, Bucket::NoBits]));
     let lists = [(constants, pf::R), (texts, pf::R | pf::X), (data, pf::R | pf::W), (banks, pf::R)];
     lists.iter().filter_map(|(list, flags)| load(list, *flags)).collect()
 }

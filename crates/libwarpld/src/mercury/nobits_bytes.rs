@@ -11,7 +11,7 @@ use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::merge::{Content, Synthetic};
 use crate::write::contents::table;
-use crate::write::{ContentSource, FileCursor, bucket, extent};
+use crate::write::{Bucket, ContentSource, FileCursor, bucket, extent};
 use cubin::SectionType;
 use cubin::encode::{HeaderTables, SectionHeader};
 use cubin::raw::{Shdr64, Sym64};
@@ -75,7 +75,7 @@ fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
             (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
         }
         Content::Synthetic(Synthetic::SymbolSections) => extent(file.parts, id),
-        _ if bucket(section) == 5 => (code_size(file, id), CODE_ALIGN),
+        _ if bucket(section) == Bucket::Code => (code_size(file, id), CODE_ALIGN),
         _ => made.map_or_else(|| extent(file.parts, id), |size| (size, align)),
     }
 }

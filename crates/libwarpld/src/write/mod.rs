@@ -27,7 +27,7 @@ pub use notes::ToolNotes;
 pub(crate) use places::FileCursor;
 pub use places::{FinalSection, Ordered};
 pub use plan::Plan;
-pub use summary::{ContentSource, SectionSummary, bucket, extent};
+pub use summary::{Bucket, ContentSource, SectionSummary, bucket, extent};
 pub use symbols::Numbering;
 pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 
@@ -60,14 +60,14 @@ fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
 /// nvlink sorts sections into buckets and keeps creation order within each.
 pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
     // Where the sections of each bucket go.
-    let mut next = [0; summary::GONE as usize + 2];
+    let mut next = [0; Bucket::Gone as usize + 2];
     for summary in summaries {
         next[summary.bucket as usize + 1] += 1;
     }
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let count = next[summary::GONE as usize];
+    let count = next[Bucket::Gone as usize];
     let mut order = vec![Ordered { id: SectionId(0), summary: SectionSummary::default() }; count];
     let mut index_of = vec![0; summaries.len()];
     for (i, &summary) in summaries.iter().enumerate().filter(|(_, summary)| summary.exists()) {

@@ -18,8 +18,8 @@ pub struct SectionSummary {
     size: u32,
     /// Its alignment as the power of two that it is, [`ODD`] if it is none.
     align: u8,
-    /// Where nvlink sorts it; [`GONE`] if the file does not have it.
-    pub bucket: u8,
+    /// Where nvlink sorts it.
+    pub bucket: Bucket,
     /// How its bytes come to be.
     pub source: ContentSource,
     /// What the program can do with it.
@@ -34,10 +34,29 @@ const LARGE: u32 = u32::MAX;
 /// The same of an alignment that is no power of two.
 const ODD: u8 = u8::MAX;
 
-/// The bucket of sections without bytes in the file, the last.
-const NO_BITS: u8 = 7;
-/// No bucket: one more than there are.
-pub const GONE: u8 = 8;
+/// Where nvlink sorts a section, in the order of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bucket {
+    /// Tables of strings and symbols.
+    #[default]
+    Tables,
+    /// Debug tables, and what else has plain bytes that are not loaded.
+    Plain,
+    /// Attributes, notes and other sections that are not loaded.
+    Other,
+    /// Relocations.
+    Relocs,
+    /// What programs can read.
+    Constants,
+    /// Code.
+    Code,
+    /// What programs can change.
+    Data,
+    /// Sections without bytes in the file.
+    NoBits,
+    /// None: the file does not have the section.
+    Gone,
+}
 
 /// What a program can do with a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +143,7 @@ fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSu
     };
     let flags = section.flags();
     let summary = SectionSummary {
-        bucket: if exists(parts, id, section, size) { bucket(section) } else { GONE },
+        bucket: if exists(parts, id, section, size) { bucket(section) } else { Bucket::Gone },
         source,
         memory: match flags {
             _ if flags & shf::ALLOC == 0 => Memory::Absent,
@@ -147,12 +166,12 @@ impl SectionSummary {
 
     /// Whether the file has it.
     pub fn exists(&self) -> bool {
-        self.bucket != GONE
+        self.bucket != Bucket::Gone
     }
 
     /// Whether it has bytes in the file, if that has it.
     pub fn has_bytes(&self) -> bool {
-        self.bucket != NO_BITS
+        self.bucket != Bucket::NoBits
     }
 
     /// Whether it is made of inputs' sections.
@@ -192,7 +211,7 @@ impl SectionSummary {
         };
         self.size = u32::try_from(size).unwrap_or(LARGE);
         if self.source == ContentSource::Attributes && bytes == 0 {
-            self.bucket = GONE;
+            self.bucket = Bucket::Gone;
         }
     }
 }
@@ -276,16 +295,16 @@ pub fn align(
 
 /// Where nvlink sorts a section.
 #[inline]
-pub fn bucket(s: &Section) -> u8 {
+pub fn bucket(s: &Section) -> Bucket {
     let flags = s.flags();
     match s.kind {
-        SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => 0,
-        SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => 3,
-        _ if s.is_nobits() => NO_BITS,
-        SectionType::PROGBITS if flags & shf::ALLOC == 0 => 1,
-        _ if flags & shf::ALLOC == 0 => 2,
-        _ if flags & shf::EXECINSTR != 0 => 5,
-        _ if flags & shf::WRITE != 0 => 6,
-        _ => 4,
+        SectionType::STRTAB | SectionType::SYMTAB | SectionType::SYMTAB_SHNDX => Bucket::Tables,
+        SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA => Bucket::Relocs,
+        _ if s.is_nobits() => Bucket::NoBits,
+        SectionType::PROGBITS if flags & shf::ALLOC == 0 => Bucket::Plain,
+        _ if flags & shf::ALLOC == 0 => Bucket::Other,
+        _ if flags & shf::EXECINSTR != 0 => Bucket::Code,
+        _ if flags & shf::WRITE != 0 => Bucket::Data,
+        _ => Bucket::Constants,
     }
 }
