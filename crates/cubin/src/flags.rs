@@ -214,9 +214,6 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
     pointed.or_else(|| named(names::NOTE_CUINFO)).or_else(|| named(names::NOTE_CUVER))
 }
 
-/// The name of the section that [`FlagsV8::cuinfo`] points to.
-pub const CUINFO_SECTION: &[u8] = names::NOTE_CUINFO;
-
 /// The header of a file of the new layout and the CUINFO note that it points to; `None` if
 /// there is no such note. Nothing else of the file is looked at, nor checked.
 pub fn glance(file: &[u8]) -> Option<(Header, CudaInfo)> {

@@ -14,8 +14,6 @@ use crate::reloc::RelocKind;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 
-pub use crate::bank::mercury as mercury_bank;
-
 /// Alignment of machine code.
 const TEXT_ALIGN: u64 = 128;
 

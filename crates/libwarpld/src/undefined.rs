@@ -5,9 +5,10 @@ use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolId;
 use crate::merge::{List, Merged};
-use crate::object::{is_dynamic_array, is_image, is_internal, is_shared, is_system_name};
+use crate::object::is_dynamic_array;
 use crate::resolve::{Symbol, text};
 use cubin::consts::sto;
+use cubin::names;
 use rayon::prelude::*;
 
 /// Reports undefined symbols in output order.
@@ -21,7 +22,7 @@ pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
     };
     // Executables do not show shared memory, but somebody must define it.
     let is_in_shared =
-        |symbol: &Symbol<'_>| cx.unnamed_symbol(symbol.first).is_some_and(|s| is_shared(&s));
+        |symbol: &Symbol<'_>| cx.unnamed_symbol(symbol.first).is_some_and(|s| s.is_shared());
     let symbols = cx.resolution.symbols.par_iter().with_min_len(SYMBOLS_AT_ONCE).enumerate();
     let missing = symbols.filter(|(_, s)| s.definition.is_none() && s.common.is_none());
     let missing = missing.map(|(i, symbol)| (SymbolId(i as u32), symbol));
@@ -46,11 +47,10 @@ fn may_stay(cx: Analysis<'_, '_>, symbol: &Symbol<'_>) -> bool {
     }
     let Some(input) = cx.input_symbol(symbol.first) else { return false };
     let global = input.other & sto::SPACE == sto::GLOBAL;
-    is_image(&input)
+    input.is_image()
         || is_dynamic_array(&input)
-        || is_shared(&input) && is_internal(&input)
-        || symbol.name.starts_with(b"__UFT")
-        || symbol.name.starts_with(b"__UDT")
-        || is_system_name(symbol.name)
+        || input.is_shared() && input.is_internal()
+        || names::symbol::is_of_unified_table(symbol.name)
+        || names::symbol::is_system(symbol.name)
         || (global && cx.config.allow_undefined_globals)
 }

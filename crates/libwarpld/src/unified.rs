@@ -9,6 +9,7 @@ use crate::object::Object;
 use crate::object::call_lists::List;
 use crate::resolve::Resolution;
 use cubin::SectionType;
+use cubin::names;
 use cubin::unified::{Index, IndexError, Table, Uuid, entries};
 use hashbrown::HashMap;
 
@@ -41,7 +42,10 @@ impl Unified {
     /// Whether there is something in the table that `__UFT*` or `__UDT*` stands for; an
     /// index alone does not matter.
     pub fn has_table(&self, symbol: &[u8]) -> bool {
-        if symbol.starts_with(b"__UFT") { self.has_functions } else { !self.variables.is_empty() }
+        match names::symbol::is_of_function_table(symbol) {
+            true => self.has_functions,
+            false => !self.variables.is_empty(),
+        }
     }
 
     /// Whether the function is a stub.

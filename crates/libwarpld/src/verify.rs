@@ -9,7 +9,8 @@
 
 use crate::config::Config;
 use cubin::callgraph::{self, List};
-use cubin::consts::shf;
+use cubin::consts::{shf, text_info};
+use cubin::encode::SegmentType;
 use cubin::{Attr, Cubin, FileType, SectionRef, SectionType, SymbolType, info};
 use thiserror::Error;
 
@@ -144,7 +145,7 @@ fn texts(cubin: &Cubin<'_>) -> Result<(), Fault> {
         if !code || section.flags & shf::MERCURY != 0 {
             continue;
         }
-        let owner = cubin.symbol(section.info & 0x00ff_ffff);
+        let owner = cubin.symbol(section.info & text_info::FUNCTION);
         if !owner.is_some_and(|s| s.kind() == SymbolType::FUNC && s.shndx == section.index.0) {
             return Err(Fault::Text { section: section.index.0 });
         }
@@ -153,10 +154,9 @@ fn texts(cubin: &Cubin<'_>) -> Result<(), Fault> {
 }
 
 fn segments(cubin: &Cubin<'_>) -> Result<(), Fault> {
-    const PT_LOAD: u32 = 1;
     // Their extents were checked before.
     let loaded: Vec<(u64, u64)> = (cubin.segments().unwrap_or_default().iter())
-        .filter(|s| s.kind == PT_LOAD)
+        .filter(|s| s.kind == SegmentType::LOAD.0)
         .map(|s| (s.offset, s.offset.saturating_add(s.filesz)))
         .collect();
     for section in cubin.sections() {
@@ -188,7 +188,7 @@ impl Resources {
             registers: vec![None; count],
             frame: vec![0; count],
             stack: vec![None; count],
-            kernel: cubin.symbols().map(|s| crate::object::is_entry(&s)).collect(),
+            kernel: cubin.symbols().map(|s| s.is_entry()).collect(),
             calls: Vec::new(),
         };
         out.kernel.resize(count, false);

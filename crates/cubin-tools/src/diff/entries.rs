@@ -3,7 +3,7 @@
 use super::file::File;
 use super::list::Entry;
 use cubin::classify::{self, SectionClass};
-use cubin::consts::shf;
+use cubin::consts::{shf, text_info};
 use cubin::flags::Flags;
 use cubin::words;
 use cubin::{Cubin, Header, SectionRef, Segment};
@@ -111,7 +111,7 @@ fn info(file: &File<'_, '_>, s: &SectionRef<'_>) -> String {
     let class = classify::section(s).class;
     match class {
         SectionClass::Text(_) => {
-            let function = file.tables.linked(s).name(s.info & 0x00ff_ffff);
+            let function = file.tables.linked(s).name(s.info & text_info::FUNCTION);
             match s.info >> 24 {
                 0 => function,
                 registers => format!("{function}, {registers} registers"),

@@ -10,11 +10,12 @@ use super::{Options, bytes};
 use cubin::classify::{self, NoteClass, SectionClass};
 use cubin::layout::Placement;
 use cubin::model::Image;
+use cubin::names;
 use cubin::words::{self, Tables};
 use cubin::{Cubin, SectionRef};
 
 /// The name of the section with the note of the tool that wrote the file.
-const TOOL_NOTE: &[u8] = b".note.nv.tkinfo";
+const TOOL_NOTE: &[u8] = names::NOTE_TKINFO;
 
 /// A file with what is needed to name its parts.
 pub(crate) struct File<'c, 'a> {
@@ -170,7 +171,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
         match both {
             Some((area, a, b)) => {
                 let place = match area {
-                    Area::Symbol if x.name == b".symtab" => String::new(),
+                    Area::Symbol if x.name == names::SYMTAB => String::new(),
                     Area::Note | Area::CallGraph | Area::Compatibility => String::new(),
                     _ => words::reference(x.name).into_owned(),
                 };

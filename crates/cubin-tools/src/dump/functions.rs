@@ -2,7 +2,7 @@
 
 use cubin::attr::{Attr, KernelParam, ParamBank};
 use cubin::classify::{self, SectionClass, SymbolClass};
-use cubin::consts::shf;
+use cubin::consts::{shf, text_info};
 use cubin::{Cubin, SectionRef, SymbolRef, info};
 use std::collections::{BTreeMap, HashMap};
 
@@ -98,7 +98,7 @@ fn function<'a>(
     f.barriers = (barriers > 0).then_some(barriers);
     // Only the function that the text section belongs to owns what goes with
     // it, not an alias or an out-of-line helper in the same section.
-    if text.info & 0x00ff_ffff != symbol.index.0 {
+    if text.info & text_info::FUNCTION != symbol.index.0 {
         return f;
     }
     for section in owned.get(&symbol.shndx).into_iter().flatten() {

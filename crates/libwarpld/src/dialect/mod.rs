@@ -10,6 +10,7 @@ pub mod target;
 
 pub use release::Release;
 
+use cubin::names::prefix;
 use cubin::{Arch, Variant};
 
 /// The half of its inputs that a link works on. Files for sm_100 and later hold machine code and
@@ -106,7 +107,7 @@ impl Dialect {
 
     /// Prefix of the name of a function's own bank 2.
     pub fn bank2_prefix(self) -> &'static [u8] {
-        if self.is_mercury() { b".nv.constant.optimizer." } else { b".nv.constant2." }
+        if self.is_mercury() { prefix::MERCURY_CONSTANT_OPTIMIZER } else { prefix::CONSTANT2 }
     }
 
     /// Whether kernels have their parameters in a bank 0 of this half.

@@ -3,6 +3,7 @@
 //! ptxas writes DWARF 2 line programs whose addresses are relocated against
 //! the text sections; the relocation says which function a sequence is about.
 
+use cubin::names;
 use cubin::{Cubin, SectionRef};
 use std::collections::HashMap;
 
@@ -28,7 +29,7 @@ impl LineTable {
     }
 
     fn try_read(cubin: &Cubin<'_>) -> Option<Self> {
-        let section = cubin.section_by_name(b".debug_line")?;
+        let section = cubin.section_by_name(names::DEBUG_LINE)?;
         let mut out = Self::default();
         let targets = address_targets(cubin, &section);
         let mut reader = Reader { data: section.data, at: 0 };
@@ -146,7 +147,7 @@ impl LineTable {
 fn address_targets(cubin: &Cubin<'_>, lines: &SectionRef<'_>) -> HashMap<u64, u32> {
     let mut targets = HashMap::new();
     for section in cubin.sections() {
-        let names = [&b".rela.debug_line"[..], b".rel.debug_line"];
+        let names = [names::RELA_DEBUG_LINE, names::REL_DEBUG_LINE];
         if !names.contains(&section.name) || section.size == 0 || lines.data.is_empty() {
             continue;
         }

@@ -7,6 +7,7 @@ use crate::demangle::readable;
 use crate::ids::{ObjectId, SymbolId};
 use crate::object::SectionClass;
 use crate::resolve::text;
+use cubin::names;
 use std::collections::{HashMap, HashSet};
 
 /// One place in the code.
@@ -50,7 +51,7 @@ impl References {
             let SectionClass::Reloc(target) = class else { continue };
             let target_section = object.cubin.section(target);
             // Debug data names what the code names.
-            if target_section.is_none_or(|s| s.name.starts_with(b".debug")) {
+            if target_section.is_none_or(|s| names::is_debug(s.name)) {
                 continue;
             }
             let owner = object.owner(target).and_then(|symbol| cx.resolution.id(id, symbol));

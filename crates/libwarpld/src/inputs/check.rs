@@ -4,7 +4,8 @@ use crate::diag::Diagnostic;
 use crate::dialect::Release;
 use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
 use cubin::consts::shf;
-use cubin::flags::{self, CUINFO_SECTION, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
+use cubin::flags::{self, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
+use cubin::names::{self, prefix};
 use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
 
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
@@ -101,7 +102,7 @@ fn has_untyped_data(cubin: &Cubin<'_>) -> bool {
     cubin.sections().iter().any(|section| {
         matches!(section.kind, SectionType::PROGBITS | SectionType::NOBITS)
             && section.flags & (shf::ALLOC | shf::EXECINSTR) == shf::ALLOC
-            && (section.name.starts_with(b".nv.") || section.name == b".nv_debug.shared")
+            && (section.name.starts_with(prefix::NV) || section.name == names::DEBUG_SHARED)
     })
 }
 
@@ -115,16 +116,16 @@ fn has_known_abi(header: &Header) -> bool {
 /// Whether the file has the note of CUDA 12.8 and 12.9, which names no toolkit
 /// (capsule files only; nvlink takes them).
 fn has_first_note(cubin: &Cubin<'_>) -> bool {
-    cubin.header().ident[7] == OSABI_V8 && cubin.section_by_name(b".note.nv.cuver").is_some()
+    cubin.header().ident[7] == OSABI_V8 && cubin.section_by_name(names::NOTE_CUVER).is_some()
 }
 
 /// Whether the flags point to the note that names the toolkit. Where they
 /// point elsewhere nvlink takes the file for one without the note.
 fn points_to_note(cubin: &Cubin<'_>, flags: Flags) -> bool {
     match flags {
-        Flags::V8(flags) if flags.cuinfo != FlagsV8::CUINFO_ELSEWHERE => {
-            cubin.section(flags.cuinfo.into()).is_some_and(|section| section.name == CUINFO_SECTION)
-        }
+        Flags::V8(flags) if flags.cuinfo != FlagsV8::CUINFO_ELSEWHERE => cubin
+            .section(flags.cuinfo.into())
+            .is_some_and(|section| section.name == names::NOTE_CUINFO),
         _ => true,
     }
 }

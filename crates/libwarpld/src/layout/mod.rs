@@ -20,7 +20,6 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::merge::{Chunk, Chunks, Content, Merged};
-use crate::object::is_shared;
 use crate::resolve::text;
 use crate::usage::Usage;
 use cubin::SymbolRef;
@@ -189,7 +188,7 @@ impl Layout {
         if symbol.reserved {
             return None;
         }
-        if is_shared(symbol) && !cx.config.relocatable {
+        if symbol.is_shared() && !cx.config.relocatable {
             let &(section, value) = self.shared.objects.get(&id)?;
             return Some(Address { section, value });
         }

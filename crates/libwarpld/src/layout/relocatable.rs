@@ -8,7 +8,6 @@ use crate::align::align_up;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
-use crate::object::is_shared;
 use crate::usage::{Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
 
@@ -142,7 +141,7 @@ fn static_extents(cx: Analysis<'_, '_>, merged: &Merged) -> Extents {
     let mut out = Extents::default();
     for (i, input) in cx.objects.iter().enumerate() {
         let object = ObjectId(i as u32);
-        for symbol in input.cubin.symbols().filter(|s| is_shared(s) && !s.is_undefined()) {
+        for symbol in input.cubin.symbols().filter(|s| s.is_shared() && !s.is_undefined()) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let at = SymbolRefId { object, symbol: symbol.index.0 };
             if let Some(place) = merged.placement(object, symbol.shndx)

@@ -11,7 +11,7 @@ use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId};
 use crate::merge::Merged;
-use crate::object::{SectionClass, is_dynamic_array, is_shared};
+use crate::object::{SectionClass, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
 use crate::usage::{SharedObject, SharedObjects, Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
@@ -369,7 +369,7 @@ fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     let of_object = |input: &crate::object::Object<'_>| {
         let common = |s: &cubin::SymbolRef<'_>| {
             let class = input.classes.get(s.shndx as usize);
-            class == Some(&SectionClass::CommonShared) && is_shared(s) && !is_dynamic_array(s)
+            class == Some(&SectionClass::CommonShared) && s.is_shared() && !is_dynamic_array(s)
         };
         let used = input.classes.contains(&SectionClass::CommonShared);
         let symbols = input.cubin.symbols().filter(|s| used && common(s));

@@ -4,6 +4,7 @@ use super::Trace;
 use crate::dialect::target::{MercuryFit, capability_bit, mercury_fits};
 use cubin::compat::Compat;
 use cubin::consts::shf;
+use cubin::names;
 use cubin::{Cubin, info};
 
 /// Whether the code can run on the target unchanged, given the targets that it declares itself fit
@@ -29,7 +30,7 @@ pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
     if !cubin.sections().iter().any(|s| s.flags & shf::EXECINSTR != 0) {
         return u64::MAX;
     }
-    let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
+    let Some(section) = cubin.section_by_name(names::COMPAT) else { return 0 };
     let mut records = info::records(section.data).map_while(Result::ok);
     let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0);
     let payload = record.and_then(|r| r.payload.try_into().ok());

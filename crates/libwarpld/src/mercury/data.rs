@@ -14,6 +14,7 @@ use crate::merge::{Chunk, Content};
 use crate::relocate::{OutReloc, Source, final_kind};
 use crate::write::{extent, tables};
 use cubin::consts::shf;
+use cubin::names;
 use cubin::raw::Rela64;
 use cubin::{Reloc, RelocKind, SymbolType, reloc};
 use hashbrown::HashMap;
@@ -61,16 +62,13 @@ pub fn machine_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     file.places.extents.get(&id).copied().unwrap_or_else(|| extent(file.parts, id))
 }
 
-/// Shared memory that the system reserves on some targets.
-pub const RESERVED_SHARED: &[u8] = b".nv.shared.reserved.0";
-
 /// Size and alignment of a NOBITS section in the machine-code half.
 pub fn machine_nobits(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     let parts = file.parts;
     let (size, align) = extent(parts, id);
     if parts.cx.config.relocatable {
         (size, align)
-    } else if parts.merged.section_name(id) == RESERVED_SHARED {
+    } else if parts.merged.section_name(id) == names::RESERVED_SHARED {
         (size + reserved_shared::START, align)
     } else if parts.merged.common_shared == Some(id) && size == 0 {
         (reserved_shared(parts.cx), align)
@@ -107,7 +105,7 @@ pub fn machine<'b>(
     if file.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
         jump_tables::fill(file, id, &mut bytes)?;
     }
-    if file.parts.merged.section_name(id) == b".nv_debug_info_reg_sass" {
+    if file.parts.merged.section_name(id) == names::NV_DEBUG_INFO_REG_SASS {
         let mut tables = super::registers::Tables::new(file);
         for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
             let Some(input) = machine_input(file.parts, chunk.from) else { continue };

@@ -13,6 +13,7 @@ use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves};
 use crate::merge::{Chunk, Content};
 use crate::write::Numbering;
+use cubin::names;
 use cubin::{RelocKind, SymbolType};
 use hashbrown::HashMap;
 
@@ -105,8 +106,8 @@ pub fn rebuild(
     for i in 0..parts.merged.sections.len() {
         let id = SectionId(i as u32);
         let is_frames = match parts.merged.section_name(id) {
-            b".debug_frame" => true,
-            b".debug_line" | b".nv_debug_line_sass" => false,
+            names::DEBUG_FRAME => true,
+            names::DEBUG_LINE | names::NV_DEBUG_LINE_SASS => false,
             _ => continue,
         };
         let Content::Chunks(chunks) = parts.merged.section(id).content() else { continue };

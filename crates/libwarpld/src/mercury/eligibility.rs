@@ -9,6 +9,7 @@ use crate::dialect::{Half, target};
 use crate::inputs::{Inputs, LinkInput};
 use cubin::compat::Compat;
 use cubin::flags::{CodeState, Flags, v8};
+use cubin::names;
 use cubin::{Arch, Cubin, FileType, Header, info};
 use rayon::prelude::*;
 
@@ -121,7 +122,7 @@ impl Summary {
 
 /// The highest version in any record.
 fn version(cubin: &Cubin<'_>) -> u16 {
-    let Some(section) = cubin.section_by_name(b".nv.compat") else { return 0 };
+    let Some(section) = cubin.section_by_name(names::COMPAT) else { return 0 };
     let records = info::records(section.data).map_while(Result::ok);
     let versions = records.filter(|r| r.code == Compat::MERCURY_ISA_MAJOR_MINOR_VERSION.0);
     versions.map(|r| r.value).max().unwrap_or(0)

@@ -9,16 +9,16 @@ use crate::ids::SectionId;
 use crate::layout::Form;
 use crate::linked::Linked;
 use crate::merge::{Meaning, OutSymbol};
-use crate::object::is_image;
 use crate::relocate::{OutReloc, Source};
 use crate::write::{extent, tables};
 use cubin::Reloc;
+use cubin::bank;
 
 /// Alignment of the first handle after the parameters (kernels with 0 to 33 bytes of parameters).
 const ALIGN: u64 = 16;
 
 /// Bank of parameters and handles in the machine-code half.
-pub const BANK: u8 = 0;
+pub const BANK: u8 = bank::PARAMETERS;
 
 /// Offset of the parameters, and of the handles if there is no kernel.
 const PARAMETERS: u64 = 0x380;
@@ -31,7 +31,7 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
         Meaning::Symbol(id) => parts.cx.input_symbol(parts.cx.resolution.get(id).first),
         _ => None,
     };
-    if !parts.merged.symbols.iter().any(|s| first(s).is_some_and(|s| is_image(&s))) {
+    if !parts.merged.symbols.iter().any(|s| first(s).is_some_and(|s| s.is_image())) {
         return Ok(largest);
     }
     for &text in texts {
@@ -77,5 +77,5 @@ pub fn open(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Opt
 
 fn names_handle(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> bool {
     let object = &file.parts.cx.objects[source.from.object.0 as usize];
-    object.cubin.symbol(machine.symbol.0).is_some_and(|symbol| is_image(&symbol))
+    object.cubin.symbol(machine.symbol.0).is_some_and(|symbol| symbol.is_image())
 }

@@ -7,10 +7,11 @@ use super::replaced_copies::KeptCache;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::linked::Linked;
+use cubin::bank;
 use std::collections::HashSet;
 
 /// Bank of jump tables.
-pub const BANK: u8 = 2;
+pub const BANK: u8 = bank::OPTIMIZER;
 
 /// Size of a word.
 const WORD: usize = 4;

@@ -3,7 +3,8 @@
 use super::CapsuleFile;
 use crate::ids::SectionId;
 use crate::merge::Content;
-use cubin::half;
+use cubin::bank;
+use cubin::names::{self, prefix};
 use std::collections::HashSet;
 
 /// The two string tables.
@@ -39,7 +40,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     let mut renamed = HashSet::new();
     for &id in &plan.machine {
         let name = merged.section_name(id);
-        let Some(short) = machine_name(name) else { continue };
+        let Some(short) = bank::machine_name(name) else { continue };
         reserved += reserve(merged.section(id).content(), name, &short);
         let at = merged.section(id).name as usize;
         if let Some(slot) = section_names.get_mut(at..at + name.len()) {
@@ -47,7 +48,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
             // shortened one the second time, and it is not there any more.
             let kept = match renamed.insert(at) {
                 true => short.len(),
-                false => short.len() - function_name(&short),
+                false => short.len() - bank::function(&short).map_or(0, <[u8]>::len),
             };
             slot.fill(0);
             slot[..kept].copy_from_slice(&short[..kept]);
@@ -58,29 +59,29 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     }
     let mut symbol_sections = [0; 2];
     if plan.adds_numbers {
-        symbol_sections[0] = append(&mut section_names, b"", b".symtab_shndx");
+        symbol_sections[0] = append(&mut section_names, b"", names::SYMTAB_SHNDX);
     }
     let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
     for bank in &plan.banks {
         let name = kernel_name(bank.kernel);
-        let in_strings = append(&mut strings, b".nv.constant0.", name);
-        let in_names = append(&mut section_names, b".nv.constant0.", name);
+        let in_strings = append(&mut strings, prefix::CONSTANT0, name);
+        let in_names = append(&mut section_names, prefix::CONSTANT0, name);
         banks.push((in_names, in_strings));
     }
     let mercury = plan.mercury.iter().map(|&id| {
         let name = merged.section_name(id);
         let prefix: &[u8] = match super::section_plan::text_function(parts, id) {
-            Some(_) => b".nv.capmerc",
-            None => b".nv.merc",
+            Some(_) => prefix::CAPSULE,
+            None => prefix::MERCURY,
         };
         append(&mut section_names, prefix, name)
     });
     let mercury = mercury.collect();
     if plan.adds_numbers {
-        symbol_sections[1] = append(&mut section_names, b"", b".nv.merc.symtab_shndx");
+        symbol_sections[1] = append(&mut section_names, b"", names::MERCURY_SYMTAB_SHNDX);
     }
-    let mercury_symtab = append(&mut section_names, b"", b".nv.merc.symtab");
+    let mercury_symtab = append(&mut section_names, b"", names::MERCURY_SYMTAB);
     Names {
         section_names,
         strings,
@@ -102,20 +103,6 @@ fn reserve(content: Content<'_>, name: &[u8], short: &[u8]) -> u64 {
         Content::Relocs(..) | Content::ImageRelocs(_) => name.len() as u64,
         _ => (name.len() as u64).saturating_sub(short.len() as u64 + 1),
     }
-}
-
-/// The machine-code name of a Mercury bank, or of its relocation section.
-fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
-    let (bank, rest) = half::mercury_bank(name)?;
-    let prefix = name.get(..name.windows(12).position(|w| w == b".nv.constant")? + 12)?;
-    Some([prefix, bank.to_string().as_bytes(), rest].concat())
-}
-
-/// Length of the function's name at the end of a bank's.
-fn function_name(name: &[u8]) -> usize {
-    let bank = name.windows(12).position(|w| w == b".nv.constant").unwrap_or(0) + 12;
-    let dot = name.iter().skip(bank).position(|&b| b == b'.');
-    dot.map_or(0, |dot| name.len().saturating_sub(bank + dot + 1))
 }
 
 fn append(table: &mut Vec<u8>, prefix: &[u8], name: &[u8]) -> u32 {

@@ -11,6 +11,7 @@ use cubin::SectionRef;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
 use cubin::info::{self, Record};
+use cubin::names::prefix;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
 
@@ -166,7 +167,7 @@ impl AttributeSections {
     fn of(&self, object: &Object<'_>, text: InputSection) -> Option<u32> {
         let read = || {
             let mut out = Map::default();
-            let named = |s: &SectionRef<'_>| s.name.starts_with(b".nv.info.");
+            let named = |s: &SectionRef<'_>| s.name.starts_with(prefix::INFO);
             for section in object.cubin.sections().iter().filter(named) {
                 out.entry(section.info).or_insert(section.index.0);
             }

@@ -9,6 +9,7 @@ use cubin::capsule::Capsule;
 use cubin::flags::Flags;
 use cubin::half::Halves;
 use cubin::model::Image;
+use cubin::names;
 use cubin::note::{NoteType, ToolInfo, notes};
 use cubin::{Cubin, SectionRef, SectionType};
 use std::fmt::Display;
@@ -100,7 +101,7 @@ pub enum Linker {
 
 /// The linker that wrote the file, if it was linked.
 pub fn linker(cubin: &Cubin<'_>) -> Option<Linker> {
-    let section = cubin.section_by_name(b".note.nv.tkinfo")?;
+    let section = cubin.section_by_name(names::NOTE_TKINFO)?;
     notes(section.data).map_while(Result::ok).filter(|n| n.kind == NoteType::TKINFO).find_map(
         |note| match ToolInfo::parse(note.desc).ok()?.tool {
             b"nvlink" => Some(Linker::Nvlink),

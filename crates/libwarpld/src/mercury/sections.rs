@@ -3,14 +3,16 @@
 use super::names::Names;
 use super::section_plan::text_function;
 use super::symbols::Table;
-use super::{CapsuleFile, attributes, data, functions, handles, nobits_bytes};
+use super::{CapsuleFile, attributes, data, functions, nobits_bytes};
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::merge::{Content, Synthetic};
 use crate::write::tables;
 use cubin::SectionType;
+use cubin::bank;
 use cubin::consts::shf;
 use cubin::encode::{STRTAB, SYMTAB, SectionHeader};
+use cubin::names;
 use cubin::raw::Rela64;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -18,7 +20,8 @@ use zerocopy::IntoBytes;
 
 /// Unused bytes after the section names in every capsule file: room for the names of the two tables
 /// of section indices.
-const GAP_AFTER_NAMES: u64 = (b".symtab_shndx\0".len() + b".nv.merc.symtab_shndx\0".len()) as u64;
+const GAP_AFTER_NAMES: u64 =
+    (names::SYMTAB_SHNDX.len() + 1 + names::MERCURY_SYMTAB_SHNDX.len() + 1) as u64;
 /// Alignment of capsules.
 const CAPSULE_ALIGN: u64 = 16;
 
@@ -328,8 +331,8 @@ fn mercury_section<'b>(
             }
             let bytes = data::mercury(file, id)?;
             // Addresses of functions inside kernels are offsets in the other half only.
-            let is_common =
-                shares_bytes(name) || section.flags() & shf::ALLOC == 0 && name != b".debug_info";
+            let is_common = shares_bytes(name)
+                || section.flags() & shf::ALLOC == 0 && name != names::DEBUG_INFO;
             if is_common && *data::machine(file, id)? == bytes[..] {
                 FileSection::new(head, size, shared)
             } else {
@@ -340,19 +343,16 @@ fn mercury_section<'b>(
 }
 
 fn mercury_kind(bank: Option<u8>, kind: SectionType, name: &[u8]) -> SectionType {
-    match bank {
-        Some(handles::BANK) => SectionType::CUDA_MERCURY_CONSTANT_IMGHDR,
-        Some(2) => SectionType::CUDA_MERCURY_CONSTANT_OPT,
-        Some(3) => SectionType::CUDA_MERCURY_CONSTANT_USER,
-        Some(4) => SectionType::CUDA_MERCURY_CONSTANT_PIC,
-        _ if name == b".nv.global.init" => SectionType::CUDA_GLOBAL_INIT,
-        _ if name == data::RESERVED_SHARED => SectionType::CUDA_RESERVED_SHARED,
-        _ => kind,
+    match (bank.and_then(bank::mercury_section_type), name) {
+        (Some(kind), _) => kind,
+        (None, names::GLOBAL_INIT) => SectionType::CUDA_GLOBAL_INIT,
+        (None, names::RESERVED_SHARED) => SectionType::CUDA_RESERVED_SHARED,
+        (None, _) => kind,
     }
 }
 
 /// Data is stored once in the file, and so are debug tables with the same contents in both halves,
 /// except for `.debug_info`.
 fn shares_bytes(name: &[u8]) -> bool {
-    matches!(name, b".nv.global.init" | b".nv.constant.user" | b".nv.constant.pic")
+    matches!(name, names::GLOBAL_INIT | names::MERCURY_CONSTANT_USER | names::MERCURY_CONSTANT_PIC)
 }

@@ -5,9 +5,9 @@ use super::CapsuleFile;
 use super::names::Names;
 use crate::ids::{ObjectId, OutSymbolId, SymbolId};
 use crate::merge::{Meaning, Merged};
-use crate::object::is_shared;
 use crate::write::symbols::{entry, has_room, symbol_fields};
 use cubin::consts::{shn, sto};
+use cubin::names;
 use cubin::raw::Sym64;
 use cubin::{SymbolRef, SymbolType};
 use zerocopy::IntoBytes;
@@ -134,7 +134,7 @@ fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
         return;
     };
     symbol.st_other |= input.other;
-    if is_shared(&input) && !parts.cx.config.relocatable {
+    if input.is_shared() && !parts.cx.config.relocatable {
         // The system's part is not counted in this half.
         let reserved = parts.cx.dialect.reserved_shared().min(symbol.st_value.get());
         symbol.st_value = (symbol.st_value.get() - reserved).into();
@@ -142,7 +142,7 @@ fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
         symbol.st_info = symbol.st_info & 0xf0 | SymbolType::CUDA_OBJECT.0;
     }
-    if is_reserved(known.name) {
+    if names::symbol::is_reserved_shared(known.name) {
         symbol.st_value = 0.into();
     }
     if let Some(offset) = file.reserved_shared.offset(id) {
@@ -183,7 +183,7 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
     if let Some(address) = file.reserved_shared.address(id) {
         symbol.st_value = address.into();
     }
-    if is_reserved(known.name)
+    if names::symbol::is_reserved_shared(known.name)
         && let Some(counterpart) = counterpart
     {
         let (_, _, _, value, _) = symbol_fields(parts, id, &file.plan.machine_index);
@@ -225,10 +225,6 @@ fn names_code(file: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
         symbol.map_or(0, |s| file.plan.numbering.index[s.0 as usize])
     };
     owner.is_none_or(|owner| owner == id || number(id) < number(owner))
-}
-
-fn is_reserved(name: &[u8]) -> bool {
-    name.starts_with(b".nv.reservedSmem.")
 }
 
 fn index16(index: u32) -> u16 {

@@ -5,9 +5,10 @@ use super::tables::ENTRY_SIZE;
 use super::{Made, Merger, NewSection, Placement, Text};
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
-use crate::object::constant_bank;
 use crate::resolve::Role;
+use cubin::bank;
 use cubin::consts::shf;
+use cubin::names::{self, prefix};
 use cubin::{Binding, SectionType};
 
 impl<'a> Merger<'a, '_> {
@@ -54,7 +55,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: true,
             function: None,
         });
-        self.out.sections[section.0 as usize].set_bank(constant_bank(input.name, input.kind));
+        self.out.sections[section.0 as usize].set_bank(bank::number_of(input.name, input.kind));
         self.by_name.insert(input.name, section);
         Some(section)
     }
@@ -64,7 +65,7 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let section = self.create(NewSection {
-            name: Text::new(b".nv_debug.shared"),
+            name: Text::new(names::DEBUG_SHARED),
             kind: self.cx.output_kind(SectionType::CUDA_SHARED),
             flags: shf::WRITE | shf::ALLOC,
             align: 0,
@@ -150,7 +151,7 @@ impl<'a> Merger<'a, '_> {
         let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
         let flags = input.flags | more_flags;
         let section = self.create(self.like((input.kind, flags), Text::new(input.name), id));
-        self.out.sections[section.0 as usize].set_bank(constant_bank(input.name, input.kind));
+        self.out.sections[section.0 as usize].set_bank(bank::number_of(input.name, input.kind));
         Some(section)
     }
 
@@ -183,10 +184,10 @@ impl<'a> Merger<'a, '_> {
         let (name, relocs) = match usual {
             true => {
                 let relocs: &[u8] = match self.cx.handles_with_addends() {
-                    true => b".rela.nv.constant0.",
-                    false => b".rel.nv.constant0.",
+                    true => prefix::RELA_CONSTANT0,
+                    false => prefix::REL_CONSTANT0,
                 };
-                let name = self.new_name(b".nv.constant0.", id, function);
+                let name = self.new_name(prefix::CONSTANT0, id, function);
                 (name, self.new_name(relocs, id, function))
             }
             false => {

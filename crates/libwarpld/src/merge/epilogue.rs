@@ -7,23 +7,24 @@ use crate::name_hash::NameHash;
 use crate::usage::{ImageUsers, shared_users};
 use cubin::SectionType;
 use cubin::consts::shf;
+use cubin::names::{self, prefix};
 use hashbrown::HashSet;
 
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn closing_sections(&mut self) {
-        let user = [&b".nv.constant3"[..], b".nv.constant.user"];
+        let user = [names::CONSTANT_USER, names::MERCURY_CONSTANT_USER];
         self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
         self.unused_constants();
         self.common_storage();
         let graph = NewSection::synthetic(
-            b".nv.callgraph",
+            names::CALLGRAPH,
             SectionType::CUDA_CALLGRAPH,
             4,
             Synthetic::CallGraph,
         );
         self.create(NewSection { entsize: 8, has_symbol: true, ..graph });
         let prototype = NewSection::synthetic(
-            b".nv.prototype",
+            names::PROTOTYPE,
             SectionType::CUDA_PROTOTYPE,
             4,
             Synthetic::Prototype,
@@ -51,7 +52,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let action = NewSection::synthetic(
-            b".nv.rel.action",
+            names::REL_ACTION,
             SectionType::CUDA_RELOCINFO,
             8,
             Synthetic::RelAction,
@@ -99,10 +100,10 @@ impl<'a, 'o> Merger<'a, 'o> {
         if self.out.commons.is_empty() {
             return;
         }
-        let known = self.by_name.get(&b".nv.global"[..]).copied();
+        let known = self.by_name.get(names::GLOBAL).copied();
         let section = known.unwrap_or_else(|| {
             self.create(NewSection {
-                name: Text::new(b".nv.global"),
+                name: Text::new(names::GLOBAL),
                 kind: self.cx.output_kind(SectionType::CUDA_GLOBAL),
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
@@ -124,7 +125,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             }
             let id = self.cx.graph.symbol(function);
             let kernel = self.cx.resolution.symbols[id.0 as usize].name;
-            let name = [b".nv.constant.entry_image_header_indices.", kernel].concat();
+            let name = [prefix::MERCURY_CONSTANT_IMAGE_HEADERS, kernel].concat();
             let hash = NameHash::of(&name);
             let new = NewSection {
                 name: Text::hashed(&name, hash),

@@ -5,6 +5,7 @@ use super::{Code, List, Made, Meaning, Merger, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use cubin::SectionType;
 use cubin::consts::shf;
+use cubin::names::prefix;
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn function_symbol(&mut self, id: SymbolId, function: FunctionId, list: List) {
@@ -43,7 +44,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let text = self.create(NewSection {
-            name: self.new_name(b".text.", id, function),
+            name: self.new_name(prefix::TEXT, id, function),
             kind: SectionType::PROGBITS,
             flags: code.flags,
             align: code.align,
@@ -59,7 +60,7 @@ impl<'a> Merger<'a, '_> {
             Start::Plain => {}
             Start::Kernel => {
                 self.info_section(id, function);
-                let name = self.new_name(b".nv.shared.", id, function);
+                let name = self.new_name(prefix::SHARED, id, function);
                 self.kernel_shared(id, function, name);
             }
             Start::Builtin => {
@@ -85,7 +86,7 @@ impl<'a> Merger<'a, '_> {
     /// Leaves the name of a function's shared memory.
     pub(super) fn mention_shared(&mut self, id: SymbolId) {
         let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        self.mention(Text::of_function(b".nv.shared.", symbol.name, symbol.hash));
+        self.mention(Text::of_function(prefix::SHARED, symbol.name, symbol.hash));
     }
 
     /// Gets or creates the section of a kernel's shared memory after all else of it.
@@ -94,7 +95,7 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let id = self.cx.graph.symbol(function);
-        self.kernel_shared(id, function, self.known_name(b".nv.shared.", id))
+        self.kernel_shared(id, function, self.known_name(prefix::SHARED, id))
     }
 
     /// Creates the section of a kernel's shared memory.
@@ -131,7 +132,7 @@ impl<'a> Merger<'a, '_> {
         if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
             return self.stub_info(id, function);
         }
-        self.new_info(id, function, self.new_name(b".nv.info.", id, function))
+        self.new_info(id, function, self.new_name(prefix::INFO, id, function))
     }
 
     pub(super) fn new_info(

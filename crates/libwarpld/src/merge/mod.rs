@@ -28,10 +28,11 @@ pub use strings::{StringTables, Text};
 
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
-use crate::object::{Object, is_image};
+use crate::object::Object;
 use crate::usage::Usage;
 use cubin::SectionType;
 use cubin::consts::shf;
+use cubin::names::{self as section_names, prefix};
 use hashbrown::{HashMap, HashSet};
 use names::Names;
 use plan::{Planning, Shown};
@@ -39,9 +40,6 @@ use rayon::prelude::*;
 use section::Made;
 use std::ops::Range;
 use steps::Step;
-
-/// Type of `.nv.host`, which holds the file given to `--nv-host` as it is.
-const HOST_FILE: u32 = 0x7000_0087;
 
 /// Creates everything the output contains.
 pub fn merge(cx: Analysis<'_, '_>, usage: &Usage) -> Merged {
@@ -243,45 +241,64 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     fn fixed_sections(&mut self) {
         use SectionType as T;
-        self.create(NewSection::synthetic(b".shstrtab", T::STRTAB, 1, Synthetic::SectionNames));
-        self.create(NewSection::synthetic(b".strtab", T::STRTAB, 1, Synthetic::SymbolNames));
+        self.create(NewSection::synthetic(
+            section_names::SHSTRTAB,
+            T::STRTAB,
+            1,
+            Synthetic::SectionNames,
+        ));
+        self.create(NewSection::synthetic(
+            section_names::STRTAB,
+            T::STRTAB,
+            1,
+            Synthetic::SymbolNames,
+        ));
         self.create(NewSection {
             entsize: 24,
-            ..NewSection::synthetic(b".symtab", T::SYMTAB, 8, Synthetic::Symbols)
+            ..NewSection::synthetic(section_names::SYMTAB, T::SYMTAB, 8, Synthetic::Symbols)
         });
         self.create(NewSection {
             entsize: 4,
-            ..NewSection::synthetic(b".symtab_shndx", T::SYMTAB_SHNDX, 4, Synthetic::SymbolSections)
+            ..NewSection::synthetic(
+                section_names::SYMTAB_SHNDX,
+                T::SYMTAB_SHNDX,
+                4,
+                Synthetic::SymbolSections,
+            )
         });
         self.create(NewSection {
             flags: shf::TKINFO,
             has_symbol: true,
-            ..NewSection::synthetic(b".note.nv.tkinfo", T::NOTE, 4, Synthetic::ToolNote)
+            ..NewSection::synthetic(section_names::NOTE_TKINFO, T::NOTE, 4, Synthetic::ToolNote)
         });
         let compat = self.cx.dialect.has_compat();
         self.create(NewSection {
             flags: shf::CUINFO | if compat { shf::INFO_LINK } else { 0 },
             has_symbol: true,
-            ..NewSection::synthetic(b".note.nv.cuinfo", T::NOTE, 4, Synthetic::VersionNote)
+            ..NewSection::synthetic(section_names::NOTE_CUINFO, T::NOTE, 4, Synthetic::VersionNote)
         });
         self.function_entries();
         let info = self.create(NewSection {
             made: Made::Attributes,
-            ..NewSection::synthetic(b".nv.info", T::CUDA_INFO, 4, Synthetic::Compat)
+            ..NewSection::synthetic(section_names::INFO, T::CUDA_INFO, 4, Synthetic::Compat)
         });
-        self.by_name.insert(b".nv.info", info);
+        self.by_name.insert(section_names::INFO, info);
         self.module_info = Some(info);
         if compat {
             self.create(NewSection::synthetic(
-                b".nv.compat",
+                section_names::COMPAT,
                 T::CUDA_COMPAT_INFO,
                 4,
                 Synthetic::Compat,
             ));
         }
         if self.cx.config.uidx.is_some() {
-            let index =
-                NewSection::synthetic(b".nv.uidx", T::CUDA_UFT_INDEX, 1, Synthetic::UnifiedIndex);
+            let index = NewSection::synthetic(
+                section_names::UIDX,
+                T::CUDA_UFT_INDEX,
+                1,
+                Synthetic::UnifiedIndex,
+            );
             self.create(NewSection { has_symbol: true, ..index });
         }
         // One number of executables is never seen.
@@ -289,7 +306,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         if self.cx.config.nv_host.is_some() {
             self.create(NewSection {
                 has_symbol: true,
-                ..NewSection::synthetic(b".nv.host", T(HOST_FILE), 8, Synthetic::HostFile)
+                ..NewSection::synthetic(section_names::HOST, T::CUDA_HOST, 8, Synthetic::HostFile)
             });
         }
     }
@@ -373,7 +390,7 @@ impl Analysis<'_, '_> {
     fn has_images(&self) -> bool {
         let data = self.resolution.symbols.par_iter().filter(|symbol| !symbol.function);
         let first = data.filter_map(|symbol| self.unnamed_symbol(symbol.first));
-        first.any(|symbol| is_image(&symbol))
+        first.any(|symbol| symbol.is_image())
     }
 
     /// Whether relocations of texture handles have addends.
@@ -382,6 +399,6 @@ impl Analysis<'_, '_> {
     }
 
     fn handles_prefix(&self) -> &'static [u8] {
-        if self.handles_with_addends() { b".rela" } else { b".rel" }
+        if self.handles_with_addends() { prefix::RELA } else { prefix::REL }
     }
 }

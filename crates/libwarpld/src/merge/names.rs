@@ -3,7 +3,7 @@
 use super::{List, Meaning, Merger, OutSymbol, Text};
 use crate::ids::{FunctionId, SymbolId};
 use crate::name_hash::{NameHash, ShortHash};
-use crate::object::{SectionClass, is_internal};
+use crate::object::SectionClass;
 use crate::resolve::Resolution;
 use cubin::SymbolRef;
 use hashbrown::HashTable;
@@ -63,11 +63,11 @@ impl<'a> Merger<'a, '_> {
             return None;
         }
         let at = self.cx.resolution.get(id).definition?;
-        let symbol = self.cx.input_symbol(at).filter(is_internal)?;
+        let symbol = self.cx.input_symbol(at).filter(SymbolRef::is_internal)?;
         let object = &self.cx.objects[at.object.0 as usize];
         let is_constant = |s: &SymbolRef<'_>| {
             let class = object.classes.get(s.shndx as usize);
-            is_internal(s) && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+            s.is_internal() && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
         };
         if !is_constant(&symbol) {
             return None;

@@ -14,10 +14,11 @@ use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{Object, Section, SectionClass, is_dynamic_array, is_internal, is_shared};
+use crate::object::{Object, Section, SectionClass, is_dynamic_array};
 use crate::resolve::{NO_SYMBOL, Role};
 use crate::usage::{Usage, has_groups, is_declared_array};
 use cubin::consts::sto;
+use cubin::names::prefix;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use std::collections::HashMap;
 
@@ -337,7 +338,7 @@ impl<'a> Planner<'a, '_> {
         }
         let local = defined && symbol.binding() != Binding::GLOBAL
             || symbol.binding() == Binding::LOCAL
-            || is_internal(symbol);
+            || symbol.is_internal();
         let list = if local { List::Local } else { List::Global };
         let common = symbol.is_common();
         self.steps.push(Step::Variable(Variable { id, list, emitted, dynamic, common }));
@@ -352,11 +353,11 @@ impl<'a> Planner<'a, '_> {
         if config.relocatable {
             return shown(!lost());
         }
-        if is_shared(symbol) && is_internal(symbol) {
+        if symbol.is_shared() && symbol.is_internal() {
             // The instances of dynamic arrays in a relinked file.
             return shown(self.shown.instances);
         }
-        if is_shared(symbol) {
+        if symbol.is_shared() {
             // An array that an earlier input defines is an ordinary one.
             if is_declared_array(self.cx, id) {
                 return shown(config.is_debug_link() || self.shown.unplaced);
@@ -366,7 +367,7 @@ impl<'a> Planner<'a, '_> {
             let own = matches!(class, Some(SectionClass::KernelShared(_)));
             return shown(any && (own || self.usage.by_symbol.contains_key(&id)));
         }
-        if !is_internal(symbol) {
+        if !symbol.is_internal() {
             return Emitted::Yes;
         }
         // Compiler constants of device functions have no section of their own.
@@ -456,7 +457,7 @@ impl<'a> Planner<'a, '_> {
         }
         if let Kind::Bank0 { usual } = &mut what {
             let (own, name) = (self.name(object, section), cx.resolution.get(id).name);
-            *usual = own.and_then(|own| own.strip_prefix(b".nv.constant0.")) == Some(name);
+            *usual = own.and_then(|own| own.strip_prefix(prefix::CONSTANT0)) == Some(name);
         }
         let (align, size) = (input.align, cx.size_of_linked(object, section, input.size));
         self.steps.push(Step::FunctionData(FunctionData {
@@ -583,8 +584,8 @@ fn ordinary(symbol: &SymbolRef<'_>) -> Option<(u32, u8)> {
     let is_ordinary = symbol.kind() == SymbolType::FUNC
         && !symbol.is_undefined()
         && !symbol.reserved
-        && !is_shared(symbol)
-        && !is_internal(symbol)
+        && !symbol.is_shared()
+        && !symbol.is_internal()
         && symbol.value == 0;
     let size = u32::try_from(symbol.size).ok().filter(|_| is_ordinary)?;
     Some((size, symbol.other))

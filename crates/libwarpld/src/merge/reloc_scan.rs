@@ -4,7 +4,8 @@ use crate::context::Analysis;
 use crate::ids::{ObjectId, SymbolRefId};
 use crate::object::Section;
 use crate::resolve::Role;
-use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, lost_data};
+use crate::resolve::losers::{is_weak_sensitive_debug, lost_data};
+use cubin::names;
 use cubin::{Reloc, SymbolType};
 
 /// What relocations of one input section are for.
@@ -48,7 +49,8 @@ pub(super) fn looked_at<'a>(
         .relocated(section.index)
         .map(|target| lost_data(cx.resolution, object, input, name, target));
     let lost = lost.unwrap_or_default();
-    let place = RelocPlace { object, lost, constant: is_user_constant(name), weak_sensitive };
+    let place =
+        RelocPlace { object, lost, constant: names::is_user_constants(name), weak_sensitive };
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
     let first = relocs.iter().position(|r| counts(&r));
     // What clears the frame of a loser creates the section and counts for nothing else.

@@ -9,6 +9,7 @@ use crate::object::SectionClass;
 use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shf;
+use cubin::names::prefix;
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn relocations(&mut self, object: ObjectId, relocs: &Relocs) {
@@ -89,10 +90,10 @@ impl<'a> Merger<'a, '_> {
         }
         let before = self.out.creation_index;
         if let Some((id, function)) = text {
-            self.mention(self.new_name(b".rel.text.", id, function));
+            self.mention(self.new_name(prefix::REL_TEXT, id, function));
         } else {
             let name = self.out.section_name(target).to_vec();
-            self.mention(Text::prefixed(b".rel", &name, NameHash::of(&name)));
+            self.mention(Text::prefixed(prefix::REL, &name, NameHash::of(&name)));
         }
         if self.out.creation_index > before {
             self.out.creation_index = before + self.cx.numbers_of_rel_name();
@@ -134,14 +135,14 @@ impl<'a> Merger<'a, '_> {
         }
         let function = out.function.get();
         let named = !rela && self.name_rel(target);
-        let prefix: &[u8] = if rela { b".rela" } else { b".rel" };
+        let prefix: &[u8] = if rela { prefix::RELA } else { prefix::REL };
         let (kind, entsize) = if rela { (SectionType::RELA, 24) } else { (SectionType::REL, 16) };
         // Most are for code, whose name need not be looked up.
         let other: Vec<u8>;
         let name = match (text, rela) {
-            (Some((id, function)), true) => self.new_name(b".rela.text.", id, function),
-            (Some((id, _)), false) if named => self.known_name(b".rel.text.", id),
-            (Some((id, function)), false) => self.new_name(b".rel.text.", id, function),
+            (Some((id, function)), true) => self.new_name(prefix::RELA_TEXT, id, function),
+            (Some((id, _)), false) if named => self.known_name(prefix::REL_TEXT, id),
+            (Some((id, function)), false) => self.new_name(prefix::REL_TEXT, id, function),
             (None, _) => {
                 other = self.out.section_name(target).to_vec();
                 Text::prefixed(prefix, &other, NameHash::of(&other))
@@ -174,7 +175,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let section = self.create(NewSection {
-            name: Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)),
+            name: Text::prefixed(prefix::RESOLVED_RELA, name, NameHash::of(name)),
             kind: SectionType::CUDA_RESOLVED_RELA,
             flags: shf::INFO_LINK,
             align: 8,
@@ -211,7 +212,7 @@ impl<'a> Merger<'a, '_> {
             // The name of a section that never comes to be.
             let input = &self.cx.objects[from.object.0 as usize];
             let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
-            self.mention(Text::prefixed(b".nv.resolvedrela", name, NameHash::of(name)));
+            self.mention(Text::prefixed(prefix::RESOLVED_RELA, name, NameHash::of(name)));
         }
     }
 

@@ -9,6 +9,7 @@
 use super::shared_strings::Pieced;
 use crate::name_hash::{NameHash, ShortHash};
 use bstr::ByteSlice;
+use cubin::names::prefix;
 use hashbrown::HashTable;
 use std::ops::Range;
 
@@ -33,14 +34,14 @@ enum Origin {
 
 /// What precedes the names of functions in strings that are added once.
 const FUNCTION_PREFIXES: [&[u8]; 8] = [
-    b".text.",
-    b".nv.info.",
-    b".nv.shared.",
-    b".nv.constant0.",
-    b".rel.text.",
-    b".rela.text.",
-    b".rel.nv.constant0.",
-    b".rela.nv.constant0.",
+    prefix::TEXT,
+    prefix::INFO,
+    prefix::SHARED,
+    prefix::CONSTANT0,
+    prefix::REL_TEXT,
+    prefix::RELA_TEXT,
+    prefix::REL_CONSTANT0,
+    prefix::RELA_CONSTANT0,
 ];
 
 impl<'n> Text<'n> {

@@ -3,6 +3,7 @@
 use super::steps::Code;
 use super::{Made, Merger, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, SectionId, SymbolId};
+use cubin::names;
 use cubin::{SectionRef, SectionType};
 
 /// Alignment of the list of unified functions in an executable.
@@ -18,7 +19,7 @@ impl<'a> Merger<'a, '_> {
             return;
         }
         let section = self.create(NewSection {
-            name: Text::new(b".nv.uft.entry"),
+            name: Text::new(names::UFT_ENTRY),
             kind: SectionType::CUDA_UFT_ENTRY,
             flags: 0,
             align: ENTRIES_ALIGN,
@@ -27,7 +28,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: true,
             function: None,
         });
-        self.by_name.insert(b".nv.uft.entry", section);
+        self.by_name.insert(names::UFT_ENTRY, section);
     }
 
     /// The code of the stub of a unified function.
@@ -50,7 +51,7 @@ impl<'a> Merger<'a, '_> {
             return known;
         }
         let section = self.create(NewSection {
-            name: Text::new(if joint { b".nv.uft" } else { input.name }),
+            name: Text::new(if joint { names::UFT } else { input.name }),
             kind: input.kind,
             flags: input.flags,
             align: input.align,
@@ -69,7 +70,7 @@ impl<'a> Merger<'a, '_> {
             self.out.function_sections[function.0 as usize].info = known.into();
             return known;
         }
-        let info = self.new_info(id, function, Text::new(b".nv.info..nv.uft"));
+        let info = self.new_info(id, function, Text::new(names::UFT_INFO));
         self.function_table_info = Some(info);
         info
     }

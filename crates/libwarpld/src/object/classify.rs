@@ -2,8 +2,9 @@
 
 use super::batch::Lists;
 use super::sections::Extent;
-use cubin::consts::shf;
-use cubin::{Cubin, SectionRef, SectionType, SymbolType, half};
+use cubin::consts::{shf, text_info};
+use cubin::names;
+use cubin::{Cubin, SectionRef, SectionType, SymbolType, bank};
 use smallvec::SmallVec;
 
 /// What a section of an input is to the link.
@@ -227,7 +228,7 @@ fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32
     let Some((.., info)) = owner.filter(|&(kind, flags, _)| is_text(kind, flags)) else {
         return SectionClass::Data;
     };
-    let function = info & FUNCTION_MASK;
+    let function = info & text_info::FUNCTION;
     match kind {
         SectionType::CUDA_INFO => SectionClass::Info(function),
         SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
@@ -254,34 +255,18 @@ fn is_told_by_name(kind: SectionType, class: SectionClass) -> bool {
 fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
     match kind.constant_bank() {
         Some(bank) => u8::try_from(bank).ok(),
-        None => constant_bank(cubin.section(section)?.name, kind),
+        None => bank::number_of(cubin.section(section)?.name, kind),
     }
 }
 
 fn is_tool_note(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> bool {
-    cubin.sections().is_named(section.name_offset, b".note.nv.tkinfo")
+    cubin.sections().is_named(section.name_offset, names::NOTE_TKINFO)
 }
 
-/// Bits of a text section's `sh_info` that name its function's symbol.
-const FUNCTION_MASK: u32 = 0x00ff_ffff;
-
 fn text_owner(cubin: &Cubin<'_>, section: u32, info: u32) -> Result<u32, String> {
-    let symbol = info & FUNCTION_MASK;
+    let symbol = info & text_info::FUNCTION;
     match cubin.unnamed_symbol(symbol) {
         Some(owner) if owner.kind() == SymbolType::FUNC && owner.shndx == section => Ok(symbol),
         _ => Err(format!("text section {section} names no function of its own")),
     }
-}
-
-/// The bank of a constant section, by type or by name.
-pub fn constant_bank(name: &[u8], kind: SectionType) -> Option<u8> {
-    if let Some(bank) = kind.constant_bank() {
-        return u8::try_from(bank).ok();
-    }
-    if let Some((bank, _)) = half::mercury_bank(name) {
-        return Some(bank);
-    }
-    let digits = name.strip_prefix(b".nv.constant")?;
-    let end = digits.iter().position(|b| !b.is_ascii_digit()).unwrap_or(digits.len());
-    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
 }

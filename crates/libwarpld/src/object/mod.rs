@@ -3,9 +3,8 @@
 
 use crate::object::call_lists::Prototype;
 use crate::object::symbols::{InputSymbol, Place};
-use cubin::consts::sto;
 use cubin::half::Halves;
-use cubin::{Cubin, SectionRef, SymbolRef, SymbolType};
+use cubin::{Cubin, SectionRef, SymbolRef};
 
 mod batch;
 pub mod call_lists;
@@ -17,7 +16,7 @@ mod tables;
 
 pub(crate) use batch::ROOM_AT_MOST;
 pub use batch::{ObjectBatch, Parts};
-pub use classify::{SectionClass, constant_bank};
+pub use classify::SectionClass;
 pub use sections::Section;
 use sections::{Extent, Shapes};
 
@@ -197,46 +196,8 @@ pub struct FunctionInfo {
     pub unbounded: bool,
 }
 
-/// Whether the symbol lives in shared memory.
-#[inline]
-pub fn is_shared(symbol: &SymbolRef<'_>) -> bool {
-    is_shared_space(symbol.other)
-}
-
-/// Whether a symbol with this `st_other` lives in shared memory.
-#[inline]
-pub fn is_shared_space(other: u8) -> bool {
-    other & sto::SPACE == sto::SHARED
-}
-
-/// Whether the symbol never leaves its object.
-pub fn is_internal(symbol: &SymbolRef<'_>) -> bool {
-    symbol.other & sto::VISIBILITY == sto::INTERNAL
-}
-
-/// Whether the function is a kernel.
-pub fn is_entry(symbol: &SymbolRef<'_>) -> bool {
-    symbol.other & sto::ENTRY != 0
-}
-
-/// Whether the symbol is a texture, sampler or surface reference.
-pub fn is_image(symbol: &SymbolRef<'_>) -> bool {
-    is_image_type(symbol.kind())
-}
-
-#[inline]
-fn is_image_type(kind: SymbolType) -> bool {
-    matches!(kind, SymbolType::CUDA_TEXTURE | SymbolType::CUDA_SAMPLER | SymbolType::CUDA_SURFACE)
-}
-
-/// Whether the name is the system's: reserved shared memory, sizes of texture
-/// descriptors. Nobody needs to define it, and it stays even if nobody refers to it.
-pub fn is_system_name(name: &[u8]) -> bool {
-    name.starts_with(b".nv.")
-}
-
 /// Whether the symbol is a shared array of no given size: undefined in an
 /// object, defined with size 0 in a relocatable output.
 pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {
-    is_shared(symbol) && symbol.size == 0
+    symbol.is_shared() && symbol.size == 0
 }

@@ -161,6 +161,12 @@ impl InputSymbol {
         self.other & sto::VISIBILITY == sto::INTERNAL
     }
 
+    /// Whether it lives in shared memory.
+    #[inline]
+    pub fn is_shared(&self) -> bool {
+        self.other & sto::SPACE == sto::SHARED
+    }
+
     /// Its size, if that is a small number.
     #[inline]
     pub fn small_size(&self) -> Option<u8> {

@@ -3,7 +3,7 @@
 use super::batch::Lists;
 use super::classify::owner;
 use super::reuse::{Others, PreviousInput};
-use super::{Bank2, FunctionInfo, Object, SectionClass, is_image_type, is_internal, is_shared};
+use super::{Bank2, FunctionInfo, Object, SectionClass};
 use crate::object::call_lists::{CallLists, Calls};
 use crate::object::symbols::InputSymbol;
 use cubin::consts::sto;
@@ -66,7 +66,7 @@ impl Symbols {
         before: &PreviousInput<'_>,
     ) {
         let kind = symbol.kind();
-        self.shared_or_images |= is_shared(&symbol) || is_image_type(kind);
+        self.shared_or_images |= symbol.is_shared() || kind.is_image();
         // Most symbols are those of sections: their names are of no use.
         if kind == SymbolType::SECTION || is_label(&symbol) {
             return;
@@ -97,7 +97,7 @@ impl Symbols {
 #[inline]
 fn is_label(symbol: &SymbolRef<'_>) -> bool {
     let is_local = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
-    is_local && symbol.kind() != SymbolType::FUNC && !is_internal(symbol)
+    is_local && symbol.kind() != SymbolType::FUNC && !symbol.is_internal()
 }
 
 /// Places in reserved shared memory that hold nothing (`ptxas -ewp`) are not resolved.

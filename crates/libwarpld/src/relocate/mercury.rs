@@ -7,7 +7,7 @@ use crate::context::Analysis;
 use crate::diag::Diagnostic;
 use crate::ids::{FunctionId, ObjectId};
 use crate::merge::{Bank2Parts, Merged};
-use crate::object::{is_internal, is_shared};
+
 use cubin::Reloc;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -43,7 +43,7 @@ impl CopiedTables {
         let objects: BTreeSet<ObjectId> = out.tables.keys().map(|(object, _)| *object).collect();
         for object in objects {
             let symbols = cx.objects[object.0 as usize].cubin.symbols();
-            for symbol in symbols.filter(is_internal) {
+            for symbol in symbols.filter(cubin::SymbolRef::is_internal) {
                 if let Some(tables) = out.tables.get_mut(&(object, symbol.shndx)) {
                     tables.push((symbol.value, symbol.size));
                 }
@@ -84,7 +84,7 @@ impl<'a> Relocator<'a, '_> {
         self.cx.config.preserve_relocs
             && (!self.cx.dialect.preserves_shared_relocations_only()
                 || place.target.function.is_some()
-                    && input.symbol(reloc.symbol.0).is_some_and(|s| is_shared(&s)))
+                    && input.symbol(reloc.symbol.0).is_some_and(|s| s.is_shared()))
     }
 
     /// Mercury's half keeps relocations for offsets in debug tables; the addend

@@ -20,12 +20,14 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use crate::layout::{Layout, Pieces};
 use crate::merge::{Content, Merged, Section};
-use crate::object::{Object, is_dynamic_array, is_image, is_internal, is_shared};
+use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
-use crate::resolve::losers::{is_user_constant, is_weak_sensitive_debug, names_lost_copy};
+use crate::resolve::losers::{is_weak_sensitive_debug, names_lost_copy};
 use crate::resolve::{NO_SYMBOL, text};
 use crate::usage::{is_declared_array, is_dynamic, is_orphan};
+use cubin::bank;
 use cubin::consts::{shn, sto};
+use cubin::names;
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use functions::Functions;
@@ -191,7 +193,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
             Some(_) => &[],
             None => self.merged.section_name(id),
         };
-        let (weak_sensitive, constant) = (is_weak_sensitive_debug(name), is_user_constant(name));
+        let (weak_sensitive, constant) =
+            (is_weak_sensitive_debug(name), names::is_user_constants(name));
         let pieces = self.layout.pieces.get(&id);
         Target { id, function, name, weak_sensitive, constant, pieces }
     }
@@ -270,7 +273,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         kind: &Facts,
     ) -> Action {
         let name = self.cx.resolution.get(id).name;
-        if is_unified_table(name) && !self.cx.unified.has_table(name) {
+        if names::symbol::is_of_unified_table(name) && !self.cx.unified.has_table(name) {
             return Action::Drop;
         }
         let mut out = self.merged.symbol_of[id.0 as usize].get();
@@ -286,7 +289,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 let symbol = out.filter(|_| !copied).into();
                 return Action::Apply { value, bank, symbol };
             }
-            if is_shared(symbol) {
+            if symbol.is_shared() {
                 let instance = place.target.function.and_then(|f| self.merged.instances.get(&f));
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
@@ -298,7 +301,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
                         && value != u64::MAX
                         && !self.cx.config.relocatable
                         && !self.cx.config.is_debug_link()
-                        || is_internal(symbol) && !self.layout.shared.grouped;
+                        || symbol.is_internal() && !self.layout.shared.grouped;
                     let symbol = out.filter(|_| !unrecorded).into();
                     return Action::Apply { value, bank: 0, symbol };
                 }
@@ -307,17 +310,17 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 // Quirk: "never allocated" goes into the code. Mercury's half leaves
                 // the bank alone.
                 let bank = match self.cx.dialect.keeps_bank_of_missing_constants() {
-                    true => USER_BANK,
+                    true => bank::USER,
                     false => NO_BANK,
                 };
                 return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
             }
             // Mercury's half leaves image references open in a relocatable file.
             let stays = self.cx.config.relocatable && self.cx.dialect.leaves_images_open();
-            if is_image(symbol) && !stays {
+            if symbol.is_image() && !stays {
                 return self.image(id);
             }
-            if is_internal(symbol) && symbol.is_undefined() && !is_shared(symbol) {
+            if symbol.is_internal() && symbol.is_undefined() && !symbol.is_shared() {
                 // `.nv.ptx.const0.size` of libcudadevrt.
                 let value = self.layout.user_constants(self.merged);
                 return Action::Apply { value, bank: 0, symbol: OptId::NONE };
@@ -366,7 +369,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let defined = defined.map_or(missing, |s| s.value);
             let value = if is_orphan(self.cx, id) { 0 } else { defined };
             // An instance that an earlier link made is weak, too.
-            let weak = known.binding == Binding::WEAK || is_internal(symbol);
+            let weak = known.binding == Binding::WEAK || symbol.is_internal();
             return (!weak).then_some(value);
         }
         if let Some(&(_, value)) = self.layout.shared.objects.get(&id) {
@@ -408,16 +411,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 }
 
-/// The bank of constants that programs declare.
-const USER_BANK: u8 = 3;
-
 /// The bank of a symbol without section: its type less that of bank 0.
 const NO_BANK: u8 = 0x1c;
-
-/// Symbols of the unified tables.
-pub fn is_unified_table(name: &[u8]) -> bool {
-    name.starts_with(b"__UFT") || name.starts_with(b"__UDT")
-}
 
 /// Whether the symbol is a constant of another input that is not there.
 fn is_undefined_constant(symbol: &SymbolRef<'_>) -> bool {

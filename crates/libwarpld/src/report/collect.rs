@@ -9,6 +9,7 @@ use crate::merge::Content;
 use crate::resolve::text;
 use crate::write::extent;
 use cubin::consts::shf;
+use cubin::names;
 use cubin::{Attr, SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
@@ -84,7 +85,7 @@ impl Collector<'_, '_> {
 
     fn memory(&self) -> MemoryUse {
         MemoryUse {
-            global: self.size_of_sections(&[b".nv.global", b".nv.global.init"]),
+            global: self.size_of_sections(&[names::GLOBAL, names::GLOBAL_INIT]),
             constant: self
                 .parts
                 .merged

@@ -8,6 +8,7 @@ use crate::linked::Linked;
 use crate::merge::Content;
 use crate::resolve::text;
 use crate::write::Plan;
+use cubin::names::prefix;
 use cubin::{Cubin, half};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -82,9 +83,11 @@ pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<Link
     let sections = file.sections().iter().skip(1).map(|section| {
         let (half, name) = match half::is_mercury(&section) {
             false => (Half::Machine, section.name),
-            true => match section.name.strip_prefix(b".nv.capmerc") {
+            true => match section.name.strip_prefix(prefix::CAPSULE) {
                 Some(name) => (Half::Mercury, name),
-                None => (Half::Shared, section.name.strip_prefix(b".nv.merc").unwrap_or_default()),
+                None => {
+                    (Half::Shared, section.name.strip_prefix(prefix::MERCURY).unwrap_or_default())
+                }
             },
         };
         MapSection {

@@ -4,12 +4,8 @@ use super::{Resolution, Role};
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::Object;
 use cubin::consts::sto;
+use cubin::names;
 use cubin::{Binding, SymbolRef, SymbolType};
-
-/// Whether the section holds the program's constants.
-pub fn is_user_constant(target: &[u8]) -> bool {
-    matches!(target, b".nv.constant3" | b".nv.constant.user")
-}
 
 /// Whether constants lose their relocations against the symbol: if it is a definition
 /// that lost against an earlier one, and, in all inputs before that of the better one, if
@@ -45,7 +41,7 @@ fn is_replaced_after(resolution: &Resolution<'_>, id: SymbolId, object: ObjectId
 
 /// Debug sections in which relocations against a losing weak copy are dropped.
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
-    matches!(target, b".debug_frame" | b".debug_line" | b".nv_debug_line_sass")
+    matches!(target, names::DEBUG_FRAME | names::DEBUG_LINE | names::NV_DEBUG_LINE_SASS)
 }
 
 /// Extents of weak variables that lost against another weak one: nvlink leaves
@@ -57,7 +53,7 @@ pub fn lost_data(
     target: &[u8],
     section: u32,
 ) -> Vec<std::ops::Range<u64>> {
-    if target != b".nv.global.init" {
+    if target != names::GLOBAL_INIT {
         return Vec::new();
     }
     let lost = |symbol: &SymbolRef<'_>| {

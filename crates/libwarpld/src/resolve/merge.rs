@@ -5,7 +5,7 @@ use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
-use crate::object::{SectionClass, is_dynamic_array, is_entry};
+use crate::object::{SectionClass, is_dynamic_array};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
@@ -67,7 +67,7 @@ impl<'a> Pass<'a, '_> {
         let known = &mut self.known.out.symbols[id.0 as usize];
         known.definition = Some(at);
         known.binding = symbol.binding();
-        known.entry |= known.function && is_entry(symbol);
+        known.entry |= known.function && symbol.is_entry();
         self.known.expected[id.0 as usize].other = symbol.other;
     }
 
@@ -170,7 +170,7 @@ impl<'a> Pass<'a, '_> {
         if known.function != function {
             errors.push(mismatch("space-mismatch", "Memory space"));
         } else if function {
-            if known.entry != is_entry(symbol) {
+            if known.entry != symbol.is_entry() {
                 errors.push(Diagnostic::error(
                     "kernel-mismatch",
                     format_args!("Function '{}' not declared __global__ in all source files", {

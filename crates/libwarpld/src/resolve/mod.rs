@@ -9,7 +9,7 @@ use crate::ids::{ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::call_lists::{Calls, KeptPrototype};
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{Object, Parts, is_dynamic_array, is_shared_space};
+use crate::object::{Object, Parts, is_dynamic_array};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
 use hashbrown::hash_table::Entry;
@@ -426,7 +426,7 @@ impl<'a> Pass<'a, '_> {
             && known.entry == named.is_entry()
             && known.definition.is_none()
             && known.common.is_none()
-            && !is_shared_space(named.other);
+            && !named.is_shared();
         if is_plain {
             known.definition = Some(at);
             known.binding = named.binding();
@@ -439,7 +439,7 @@ impl<'a> Pass<'a, '_> {
         let size = named.small_size();
         // A dynamic array is only declared in a relinked file as well, though it looks
         // defined.
-        let is_array = is_shared_space(named.other) && size == Some(0);
+        let is_array = named.is_shared() && size == Some(0);
         let is_defined = named.place == Place::Defined && !is_array;
         let size = size.filter(|&size| size != 0 || is_defined);
         self.known.expected.push(Expected { other: named.other, size });

@@ -17,7 +17,7 @@ pub use shared::{
 
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
-use crate::object::{SectionClass, is_image, is_shared};
+use crate::object::SectionClass;
 use crate::resolve::Role;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
@@ -41,7 +41,7 @@ impl Usage {
     /// Whether any code refers to textures, samplers or surfaces.
     pub fn mentions_images(&self, cx: Analysis<'_, '_>) -> bool {
         let first = |id: &SymbolId| cx.input_symbol(cx.resolution.get(*id).first);
-        self.mentioned.iter().filter_map(first).any(|symbol| is_image(&symbol))
+        self.mentioned.iter().filter_map(first).any(|symbol| symbol.is_image())
     }
 }
 
@@ -72,7 +72,7 @@ fn scan(cx: Analysis<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<Functio
     if !input.has_shared_or_images {
         return found;
     }
-    let shared: Vec<bool> = input.cubin.symbols().map(|s| is_shared(&s) || is_image(&s)).collect();
+    let shared: Vec<bool> = input.cubin.symbols().map(|s| s.is_shared() || s.is_image()).collect();
     for (section, class) in input.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
         let SectionClass::Reloc(target) = class else { continue };
         let SectionClass::Text(owner) = input.classes[target as usize] else { continue };

@@ -5,7 +5,7 @@ use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
-use crate::object::{SectionClass, is_dynamic_array, is_shared};
+use crate::object::{SectionClass, is_dynamic_array};
 use crate::resolve::Role;
 use hashbrown::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ impl SharedObjects {
         for (i, input) in inputs {
             let object = ObjectId(i as u32);
             for symbol in input.cubin.symbols() {
-                if !is_shared(&symbol) {
+                if !symbol.is_shared() {
                     continue;
                 }
                 let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };

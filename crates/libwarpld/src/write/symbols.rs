@@ -5,9 +5,10 @@ use crate::ids::{OutSymbolId, SectionId, SymbolId};
 use crate::layout::Address;
 use crate::linked::Linked;
 use crate::merge::{Code, List, Meaning, OutSymbol};
-use crate::object::{is_internal, is_shared};
+
 use crate::usage::is_orphan;
 use cubin::consts::{shn, sto};
+use cubin::names;
 use cubin::raw::Sym64;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use rayon::prelude::*;
@@ -115,19 +116,19 @@ fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool
         return true;
     }
     let first = parts.cx.input_symbol(symbol.first);
-    if first.is_some_and(|s| is_shared(&s)) {
+    if first.is_some_and(|s| s.is_shared()) {
         return true;
     }
     // Undefined data nobody refers to any more.
-    let image = first.is_some_and(|s| crate::object::is_image(&s));
-    if crate::relocate::is_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
+    let image = first.is_some_and(|s| s.is_image());
+    if names::symbol::is_of_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
         return true;
     }
     let global = first.is_some_and(|s| s.other & sto::SPACE == sto::GLOBAL);
     let allowed = parts.cx.config.allow_undefined_globals
         && global
-        && !crate::relocate::is_unified_table(symbol.name);
-    image || allowed || crate::object::is_system_name(symbol.name) || parts.relocated.used.has(out)
+        && !names::symbol::is_of_unified_table(symbol.name);
+    image || allowed || names::symbol::is_system(symbol.name) || parts.relocated.used.has(out)
 }
 
 /// Whether a symbol's entry has room for the number of its section. Quirk: nvlink takes
@@ -213,7 +214,7 @@ fn symbol_section(
         true => crate::object::is_dynamic_array(input),
         false => address.is_none(),
     };
-    match is_shared(input) && unplaced {
+    match input.is_shared() && unplaced {
         true => parts.merged.common_shared,
         false => address.map(|a| a.section),
     }
@@ -272,7 +273,7 @@ pub(crate) fn symbol_fields(
         // Quirk: whether a function is unified is known from where it is first seen.
         other = other & !sto::UNIFIED | symbol.first_other & sto::UNIFIED;
     }
-    if is_shared(&input) {
+    if input.is_shared() {
         if relocatable {
             let at = symbol.definition.unwrap_or(symbol.first);
             let alignment = cx.objects[at.object.0 as usize].shared_alignment(&input);
@@ -299,12 +300,12 @@ pub(crate) fn symbol_fields(
             other |= sto::INTERNAL;
         }
     }
-    if !relocatable && crate::object::is_internal(&input) {
+    if !relocatable && input.is_internal() {
         kind = SymbolType::OBJECT;
     }
     let space = input.other & sto::SPACE;
     let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
-    if relocatable && is_internal(&input) && input.is_undefined() && !is_shared(&input) {
+    if relocatable && input.is_internal() && input.is_undefined() && !input.is_shared() {
         kind = SymbolType::CUDA_OBJECT;
         value = parts.layout.user_constants(parts.merged);
     }
@@ -312,17 +313,17 @@ pub(crate) fn symbol_fields(
         // Quirk: "never allocated" shows in the file.
         value = u64::MAX;
     }
-    if !symbol.function && symbol.name == b".nv.reservedSmem.cap" {
+    if !symbol.function && symbol.name == names::symbol::RESERVED_SHARED_CAP {
         // Also where nothing is reserved (`reserved-shared-cap`).
         value = parts.cx.dialect.reserved_shared();
-    } else if input.is_undefined() && symbol.name.starts_with(b".nv.reservedSmem.") {
+    } else if input.is_undefined() && names::symbol::is_reserved_shared(symbol.name) {
         value = input.value;
     }
     let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
         // The instances of dynamic arrays in a relinked file.
-        _ if input.is_undefined() && is_shared(&input) && is_internal(&input) => Binding::WEAK,
+        _ if input.is_undefined() && input.is_shared() && input.is_internal() => Binding::WEAK,
         binding => binding,
     };
     (binding.0 << 4 | kind.0, other, section, value, size)
