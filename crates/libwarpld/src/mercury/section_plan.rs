@@ -82,8 +82,8 @@ pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
     }
 }
 
-/// One bank per kernel, in the order of the kernels' code; those with handles of
-/// textures have one in both halves already.
+/// One bank per kernel, in the order of the kernels' code. Kernels with texture handles already
+/// have one in both halves.
 fn parameter_banks(
     parts: Linked<'_, '_>,
     machine: &[SectionId],

@@ -125,8 +125,8 @@ fn beyond_entry(section: u32) -> Option<u32> {
     (!has_room(section)).then_some(section)
 }
 
-/// The Mercury half keeps the form that symbols have in objects, also in an
-/// executable; the reserved shared memory has no value there.
+/// The Mercury half keeps the form that symbols have in objects, even in an executable; the
+/// reserved shared memory has no value there.
 fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
     let parts = file.parts;
     let known = parts.cx.resolution.get(id);

@@ -1,4 +1,4 @@
-//! A file as blocks that follow each other, and where it goes.
+//! A file as consecutive blocks, and its destination.
 
 use crate::diag::Diagnostic;
 use cubin::encode::HeaderTables;
@@ -12,13 +12,13 @@ pub trait Destination {
     fn take(&mut self, blocks: &Blocks<'_>) -> Result<(), Diagnostic>;
 }
 
-/// A file in blocks that follow each other without gaps.
+/// A file in consecutive blocks without gaps.
 pub struct Blocks<'p> {
     ranges: &'p [Range<u64>],
     fill: &'p Fill<'p>,
 }
 
-/// Writes the block with this number, all its bytes.
+/// Writes all bytes of the block with this index.
 pub type Fill<'p> = dyn Fn(usize, &mut [u8]) -> Result<(), Diagnostic> + Sync + 'p;
 
 impl<'p> Blocks<'p> {
@@ -38,11 +38,11 @@ impl<'p> Blocks<'p> {
     pub fn size(&self) -> u64 {
         self.ranges.last().map_or(0, |last| last.end)
     }
-    /// Where a block lies.
+    /// The file range of a block.
     pub fn range(&self, block: usize) -> Range<u64> {
         self.ranges[block].clone()
     }
-    /// Writes a block; `out` has its size and may hold anything.
+    /// Writes a block; `out` has its size and arbitrary contents.
     pub fn fill(&self, block: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
         (self.fill)(block, out)
     }
@@ -66,7 +66,7 @@ impl Destination for Vec<u8> {
     }
 }
 
-/// Hands over a file that was made elsewhere.
+/// Passes on a file that was produced elsewhere.
 pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     let ranges: Vec<Range<u64>> = (0..image.len() as u64)
         .step_by(BLOCK_SIZE as usize)
@@ -79,44 +79,45 @@ pub fn whole(image: &[u8], destination: &mut dyn Destination) -> Result<(), Diag
     destination.take(&Blocks::new(&ranges, &fill))
 }
 
-/// How large blocks are, but for sections that are larger: small enough for a
-/// processor's own cache, large enough to be worth a call of the system. Entries
-/// of all tables (4, 8, 16, 24 bytes) fit in a whole number of times.
+/// Target size of blocks, except for larger sections: small enough for a core's own cache, large
+/// enough to be worth a system call. A multiple of the entry size of every table (4, 8, 16, 24
+/// bytes).
 pub(super) const BLOCK_SIZE: u64 = 480 << 10;
 
-/// Sections are not told apart where so many bytes have many: a block may be larger by that.
+/// Many small sections within this many bytes form one extent, so a block may exceed its target
+/// size by that.
 pub(super) const GROUP: u64 = ROOM as u64 - BLOCK_SIZE;
 
-/// All blocks fit in this but sections that are larger and cannot be divided.
+/// All blocks fit in this, except larger sections that cannot be divided.
 pub const ROOM: usize = 512 << 10;
 
-/// What a block of an output holds.
+/// Contents of a block.
 pub enum Block {
-    /// These sections, and the file's header before the first.
+    /// These sections, with the file header before the first.
     Sections(Range<usize>),
-    /// A part of a large section: its number, and which of its bytes.
+    /// Part of a large section: its index and the range of its bytes.
     Part(usize, Range<usize>),
-    /// The headers of these sections, the null section being the first.
+    /// The headers of these sections; the null section is the first.
     Headers(Range<usize>),
     /// The program headers.
     Segments,
 }
 
-/// The bytes of a section in the file, or of some small ones that follow each other.
+/// The file range of one section, or of several small adjacent ones.
 pub struct Extent {
-    /// Their numbers, the null section left out.
+    /// Their indices, not counting the null section.
     pub sections: Range<usize>,
-    /// Where they lie.
+    /// Their range in the file.
     pub range: Range<u64>,
 }
 
-/// Where the parts of a large table of this size end.
+/// Where to divide a large table of this size.
 pub fn even_ends(size: u64) -> Vec<u64> {
     (1..=size.div_ceil(BLOCK_SIZE)).map(|part| size.min(part * BLOCK_SIZE)).collect()
 }
 
-/// Cuts an output into blocks. Sections come in the order of their offsets. The parts of large
-/// ones can be written on their own, if they have `ends`.
+/// Divides an output into blocks. Sections are sorted by offset. Large ones are written in separate
+/// parts if `ends` divides them.
 pub fn cut(
     extents: impl Iterator<Item = Extent>,
     ends: impl Fn(usize) -> Vec<u64>,
@@ -162,7 +163,7 @@ pub fn cut(
     out
 }
 
-/// The output is larger than it can be.
+/// Reports an output that exceeds the limit.
 pub fn too_large(size: u64) -> Diagnostic {
     Diagnostic::fatal(
         "out-of-memory",

@@ -1,4 +1,4 @@
-//! A file of one half, its code being machine code: where its bytes come from.
+//! A file with one half, of machine code: where its bytes come from.
 
 use super::blocks::{BLOCK_SIZE, Destination, Extent, GROUP, even_ends};
 use super::writer::{self, OutputFile};
@@ -22,7 +22,7 @@ pub fn write(
     writer::write(&ClassicFile { parts, plan }, destination)
 }
 
-/// A file of one half.
+/// A file with one half.
 struct ClassicFile<'a, 'o, 'p> {
     parts: Linked<'a, 'o>,
     plan: &'p Plan<'a>,
@@ -59,9 +59,9 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
         }
     }
 
-    /// Where the bytes are is looked up for a batch of sections before the first is written.
-    /// That takes a chain of steps for each, in memory that is cold: the processor follows
-    /// several at once, if it need not copy bytes in between.
+    /// Looks up the sources of a batch of sections before writing the first. Each lookup is a chain
+    /// of loads from cold memory; the processor overlaps several of them if no bytes are copied in
+    /// between.
     fn write_sections(
         &self,
         sections: Range<usize>,
@@ -115,11 +115,11 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
     }
 }
 
-/// What a section is copied from.
+/// The inputs that a section is copied from.
 #[derive(Clone, Copy)]
 pub(super) struct Sources<'a, 'o> {
     chunks: Chunks<'o>,
-    /// The bytes of the first, as a rule the only one.
+    /// The bytes of the first one, which is usually the only one.
     first: &'a [u8],
 }
 
@@ -152,7 +152,7 @@ fn write_section(
     Ok(())
 }
 
-/// Writes zeros where there is room for any.
+/// Zeroes `out` if it is not empty.
 #[inline]
 fn clear(gap: &mut [u8]) {
     if !gap.is_empty() {
@@ -160,11 +160,11 @@ fn clear(gap: &mut [u8]) {
     }
 }
 
-/// Copies inputs' bytes to a section, of which `out` is the part from `base` on.
+/// Copies input bytes to a section; `out` is the part of it that starts at `base`.
 #[inline]
 pub(super) fn copy(parts: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     match sources.chunks {
-        // Most are copies of one section of an input.
+        // Most are copies of one input section.
         Chunks::One(_) if sources.first.len() == out.len() => out.copy_from_slice(sources.first),
         _ => copy_all(parts, sources, base, out),
     }
@@ -176,7 +176,7 @@ pub(super) fn copy_all(
     base: u64,
     out: &mut [u8],
 ) {
-    // Up to here all bytes are written.
+    // All bytes before this offset are written.
     let mut written = 0;
     for (i, chunk) in sources.chunks.iter().enumerate() {
         let start = chunk.offset.saturating_sub(base) as usize;
@@ -192,7 +192,7 @@ pub(super) fn copy_all(
     clear(&mut out[written..]);
 }
 
-/// Applies a relocation to a section, of which `out` is the part from `base` on.
+/// Applies a relocation to a section; `out` is the part of it that starts at `base`.
 pub(super) fn apply(patch: &Patch, base: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         Diagnostic::fatal(

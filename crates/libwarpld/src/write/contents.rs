@@ -1,5 +1,5 @@
-//! What the sections hold that the linker writes. Small ones are made when their size
-//! has to be known; large tables only as they are written.
+//! Contents of the sections that the linker creates. Small ones are built as soon as their size is
+//! needed, large tables only while they are written.
 
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
 use super::{ContentSource, Numbering, Plan, SectionSummary, ToolNotes};
@@ -14,16 +14,15 @@ use cubin::raw::Sym64;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The bytes of the sections that are made early. Most are tiny, so many lie in one
-/// batch.
+/// The contents of sections that are built early. Most are tiny, so many share a batch.
 #[derive(Debug)]
 pub struct Contents<'a> {
     batches: Vec<Batch>,
-    /// What tools made the inputs.
+    /// The notes of the tools that built the inputs.
     pub notes: ToolNotes<'a>,
 }
 
-/// The bytes of sections with consecutive numbers.
+/// The contents of sections with consecutive ids.
 #[derive(Debug)]
 struct Batch {
     bytes: Vec<u8>,
@@ -31,17 +30,17 @@ struct Batch {
     ends: Vec<usize>,
 }
 
-/// How many sections share a batch.
+/// Number of sections that share a batch.
 const BATCH: usize = 1024;
 
-/// So many sections are looked at before the first is made.
+/// Number of sections to prefetch before building the first.
 const TOGETHER: usize = 64;
 
-/// Bytes that are made early of a section, about, where most sections are not.
+/// Estimated average size of what is built early of a section; most sections are not.
 const USUAL_SIZE: usize = 16;
 
 impl Contents<'_> {
-    /// The bytes of a section; none if it is not made early.
+    /// The contents of a section; empty if it is not built early.
     pub fn get(&self, section: SectionId) -> &[u8] {
         let Some(batch) = self.batches.get(section.0 as usize / BATCH) else { return &[] };
         let end = |i: usize| batch.ends.get(i).copied().unwrap_or(0);
@@ -51,8 +50,8 @@ impl Contents<'_> {
     }
 }
 
-/// Makes what is made early, and notes its size. A file of two halves says which other targets
-/// its code runs on.
+/// Builds what is built early and records its size. A capsule file says which other targets its
+/// code runs on.
 pub fn contents<'a>(
     parts: Linked<'a, '_>,
     numbering: &Numbering,
@@ -61,7 +60,7 @@ pub fn contents<'a>(
 ) -> Contents<'a> {
     let notes = ToolNotes::collect(parts);
     let batch = |(number, summaries): (usize, &mut [SectionSummary])| {
-        // What grows comes last, so that it can do so where it is.
+        // The buffer that grows is allocated last, so that it can grow in place.
         let mut ends = Vec::with_capacity(summaries.len());
         let mut writer = records::Writer::new(parts, numbering);
         let mut bytes = Vec::with_capacity(summaries.len() * USUAL_SIZE);
@@ -84,7 +83,7 @@ pub fn contents<'a>(
     Contents { batches: summaries.par_chunks_mut(BATCH).enumerate().map(batch).collect(), notes }
 }
 
-/// Asks for what attributes of sections are made of, from this section on.
+/// Prefetches the sources of attribute sections, starting with this section.
 fn ask_for(parts: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]) {
     for (id, summary) in (first.0..).map(SectionId).zip(summaries) {
         if summary.source == ContentSource::Attributes
@@ -95,7 +94,7 @@ fn ask_for(parts: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]
     }
 }
 
-/// Appends the bytes of a section that is made early.
+/// Appends the contents of a section that is built early.
 fn content(
     writer: &mut records::Writer<'_, '_>,
     id: SectionId,
@@ -121,14 +120,14 @@ fn content(
     }
 }
 
-/// A section that the linker writes.
+/// A section that the linker creates.
 #[derive(Clone, Copy)]
 pub enum Table<'p> {
-    /// Bytes that are there.
+    /// Bytes built early.
     Bytes(&'p [u8]),
     /// Notes of inputs.
     Notes(&'p ToolNotes<'p>),
-    /// Relocations that stay, with or without addend.
+    /// Emitted relocations, with or without addend.
     Relocs(Kept<'p>, bool),
     /// `.strtab`.
     SymbolNames(&'p StringTables),
@@ -138,7 +137,7 @@ pub enum Table<'p> {
     SymbolSections,
 }
 
-/// What the linker writes in a section; nothing where inputs' bytes are copied.
+/// The contents that the linker creates for a section; `None` if input bytes are copied.
 #[inline]
 pub fn table<'p>(
     parts: Linked<'_, 'p>,

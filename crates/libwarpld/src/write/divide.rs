@@ -1,5 +1,5 @@
-//! Large sections that inputs' bytes are copied to, as a rule `.debug_frame`, in parts that
-//! are filled on their own: as a whole they fit in no processor's own cache.
+//! Divides large sections that are copied from inputs, usually `.debug_frame`, into parts that are
+//! filled separately: the whole section does not fit a core's own cache.
 
 use super::classic::{Sources, apply, copy};
 use crate::diag::Diagnostic;
@@ -10,9 +10,9 @@ use crate::relocate::Patch;
 use crate::write::FinalSection;
 use std::ops::Range;
 
-/// Where the parts of a section end, each of `least` bytes or more; nothing if it is to be
-/// written as a whole. Linked end between what two inputs bring, so that nothing that is
-/// copied or patched lies in two of them.
+/// Where the parts of a section end, each at least `least` bytes long; empty if it has to be
+/// written as a whole. Parts end between the contributions of two inputs, so no copy and no patch
+/// crosses a boundary.
 pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
     let Some(chunks) = plain_chunks(parts, section.id) else { return Vec::new() };
     let (mut ends, mut start, mut end) = (Vec::new(), 0, 0);
@@ -33,7 +33,7 @@ pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) ->
     }
 }
 
-/// What a section is copied from, if that is laid out one after the other.
+/// The chunks that a section is copied from, if they are laid out in order.
 fn plain_chunks<'o>(parts: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
     let layout = parts.layout;
     match parts.merged.section(id).content() {
@@ -48,7 +48,7 @@ fn plain_chunks<'o>(parts: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> 
     }
 }
 
-/// Changes of a section, in two lists at most.
+/// The patches of a section, in at most two lists.
 pub(super) fn patches<'o>(
     parts: Linked<'_, 'o>,
     id: SectionId,
@@ -58,7 +58,7 @@ pub(super) fn patches<'o>(
     relocs.map(move |relocs| parts.relocated.patches(relocs))
 }
 
-/// Whether the changes of each part follow those of the part before.
+/// Whether the patches of each part follow those of the previous part.
 fn are_in_order(patches: &[Patch], ends: &[u64]) -> bool {
     let (mut start, mut left) = (0, ends);
     patches.iter().all(|patch| {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use cubin::RelocKind;
 
-    /// Within a part any order will do, between parts it will not.
+    /// Patches may have any order within a part, but not across parts.
     #[test]
     fn changes_follow_the_parts() {
         let list = |offsets: &[u64]| -> Vec<Patch> {

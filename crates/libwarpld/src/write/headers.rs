@@ -1,5 +1,5 @@
-//! File header and section headers: what all kinds of files have in common, and the section
-//! headers of a file with one half. [`cubin::encode`] makes bytes of them.
+//! File header and section headers: what all kinds of files share, and the section headers of a
+//! file with one half. [`cubin::encode`] encodes them.
 
 use super::{FinalSection, Plan, flags, tables};
 use crate::linked::Linked;
@@ -9,8 +9,8 @@ use cubin::flags::FlagsV8;
 use cubin::{FileType, Header};
 use std::ops::Range;
 
-/// The header of a file with code of this kind (see [`cubin::flags::v8`]), whose sections have
-/// the indices `index_of`.
+/// The header of a file with code of this kind (see [`cubin::flags::v8`]), whose sections have the
+/// indices `index_of`.
 pub(crate) fn file_header(
     parts: Linked<'_, '_>,
     kind: u8,
@@ -24,11 +24,11 @@ pub(crate) fn file_header(
     Header::v8(file_type, FlagsV8::new(kind, config.arch.number, note), tables)
 }
 
-/// Hands over the headers of these sections in their order.
+/// Passes on the headers of these sections in order.
 ///
-/// Sections that follow each other in the file lie far apart in memory, and so does what leads
-/// from them to those they are about. To look that up for a batch of them first lets the
-/// processor wait for all at once.
+/// Sections that are adjacent in the file are far apart in memory, and so are the links to the
+/// sections they refer to. Looking those up for a whole batch first lets the processor overlap the
+/// cache misses.
 #[inline]
 pub(super) fn section_headers(
     parts: Linked<'_, '_>,
@@ -47,7 +47,7 @@ pub(super) fn section_headers(
     }
 }
 
-/// The header of a section that is about the one with the number `subject`.
+/// The header of a section that refers to the one with index `subject`.
 #[inline]
 fn section_header(
     parts: Linked<'_, '_>,

@@ -1,5 +1,5 @@
-//! The output: which sections and symbols remain, their order and numbers, the bytes of
-//! everything the linker itself writes, and the writer of all files.
+//! The output: which sections and symbols are live, their order and indices, the contents of
+//! everything the linker creates, and the writer of all files.
 
 mod blocks;
 pub mod classic;
@@ -41,9 +41,9 @@ pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
     Plan::new(parts, order, index_of, numbering, contents)
 }
 
-/// Quirk: in a relocatable file the section that was created with the number that stands
-/// for common symbols keeps that, wherever it is referred to.
-/// [4,685 objects of five functions behind 0 to 7 others that moved the numbers]
+/// Quirk: in a relocatable file, the section created with index SHN_COMMON keeps that index in
+/// every reference to it. [4,685 objects of five functions behind 0 to 7 others that moved the
+/// numbers]
 fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
     if !parts.cx.config.relocatable || !parts.merged.needs_symbol_sections() {
         return;
@@ -56,10 +56,10 @@ fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
     }
 }
 
-/// The sections of the file in order, and the number of each section.
-/// nvlink sorts sections into buckets and keeps creation order within each.
+/// The sections of the file in order, and the index of each section. nvlink sorts sections into
+/// buckets and keeps creation order within each.
 pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
-    // Where the sections of each bucket go.
+    // Where the sections of each bucket start.
     let mut next = [0; Bucket::Gone as usize + 2];
     for summary in summaries {
         next[summary.bucket as usize + 1] += 1;
@@ -79,7 +79,7 @@ pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
     (order, index_of)
 }
 
-/// Flags in the file: barriers that became an attribute are gone.
+/// Section flags in the file: barriers that became an attribute are cleared.
 #[inline]
 pub(crate) fn flags(parts: Linked<'_, '_>, section: &Section) -> u64 {
     if section.flags() & shf::EXECINSTR == 0 || section.flags() & shf::BARRIERS_MASK == 0 {

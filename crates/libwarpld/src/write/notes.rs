@@ -1,4 +1,4 @@
-//! `.note.nv.tkinfo`: what tools made the inputs and the output.
+//! `.note.nv.tkinfo`: the tools that built the inputs and the output.
 
 use crate::linked::Linked;
 use crate::object::{Object, SectionClass};
@@ -6,8 +6,8 @@ use cubin::note::{NoteType, ToolInfo, write_note};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The linker's note, then the inputs' in order (not in a relocatable file). Those are
-/// copied only when the file is written: thousands of inputs bring megabytes.
+/// The linker's note, then the inputs' in order (not in a relocatable file). Those are copied only
+/// while the file is written: thousands of inputs have megabytes of them.
 #[derive(Debug)]
 pub struct ToolNotes<'a> {
     own: Vec<u8>,
@@ -39,19 +39,19 @@ impl<'a> ToolNotes<'a> {
         std::iter::once(&self.own[..]).chain(self.inputs.iter().copied())
     }
 
-    /// How many bytes they have.
+    /// Total size.
     pub fn size(&self) -> usize {
         self.iter().map(<[u8]>::len).sum()
     }
 
-    /// All of them.
+    /// All notes in one buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = vec![0; self.size()];
         self.write(0..out.len(), &mut out);
         out
     }
 
-    /// Writes this part of them.
+    /// Writes this range of them.
     pub fn write(&self, part: Range<usize>, mut out: &mut [u8]) {
         let mut start = 0;
         for note in self.iter() {
@@ -72,7 +72,7 @@ impl<'a> ToolNotes<'a> {
     }
 }
 
-/// The notes of the tools that made an input.
+/// The notes of the tools that built an input.
 fn notes_of<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
     let classes = object.classes.iter().enumerate();
     let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
@@ -83,7 +83,7 @@ fn notes_of<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
 mod tests {
     use super::*;
 
-    /// Whatever part is asked for, it is that of all notes one after the other.
+    /// Any part equals the same range of all notes concatenated.
     #[test]
     fn parts_of_notes() {
         let notes = ToolNotes { own: b"own".to_vec(), inputs: vec![b"first", b"", b"2", b"third"] };

@@ -1,4 +1,4 @@
-//! Where the sections of the file lie.
+//! The file offsets of sections.
 
 use super::summary::Memory;
 use super::{ContentSource, SectionSummary};
@@ -9,32 +9,32 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::ops::Range;
 
-/// A section of the file. There may be many, so none of this is kept, and the rest of
-/// their headers is made as they are written.
+/// A section of the file. There may be many, so these are computed on the fly, and the rest of
+/// their headers is built while writing.
 #[derive(Clone, Copy, Debug)]
 pub struct FinalSection {
     /// The section it came from.
     pub id: SectionId,
-    /// How its bytes come to be.
+    /// Where its contents come from.
     pub source: ContentSource,
     /// Whether it has bytes in the file.
     pub has_bytes: bool,
-    /// What the program can do with it.
+    /// How the program accesses it.
     pub memory: Memory,
-    /// Where it starts.
+    /// File offset.
     pub offset: u64,
-    /// Its size, in the file or in memory.
+    /// Size in the file or in memory.
     pub size: u64,
     /// Its alignment.
     pub align: u64,
 }
 
-/// A section in its place among others.
+/// A section and its position in the file's order.
 #[derive(Clone, Copy, Debug)]
 pub struct Ordered {
     /// The section.
     pub id: SectionId,
-    /// What is known of it.
+    /// Its summary.
     pub summary: SectionSummary,
 }
 
@@ -45,35 +45,35 @@ impl FinalSection {
         self.offset.saturating_add(self.size)
     }
 
-    /// Where its bytes in the file end.
+    /// End of its bytes in the file.
     #[inline]
     pub fn end_of_bytes(&self) -> u64 {
         if self.has_bytes { self.end() } else { self.offset }
     }
 }
 
-/// The places of all sections. There may be hundreds of thousands: what follows from the
-/// places of those before is not kept.
+/// The offsets of all sections. There may be hundreds of thousands, so offsets that follow from
+/// earlier ones are not stored.
 #[derive(Debug)]
 pub struct Places {
-    /// Sections in file order; the null section is not among them.
+    /// Sections in file order, without the null section.
     order: Vec<Ordered>,
-    /// Size and alignment of those of which the summary does not tell it.
+    /// Sizes and alignments that do not fit the summary.
     unusual: Unusual,
-    /// Where the bytes before every [`STEP`]th of them end.
+    /// End of the bytes before every [`STEP`]th section.
     steps: Vec<u64>,
-    /// Where those of the last one end.
+    /// End of the last section's bytes.
     end: u64,
 }
 
 /// Sizes and alignments of some sections.
 pub type Unusual = HashMap<SectionId, (u64, u64), FixedState>;
 
-/// How many sections are passed, at most, to find the place of one.
+/// Maximum number of sections to walk to find the offset of one.
 const STEP: usize = 64;
 
 impl Places {
-    /// Finds the places of all sections, and hands them over.
+    /// Assigns offsets to all sections and passes them on.
     pub(super) fn new(
         order: Vec<Ordered>,
         unusual: Unusual,
@@ -94,12 +94,13 @@ impl Places {
         places
     }
 
-    /// Where the bytes of the last section end.
+    /// End of the last section's bytes.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Where the bytes of sections lie: of each, or of some that have `most` bytes together.
+    /// File ranges of sections: one for each, or one for several that have at most `most` bytes
+    /// together.
     pub fn extents(&self, most: u64) -> impl Iterator<Item = (Range<usize>, Range<u64>)> {
         self.steps.iter().enumerate().flat_map(move |(step, &start)| {
             let end = self.steps.get(step + 1).copied().unwrap_or(self.end);
@@ -114,12 +115,12 @@ impl Places {
         })
     }
 
-    /// The number of sections, the null section left out.
+    /// The number of sections, without the null section.
     pub fn count(&self) -> usize {
         self.order.len()
     }
 
-    /// These sections in file order, the null section not counted.
+    /// These sections in file order, not counting the null section.
     pub fn sections(&self, range: Range<usize>) -> Sections<'_> {
         let step = range.start / STEP;
         let position = self.steps.get(step).copied().unwrap_or(0);
@@ -129,7 +130,7 @@ impl Places {
         sections
     }
 
-    /// A section before which the bytes end at `position`.
+    /// A section, given the end of the bytes before it (`position`).
     #[inline]
     fn section_after(&self, position: u64, section: &Ordered) -> FinalSection {
         let &Ordered { id, summary } = section;
@@ -154,41 +155,41 @@ impl Places {
 pub struct Sections<'p> {
     places: &'p Places,
     list: std::slice::Iter<'p, Ordered>,
-    /// Where the bytes before the next one end.
+    /// End of the bytes before the next one.
     position: u64,
 }
 
-/// Where the next section goes in a file in which they follow each other.
+/// Assigns consecutive file offsets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileCursor(u64);
 
 impl Default for FileCursor {
-    /// Behind the file header.
+    /// Starts after the file header.
     fn default() -> Self {
         Self(size_of::<Ehdr64>() as u64)
     }
 }
 
 impl FileCursor {
-    /// The offset of the next section, which has this number of bytes in the file.
+    /// The offset of the next section, which has `bytes` bytes in the file.
     pub fn place(&mut self, bytes: u64, align: u64) -> u64 {
         let offset = align_up(self.0, align);
         self.0 = offset.saturating_add(bytes);
         offset
     }
 
-    /// Where the bytes of the last section end.
+    /// End of the last section's bytes.
     pub fn end(self) -> u64 {
         self.0
     }
 }
 
-/// How many sections are looked at together where what is asked of them lies in cold memory:
-/// the processor waits for all of it at once.
+/// Number of sections to process together when their data is in cold memory, so that the processor
+/// overlaps the cache misses.
 const BATCH: usize = 16;
 
 impl Sections<'_> {
-    /// Puts the next ones in place of those in `batch`; whether there are any.
+    /// Replaces `batch` with the next sections and returns whether there are any.
     #[inline]
     pub fn next_batch(&mut self, batch: &mut Vec<FinalSection>) -> bool {
         let list = self.list.as_slice();
@@ -219,8 +220,8 @@ impl Iterator for Sections<'_> {
 mod tests {
     use super::*;
 
-    /// From wherever sections are looked at, they lie where they lie from the first on: one
-    /// after the other, as they are aligned, those that are large or oddly aligned among them.
+    /// Starting anywhere yields the same offsets as starting at the first section: consecutive and
+    /// aligned, also with large or oddly aligned sections among them.
     #[test]
     fn sections_lie_one_after_the_other() {
         let id = |i: usize| SectionId(i as u32);
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Whether sections are told apart or not, none is left out.
+    /// No section is left out, whether extents are merged or not.
     #[test]
     fn extents_follow_each_other() {
         let size = |i: usize| if i / STEP == 1 { 1000 } else { 10 };

@@ -1,4 +1,4 @@
-//! The file, planned to the last byte.
+//! The complete plan of a file.
 
 use super::contents::table;
 use super::places::{Ordered, Places, Sections};
@@ -10,25 +10,25 @@ use cubin::Segment;
 use cubin::encode::{HeaderTables, pf};
 use std::ops::Range;
 
-/// The file, planned to the last byte.
+/// The complete plan of a file.
 #[derive(Debug)]
 pub struct Plan<'a> {
-    /// Where its sections lie.
+    /// Section offsets.
     places: Places,
     /// Program headers.
     pub segments: Vec<Segment>,
-    /// Where the tables of headers lie; the file ends with them.
+    /// Offsets of the header tables, which end the file.
     pub tables: HeaderTables,
-    /// Symbol numbers.
+    /// Symbol indices.
     pub numbering: Numbering,
-    /// Number of each merged section, 0 if it is gone.
+    /// Index of each merged section, 0 if it is dropped.
     pub index_of: Vec<u32>,
-    /// Bytes written by the linker; chunks are copied from the inputs.
+    /// Contents that the linker creates; chunks are copied from the inputs.
     pub contents: Contents<'a>,
 }
 
 impl<'a> Plan<'a> {
-    /// Assigns file offsets and makes the program headers.
+    /// Assigns file offsets and builds the program headers.
     pub(super) fn new(
         parts: Linked<'_, '_>,
         order: Vec<Ordered>,
@@ -51,28 +51,29 @@ impl<'a> Plan<'a> {
         Self { places, segments, tables, numbering, index_of, contents }
     }
 
-    /// The number of sections, the null section left out.
+    /// The number of sections, without the null section.
     pub fn section_count(&self) -> usize {
         self.places.count()
     }
 
-    /// A section, the null section not counted.
+    /// A section, not counting the null section.
     pub fn section(&self, i: usize) -> Option<FinalSection> {
         self.sections(i..i.saturating_add(1)).next()
     }
 
-    /// Where the bytes of sections lie: of each, or of some that have `most` bytes together.
+    /// File ranges of sections: one for each, or one for several that have at most `most` bytes
+    /// together.
     pub fn extents(&self, most: u64) -> impl Iterator<Item = (Range<usize>, Range<u64>)> {
         self.places.extents(most)
     }
 
-    /// These sections in file order, the null section not counted.
+    /// These sections in file order, not counting the null section.
     pub fn sections(&self, range: Range<usize>) -> Sections<'_> {
         self.places.sections(range)
     }
 }
 
-/// Size and alignment of a section of which the summary does not tell it.
+/// Size and alignment of a section where they do not fit the summary.
 #[cold]
 fn unusual_extent(
     parts: Linked<'_, '_>,
@@ -88,19 +89,19 @@ fn unusual_extent(
     (size, summary::align(parts, id, parts.merged.section(id), summary.source))
 }
 
-/// What the program loads: where that lies in the file.
+/// The file ranges that the program loads.
 #[derive(Default)]
 struct Loaded {
-    /// What it can read.
+    /// Read-only.
     readable: Option<Range<u64>>,
-    /// What it can change.
+    /// Writable.
     writable: Option<Range<u64>>,
-    /// The size of what it can change that has no bytes in the file.
+    /// Size of the writable part without bytes in the file.
     zeroed: u64,
 }
 
 impl Loaded {
-    /// Adds a section. The sections come in order.
+    /// Adds a section. Call it in file order.
     #[inline]
     fn add(&mut self, section: &FinalSection) {
         let (list, end) = match section.memory {
@@ -114,13 +115,12 @@ impl Loaded {
         }
     }
 
-    /// How many segments that makes.
+    /// Number of segments.
     fn segment_count(&self) -> usize {
         2 + usize::from(self.readable.is_some()) + usize::from(self.writable.is_some())
     }
 
-    /// The table of program headers, what can be read, what can be changed, and that `table`
-    /// once more.
+    /// PHDR for `table`, the read-only and the writable part, and a LOAD for `table`.
     fn segments(&self, table: Range<u64>) -> Vec<Segment> {
         let mut out = vec![Segment::of_program_headers(table.clone(), pf::R | pf::X)];
         if let Some(range) = &self.readable {

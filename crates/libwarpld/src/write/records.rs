@@ -1,5 +1,5 @@
-//! The bytes of `.nv.info` and `.nv.info.F`: input records in reverse order,
-//! symbols renumbered, then what the linker adds.
+//! Contents of `.nv.info` and `.nv.info.F`: input records in reverse order with renumbered symbols,
+//! then the linker's records.
 
 use super::Numbering;
 use crate::ids::{InputSection, SectionId, SymbolId, SymbolRefId};
@@ -14,24 +14,24 @@ const SVAL: u8 = Format::SVAL.0;
 /// Version 1.0 of Mercury.
 const FIRST_VERSION: u16 = 0x100;
 
-/// Room for most records.
+/// Fits most records.
 const USUAL_SIZE: usize = 64;
 
-/// How many inputs of one section are worth a task of their own.
+/// Number of inputs of one section that justifies a separate task.
 const TASK: usize = 64;
 
-/// Makes attribute sections.
+/// Builds attribute sections.
 pub struct Writer<'a, 'o> {
     pub parts: Linked<'a, 'o>,
     pub numbering: &'o Numbering,
     changes: Option<&'o Changes>,
-    /// What was last found of a function. Records that follow each other often describe one.
+    /// The function looked up last. Consecutive records often describe the same one.
     latest: Option<(SymbolRefId, Option<Described>)>,
-    /// What the record at hand becomes.
+    /// The current record's new contents.
     bytes: Vec<u8>,
 }
 
-/// A function of the output that a record describes, and its number.
+/// A function of the output that a record describes, and its index.
 #[derive(Clone, Copy)]
 struct Described {
     id: SymbolId,
@@ -39,7 +39,7 @@ struct Described {
 }
 
 impl<'a, 'o> Writer<'a, 'o> {
-    /// What makes sections one after the other.
+    /// Builds sections in order.
     pub fn new(parts: Linked<'a, 'o>, numbering: &'o Numbering) -> Self {
         Self {
             parts,
@@ -50,7 +50,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Appends the bytes of a section.
+    /// Appends the contents of a section.
     pub fn section(&mut self, id: SectionId, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
         let function = parts.merged.section(id).function.get();
@@ -76,7 +76,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Appends the records of inputs, the last one's first.
+    /// Appends the records of inputs, last input first.
     fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
         let adds_version = parts.cx.dialect.adds_mercury_version() && of_function;
@@ -89,9 +89,8 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Appends the records of an input, the last first, if nothing but their symbols changes:
-    /// then none becomes longer, and each is written where it belongs as it is met. Otherwise
-    /// nothing is appended.
+    /// Appends the records of an input in reverse order if only their symbols change: then none
+    /// grows, and each is written to its final offset at once. Otherwise appends nothing.
     fn reversed(&mut self, from: InputSection, data: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.resize(start + data.len(), 0);
@@ -110,8 +109,8 @@ impl<'a, 'o> Writer<'a, 'o> {
         true
     }
 
-    /// Writes what becomes of a record to the end of a place; the rest of that. Nothing if
-    /// there is not enough of it.
+    /// Writes a translated record to the end of a buffer and returns the rest; `None` if it does
+    /// not fit.
     #[inline]
     fn put_last<'p>(
         &mut self,
@@ -146,12 +145,12 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Appends the records of an input, the last first, with what was decided about them.
+    /// Appends the records of an input in reverse order, with the properties' decisions applied.
     fn changed(&mut self, from: InputSection, data: &[u8], adds_version: bool, out: &mut Vec<u8>) {
         let records: Vec<_> = info::raw_records(data).collect();
         out.reserve(data.len());
         if adds_version && !is_versioned(&records) {
-            // Objects of ptxas 12.9 do not say it.
+            // Objects of ptxas 12.9 lack it.
             let code = Attr::MERCURY_ISA_VERSION;
             info::Record::scalar(Format::HVAL, code, FIRST_VERSION).write(out);
         }
@@ -199,7 +198,8 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// A number that belongs to a function: gone with it or with a losing copy.
+    /// A number that belongs to a function: dropped if the function is dead or this copy was
+    /// discarded.
     #[inline]
     fn function_record(&mut self, from: InputSection, code: Attr, payload: &[u8]) -> Option<Pair> {
         let cx = self.parts.cx;
@@ -231,7 +231,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         Some(pair(code, number, value))
     }
 
-    /// The function whose definition this is, if that is part of the output.
+    /// The function that this defines, if it is live.
     fn described(&self, at: SymbolRefId) -> Option<Described> {
         let cx = self.parts.cx;
         let id = cx.resolution.id(at.object, at.symbol)?;
@@ -241,7 +241,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         stays.then(|| Described { id, number: self.number(id) })
     }
 
-    /// What word 0 becomes: the section symbol of the kernel's parameter bank.
+    /// The new word 0: the section symbol of the kernel's parameter bank.
     #[inline]
     fn parameter_bank(&self, from: InputSection) -> u32 {
         let owner = self.parts.cx.owner(from.object, from.section);
@@ -267,8 +267,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Only functions that are still external, or kernels, are named; an empty
-    /// list is no record.
+    /// Lists only functions that are still external, or kernels; an empty list makes no record.
     fn externs(&self, list: impl Iterator<Item = SymbolId>, out: &mut Vec<u8>) {
         let cx = self.parts.cx;
         let start = out.len();
@@ -308,9 +307,9 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 }
 
-/// Asks for the records of inputs, which no cache has any more; how many bytes they have. They
-/// are short: to ask for those of many inputs before the first are needed lets the processor
-/// wait for all at once, instead of once for each.
+/// Prefetches the records of inputs, which are no longer in any cache, and returns their size. They
+/// are short: prefetching those of many inputs before the first is needed lets the processor
+/// overlap the cache misses.
 pub fn ask_for(parts: Linked<'_, '_>, sources: &[InputSection]) -> usize {
     let mut size = 0;
     for &from in sources {
@@ -334,7 +333,7 @@ fn describes_a_function(code: Attr) -> bool {
     )
 }
 
-/// Whether a record with a payload that nothing replaces is written as it is.
+/// Whether a record with a payload is copied unchanged if nothing replaces it.
 #[inline]
 fn is_plain(code: Attr) -> bool {
     !describes_a_function(code)
@@ -342,7 +341,7 @@ fn is_plain(code: Attr) -> bool {
         && !matches!(code, Attr::EXTERNS | Attr::PARAM_CBANK)
 }
 
-/// Writes bytes to the end of a place; the rest of that. Nothing if there is not enough of it.
+/// Writes bytes to the end of a buffer and returns the rest; `None` if they do not fit.
 #[inline]
 fn put<'p>(bytes: &[u8], place: &'p mut [u8]) -> Option<&'p mut [u8]> {
     let (rest, last) = place.split_at_mut(place.len().checked_sub(bytes.len())?);
@@ -365,12 +364,12 @@ fn names_a_symbol(code: Attr) -> bool {
     )
 }
 
-/// Whether the records say for which version of Mercury they are.
+/// Whether the records give the Mercury version.
 fn is_versioned(records: &[&[u8]]) -> bool {
     records.iter().any(|record| record.get(1) == Some(&Attr::MERCURY_ISA_VERSION.0))
 }
 
-/// The record of a symbol and a number that belongs to it.
+/// The record of a symbol and its number.
 type Pair = [u8; 12];
 
 fn pair(code: Attr, symbol: u32, value: u32) -> Pair {

@@ -1,5 +1,5 @@
-//! What decides about the places of sections, found in one walk over them: there may be many,
-//! and they are far apart in memory.
+//! The facts that determine section offsets, collected in one pass: there may be many sections, and
+//! they are far apart in memory.
 
 use super::tables::relocation_size;
 use super::{Numbering, ToolNotes, tables};
@@ -11,82 +11,82 @@ use cubin::consts::shf;
 use cubin::raw::Sym64;
 use rayon::prelude::*;
 
-/// What is known of a section before the file is planned.
+/// What is known about a section before the file is planned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SectionSummary {
-    /// Its size, [`LARGE`] at most; of what is made early only when that is done.
+    /// Size, at most [`LARGE`]; for sections built early, known only after that.
     size: u32,
-    /// Its alignment as the power of two that it is, [`ODD`] if it is none.
+    /// Log2 of the alignment, [`ODD`] if it is not a power of two.
     align: u8,
-    /// Where nvlink sorts it.
+    /// nvlink's sort bucket.
     pub bucket: Bucket,
-    /// How its bytes come to be.
+    /// Where its contents come from.
     pub source: ContentSource,
-    /// What the program can do with it.
+    /// How the program accesses it.
     pub memory: Memory,
 }
 
-/// Links have hundreds of thousands.
+/// A link has hundreds of thousands of these.
 const _: () = assert!(size_of::<SectionSummary>() <= 8);
 
-/// The size of a section that is too large to be noted: it has to be asked for again.
+/// The size does not fit and has to be looked up again.
 const LARGE: u32 = u32::MAX;
-/// The same of an alignment that is no power of two.
+/// The alignment is not a power of two and has to be looked up again.
 const ODD: u8 = u8::MAX;
 
-/// Where nvlink sorts a section, in the order of the file.
+/// nvlink's sort buckets, in file order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bucket {
     /// Tables of strings and symbols.
     #[default]
     Tables,
-    /// Debug tables, and what else has plain bytes that are not loaded.
+    /// Debug tables and other PROGBITS sections that are not loaded.
     Plain,
     /// Attributes, notes and other sections that are not loaded.
     Other,
     /// Relocations.
     Relocs,
-    /// What programs can read.
+    /// Read-only data.
     Constants,
     /// Code.
     Code,
-    /// What programs can change.
+    /// Writable data.
     Data,
     /// Sections without bytes in the file.
     NoBits,
-    /// None: the file does not have the section.
+    /// Not a bucket: the section is not in the file.
     Gone,
 }
 
-/// What a program can do with a section.
+/// How a program accesses a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// It does not have it.
+    /// Not loaded.
     #[default]
     Absent,
-    /// It can read it.
+    /// Read-only.
     Readable,
-    /// It can change it.
+    /// Readable and writable.
     Writable,
 }
 
-/// How the bytes of a section come to be.
+/// Where the contents of a section come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentSource {
-    /// Inputs' bytes are copied.
+    /// Copied from inputs.
     #[default]
     Copied,
-    /// Of inputs' attributes, early; nothing is left if there are none.
+    /// From inputs' attributes, built early; dropped if empty.
     Attributes,
-    /// Of inputs' lists of unified functions, early.
+    /// From inputs' lists of unified functions, built early.
     Entries,
-    /// Otherwise, but early.
+    /// Anything else that is built early.
     Early,
-    /// Of inputs' notes.
+    /// From inputs' notes.
     ToolNotes,
-    /// Relocations that stay, without addend.
+    /// Emitted relocations without addend.
     Rel,
-    /// Relocations that stay.
+    /// Emitted relocations with addend.
     Rela,
     /// `.shstrtab`.
     SectionNames,
@@ -99,7 +99,7 @@ pub enum ContentSource {
 }
 
 impl ContentSource {
-    /// How a section's bytes come to be.
+    /// Where a section's contents come from.
     #[inline]
     pub fn of(section: &Section) -> Self {
         match section.content() {
@@ -118,7 +118,7 @@ impl ContentSource {
     }
 }
 
-/// Looks at all sections.
+/// Summarizes all sections.
 pub fn collect(parts: Linked<'_, '_>) -> Vec<SectionSummary> {
     let sections = parts.merged.sections.par_iter().enumerate();
     sections.map(|(i, section)| summary(parts, SectionId(i as u32), section)).collect()
@@ -138,7 +138,7 @@ fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSu
         }
         ContentSource::SectionNames => (strings.sections().len() as u64, section.align()),
         ContentSource::SymbolNames => (strings.symbols_size() as u64, section.align()),
-        // Known when it is made, or when symbols are numbered.
+        // Known once it is built or symbols are numbered.
         _ => (0, section.align()),
     };
     let flags = section.flags();
@@ -156,7 +156,7 @@ fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSu
 }
 
 impl SectionSummary {
-    /// The same of a section of this size and alignment.
+    /// The same summary with this size and alignment.
     #[inline]
     pub(super) fn with_extent(self, size: u64, align: u64) -> Self {
         let size = u32::try_from(size).unwrap_or(LARGE);
@@ -169,17 +169,17 @@ impl SectionSummary {
         self.bucket != Bucket::Gone
     }
 
-    /// Whether it has bytes in the file, if that has it.
+    /// Whether it has bytes in the file, if it exists.
     pub fn has_bytes(&self) -> bool {
         self.bucket != Bucket::NoBits
     }
 
-    /// Whether it is made of inputs' sections.
+    /// Whether it is copied from input sections.
     pub fn is_chunks(&self) -> bool {
         matches!(self.source, ContentSource::Copied | ContentSource::Entries)
     }
 
-    /// Whether its bytes are made before the file is written.
+    /// Whether its contents are built before the file is written.
     pub fn is_early(&self) -> bool {
         matches!(
             self.source,
@@ -187,19 +187,19 @@ impl SectionSummary {
         )
     }
 
-    /// Its size, if that was noted.
+    /// Its size, if it fits.
     #[inline]
     pub fn noted_size(&self) -> Option<u64> {
         (self.size != LARGE).then_some(self.size.into())
     }
 
-    /// Its size and the power of two that is its alignment, if both were noted.
+    /// Its size and the log2 of its alignment, if both fit.
     #[inline]
     pub fn noted_extent(&self) -> Option<(u64, u8)> {
         (self.align != ODD).then_some((self.noted_size()?, self.align))
     }
 
-    /// Notes the size of what was made, or what follows from the number of symbols.
+    /// Records the size of what was built, or of what follows from the number of symbols.
     pub fn settle(&mut self, bytes: usize, notes: &ToolNotes<'_>, numbering: &Numbering) {
         let symbols = numbering.order.len() + 1;
         let size = match self.source {
@@ -216,7 +216,7 @@ impl SectionSummary {
     }
 }
 
-/// Whether a section of this size that is not made of attribute records remains.
+/// Whether a section of this size is live; not for attribute records.
 #[inline]
 fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match section.content() {
@@ -234,7 +234,7 @@ fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) ->
     }
 }
 
-/// Whether a section of this size that is made of inputs' sections remains.
+/// Whether a section of this size that is copied from inputs is live.
 #[inline]
 fn are_chunks_there(
     parts: Linked<'_, '_>,
@@ -242,7 +242,7 @@ fn are_chunks_there(
     section: &Section,
     size: impl Fn() -> u64,
 ) -> bool {
-    // So does what has bytes and belongs to a function, tables of constants aside.
+    // Sections with bytes that belong to a function are live, except constant tables.
     if !section.is_nobits() && section.function.is_some() && section.bank() != Some(2) {
         return true;
     }
@@ -293,7 +293,7 @@ pub fn align(
     if source == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
 }
 
-/// Where nvlink sorts a section.
+/// nvlink's sort bucket of a section.
 #[inline]
 pub fn bucket(s: &Section) -> Bucket {
     let flags = s.flags();

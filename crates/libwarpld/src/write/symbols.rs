@@ -1,4 +1,4 @@
-//! Symbol numbers and the symbol table's entries.
+//! Symbol indices and the entries of the symbol table.
 
 use super::{Plan, SectionSummary};
 use crate::ids::{OutSymbolId, SectionId, SymbolId};
@@ -15,26 +15,26 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// Numbers of the output symbols.
+/// Indices of the output symbols.
 #[derive(Debug)]
 pub struct Numbering {
-    /// By output symbol; 0 if it was removed.
+    /// By output symbol; 0 if it is dropped.
     pub index: Vec<u32>,
-    /// Symbols in table order, the null symbol left out.
+    /// Symbols in table order, without the null symbol.
     pub order: Vec<OutSymbolId>,
-    /// Null symbol plus the local list.
+    /// Number of local symbols, including the null symbol.
     pub local_count: u32,
 }
 
 impl Numbering {
-    /// The number of a symbol that something refers to.
+    /// The index of a symbol that something refers to.
     #[inline]
     pub fn of(&self, symbol: OutSymbolId) -> u32 {
         self.index.get(symbol.0 as usize).copied().unwrap_or(0)
     }
 }
 
-/// Squeezes out removed symbols and numbers the rest: local list, then global.
+/// Drops dead symbols and numbers the others: locals, then globals.
 pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
     let merged = parts.merged;
     let mut index = vec![0; merged.symbols.len()];
@@ -77,7 +77,7 @@ fn remains(
                 if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
                     parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
                 } else {
-                    // What is too large to be noted is not empty.
+                    // A size that does not fit is not 0.
                     let size = summary.noted_size();
                     size.map_or(1, |size| size - reserved_on_mercury(parts, section))
                 }
@@ -89,8 +89,8 @@ fn remains(
     }
 }
 
-/// Mercury's half of a kernel's shared memory does not count what the system
-/// keeps, which decides whether the section has a symbol.
+/// In the Mercury half, a kernel's shared memory does not include the system's part; that
+/// determines whether the section has a symbol.
 fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
     if !parts.cx.dialect.sizes_exclude_reserved_shared() {
         return 0;
@@ -106,7 +106,7 @@ fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool
     if parts.merged.symbol_of[id.0 as usize].is_none() {
         return false;
     }
-    // So do all functions: what else is known of them lies far apart in memory.
+    // All functions remain; checking them further would touch cold memory.
     if parts.relocated.functions.has(id) {
         return true;
     }
@@ -119,7 +119,7 @@ fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool
     if first.is_some_and(|s| s.is_shared()) {
         return true;
     }
-    // Undefined data nobody refers to any more.
+    // Undefined data without references.
     let image = first.is_some_and(|s| s.is_image());
     if names::symbol::is_of_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
         return true;
@@ -131,13 +131,13 @@ fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool
     image || allowed || names::symbol::is_system(symbol.name) || parts.relocated.used.has(out)
 }
 
-/// Whether a symbol's entry has room for the number of its section. Quirk: nvlink takes
-/// the one section with the number that stands for common symbols to have it.
+/// Whether a section index fits a symbol's entry. Quirk: nvlink treats the one section with index
+/// SHN_COMMON as if it fitted.
 pub fn has_room(section: u32) -> bool {
     section < shn::LORESERVE || section == shn::COMMON
 }
 
-/// Writes these rows of `.symtab`, the null symbol being the first.
+/// Writes these rows of `.symtab`; row 0 is the null symbol.
 pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
@@ -150,8 +150,8 @@ pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &m
     }
 }
 
-/// Writes these rows of `.symtab_shndx`. Quirk: where the entry has room for the
-/// section's number, the word is the number the section had when it was created.
+/// Writes these rows of `.symtab_shndx`. Quirk: if the section's index fits the entry, the word is
+/// the index the section was created with.
 pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
@@ -181,8 +181,8 @@ fn section(parts: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
     }
 }
 
-/// The code of a function, if that is all there is to know of its place. Tables of unified
-/// functions are laid out symbol by symbol.
+/// The code of a function, if that determines its offset. Tables of unified functions are laid out
+/// symbol by symbol.
 #[inline]
 fn code(parts: Linked<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
     match parts.layout.pieces.is_empty() {
@@ -191,7 +191,7 @@ fn code(parts: Linked<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
     }
 }
 
-/// The input symbol that describes a symbol, and its address.
+/// The input symbol that describes an output symbol, and its address.
 fn input_and_address<'a>(
     parts: Linked<'a, '_>,
     id: SymbolId,
@@ -204,7 +204,7 @@ fn input_and_address<'a>(
     Some((input, address))
 }
 
-/// The section of a symbol: where it lies; shared memory for arrays of no known size.
+/// The section that a symbol is in; shared memory for arrays of unknown size.
 fn symbol_section(
     parts: Linked<'_, '_>,
     input: &SymbolRef<'_>,
@@ -220,8 +220,7 @@ fn symbol_section(
     }
 }
 
-/// The table entry of an output symbol.
-/// Also its section's number, for which the entry may have no room.
+/// The table entry of an output symbol, and its section's index, which may not fit the entry.
 #[inline]
 pub fn entry(parts: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
     let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning() {
@@ -270,7 +269,7 @@ pub(crate) fn symbol_fields(
         kind = SymbolType::OBJECT;
     }
     if symbol.function && symbol.definition != Some(symbol.first) {
-        // Quirk: whether a function is unified is known from where it is first seen.
+        // Quirk: the first occurrence determines whether a function is unified.
         other = other & !sto::UNIFIED | symbol.first_other & sto::UNIFIED;
     }
     if input.is_shared() {
@@ -286,8 +285,8 @@ pub(crate) fn symbol_fields(
                 value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(unused);
             }
         } else if address.is_some() {
-            // Quirk: it is added for each copy that was ever in force. The finalizer of
-            // Mercury code adds it once.
+            // Quirk: it is added for each copy that was ever selected. The finalizer of Mercury
+            // code adds it once.
             let copies = match cx.dialect.adds_reserved_shared_once() {
                 true => 1,
                 false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
@@ -314,7 +313,7 @@ pub(crate) fn symbol_fields(
         value = u64::MAX;
     }
     if !symbol.function && symbol.name == names::symbol::RESERVED_SHARED_CAP {
-        // Also where nothing is reserved (`reserved-shared-cap`).
+        // Also if nothing is reserved (`reserved-shared-cap`).
         value = parts.cx.dialect.reserved_shared();
     } else if input.is_undefined() && names::symbol::is_reserved_shared(symbol.name) {
         value = input.value;
@@ -322,14 +321,14 @@ pub(crate) fn symbol_fields(
     let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
-        // The instances of dynamic arrays in a relinked file.
+        // The instances of dynamic arrays in a file that is linked again.
         _ if input.is_undefined() && input.is_shared() && input.is_internal() => Binding::WEAK,
         binding => binding,
     };
     (binding.0 << 4 | kind.0, other, section, value, size)
 }
 
-/// `st_other` in the output: that of an executable names no memory.
+/// `st_other` in the output: an executable's has no memory space.
 fn final_other(parts: Linked<'_, '_>, other: u8) -> u8 {
     if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
 }
@@ -338,7 +337,7 @@ fn reserved(parts: Linked<'_, '_>) -> u64 {
     if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.dialect.reserved_shared() }
 }
 
-/// What is added to values in shared memory. The finalizer of Mercury code does not know of
+/// What to add to values in shared memory. The finalizer of Mercury code ignores
 /// `--disable-smem-reservation` (`reserved-shared-off`).
 fn shared_shift(parts: Linked<'_, '_>) -> u64 {
     match parts.cx.dialect.always_shifts_shared() {
@@ -347,7 +346,7 @@ fn shared_shift(parts: Linked<'_, '_>) -> u64 {
     }
 }
 
-/// Dynamic arrays are shown at the end of the static part.
+/// Dynamic arrays appear at the end of the static part.
 fn dynamic_array(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
     let shared = &parts.layout.shared;
     let start = match parts.cx.config.is_debug_link() {

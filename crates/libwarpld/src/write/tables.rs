@@ -1,5 +1,5 @@
-//! The bytes of the tables the linker writes: strings, symbols, notes, compat,
-//! call graph, relocations; and what their headers link to.
+//! Contents of the tables that the linker creates: strings, symbols, notes, compat, call graph,
+//! relocations; and what their headers link to.
 
 use super::{Numbering, unified};
 use crate::compat;
@@ -15,7 +15,7 @@ use cubin::{SectionType, relaction};
 use hashbrown::HashSet;
 use zerocopy::IntoBytes;
 
-/// Appends the bytes of a section that is neither a table of strings, symbols nor notes.
+/// Appends the contents of a section other than string tables, symbol tables and notes.
 pub(super) fn synthetic(
     parts: Linked<'_, '_>,
     numbering: &Numbering,
@@ -54,7 +54,7 @@ pub fn relocation_size(rela: bool) -> usize {
     if rela { size_of::<Rela64>() } else { size_of::<Rel64>() }
 }
 
-/// Appends a table of relocations.
+/// Appends a relocation table.
 pub(super) fn relocations(
     relocs: &[OutReloc],
     rela: bool,
@@ -66,7 +66,7 @@ pub(super) fn relocations(
     write_relocations(relocs.iter().copied(), rela, numbering, &mut out[start..]);
 }
 
-/// Writes a table of relocations; `out` has its size.
+/// Writes a relocation table; `out` has its size.
 #[inline]
 pub fn write_relocations(
     relocs: impl Iterator<Item = OutReloc>,
@@ -87,7 +87,7 @@ pub fn write_relocations(
     }
 }
 
-/// Applied relocations of a `.nv.resolvedrela` section's target.
+/// The applied relocations of a `.nv.resolvedrela` section's target.
 pub fn resolved(parts: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
     let Content::ResolvedRelocs(targets) = parts.merged.section(id).content() else {
         return Vec::new();
@@ -103,7 +103,7 @@ pub fn resolved(parts: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)>
     all.into_iter().rev().copied().collect()
 }
 
-/// One entry per texture, sampler and surface handle, last offset first.
+/// One entry per texture, sampler and surface handle, in descending order of offset.
 pub fn image_relocs(parts: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
     let slots = parts.layout.images.filled(bank).rev();
     slots
@@ -130,8 +130,8 @@ fn function_number(parts: Linked<'_, '_>, numbering: &Numbering, function: Funct
     parts.merged.symbol_of[symbol.0 as usize].get().map_or(0, |s| numbering.index[s.0 as usize])
 }
 
-/// Offset of a prototype in `.strtab`; kernels have the empty one, which is not
-/// the table's leading NUL.
+/// Offset of a prototype in `.strtab`; kernels have the empty one, which is not the table's leading
+/// NUL.
 fn prototype_offsets(parts: Linked<'_, '_>) -> Vec<u32> {
     let mut offset = 1;
     parts
@@ -153,7 +153,7 @@ fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     let number = |f: FunctionId| function_number(parts, numbering, f);
     let prototype = prototype_offsets(parts);
     let mut out = PairList { bytes: out };
-    // Not the order of resolution: a function is created before an alias of it.
+    // Not resolution order: a function is created before its alias.
     let mut rank = vec![u32::MAX; graph.len()];
     for (i, f) in parts.merged.function_order.iter().enumerate() {
         rank[f.0 as usize] = i as u32;
@@ -193,8 +193,8 @@ impl PairList<'_> {
         self.push(0, list as u32);
     }
 
-    /// Functions in creation order, the entries of each in reverse input order;
-    /// relocatable files have no direct call and no taken address twice.
+    /// Functions in creation order, the entries of each in reverse input order; relocatable files
+    /// list direct calls and taken addresses only once.
     fn by_function(
         &mut self,
         mut list: Vec<(FunctionId, u32)>,
@@ -206,7 +206,7 @@ impl PairList<'_> {
             let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
             list.retain(|entry| seen.insert(*entry));
         }
-        // Where the entries of each rank start; those without one are the last.
+        // Where the entries of each rank start; those without one come last.
         let slot = |f: FunctionId| (rank[f.0 as usize] as usize).min(rank.len());
         let mut next = vec![0; rank.len() + 2];
         for (f, _) in &list {
@@ -252,7 +252,7 @@ fn prototypes(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     }
 }
 
-/// `sh_link` and `sh_info` of a section; `subject` is what [`subject`] says of it.
+/// `sh_link` and `sh_info` of a section; `subject` is the result of [`subject`].
 #[inline]
 pub fn link_and_info(
     parts: Linked<'_, '_>,
@@ -292,7 +292,7 @@ fn other_link_and_info(
         Content::ResolvedRelocs(targets) => {
             (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
         }
-        // The list that an executable has early names no symbol table.
+        // The list that an executable has early does not link to a symbol table.
         Content::Chunks(_) => {
             let early = section.kind == SectionType::CUDA_UFT_ENTRY;
             (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
@@ -301,8 +301,8 @@ fn other_link_and_info(
     }
 }
 
-/// The number of the section that another is about: the one that is relocated, or the text of
-/// the function that it belongs to.
+/// The index of the section that another refers to: the one that is relocated, or the text of its
+/// function.
 #[inline]
 pub fn subject(parts: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
     let section = parts.merged.section(id);
@@ -317,8 +317,8 @@ pub fn subject(parts: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
         .map_or(0, |text| index_of[text.0 as usize])
 }
 
-/// A text section names its function's symbol, before sm_90 with the register
-/// count the input had in the high byte.
+/// A text section links to its function's symbol, before sm_90 with the input's register count in
+/// the high byte.
 #[inline]
 fn text_info(parts: Linked<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
     let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());

@@ -17,7 +17,7 @@ pub fn entries(parts: Linked<'_, '_>, numbering: &Numbering, list: &[Chunk], out
             let symbol = entry.symbol.get();
             let id = parts.cx.resolution.id(chunk.from.object, symbol);
             let stub = parts.cx.unified.stubs.get(&(chunk.from.object, symbol));
-            // In a relocatable file each stub has a section of its own.
+            // In a relocatable file each stub has a separate section.
             let placed = match section.kind {
                 SectionType::CUDA_UFT_ENTRY if parts.cx.config.relocatable => None,
                 SectionType::CUDA_UFT_ENTRY => stub.map(|stub| stub.id),
@@ -48,7 +48,7 @@ fn number(parts: Linked<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) ->
     symbol.map_or(0, |symbol| numbering.index[symbol.0 as usize])
 }
 
-/// The index file, and behind it what inputs that were linked with one have.
+/// The index file, followed by those of inputs that were linked with one.
 pub fn index(parts: Linked<'_, '_>) -> Vec<u8> {
     let mut out = parts.cx.config.uidx.clone().unwrap_or_default();
     for object in parts.cx.objects {

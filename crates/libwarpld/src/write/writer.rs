@@ -1,6 +1,5 @@
-//! The writer of all files: what is planned becomes blocks that follow each other, each filled
-//! on its own, by as many threads as there are. What a file of one half or of two has in them
-//! is said by its [`OutputFile`].
+//! The writer of all files: the plan becomes consecutive blocks, which all available threads fill
+//! independently. [`OutputFile`] supplies what differs between files with one half and with two.
 
 use super::blocks::{Block, Blocks, Destination, Extent, cut, too_large};
 use super::extent;
@@ -14,21 +13,21 @@ use rayon::prelude::*;
 use std::ops::Range;
 use zerocopy::IntoBytes;
 
-/// A file, planned to the last byte. Sections are numbered without the null section.
+/// The complete plan of a file. Section indices do not count the null section.
 pub(crate) trait OutputFile: Sync {
-    /// What was linked.
+    /// The link's results.
     fn parts(&self) -> Linked<'_, '_>;
     /// The header.
     fn header(&self) -> Header;
-    /// Where the tables of headers lie.
+    /// Offsets of the header tables.
     fn tables(&self) -> HeaderTables;
     /// The segments.
     fn segments(&self) -> &[Segment];
-    /// Where the bytes of sections lie, in the order of their offsets.
+    /// The file ranges of sections, sorted by offset.
     fn extents(&self) -> impl Iterator<Item = Extent>;
-    /// Where the parts of a large section end; nothing if it has to be written as a whole.
+    /// Where the parts of a large section end; empty if it has to be written as a whole.
     fn ends(&self, section: usize) -> Vec<u64>;
-    /// Writes these sections, and zeros between them; `out` is the file from `start` on.
+    /// Writes these sections with zeros between them; `out` is the file starting at `start`.
     fn write_sections(
         &self,
         sections: Range<usize>,
@@ -42,7 +41,7 @@ pub(crate) trait OutputFile: Sync {
         part: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Diagnostic>;
-    /// Hands over the headers of these sections in their order.
+    /// Passes on the headers of these sections in order.
     fn section_headers(&self, sections: Range<usize>, take: impl FnMut(SectionHeader));
 }
 
@@ -78,7 +77,7 @@ pub(crate) fn write(
     destination.take(&Blocks::new(&ranges, &fill))
 }
 
-/// Writes these section headers, the null section's being the first.
+/// Writes these section headers; the first is the null section's.
 fn write_section_headers(file: &impl OutputFile, headers: Range<usize>, out: &mut [u8]) {
     let mut out = out.chunks_exact_mut(size_of::<Shdr64>());
     let mut write = |header: SectionHeader| {
@@ -92,9 +91,9 @@ fn write_section_headers(file: &impl OutputFile, headers: Range<usize>, out: &mu
     file.section_headers(headers.start.saturating_sub(1)..headers.end - 1, write);
 }
 
-/// Refuses an output out of all proportion to its inputs, which only damaged
-/// ones ask for: a section with bytes here that has none, but any size, there.
-/// Each kernel has a copy of the constants (64 KiB at most) of what it calls.
+/// Refuses an output out of proportion to its inputs. Only damaged inputs ask for one: a NOBITS
+/// section of any size there that has bytes here. Each kernel has a copy of the constants (64 KiB
+/// at most) of what it calls.
 pub(crate) fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> {
     let sections = (0..parts.merged.sections.len() as u32).into_par_iter().map(SectionId);
     let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
@@ -105,14 +104,13 @@ pub(crate) fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> 
     check_size(parts, sizes.reduce(|| 0, u64::saturating_add))
 }
 
-/// Refuses an output that is larger than any in proportion to the inputs.
+/// Refuses an output larger than any in proportion to the inputs.
 fn check_size(parts: Linked<'_, '_>, size: u64) -> Result<(), Diagnostic> {
-    // Most are small, for which the inputs need not be looked at.
+    // Most are small; then the inputs need not be examined.
     if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
 }
 
-/// Outputs up to this size are in proportion to any inputs. (A self-check takes as much
-/// once more.)
+/// Outputs up to this size are in proportion to any inputs. (A self-check takes as much again.)
 const ALWAYS: u64 = 32 << 20;
 
 /// The largest output that is in proportion to the inputs.

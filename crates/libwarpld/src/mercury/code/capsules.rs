@@ -1,5 +1,5 @@
-//! Capsules of changed code: which machine instructions stand for which Mercury
-//! instruction, before and after.
+//! Capsules of edited code: which machine instructions each Mercury instruction stands for, before
+//! and after.
 
 use super::edits::{ERROR_WAIT, Edit};
 use super::instruction::Instruction;
@@ -12,7 +12,7 @@ pub(super) struct Unit {
     pub count: usize,
 }
 
-/// All Mercury instructions, if they account for the whole code.
+/// All Mercury instructions, if they cover the whole code.
 pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
     let mut items = capsule.items.iter();
     let mut first = 0_usize;
@@ -28,11 +28,11 @@ pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
     (first == length).then_some(out)
 }
 
-/// Mercury's form of `EXIT`; byte 4 is the guard, byte 11 its own condition (`@P0 EXIT P1`,
+/// Mercury's form of `EXIT`; byte 4 is the guard, byte 11 the condition operand (`@P0 EXIT P1`,
 /// `errors-at-two-conditions`).
 const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
 
-/// The capsule with new counts. `fillers` free instructions follow the body.
+/// The capsule with new counts. The body is followed by `fillers` padding instructions.
 pub(super) fn recount(
     capsule: &Capsule<'_>,
     units: &[Unit],
@@ -87,7 +87,7 @@ pub(super) fn recount(
     Some(Capsule { mask: &mask, items, ..capsule.clone() }.to_bytes())
 }
 
-/// A predicate takes five bits there, and its negation the lowest.
+/// A predicate takes five bits there; the lowest one negates it.
 fn mercury_exit(exit: Option<&Instruction>) -> [u8; 16] {
     let mut out = MERCURY_EXIT;
     let Some(exit) = exit else { return out };

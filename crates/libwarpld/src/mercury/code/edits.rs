@@ -1,19 +1,16 @@
-//! What the finalizer changes in the code of kernels.
+//! The finalizer's edits to the code of kernels.
 //!
-//! A compiler that does not see the whole program protects fences against code
-//! it does not know. Where a kernel calls nothing that protection is not
-//! needed, and nvlink removes it: the empty shared-memory reads before a fence
-//! (unless the kernel copies to shared memory asynchronously, in any place) and
-//! the narrow fence before a wide one. For a debugger (`-g`) nothing is removed.
-//! Where errors are to be reported before a thread ends (`-g`, or an input compiled
-//! for debugging that has GEN_ERRBAR_AT_EXIT), every end waits for that, in all
-//! functions of the link.
-//! Newer compilers (13.2.86; NVSHMEM's) put a NOP before BSYNC and after BREAK, and say so
-//! (NVSAL_SW_WAR). nvlink 13.0 writes both as single instructions, whatever the machine code
-//! of its input is.
-//! Stall counts are right without the removed instructions: the compiler adds
-//! them after it has counted (a comparison before a fence and the branch after it
-//! are as far apart with four reads in between as without).
+//! A compiler that does not see the whole program protects fences against code it does not know. A
+//! kernel that calls nothing does not need that protection, and nvlink removes it: the empty
+//! shared-memory reads before a fence (unless the kernel copies to shared memory asynchronously
+//! anywhere) and the narrow fence before a wide one. For a debugger (`-g`) nothing is removed. If
+//! errors have to be reported before a thread exits (`-g`, or an input compiled for debugging that
+//! has GEN_ERRBAR_AT_EXIT), every EXIT waits for that, in all functions of the link. Newer
+//! compilers (13.2.86; NVSHMEM's) put a NOP before BSYNC and after BREAK, and say so
+//! (NVSAL_SW_WAR). nvlink 13.0 writes both as single instructions, whatever its input's machine
+//! code has. Stall counts are correct without the removed instructions: the compiler inserts them
+//! after computing the counts (a comparison before a fence and the branch after it are as far apart
+//! with four reads in between as without).
 
 use super::capsules::{Unit, recount, units};
 use super::instruction::{Flow, Instruction, NO_GUARD};
@@ -23,31 +20,31 @@ use cubin::capsule::{Capsule, ItemForm};
 /// What the output is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// A debugger, or another link: protection of fences stays.
+    /// For a debugger or another link: the protection of fences stays.
     pub protected: bool,
-    /// Threads end when errors have been reported.
+    /// Threads report errors before they exit.
     pub report_errors: bool,
 }
 
-/// A kernel's code after the changes.
+/// A kernel's edited code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
     /// Machine code.
     pub code: Vec<u8>,
-    /// Its capsule; the section number is the input's.
+    /// Its capsule, still with the input's section index.
     pub capsule: Vec<u8>,
-    /// Where instructions went.
+    /// Where instructions moved.
     pub moves: Moves,
 }
 
 impl Edited {
-    /// A kernel whose control bits alone changed.
+    /// A kernel in which only control bits changed.
     pub fn with_boards(code: Vec<u8>, capsule: &[u8]) -> Self {
         let moves = Moves::none(code.len() / Instruction::SIZE);
         Self { code, capsule: capsule.to_vec(), moves }
     }
 
-    /// Whether there can be anything to change: a quick look.
+    /// Whether there may be anything to edit: a quick scan.
     pub fn is_candidate(code: &[u8], purpose: Purpose) -> bool {
         let wanted = |operation: u16| {
             operation == FENCE && !purpose.protected
@@ -65,16 +62,16 @@ impl Edited {
 
 /// `@!PT LDS RZ, [RZ]`, which reads nothing.
 const EMPTY_READ: u128 = 0x0800_0000_0000_ffff_0984;
-/// The guard that never holds.
+/// The guard that is never true.
 const NEVER: u8 = 0xf;
 /// `MEMBAR.ALL.CTA`.
 const NARROW_FENCE: u128 = 0x8000_0000_0000_0000_0992;
-/// `MEMBAR.SC.VC`, first of what waits for errors.
+/// `MEMBAR.SC.VC`, the first instruction of an error wait.
 const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
-/// Meeting again after a branch, and not meeting.
+/// Reconvergence after a branch, and leaving it.
 const BSYNC: u16 = 0x141;
 const BREAK: u16 = 0x142;
 const NOP: u16 = 0x118;
@@ -82,36 +79,34 @@ const NOP: u16 = 0x118;
 const GLOBAL_STORE: u16 = 0x186;
 /// Asynchronous copy to shared memory.
 const LDGSTS: u16 = 0x1ae;
-/// SYNCS: arriving at mbarriers and testing them, ending, and making them.
+/// SYNCS: arrive at and test, invalidate, and initialize mbarriers.
 const MBARRIER: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
-/// The Mercury instructions for mbarriers, of which counting what is pending has no SYNCS.
+/// The Mercury instructions for mbarriers; the one for the pending count has no SYNCS.
 const MERCURY_MBARRIER: u8 = 0x1b;
-/// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with the stall counts nvlink gives them.
+/// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with nvlink's stall counts.
 pub(super) const ERROR_WAIT: [Instruction; 3] = [
     Instruction(0x000f_c000_0000_5000_0000_0000_0000_7992),
     Instruction(0x000f_c000_0000_0000_0000_0000_0000_79ab),
     Instruction(0x000f_ec00_0000_0000_0000_0000_0000_75ab),
 ];
-/// Instructions that a function must have free at its end, and of which its size
-/// is a multiple.
+/// Minimum number of padding instructions at the end of a function; its size is a multiple of this.
 const ROOM: usize = 8;
 
-/// What becomes of an instruction.
+/// What to do with an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edit {
     Keep,
     Remove,
-    /// Remove it; what is left stands for its Mercury instruction by itself, which needs no
-    /// item then.
+    /// Remove it; the rest then stands for its Mercury instruction directly, which needs no item.
     RemoveForPlain,
-    /// Put what waits for errors before it, with a fence or without.
+    /// Insert an error wait before it, with or without a fence.
     WaitForErrors {
         fence: bool,
     },
 }
 
-/// Changes the code of a function; nothing if nothing has to change, or if the code
-/// has something in it that is not understood.
+/// Edits the code of a function; `None` if nothing has to change, or if the code contains something
+/// unknown.
 pub fn edit(
     code: &[u8],
     capsule: &Capsule<'_>,
@@ -128,7 +123,7 @@ pub fn edit(
         remove_protection(&code, capsule, &units, &mut edits)?;
     }
     if purpose.report_errors {
-        // The fence before an end is protection as well.
+        // The fence before an EXIT is protection as well.
         insert_waits(&code, &units, !removes, &mut edits)?;
     }
     if edits.iter().all(|&e| e == Edit::Keep) {
@@ -163,9 +158,9 @@ pub fn edit(
     Some(Edited { code, capsule, moves })
 }
 
-/// What a kernel that calls nothing can do without. A narrow fence is removed
-/// only before the wide one it belongs to: by itself it is what was asked for; and it
-/// stays if there is an mbarrier anywhere (`fences-and-mbarriers`).
+/// Removes what a kernel that calls nothing does not need. A narrow fence is removed only before
+/// the wide one it belongs to: on its own it comes from the source; and it stays if there is an
+/// mbarrier anywhere (`fences-and-mbarriers`).
 fn remove_protection(
     code: &[Instruction],
     capsule: &Capsule<'_>,
@@ -196,12 +191,12 @@ fn remove_protection(
     Some(())
 }
 
-/// Whether one of two neighbours can be a NOP for the other's sake.
+/// Whether one of two adjacent operations may be a NOP that delays the other.
 fn is_delayed(first: u16, second: u16) -> bool {
     matches!((first, second), (NOP, BSYNC) | (BREAK, NOP))
 }
 
-/// Marks NOPs that stand for one Mercury instruction together with what they delay.
+/// Marks NOPs that share a Mercury instruction with the instruction they delay.
 fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
     for unit in units.iter().filter(|u| u.count == 2) {
         let [first, second] = code.get(unit.first..unit.first + unit.count)? else { continue };
@@ -213,7 +208,7 @@ fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
     Some(())
 }
 
-/// Marks ends that do not wait for errors yet.
+/// Marks EXITs that do not wait for errors yet.
 fn insert_waits(
     code: &[Instruction],
     units: &[Unit],
@@ -233,10 +228,9 @@ fn insert_waits(
     Some(())
 }
 
-/// The three instructions run under the guard of the end itself. Boards that the
-/// guard comes from are waited for before them (nvlink: by the second), others
-/// where they were. Right after a fence of the same kind the first is not needed,
-/// and the second waits for that fence.
+/// The three instructions run under the EXIT's guard. Scoreboards that the guard depends on are
+/// waited for before them (nvlink: by the second), others where they were. Right after a fence of
+/// the same kind the first is not needed, and the second waits for that fence.
 fn wait_for_errors(
     before: &[Instruction],
     exit: Instruction,
@@ -251,8 +245,8 @@ fn wait_for_errors(
     if has_fence {
         let hurries = |i: &&mut Instruction| i.stall() == 2 && i.operation() != GLOBAL_STORE;
         if let Some(last) = out.last_mut().filter(|_| exit.guard() == NO_GUARD).filter(hurries) {
-            // Only an end must not come right after it (surface stores, barriers in
-            // shared memory, bulk copies; not stores to global memory).
+            // Only an EXIT must not follow it directly (surface stores, barriers in shared memory,
+            // bulk copies; not stores to global memory).
             *last = last.stalling(1);
         }
         out.push(fence);
@@ -270,16 +264,16 @@ fn wait_for_errors(
     out.extend([report.waiting(early), group, unhurried(exit).waiting(rest)]);
 }
 
-/// Whether code was compiled with -O0, where every instruction waits for all boards in use
-/// and as long as it can; so do the new ones (but for the fence).
+/// Whether code was compiled with -O0, where every instruction waits for all boards in use and
+/// stalls as long as it can; so do the inserted ones (except the fence).
 fn is_unoptimised(before: &[Instruction], exit: Instruction) -> bool {
     const MOST: u8 = 15;
     let waits = |i: &Instruction| i.stall() == MOST && i.waits() == exit.waits();
     exit.waits() != 0 && waits(&exit) && before.iter().rev().take(2).all(waits)
 }
 
-/// An end that waits longer than it has to, for what the code after it needs or before
-/// it did; the new instructions take that time (6, 8 and 12 cycles seen), and its own 5 are left.
+/// An EXIT that stalls longer than it has to, for the code after or before it; the inserted
+/// instructions take that time (6, 8 and 12 cycles seen), and 5 cycles remain.
 fn unhurried(exit: Instruction) -> Instruction {
     const OWN: u8 = 5;
     const MOST: u8 = 15;
@@ -295,8 +289,8 @@ fn follows_fence(before: &[Instruction]) -> bool {
     before.last().is_some_and(|i| i.operation() == FENCE && i.0 & WEAKER == 0)
 }
 
-/// The lowest board that nothing is waited for, as far as the order of the code
-/// tells. (One too many user of a board makes a wait longer, not wrong.)
+/// The lowest board that nothing waits for, judging by the order of the code. (Assuming one user
+/// too many makes a wait longer, not wrong.)
 fn free_board(before: &[Instruction]) -> u8 {
     let mut busy = 0_u8;
     for instruction in before {
@@ -308,8 +302,7 @@ fn free_board(before: &[Instruction]) -> u8 {
     (0..6).find(|b| busy >> b & 1 == 0).unwrap_or(5)
 }
 
-/// Which of the boards a predicate may come with: those whose last setter can
-/// have it as a result.
+/// The boards that may guard a predicate: those whose last setter can produce it.
 fn boards_of_predicate(before: &[Instruction], predicate: u8, boards: u8) -> u8 {
     let mut out = 0;
     for board in (0..6).filter(|b| boards >> b & 1 == 1) {
@@ -325,8 +318,8 @@ fn boards_of_predicate(before: &[Instruction], predicate: u8, boards: u8) -> u8 
     out
 }
 
-/// Loads, reads of special registers, saved reconvergence barriers: LDC, LDCU, LD, LDG, LDL,
-/// LDS, S2R, S2UR, BMOV.
+/// Loads, reads of special registers, saved reconvergence barriers: LDC, LDCU, LD, LDG, LDL, LDS,
+/// S2R, S2UR, BMOV.
 fn sets_no_predicate(instruction: Instruction) -> bool {
     matches!(
         instruction.operation(),
@@ -334,7 +327,7 @@ fn sets_no_predicate(instruction: Instruction) -> bool {
     )
 }
 
-/// Lets everything that names a place name the new one.
+/// Updates every instruction that refers to a code offset.
 fn retarget(
     code: &[Instruction],
     edits: &[Edit],
@@ -362,7 +355,7 @@ fn retarget(
     Some(())
 }
 
-/// Calls and jumps that name their target by a relocation.
+/// Calls and jumps whose target comes from a relocation.
 fn is_absolute(instruction: Instruction) -> bool {
     matches!(instruction.operation(), 0x143 | 0x14a)
 }
@@ -470,7 +463,7 @@ mod tests {
             assert_eq!(capsule.sass_instructions() as usize, words(&out).len());
             assert!(capsule.is_sass_only(1));
         }
-        // Between instructions of their own NOPs are what somebody asked for.
+        // NOPs with Mercury instructions of their own were requested and stay.
         let asked = kernel(&[DELAY, MEET, DELAY], &[], &[CALL]);
         assert_eq!(edited(&asked, RUN), None);
     }

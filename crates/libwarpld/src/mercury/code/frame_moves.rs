@@ -1,20 +1,19 @@
-//! Frame tables that follow moved code: the range of an entry and the distances
-//! between its rows are changed in place.
+//! Frame tables that follow moved code: the range of an entry and the distances between its rows
+//! are updated in place.
 
 use super::moves::Moves;
 
-/// What `move_frame` could not do.
+/// Why `move_frame` failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a frame entry that does not follow moved code, at offset {0:#x}")]
 pub struct FrameError(pub usize);
 
-/// Offset of the function's address in an entry of the 64-bit form.
+/// Offset of the function's address in an entry of 64-bit DWARF.
 const ADDRESS: usize = 20;
 /// Offset of its instructions.
 const INSTRUCTIONS: usize = 36;
 
-/// Changes one entry of a function whose code moved. `unit` is what its distances
-/// count.
+/// Updates one entry of a function whose code moved. `unit` is the code alignment factor.
 pub fn move_frame(entry: &mut [u8], unit: u64, moves: &Moves) -> Result<(), FrameError> {
     if let Some(range) = entry.get_mut(ADDRESS + 8..INSTRUCTIONS) {
         let old = range.try_into().map_or(0, u64::from_le_bytes);
@@ -45,7 +44,7 @@ pub fn move_frame(entry: &mut [u8], unit: u64, moves: &Moves) -> Result<(), Fram
     Ok(())
 }
 
-/// How far an instruction leads on, in units, if that is what it does.
+/// How far an instruction advances, in units, if it does.
 pub(super) fn advance(entry: &[u8], at: usize, end: usize) -> Option<u64> {
     match *entry.get(at)? {
         opcode @ 0x40..=0x7f => Some(u64::from(opcode & 0x3f)),
@@ -59,7 +58,7 @@ fn number(entry: &[u8], start: usize, end: usize) -> u64 {
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }
 
-/// Where the instruction after this one starts; nothing for unknown ones.
+/// Where the next instruction starts; `None` if this one is unknown.
 pub(super) fn instruction_end(entry: &[u8], at: usize) -> Option<usize> {
     let end = at.checked_add(1)?;
     let numbers = |count: usize| (0..count).try_fold(end, |at, _| skip_number(entry, at));
@@ -71,7 +70,7 @@ pub(super) fn instruction_end(entry: &[u8], at: usize) -> Option<usize> {
         0x01 => end + 8,
         0x06..=0x08 | 0x0d | 0x0e | 0x13 | 0x80..=0xbf => numbers(1)?,
         0x05 | 0x09 | 0x0c | 0x11 | 0x12 | 0x14 | 0x15 => numbers(2)?,
-        // An expression, of which the length comes first.
+        // An expression, preceded by its length.
         0x0f => skip_block(entry, end)?,
         0x10 | 0x16 => skip_block(entry, numbers(1)?)?,
         _ => return None,
@@ -92,12 +91,12 @@ fn skip_block(entry: &[u8], at: usize) -> Option<usize> {
     start.checked_add(length)
 }
 
-/// What the distances of a table count, by its common entry.
+/// The code alignment factor in a CIE.
 pub fn code_unit(common: &[u8]) -> Option<u64> {
     common.get(code_unit_at(common)?).map(|&unit| unit.into())
 }
 
-/// Where a common entry says that.
+/// The offset of that factor in a CIE.
 pub fn code_unit_at(common: &[u8]) -> Option<usize> {
     const AUGMENTATION: usize = 21;
     let text = common.get(AUGMENTATION..)?;

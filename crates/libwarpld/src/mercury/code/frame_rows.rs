@@ -1,24 +1,24 @@
-//! The rows of a frame entry taken apart, so that those of several entries can be
-//! joined, and put together again.
+//! Decodes the rows of a frame entry, so that those of several entries can be merged, and encodes
+//! them again.
 
 use super::frame_moves::{advance, instruction_end};
 use crate::dialect::Half;
 use std::collections::BTreeMap;
 
-/// What happens to a frame, by place in the code.
+/// Frame instructions by code offset.
 pub type Rows = BTreeMap<u64, Vec<u8>>;
 
-/// Reads the instructions of an entry; a second row at a place replaces the first. On
-/// Mercury's half a row comes to be with the first instruction after an advance, which may
-/// be a filler. Fillers are not written in the other half, where every advance makes a row.
-/// Nothing if there is an instruction that is not known.
+/// Decodes the instructions of an entry; a second row at an offset replaces the first. In the
+/// Mercury half, the first instruction after an advance starts a row, even a filler. In the
+/// machine-code half there are no fillers, and every advance starts a row. `None` if there is an
+/// unknown instruction.
 pub fn parse(instructions: &[u8], unit: u64, half: Half) -> Option<Vec<(u64, Vec<u8>)>> {
     let mut rows: Vec<(u64, Vec<u8>)> = Vec::new();
     let (mut at, mut address, mut open) = (0, 0_u64, true);
     while let Some(&opcode) = instructions.get(at) {
         let end = instruction_end(instructions, at)?;
         if let Some(distance) = advance(instructions, at, end) {
-            // Distances are 32 bits wide and may lead back.
+            // Distances are 32 bits wide and may go back.
             let distance = (distance as u32).wrapping_mul(unit as u32);
             address = u64::from((address as u32).wrapping_add(distance));
             open = half == Half::Mercury;
@@ -41,7 +41,7 @@ pub fn parse(instructions: &[u8], unit: u64, half: Half) -> Option<Vec<(u64, Vec
     Some(rows)
 }
 
-/// Writes an entry's instructions; `unit` is what its distances count.
+/// Encodes an entry's instructions; `unit` is the code alignment factor.
 pub fn write(rows: &Rows, unit: u64) -> Vec<u8> {
     const ADVANCE: u8 = 4;
     let (mut out, mut address) = (Vec::new(), 0);
@@ -54,7 +54,7 @@ pub fn write(rows: &Rows, unit: u64) -> Vec<u8> {
         }
         out.extend_from_slice(row);
     }
-    // Entries have 36 bytes before and end at a multiple of 8.
+    // Entries have a header of 36 bytes and end at a multiple of 8.
     out.resize(out.len().saturating_sub(4).next_multiple_of(8) + 4, 0);
     out
 }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn rows_are_joined_by_place() {
-        // A kernel without a frame: nothing at 0x10, the rule behind the last instruction.
+        // A kernel without a frame: nothing at 0x10, the rule after the last instruction.
         let entry = [4, 0x10, 0, 0, 0, 4, 0x40, 1, 0, 0, 0x0c, 1, 0, 4, 0xf0, 255, 255, 255, 0, 0];
         let rows = parse(&entry, 1, Half::Mercury).unwrap();
         assert_eq!(rows, [(0x150, vec![0x0c, 1, 0]), (0x140, vec![])]);
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(written.len(), 20);
         let again = parse(&written, 4, Half::Machine).unwrap();
         assert_eq!(again, [(0x140, vec![]), (0x150, vec![0x0c, 1, 0])]);
-        // An advance by nothing at the end makes an empty row of the one before.
+        // An advance by 0 at the end makes the previous row empty.
         let entry = [4, 0x20, 0, 0, 0, 6, 1, 4, 0, 0, 0, 0, 0, 0];
         let rows: Rows = parse(&entry, 1, Half::Mercury).unwrap().into_iter().collect();
         assert_eq!(rows, Rows::from([(0x20, vec![])]));

@@ -1,16 +1,16 @@
-//! What of a machine instruction the finalizer looks at. Everything here was
-//! read off pairs of an object and its link; other fields are left alone.
+//! The fields of a machine instruction that the finalizer looks at. All of this was derived from
+//! pairs of an object and its link; other fields are left alone.
 
 /// One instruction: 16 bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction(pub u128);
 
-/// How an instruction depends on where it stands.
+/// How an instruction depends on its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// It does not.
     Next,
-    /// It names another place of the function, by its distance.
+    /// It refers to another offset of the function by distance.
     To(i64),
     /// It calls.
     Call,
@@ -18,25 +18,25 @@ pub enum Flow {
     Unknown,
 }
 
-/// The guard of an instruction that has none.
+/// The guard field of an unguarded instruction.
 pub const NO_GUARD: u8 = 7;
 
-/// First bit of an end's or a branch's own condition.
+/// First bit of the condition operand of an EXIT or a branch.
 const CONDITION: u32 = 87;
 
 /// First bit of the control fields: stall count, yield, boards, waits, reuse.
 const CONTROL: u32 = 105;
 
 impl Instruction {
-    /// Bytes of an instruction.
+    /// Size of an instruction.
     pub const SIZE: usize = 16;
-    /// What fills a function up.
+    /// Pads a function.
     pub const NOP: Self = Self(0x000f_c000_0000_0000_0000_0000_0000_7918);
 
-    /// `EXIT` without a condition of its own, as [`Instruction::essence`] gives it.
+    /// `EXIT` without a condition operand, as [`Instruction::essence`] returns it.
     pub const EXIT: u128 = 0x0380_0000_0000_0000_0000_094d;
 
-    /// The instructions of a function; nothing if it is not made of whole ones.
+    /// The instructions of a function; `None` if the size is not a multiple of theirs.
     pub fn all(code: &[u8]) -> Option<Vec<Self>> {
         let chunks = code.chunks_exact(Self::SIZE);
         if !chunks.remainder().is_empty() {
@@ -46,22 +46,22 @@ impl Instruction {
         chunks.map(read).collect()
     }
 
-    /// Operation without the bits that say what kind of operands it has.
+    /// The opcode without the bits for the kinds of operands.
     pub fn operation(self) -> u16 {
         (self.0 & 0x1ff) as u16
     }
 
-    /// The predicate that guards it (7: none) and, in bit 3, its negation.
+    /// The predicate that guards it (7: none); bit 3 negates it.
     pub fn guard(self) -> u8 {
         (self.0 >> 12) as u8 & 0xf
     }
 
-    /// The predicate of an end's or a branch's own condition, in the form of [`Self::guard`].
+    /// The condition operand of an EXIT or a branch, in the form of [`Self::guard`].
     pub fn condition(self) -> u8 {
         (self.0 >> CONDITION) as u8 & 0xf
     }
 
-    /// Whether it ends the thread, under whatever guard and condition.
+    /// Whether it is an EXIT, under any guard and condition.
     pub fn is_exit(self) -> bool {
         self.essence() & !(0xf << CONDITION) | 7 << CONDITION == Self::EXIT
     }
@@ -71,7 +71,7 @@ impl Instruction {
         self.0 & ((1 << CONTROL) - 1) & !0xf000
     }
 
-    /// The same instruction under another guard.
+    /// The same instruction with another guard.
     #[must_use]
     pub fn guarded(self, guard: u8) -> Self {
         Self(self.0 & !0xf000 | u128::from(guard & 0xf) << 12)
@@ -88,7 +88,7 @@ impl Instruction {
         Self(self.0 & !(0xf << CONTROL) | u128::from(cycles & 0xf) << CONTROL)
     }
 
-    /// Boards it waits for, one bit each.
+    /// Scoreboards it waits for, one bit each.
     pub fn waits(self) -> u8 {
         (self.0 >> (CONTROL + 11)) as u8 & 0x3f
     }
@@ -107,45 +107,44 @@ impl Instruction {
         Self(self.0 & low | other.0 & !low)
     }
 
-    /// The board that its result sets, if it does.
+    /// The board that signals its result, if any.
     pub fn write_board(self) -> Option<u8> {
         let board = (self.0 >> (CONTROL + 5)) as u8 & 7;
         (board != 7).then_some(board)
     }
 
-    /// The board that it sets when it has read its operands, if it does.
+    /// The board that signals that it has read its operands, if any.
     pub fn read_board(self) -> Option<u8> {
         let board = (self.0 >> (CONTROL + 8)) as u8 & 7;
         (board != 7).then_some(board)
     }
 
-    /// The same instruction, setting this board when it has read its operands.
+    /// The same instruction with this board for its operands.
     #[must_use]
     pub fn reading(self, board: u8) -> Self {
         Self(self.0 & !(7 << (CONTROL + 8)) | u128::from(board & 7) << (CONTROL + 8))
     }
 
-    /// The same instruction, its result setting this board or none.
+    /// The same instruction with this board, or none, for its result.
     #[must_use]
     pub fn writing(self, board: Option<u8>) -> Self {
         let board = board.map_or(7, |b| b & 7);
         Self(self.0 & !(7 << (CONTROL + 5)) | u128::from(board) << (CONTROL + 5))
     }
 
-    /// Whether it is a branch that is always taken: `BRA` without a guard or any
-    /// other condition.
+    /// Whether it is a branch that is always taken: `BRA` without a guard or any other condition.
     pub fn always_branches(self) -> bool {
         const BRA: u128 = 0x0380_0000_0000_0000_0000_0947;
         let distance = 0xff << 16 | DISTANCE_HIGH << 34;
         self.guard() == NO_GUARD && self.essence() & !distance == BRA
     }
 
-    /// Whether it ends the thread for certain.
+    /// Whether it always ends the thread.
     pub fn always_exits(self) -> bool {
         self.guard() == NO_GUARD && self.essence() == Self::EXIT
     }
 
-    /// How it depends on its place, `at` bytes into the function.
+    /// How it depends on its offset, `at` bytes into the function.
     pub fn flow(self, at: i64) -> Flow {
         match self.operation() {
             // CALL.ABS, CALL.REL
@@ -154,11 +153,11 @@ impl Instruction {
             0x145 => Flow::To(at + i64::from((self.0 >> 32) as u32 as i32)),
             // BRA; BRX and BRXU, whose tables count from the function's start
             0x147 | 0x149 | 0x158 => Flow::To(at + Self::SIZE as i64 + self.distance()),
-            // LEPC of a place further on; anything else it could say is not known
+            // LEPC of a later offset; other forms are unknown
             LEPC if self.essence() >> 56 == 0 => {
                 Flow::To(at + Self::SIZE as i64 + i64::from((self.0 >> 24) as u32))
             }
-            // WARPSYNC with a place to meet; JMP, JMX, RET, JMXU
+            // WARPSYNC with a reconvergence point; JMP, JMX, RET, JMXU
             0x148 if self.names_meeting_place() => {
                 Flow::To(at + Self::SIZE as i64 + self.distance())
             }
@@ -168,7 +167,7 @@ impl Instruction {
         }
     }
 
-    /// The same instruction, moved to `at` and naming `target`.
+    /// The same instruction, moved to `at` and referring to `target`.
     #[must_use]
     pub fn towards(self, at: i64, target: i64) -> Self {
         if self.operation() == 0x145 {
@@ -190,7 +189,7 @@ impl Instruction {
         ((words as u64) << 8) as i64 >> 8 << 2
     }
 
-    /// WARPSYNC.COLLECTIVE alone has a place in it.
+    /// Only WARPSYNC.COLLECTIVE contains an offset.
     fn names_meeting_place(self) -> bool {
         self.distance() != 0
     }
@@ -198,7 +197,7 @@ impl Instruction {
 
 /// `RET.ABS.NODEC` without a distance, to the address in a register.
 const RETURN: u128 = 0x03e0_0000_0000_0000_0000_0950;
-/// The address of a place (`--sanitize=memcheck` gives those of accesses to its checks).
+/// Loads a code address (`--sanitize=memcheck` passes those of accesses to its checks).
 const LEPC: u16 = 0x14e;
 const DISTANCE_HIGH: u128 = (1 << 48) - 1;
 

@@ -1,11 +1,11 @@
-//! Rows of a DWARF line program, written anew where code moved.
+//! Rows of a DWARF line program, encoded again where code moved.
 
-/// What a unit's header says about encoding.
+/// The encoding parameters in a unit's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowCoding {
-    /// Bytes of the smallest instruction.
+    /// Size of the smallest instruction.
     pub unit: u64,
-    /// Least line advance of a special opcode.
+    /// Smallest line advance of a special opcode.
     pub line_base: i8,
     /// Number of line advances.
     pub line_range: u8,
@@ -20,8 +20,7 @@ pub struct Advance {
     pub address: u64,
     /// Lines.
     pub line: i64,
-    /// Whether the line is advanced by an instruction of its own, even by 0 (the
-    /// first row of a function).
+    /// Whether a separate instruction advances the line, even by 0 (the first row of a function).
     pub explicit_line: bool,
 }
 
@@ -29,9 +28,8 @@ const COPY: u8 = 1;
 const ADVANCE_PC: u8 = 2;
 const ADVANCE_LINE: u8 = 3;
 
-/// Writes the instructions that end in a new row, as nvlink chooses them: one
-/// special opcode if both advances fit and the line changes, otherwise each
-/// advance by itself.
+/// Writes the instructions that end in a new row, choosing like nvlink: one special opcode if both
+/// advances fit and the line changes, otherwise a separate instruction for each advance.
 pub fn row(coding: &RowCoding, advance: Advance, out: &mut Vec<u8>) {
     if let Some(opcode) = special(coding, advance) {
         out.push(opcode);
@@ -45,7 +43,7 @@ pub fn row(coding: &RowCoding, advance: Advance, out: &mut Vec<u8>) {
     out.push(COPY);
 }
 
-/// Advances the address without a row (the end of a sequence).
+/// Advances the address without a row (at the end of a sequence).
 pub fn advance_address(coding: &RowCoding, bytes: u64, out: &mut Vec<u8>) {
     if bytes != 0 {
         out.push(ADVANCE_PC);
@@ -69,8 +67,8 @@ fn special(coding: &RowCoding, advance: Advance) -> Option<u8> {
     u8::try_from(opcode).ok()
 }
 
-/// A signed number. Addresses are written this way too: the tools end an
-/// unsigned 0x40 with a zero byte.
+/// A signed LEB128. Addresses are written this way too: the tools end an unsigned 0x40 with a zero
+/// byte.
 fn sleb(mut value: i64, out: &mut Vec<u8>) {
     loop {
         let byte = value as u8 & 0x7f;

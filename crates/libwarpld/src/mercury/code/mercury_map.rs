@@ -1,30 +1,30 @@
-//! From offsets in Mercury code to offsets in machine code.
+//! Maps offsets in Mercury code to offsets in machine code.
 //!
-//! Mercury's instructions have 16 or 32 bytes. Those that a capsule stores say which;
-//! those that are only there as machine code have 32 where an operand does not fit.
-//! The rule of [`size`] was found by asking nvlink: offsets in a Mercury attribute come
-//! out translated, so that a list of all multiples of 16 gives the whole map (27,094
-//! different instructions of random programs and NCCL, without an exception).
+//! Mercury instructions have 16 or 32 bytes. The ones stored in a capsule say which; those present
+//! only as machine code have 32 if an operand does not fit. The rule in [`size`] was found by
+//! experiment: nvlink translates offsets in a Mercury attribute, so a list of all multiples of 16
+//! yields the whole map (27,094 different instructions of random programs and NCCL, without an
+//! exception).
 
 use super::instruction::Instruction;
 use cubin::capsule::{Capsule, ItemForm};
 
-/// Bytes of the smaller Mercury instructions, on which all start.
+/// Size of the smaller Mercury instructions; all start at a multiple of it.
 const UNIT: u64 = 16;
 
 /// Where each Mercury instruction of a function is in its machine code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MercuryMap {
-    /// By multiple of 16 in Mercury code: the machine instruction, if one starts there.
+    /// By Mercury offset in units of 16: the main machine instruction, if one starts there.
     places: Vec<Option<u32>>,
-    /// The same, with the first of the machine instructions of each.
+    /// The same, but the first machine instruction of each.
     starts: Vec<Option<u32>>,
     /// Machine instructions before the filler.
     end: u32,
 }
 
 impl MercuryMap {
-    /// The map of a function; nothing if its capsule does not fit its code.
+    /// The map of a function; `None` if its capsule does not fit its code.
     pub fn new(code: &[u8], capsule: &Capsule<'_>) -> Option<Self> {
         let code = Instruction::all(code)?;
         let mut items = capsule.items.iter();
@@ -55,8 +55,8 @@ impl MercuryMap {
         (first == code.len()).then_some(Self { places, starts, end })
     }
 
-    /// Where the instruction is that starts at this offset of the Mercury code, and for
-    /// the end of the Mercury code that of the machine code.
+    /// The machine-code offset of the instruction at this Mercury offset; the end of the Mercury
+    /// code maps to the end of the machine code.
     pub fn place(&self, offset: u64) -> Option<u64> {
         let index = usize::try_from(offset / UNIT).ok().filter(|_| offset.is_multiple_of(UNIT))?;
         let place = match index == self.places.len() {
@@ -66,8 +66,8 @@ impl MercuryMap {
         Some(u64::from(place) * Instruction::SIZE as u64)
     }
 
-    /// Where the first instruction is that starts at this offset of the Mercury code or
-    /// behind it, with what prepares it (so are the rows of line tables).
+    /// The machine-code offset of the first instruction at or after this Mercury offset, including
+    /// the instructions that prepare it (as in the rows of line tables).
     pub fn place_from(&self, offset: u64) -> Option<u64> {
         let index = usize::try_from(offset.div_ceil(UNIT)).ok()?;
         let place = self.starts.get(index..)?.iter().find_map(|place| *place)?;
@@ -75,7 +75,7 @@ impl MercuryMap {
     }
 }
 
-/// Bytes that a short item stands for.
+/// Number of bytes that a short item stands for.
 fn short_size(item: &[u8]) -> Option<u64> {
     match item.first()? & 0x0f {
         1 => Some(UNIT),
@@ -84,20 +84,20 @@ fn short_size(item: &[u8]) -> Option<u64> {
     }
 }
 
-/// Bytes of the Mercury instruction of a machine instruction that no item stands for.
+/// Mercury size of a machine instruction that no item stands for.
 fn size(instruction: Instruction) -> u64 {
     let bit = |at: u32| instruction.0 >> at & 1 != 0;
     let third_operand = (instruction.0 >> 64) as u8;
     let predicate = (instruction.0 >> 87) as u8 & 0xf;
-    // Forms of operands: immediate as third or as second one.
+    // Kinds of operands: immediate as third or as second one.
     let has_immediate = matches!(instruction.0 >> 9 & 7, 2 | 4);
     let long = match instruction.operation() {
-        // BSSY, unless it says how it meets again
+        // BSSY, unless it says how it reconverges
         0x145 => !bit(72) && !bit(73),
-        // calls, branches and what knows its place; memory
+        // calls, branches and other instructions that depend on their offset; memory
         0x143 | 0x144 | 0x147 | 0x149 | 0x14e | 0x158 | 0x180..=0x18f | 0x1aa => true,
         0x100.. => false,
-        // MOV and what sets predicates from a mask; the uniform ones have 0x80 more
+        // MOV and what sets predicates from a mask; add 0x80 for the uniform ones
         0x02 | 0x06 | 0x82 | 0x86 => false,
         _ if has_immediate => true,
         // comparisons with a carry or a second condition
@@ -113,8 +113,8 @@ fn size(instruction: Instruction) -> u64 {
     if long { 2 * UNIT } else { UNIT }
 }
 
-/// Which of the machine instructions of one Mercury instruction it is said to be: not what
-/// prepares it or protects it.
+/// Which machine instruction of a group stands for the Mercury instruction: not one that prepares
+/// or protects it.
 fn main(group: &[Instruction]) -> usize {
     let operations: Vec<u16> = group.iter().map(|i| i.operation()).collect();
     match operations.as_slice() {

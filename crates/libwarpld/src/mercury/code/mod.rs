@@ -1,6 +1,6 @@
-//! Changes to machine code that nvlink makes when it turns Mercury into code that a driver loads:
-//! instructions that are removed or added, where the others move, which scoreboards they use; and
-//! what of debug tables follows. All of it works on one function's bytes.
+//! Edits to machine code that nvlink makes when it finalizes Mercury code: instructions that are
+//! removed or inserted, where the others move, which scoreboards they use, and the debug tables
+//! that follow. All of it works on one function's bytes.
 
 mod bit_set;
 mod capsules;

@@ -1,15 +1,15 @@
-//! Where instructions went when some before them were removed or added.
+//! Where instructions moved when some before them were removed or inserted.
 
 use super::instruction::Instruction;
 
-/// Old and new places of a function's instructions.
+/// Old and new offsets of a function's instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moves {
     /// By old instruction: the first new one that stands for it.
     first: Vec<u32>,
-    /// By old instruction: itself, or what follows if it is gone.
+    /// By old instruction: its new index, or that of the next one if it was removed.
     itself: Vec<u32>,
-    /// Instructions afterwards.
+    /// New number of instructions.
     count: u32,
 }
 
@@ -26,18 +26,17 @@ impl Moves {
         Self { first: same.clone(), itself: same, count: count as u32 }
     }
 
-    /// Where control goes that went to this offset: also rows of line tables and
-    /// ranges start here.
+    /// The new target of a branch to this offset; rows of line tables and ranges start here, too.
     pub fn target(&self, offset: u64) -> u64 {
         self.moved(&self.first, offset)
     }
 
-    /// Where the instruction at this offset is.
+    /// The new offset of the instruction at this offset.
     pub fn place(&self, offset: u64) -> u64 {
         self.moved(&self.itself, offset)
     }
 
-    /// Bytes of the function.
+    /// New size of the function.
     pub fn size(&self) -> u64 {
         u64::from(self.count) * Instruction::SIZE as u64
     }

@@ -1,22 +1,21 @@
-//! Scoreboards allocated anew in kernels that call nothing (`--rescoreboard`).
+//! Reallocates scoreboards in kernels that call nothing (`--rescoreboard`).
 //!
-//! A compiler that does not see the whole program keeps a board for the load of
-//! the stack pointer, R1. Where nothing is called and R1 is not used, nvlink drops
-//! it, and every other board is allocated as if it had never been there. The
-//! input's control bits say who sets a board and who waits for it; those pairs are
-//! kept, whatever the new numbers are, so that the result is safe even where it is
-//! not nvlink's. The numbers follow from the input's: an instruction that took the
-//! lowest board that was free takes the lowest that is free now. Where the input's
-//! choice has no such explanation, nothing is changed.
+//! A compiler that does not see the whole program keeps a board for the load of the stack pointer,
+//! R1. If nothing is called and R1 is not used, nvlink drops it and reallocates all other boards as
+//! if it had never been there. The input's control bits say who sets a board and who waits for it;
+//! those pairs are preserved under any numbering, so the result is safe even if it differs from
+//! nvlink's. The new numbers follow from the input's: an instruction that took the lowest free
+//! board takes the lowest one that is free now. If the input's choice cannot be explained that way,
+//! nothing is changed.
 
 use super::bit_set::BitSet;
 use super::instruction::{Flow, Instruction};
 
-/// Boards there are.
+/// Number of boards.
 const BOARDS: u8 = 6;
 /// A wait for all of them.
 const ALL: u8 = 0x3f;
-/// What a kernel may take: instructions times boards set, in bits.
+/// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
 
 /// A board set by an instruction.
@@ -24,12 +23,11 @@ const LARGEST: usize = 1 << 28;
 struct Event {
     at: usize,
     board: u8,
-    /// With its result, not when its operands have been read.
+    /// Set with the result, not once the operands have been read.
     writes: bool,
 }
 
-/// The kernel with new boards; nothing if they stay, or if it is not certain that
-/// they may change.
+/// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
 pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
     let code = Instruction::all(code)?;
     let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
@@ -54,8 +52,8 @@ pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
     (out != code).then(|| out.iter().flat_map(|i| i.0.to_le_bytes()).collect())
 }
 
-/// Whether the kernel starts with the load of R1, which sets a board and which
-/// nothing reads. (Code that was not optimised waits everywhere and is left.)
+/// Whether the kernel starts with a load of R1 that sets a board and that nothing reads.
+/// (Unoptimized code waits everywhere and is left alone.)
 fn loads_unused_stack_pointer(body: &[Instruction]) -> bool {
     const LOAD: u128 = 0xb82;
     const COUNTED_WAIT: u16 = 0x11a;
@@ -66,11 +64,11 @@ fn loads_unused_stack_pointer(body: &[Instruction]) -> bool {
     loads && sets && first.waits() == 0 && rest.iter().all(sure)
 }
 
-/// Whether a field that can be a source register says R1.
+/// Whether a field that may be a source register is R1.
 fn may_read_r1(instruction: Instruction) -> bool {
     let field = |bit: u32| instruction.0 >> bit & 0xff == 1;
     let operation = instruction.operation();
-    // Loads, stores and the like have a register where others may have a number.
+    // Loads, stores and the like have a register where others may have an immediate.
     let second = operation & 0x100 != 0 || instruction.0 >> 9 & 7 == 1;
     !(0x140..0x160).contains(&operation) && (field(24) || field(64) || field(32) && second)
 }
@@ -79,11 +77,11 @@ fn may_read_r1(instruction: Instruction) -> bool {
 struct Kernel<'c> {
     body: &'c [Instruction],
     events: Vec<Event>,
-    /// Events that may be under way before each instruction.
+    /// Events that may be pending before each instruction.
     pending: Vec<BitSet>,
     /// Events, by board.
     of_board: Vec<BitSet>,
-    /// Instructions before which each event is under way and will be waited for.
+    /// Instructions before which each event is pending and will be waited for.
     live: Vec<BitSet>,
 }
 
@@ -153,7 +151,7 @@ impl<'c> Kernel<'c> {
                 x.waits() != 0 || x.read_board().is_some() || x.write_board().is_some()
             })
         };
-        // Code that nothing is known to reach must not depend on boards.
+        // Code that is not known to be reachable must not depend on boards.
         let known = |(i, bits): (usize, Option<BitSet>)| match bits {
             None if uses_boards(i) => None,
             bits => Some(bits.unwrap_or_else(|| none.clone())),
@@ -190,7 +188,7 @@ impl<'c> Kernel<'c> {
         live
     }
 
-    /// Boards an instruction waits for when events have these boards.
+    /// The boards that an instruction waits for when events have these boards.
     fn waits(&self, i: usize, boards: &[Option<u8>]) -> Option<u8> {
         let old = self.body.get(i)?.waits();
         if old == ALL {
@@ -200,7 +198,7 @@ impl<'c> Kernel<'c> {
         for board in (0..BOARDS).filter(|b| old >> b & 1 == 1) {
             let events = self.pending.get(i)?.and(self.of_board.get(usize::from(board))?);
             let mut events = events.iter().peekable();
-            // A wait for nothing has a reason that is not understood.
+            // A wait for nothing has an unknown reason.
             events.peek()?;
             for event in events {
                 if let Some(board) = boards.get(event)? {
@@ -256,9 +254,9 @@ impl<'c> Kernel<'c> {
         Some(group_of.iter().map(|&g| groups[g].new).collect())
     }
 
-    /// The board of an event that shares none, by what its old one was among
-    /// those then free. Loads from memory leave two boards to quicker
-    /// instructions, and those that may not happen take the last.
+    /// The board of an event that shares none, chosen by the rank of its old board among those free
+    /// then. Loads from memory leave two boards to faster instructions, and those that may not
+    /// happen take the last.
     fn choose(&self, event: &Event, rivals: &[usize], groups: &[Group]) -> Option<u8> {
         const LAST: u8 = BOARDS - 1;
         let slow = event.writes && is_slow(*self.body.get(event.at)?);
@@ -293,7 +291,7 @@ impl<'c> Kernel<'c> {
     }
 }
 
-/// Number of the first event, and of its group.
+/// Index of the first event, and of its group.
 const STACK_POINTER: usize = 0;
 
 /// Events on one board at the same time.
@@ -308,7 +306,7 @@ fn is_slow(instruction: Instruction) -> bool {
     matches!(instruction.operation(), 0x181 | 0x180 | 0x1a8 | 0x1a9 | 0x18a | 0x160 | 0x161 | 0x166)
 }
 
-/// Where control may go from an instruction; nothing if that is not known.
+/// Where control may go from an instruction; `None` if unknown.
 fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
     const EXIT: u16 = 0x14d;
     const BRANCH: u16 = 0x147;
