@@ -1,4 +1,4 @@
-//! Walking archives: GNU, BSD, COFF and thin ones.
+//! Iterates over archives: GNU, BSD, COFF and thin ones.
 
 use object::read::archive::{ArchiveFile, ArchiveMemberIterator};
 
@@ -25,7 +25,7 @@ pub struct Archive<'a> {
 pub enum MemberData<'a> {
     /// In the archive.
     Inline(&'a [u8]),
-    /// In the file the member's name tells (thin archives).
+    /// In the file that the member's name gives (thin archives).
     External,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Archive<'a> {
     pub fn parse(data: &'a [u8]) -> Result<Self, ArchiveError> {
         Ok(Self { data, file: ArchiveFile::parse(data).map_err(damaged)? })
     }
-    /// Whether the members are files of their own.
+    /// Whether the members are separate files.
     pub fn is_thin(&self) -> bool {
         self.file.is_thin()
     }
@@ -68,7 +68,7 @@ impl<'a> Iterator for Members<'a> {
             Ok(member) => member,
             Err(error) => return Some(Err(damaged(error))),
         };
-        // GNU ar ends thin members' paths with a slash of its own.
+        // GNU ar adds a slash to thin members' paths.
         let name = member.name().strip_suffix(b"/").unwrap_or(member.name());
         if self.thin {
             return Some(Ok(Member { name, data: MemberData::External }));

@@ -1,5 +1,5 @@
-//! Payload compression. The size an entry declares bounds what decompressing
-//! it may produce: more is an error, less too.
+//! Payload compression. Decompression must yield exactly the size that an entry declares: more is
+//! an error, and so is less.
 
 use crate::raw::Flags;
 use crate::zstd;
@@ -7,7 +7,7 @@ use crate::zstd;
 /// Largest image that is decompressed unless the caller says otherwise.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
 
-/// More than device code is compressed by in practice.
+/// Above the compression ratio of device code in practice.
 const ORDINARY_RATIO: u64 = 256;
 /// A zstd block of a few bytes may stand for 128 KiB.
 const ZSTD_MAX_RATIO: u64 = 128 << 10;
@@ -16,13 +16,13 @@ const LZ4_MAX_RATIO: u64 = 255;
 /// Slack for the ratios on tiny payloads.
 const RATIO_SLACK: u64 = 64 << 10;
 
-/// By how much more room is made for a stream that has more to say.
+/// Growth factor of the buffer for a stream that has more output.
 const GROWTH: u64 = 4;
 
 /// How a payload is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// As it is.
+    /// Uncompressed.
     None,
     /// One LZ4 block, without a frame.
     Lz4,
@@ -42,7 +42,7 @@ impl Compression {
             x => Self::Unknown(x),
         }
     }
-    /// The flags that say so.
+    /// The flags for it.
     pub fn flags(self) -> Flags {
         match self {
             Self::None => Flags(0),
@@ -57,7 +57,7 @@ impl Compression {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Compressed in a way we do not know.
+    /// An unknown kind of compression.
     #[error("unknown compression {0:#x}")]
     UnknownCompression(u64),
     #[error("the payload is scrambled")]
@@ -71,7 +71,7 @@ pub enum DecodeError {
     /// The stream does not yield what the entry declares.
     #[error("the payload unpacks to {actual} bytes, the entry declares {declared}")]
     WrongSize {
-        /// What came out; at least that much, if it is more than declared.
+        /// Size of the output; a lower bound if it is more than declared.
         actual: u64,
         declared: u64,
     },
@@ -100,8 +100,8 @@ pub fn decompress(
     if declared > limit {
         return Err(DecodeError::TooLarge { declared, limit });
     }
-    // What an entry boldly declares is believed step by step: memory is taken in
-    // proportion to what comes out of the stream.
+    // A large declared size is not trusted at once: memory grows in proportion to what comes out of
+    // the stream.
     let mut size = declared.min(ordinary_size(stored));
     let (image, actual) = loop {
         let mut image = zeroed(size)?;
@@ -119,13 +119,12 @@ pub fn decompress(
     Ok(image)
 }
 
-/// What `stored` may be expected to unpack to at most.
+/// The most that `stored` can be expected to unpack to.
 fn ordinary_size(stored: &[u8]) -> u64 {
     (stored.len() as u64).saturating_mul(ORDINARY_RATIO).max(RATIO_SLACK)
 }
 
-/// Whether memory of the size that an entry declares can be taken before anything comes out
-/// of the stream.
+/// Whether memory of the declared size can be allocated before anything comes out of the stream.
 pub(crate) fn is_ordinary(compression: Compression, stored: &[u8], declared: u64) -> bool {
     matches!(compression, Compression::Lz4 | Compression::Zstd)
         && declared <= MAX_IMAGE_SIZE.min(ordinary_size(stored))
@@ -145,7 +144,7 @@ pub(crate) fn decompress_into(
     }
 }
 
-/// How much came out; `None` if there is more than room.
+/// The size of the output; `None` if it does not fit.
 fn unpack(
     compression: Compression,
     stored: &[u8],
@@ -157,8 +156,8 @@ fn unpack(
     }
 }
 
-/// Zeroed memory that the system hands out page by page as it is written, so
-/// a wrong `declared` size costs address space only.
+/// Zeroed memory that the system commits page by page as it is written, so a wrong `declared` size
+/// costs only address space.
 fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
     let out_of_memory = || DecodeError::OutOfMemory(size);
     let size = usize::try_from(size).map_err(|_| out_of_memory())?;
@@ -166,7 +165,7 @@ fn zeroed(size: u64) -> Result<Vec<u8>, DecodeError> {
     Ok(vec![0; size])
 }
 
-/// The same.
+/// Like [`unpack`], for an LZ4 block.
 fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
     use lz4_flex::block::DecompressError;
     match lz4_flex::block::decompress_into(stored, image) {
@@ -176,7 +175,7 @@ fn unpack_lz4(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeEr
     }
 }
 
-/// The same.
+/// Like [`unpack`], for zstd frames.
 fn unpack_zstd(stored: &[u8], image: &mut [u8]) -> Result<Option<usize>, DecodeError> {
     match zstd::unpack(stored, image) {
         Ok(size) => Ok(Some(size)),

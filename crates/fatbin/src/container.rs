@@ -1,4 +1,4 @@
-//! Walking fatbin containers.
+//! Iterates over fatbin containers.
 
 use crate::compress::{self, Compression, DecodeError};
 use crate::raw::{
@@ -8,7 +8,7 @@ use cubin::{Arch, Variant};
 use std::borrow::Cow;
 use zerocopy::FromBytes;
 
-/// Containers inside containers are followed this deep.
+/// Nested containers are followed this deep.
 const MAX_DEPTH: usize = 4;
 
 /// Why bytes are not a readable fatbin. Offsets count from the start of the
@@ -30,8 +30,8 @@ pub enum FatbinError {
     HeaderSize { what: &'static str, offset: usize, size: u64 },
 }
 
-/// Containers that lie one after the other, as a host linker leaves them,
-/// with zeros between. After an error the iterator ends.
+/// Consecutive containers, as a host linker leaves them, with zeros between. After an error the
+/// iterator ends.
 #[derive(Clone, Debug)]
 pub struct Containers<'a> {
     data: &'a [u8],
@@ -39,7 +39,7 @@ pub struct Containers<'a> {
 }
 
 impl<'a> Containers<'a> {
-    /// Walks all of `data`.
+    /// Iterates over all of `data`.
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, offset: 0 }
     }
@@ -119,8 +119,8 @@ impl<'a> Container<'a> {
         let data = self.data.get(..self.end).unwrap_or_default();
         Entries { data, offset: self.entries_at }
     }
-    /// All its entries, those of containers inside it included. Their payload
-    /// counts only where it is stored plain.
+    /// All its entries, including those of nested containers. A nested container is followed only
+    /// if its payload is stored uncompressed.
     pub fn flat_entries(&self) -> Result<Vec<Entry<'a>>, FatbinError> {
         let mut list = Vec::new();
         self.flatten(MAX_DEPTH, &mut list)?;
@@ -214,8 +214,7 @@ impl<'a> Entry<'a> {
     pub fn flags(&self) -> Flags {
         Flags(self.header.flags.get())
     }
-    /// What it was compiled for; numbers no architecture can have become
-    /// `u16::MAX`.
+    /// The architecture it was compiled for; numbers no architecture can have become `u16::MAX`.
     pub fn arch(&self) -> Arch {
         let flags = self.flags();
         let variant = if flags.contains(Flags::ACCELERATED) {
@@ -248,8 +247,8 @@ impl<'a> Entry<'a> {
         }
         self.head_range(block.text_offset.get(), block.size.get())
     }
-    /// The `.nv.compat` of the image, which entries for sm_100 and later
-    /// repeat so that it can be read without unpacking.
+    /// The `.nv.compat` of the image, which entries for sm_100 and later repeat so that it can be
+    /// read without unpacking.
     pub fn compat(&self) -> Option<&'a [u8]> {
         let block = self.options_block()?;
         if !self.flags().contains(Flags::MERCURY) {
@@ -305,8 +304,8 @@ impl<'a> Entry<'a> {
         compress::decompress(compression, self.stored(), size, limit).map(Cow::Owned)
     }
 
-    /// The size of a packed payload that unpacks to no more than its like do; for others
-    /// memory must not be taken in advance.
+    /// The size of a compressed payload with an ordinary ratio; for others memory must not be
+    /// allocated in advance.
     pub fn ordinary_size(&self) -> Option<u64> {
         let size = self.header.uncompressed_size.get();
         let ordinary = compress::is_ordinary(self.compression(), self.stored(), size);

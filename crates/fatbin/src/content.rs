@@ -1,4 +1,4 @@
-//! Telling files apart by what is in them.
+//! Determines what a file is from its contents.
 
 use crate::raw::CONTAINER_MAGIC;
 use cubin::EM_CUDA;
@@ -26,7 +26,7 @@ pub enum Content {
 const LTO_IR_MAGIC: [u8; 4] = [0xED, 0x43, 0x4E, 0x7F];
 /// LLVM bitcode, and the wrapper around it.
 const BITCODE_MAGICS: [[u8; 4]; 2] = [*b"BC\xC0\xDE", [0xDE, 0xC0, 0x17, 0x0B]];
-/// How far into a text `.version` is looked for.
+/// How far into a text to look for `.version`.
 const PTX_PROBE: usize = 64 << 10;
 /// COFF machine numbers of hosts CUDA knows: AMD64 and ARM64.
 const COFF_MACHINES: [[u8; 2]; 2] = [[0x64, 0x86], [0x64, 0xAA]];
@@ -34,7 +34,7 @@ const COFF_MACHINES: [[u8; 2]; 2] = [[0x64, 0x86], [0x64, 0xAA]];
 const COFF_BIG: [u8; 6] = [0, 0, 0xFF, 0xFF, 2, 0];
 
 impl Content {
-    /// Looks at `data`.
+    /// Classifies `data`.
     pub fn of(data: &[u8]) -> Self {
         if data.is_empty() {
             return Self::Empty;
@@ -62,7 +62,7 @@ impl Content {
     }
 }
 
-/// PTX begins with `.version`, after blanks and comments.
+/// PTX begins with `.version`, after whitespace and comments.
 fn is_ptx(mut text: &[u8]) -> bool {
     loop {
         text = text.trim_ascii_start();

@@ -3,10 +3,10 @@
 use crate::container::Containers;
 use object::{Object, ObjectSection};
 
-/// Sections by which compilers hand device code to linkers.
+/// Sections by which compilers pass device code to linkers.
 pub mod section {
-    /// Wrapper with the pointer to the container; its presence says that the
-    /// object has device code.
+    /// Wrapper with the pointer to the container; its presence shows that the object has device
+    /// code.
     pub const SEGMENT: &[u8] = b".nvFatBinSegment";
     /// Containers with relocatable code.
     pub const RELOCATABLE: &[u8] = b"__nv_relfatbin";
@@ -19,14 +19,14 @@ pub mod section {
         [b".nvHRKE", b".nvHRKI", b".nvHRDE", b".nvHRDI", b".nvHRCE", b".nvHRCI"];
 }
 
-/// Not a host file whose sections can be read.
+/// Not a host file whose sections can be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable host file: {reason}")]
 pub struct HostError {
     pub reason: String,
 }
 
-/// What the host file is.
+/// The type of the host file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HostKind {
     Relocatable,
@@ -66,7 +66,7 @@ pub fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     data.split(|&b| b == 0).filter(|s| !s.is_empty())
 }
 
-/// What a host file says about device code.
+/// The parts of a host file that are about device code.
 #[derive(Clone, Debug)]
 pub struct HostObject<'a> {
     pub kind: HostKind,
@@ -108,7 +108,7 @@ impl<'a> HostObject<'a> {
     }
 
     fn note(&mut self, name: &[u8], data: &'a [u8], is_elf: bool) {
-        // Linked COFF images cut names to eight bytes.
+        // Linked COFF images truncate names to eight bytes.
         let is = |full: &[u8]| name == full || (!is_elf && full.get(..8) == Some(name));
         if is(section::SEGMENT) {
             self.has_segment = true;

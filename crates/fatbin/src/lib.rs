@@ -2,11 +2,11 @@
 //! and archives of those.
 //!
 //! `nvcc` packs the images of a program, compiled for one architecture or several, into a *fatbin*
-//! and embeds that in the host object, where the host linker leaves it as it is. This crate finds
-//! the images again and writes new containers. Reading borrows the input; a payload is unpacked
-//! only when it is asked for, and never to more than it declares. It opens no files and does not
-//! choose among images: what fits a target is for the caller to decide, and what is inside an
-//! image for the crate `cubin`.
+//! and embeds that in the host object, where the host linker leaves it unchanged. This crate finds
+//! the images again and writes new containers. Parsing borrows the input; a payload is unpacked
+//! only on request, and never to more than it declares. The crate opens no files and does not
+//! choose among images: which one fits a target is for the caller to decide, and the contents of an
+//! image are for the crate `cubin`.
 //!
 //! # Example
 //!
@@ -41,19 +41,19 @@
 //!
 //! # From a file to its images
 //!
-//! [`Content::of`] tells what a file is. The members of an [`Archive`] are files again; a
-//! [`HostObject`] has sections of [`Containers`], relocatable code and linked code apart; each
+//! [`Content::of`] determines what a file is. The members of an [`Archive`] are files again; a
+//! [`HostObject`] has sections of [`Containers`], separate for relocatable and linked code; each
 //! [`Container`] has an [`Entry`] per image, with its [`Kind`], architecture and [`Flags`];
-//! [`Entry::payload`] is the image. Errors of each step have a type of their own and say where the
-//! bytes went wrong. [`mod@write`] is the way back, and [`raw`] has the records as they lie in a file.
+//! [`Entry::payload`] is the image. Each step has a separate error type that says where the bytes
+//! went wrong. [`mod@write`] builds containers, and [`raw`] has the records as they are in a file.
 //!
 //! # Naming convention
 //!
-//! NVIDIA documents none of this. Records and flags have the names that `fatbinary` and
-//! `cuobjdump` use where they show them, and plain words elsewhere. [`Kind`] and [`Flags`] are
-//! newtypes over the integer: values without a name survive a rewrite.
+//! NVIDIA documents none of this. Records and flags have the names that `fatbinary` and `cuobjdump`
+//! show, if any, and plain words otherwise. [`Kind`] and [`Flags`] are newtypes over the integer:
+//! unnamed values survive a rewrite.
 #![forbid(unsafe_code)]
-// A comment that only says the name again helps nobody.
+// A comment that only repeats the name helps nobody.
 #![allow(missing_docs)]
 
 mod archive;

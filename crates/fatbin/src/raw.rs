@@ -1,4 +1,4 @@
-//! Records and constants of the fatbin format, as they lie in the file.
+//! Records and constants of the fatbin format, as they are in the file.
 
 use std::fmt;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// First word of a container.
 pub const CONTAINER_MAGIC: u32 = 0xBA55_ED50;
-/// The container version in use since the format exists.
+/// The container version since the format exists.
 pub const CONTAINER_VERSION: u16 = 1;
 /// First word of the wrapper in `.nvFatBinSegment`.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43B1;
@@ -83,7 +83,7 @@ impl Wrapper {
     }
 }
 
-/// What an entry holds. Values without a name survive a rewrite.
+/// What an entry holds. Unnamed values survive a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kind(pub u16);
 
@@ -119,7 +119,7 @@ impl fmt::Debug for Kind {
     }
 }
 
-/// Entry flags. Bits without a name survive a rewrite.
+/// Entry flags. Unnamed bits survive a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(pub u64);
 

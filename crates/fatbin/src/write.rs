@@ -18,21 +18,20 @@ pub struct TooLarge {
     pub size: usize,
 }
 
-/// An image to be written.
+/// An image to write.
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
     pub kind: Kind,
     pub arch: Arch,
     /// Version of the format of the payload: ABI 8 is (1, 8), PTX 9.0 is (9, 0).
     pub version: (u16, u16),
-    /// Flags but for those of compression and architecture.
+    /// Flags, except those for compression and architecture.
     pub flags: Flags,
     /// `fatbinary --ident`.
     pub ident: Option<&'a [u8]>,
     /// The compile options. PTX must have some, if only an empty text.
     pub options: Option<&'a [u8]>,
-    /// The image's `.nv.compat` (sm_100 and later): tells what other targets
-    /// may use it.
+    /// The image's `.nv.compat` (sm_100 and later): which other targets may use it.
     pub compat: Option<&'a [u8]>,
     pub compression: Compression,
     pub payload: &'a [u8],
@@ -50,7 +49,7 @@ impl Writer {
         Self::default()
     }
 
-    /// Appends an entry as it is, whatever its kind and flags.
+    /// Appends an entry unchanged, whatever its kind and flags.
     pub fn copy(&mut self, entry: &Entry<'_>) {
         self.entries.extend_from_slice(entry.bytes());
     }
@@ -106,7 +105,7 @@ impl Writer {
     }
 }
 
-/// nvlink reads strings up to their NUL, whatever their size says.
+/// nvlink reads strings up to their NUL, whatever their size field says.
 fn terminated(text: &[u8]) -> Vec<u8> {
     let mut bytes = text.to_vec();
     bytes.push(0);
@@ -148,7 +147,7 @@ fn flags_of(image: &Image<'_>, compression: Compression) -> Flags {
     image.flags.without(Flags::COMPRESSION).union(compression.flags()).union(letter).union(compat)
 }
 
-/// The payload as it is to be stored; what cannot be compressed stays plain.
+/// The payload as it is stored; what does not compress is stored uncompressed.
 fn pack<'a>(image: &Image<'a>) -> (Cow<'a, [u8]>, Compression) {
     let packed = match image.compression {
         Compression::Lz4 => lz4_flex::block::compress(image.payload),

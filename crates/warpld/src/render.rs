@@ -5,7 +5,7 @@ use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The shape of a printed message.
+/// The format of printed messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
     /// nvlink's line, then notes.
@@ -19,12 +19,12 @@ pub enum Format {
 
 /// Which messages are printed, and how.
 ///
-/// `-w` and `--disable-infos` hide what nvlink's help says they hide. What
-/// decides the exit status is what nvlink does: `-Werror` turns warnings into
-/// errors even beside `-w`, but not beside `--disable-infos`.
+/// `-w` and `--disable-infos` hide what nvlink's help says they hide. The exit status follows
+/// nvlink's behavior: `-Werror` turns warnings into errors even with `-w`, but not with
+/// `--disable-infos`.
 #[derive(Clone, Debug, Default)]
 pub struct Renderer {
-    /// The program's name in front of every message.
+    /// The program's name, which starts every message.
     pub tool: String,
     /// The target to name after every message (`-report-arch`).
     pub target: Option<String>,
@@ -51,9 +51,8 @@ impl Renderer {
         if promoted { Severity::Error } else { diagnostic.severity }
     }
 
-    /// The message ready to print, with its final newline; `None` if it is to
-    /// be kept quiet. What to do about its kind is said `advised` or not;
-    /// programs are always told.
+    /// The message ready to print, with its final newline; `None` if it is hidden. Advice for its
+    /// kind is printed only if not yet `advised`; JSON always has it.
     pub fn render(&self, diagnostic: &Diagnostic, advised: bool) -> Option<String> {
         let severity = self.severity(diagnostic);
         let hidden = match severity {
@@ -110,7 +109,7 @@ impl Renderer {
         out
     }
 
-    /// A text as it stands inside of messages.
+    /// A text in the form it has inside messages.
     pub fn spelt<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.format {
             Format::Json => {
@@ -153,7 +152,7 @@ impl Renderer {
     }
 }
 
-/// What is printed under a message: names, notes, advice.
+/// The lines under a message: names, notes, advice.
 fn all_notes(diagnostic: &Diagnostic, advised: bool) -> Vec<String> {
     let mut notes = source_names(diagnostic);
     notes.extend(diagnostic.notes.iter().cloned());
@@ -161,7 +160,7 @@ fn all_notes(diagnostic: &Diagnostic, advised: bool) -> Vec<String> {
     notes
 }
 
-/// The names that the message mentions, as they stand in the source.
+/// The names in the message as they are in the source.
 fn source_names(diagnostic: &Diagnostic) -> Vec<String> {
     let names = [&diagnostic.kernel, &diagnostic.symbol];
     names
@@ -171,8 +170,8 @@ fn source_names(diagnostic: &Diagnostic) -> Vec<String> {
         .collect()
 }
 
-/// The one warning that nothing silences or promotes in nvlink: it is printed
-/// while options are still being read.
+/// The only warning that no option silences or promotes in nvlink: it is printed while options are
+/// still being parsed.
 pub const REDEFINED_OPTION: &str = "redefined-option";
 
 fn label(severity: Severity) -> &'static str {

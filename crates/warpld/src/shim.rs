@@ -1,8 +1,8 @@
 //! `warpld shim CUDA_DIR DEST`: a toolkit whose linker is warpld.
 //!
-//! nvcc looks for nvlink beside itself before it looks at `PATH`, so the way
-//! to swap the linker is a second toolkit folder. It takes no space: all its
-//! entries are links to the first one, except `bin/nvlink`.
+//! nvcc looks for nvlink in its own directory before `PATH`, so replacing the linker takes a second
+//! toolkit directory. It takes no space: all its entries are links to the first one, except
+//! `bin/nvlink`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +14,7 @@ const USAGE: &str = "Usage: warpld shim CUDA_DIR DEST\n\n\
     Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program.\n\
     Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc.\n";
 
-/// A toolkit copy that could not be made.
+/// Why a shim could not be created.
 #[derive(Debug, Error)]
 enum ShimError {
     #[error("'{}' is no CUDA toolkit: it has no bin/nvcc", .0.display())]
@@ -68,7 +68,7 @@ fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<(), ShimError> {
     link(linker, &bin.join("nvlink"))
 }
 
-/// An empty folder, or an earlier shim: its `bin/nvlink` is a link.
+/// An empty directory, or an earlier shim: its `bin/nvlink` is a link.
 fn is_replaceable(dest: &Path) -> bool {
     let empty = fs::read_dir(dest).is_ok_and(|mut entries| entries.next().is_none());
     empty || fs::symlink_metadata(dest.join("bin/nvlink")).is_ok_and(|meta| meta.is_symlink())
@@ -85,7 +85,7 @@ fn link_entries(from: &Path, into: &Path, but: &str) -> Result<(), ShimError> {
     Ok(())
 }
 
-/// Makes `at` a link to `target`, in the place of an older link.
+/// Makes `at` a link to `target`, replacing an older link.
 fn link(target: &Path, at: &Path) -> Result<(), ShimError> {
     if fs::symlink_metadata(at).is_ok_and(|meta| meta.is_symlink()) {
         fs::remove_file(at).map_err(|e| io_error(at, e))?;
@@ -100,7 +100,7 @@ fn symlink(target: &Path, at: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn symlink(target: &Path, at: &Path) -> io::Result<()> {
-    // Links need privileges elsewhere; copies do not.
+    // Elsewhere links need privileges, copies do not.
     if target.is_dir() {
         fs::create_dir_all(at)?;
         for entry in fs::read_dir(target)? {

@@ -1,4 +1,4 @@
-//! Differing bytes, with the function or variable they lie in.
+//! Differing bytes, with the function or variable they are in.
 
 use super::list;
 use super::origin::{Origins, Relocations};
@@ -35,9 +35,8 @@ impl<'c, 'a, 'o> Bytes<'c, 'a, 'o> {
         Self { extents: [extents(a), extents(b)], relocations: Relocations::of(a), origins }
     }
 
-    /// Reports the differing bytes of two sections: by symbol where the
-    /// symbols stand at other places in the two, so that one that moved is
-    /// not taken for one that changed; from start to end otherwise.
+    /// Reports the differing bytes of two sections: by symbol if the symbols have different offsets
+    /// in the two, so that one that moved does not look changed; otherwise from start to end.
     pub(crate) fn compare<'s>(
         &'s self,
         x: &SectionRef<'a>,
@@ -157,7 +156,7 @@ fn bytes(
     }
 }
 
-/// The longer of the two goes on.
+/// Reports the rest of the longer one.
 fn report_tail(area: Area, place: &str, a: &[u8], b: &[u8], out: &mut Vec<Difference>) {
     let (side, longer) = if a.len() > b.len() { (Side::A, a) } else { (Side::B, b) };
     let from = a.len().min(b.len());
@@ -173,8 +172,7 @@ fn report_tail(area: Area, place: &str, a: &[u8], b: &[u8], out: &mut Vec<Differ
     }
 }
 
-/// The functions and variables of each section by start; of several at one
-/// place the largest.
+/// The functions and variables of each section by offset; if several share an offset, the largest.
 fn extents<'a>(cubin: &Cubin<'a>) -> HashMap<u32, Vec<Extent<'a>>> {
     let mut all: HashMap<u32, Vec<Extent<'a>>> = HashMap::new();
     let named = cubin.symbols().filter(|s| {
@@ -191,7 +189,7 @@ fn extents<'a>(cubin: &Cubin<'a>) -> HashMap<u32, Vec<Extent<'a>>> {
     all
 }
 
-/// The bytes of a symbol; none if it reaches past its section.
+/// The bytes of a symbol; empty if it extends past its section.
 fn part<'a>(s: &SectionRef<'a>, e: &Extent<'_>) -> &'a [u8] {
     let start = usize::try_from(e.start).unwrap_or(usize::MAX);
     let end = start.saturating_add(usize::try_from(e.size).unwrap_or(usize::MAX));

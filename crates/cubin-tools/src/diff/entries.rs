@@ -36,7 +36,7 @@ pub(crate) fn header(cubin: &Cubin<'_>, file: &File<'_, '_>) -> Entry {
         .with("section with the names", file.section_name(names))
 }
 
-/// The word, and what it says. The section in it goes by name.
+/// The word and its meaning. The section in it is shown by name.
 fn flags(header: &Header, file: &File<'_, '_>) -> String {
     let flags = Flags::decode(header);
     let (word, cuinfo) = match flags {
@@ -48,8 +48,8 @@ fn flags(header: &Header, file: &File<'_, '_>) -> String {
     format!("{word:#x} (sm_{}, {}{cuinfo})", flags.sm(), words::state(flags.state()))
 }
 
-/// The program headers, by the sections they reach from and to: where those
-/// lie depends on all sizes before them.
+/// The program headers, by the first and last section they cover: section offsets depend on all
+/// sizes before them.
 pub(crate) fn segments(file: &File<'_, '_>) -> Vec<Entry> {
     let entry = |(index, s): (usize, &Segment)| {
         Entry::new(index.to_string())

@@ -1,4 +1,4 @@
-//! The walk over both files.
+//! Compares both files part by part.
 
 use super::bytes::Bytes;
 use super::entries;
@@ -43,7 +43,7 @@ pub(crate) struct Comparison<'c, 'a, 'o> {
     b: File<'c, 'a>,
     ignore_tool_note: bool,
     pairing: Pairing,
-    /// Equal numbers mean equal things in both files.
+    /// Equal indices mean equal things in both files.
     same_numbers: bool,
     bytes: Bytes<'c, 'a, 'o>,
     out: Vec<Difference>,
@@ -124,8 +124,8 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
         list::compare(Area::Section, "", &[a], &[b], &mut self.out);
     }
 
-    /// Gaps, overlaps and bytes between the parts. Where each part lies
-    /// follows from the sizes, unless a file has it elsewhere.
+    /// Gaps, overlaps and bytes between the parts. The offset of each part follows from the sizes,
+    /// unless a file puts it elsewhere.
     fn layout(&mut self) {
         let (Ok(a), Ok(b)) = (Image::from_cubin(self.a.cubin), Image::from_cubin(self.b.cubin))
         else {
@@ -176,7 +176,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
                     _ => words::reference(x.name).into_owned(),
                 };
                 list::compare(area, &place, &a, &b, &mut self.out);
-                // The same words for other bytes: only other numbers say so.
+                // The same words for different bytes: only the numbers tell them apart.
                 let tool_note = self.ignore_tool_note && x.name == TOOL_NOTE;
                 if before == self.out.len() && self.same_numbers && !tool_note {
                     self.bytes.compare(x, y, &mut self.out);
@@ -211,7 +211,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
             SectionClass::Note(kind) => {
                 let (area, mut a, mut b) = both(Area::Note, tables::notes)?;
                 if self.ignore_tool_note && kind == NoteClass::ToolInfo {
-                    // The linker's own note is the first.
+                    // The linker's note is the first.
                     a.drain(..a.len().min(1));
                     b.drain(..b.len().min(1));
                 }
@@ -221,7 +221,7 @@ impl<'c, 'a, 'o> Comparison<'c, 'a, 'o> {
         }
     }
 
-    /// The last resort: files that say the same with other bytes.
+    /// The last resort: files that mean the same with different bytes.
     fn raw(&mut self) {
         for (i, j) in self.pairing.both.clone() {
             if let (Some(x), Some(y)) = (section(self.a.cubin, i), section(self.b.cubin, j))

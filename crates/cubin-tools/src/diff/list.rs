@@ -1,19 +1,19 @@
-//! Two lists of things with names, paired and compared.
+//! Pairs and compares two lists of named things.
 
 use super::report::{Area, Change, Difference, Side};
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// How two lists go together.
+/// How two lists pair up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pairing {
-    /// Indices of those in both, in A's order.
+    /// Indices of pairs, in A's order.
     pub(crate) both: Vec<(usize, usize)>,
     pub(crate) only_a: Vec<usize>,
     pub(crate) only_b: Vec<usize>,
 }
 
-/// Pairs by key; the n-th of a key with the n-th.
+/// Pairs by key: the n-th of a key with the n-th.
 pub(crate) fn pair<K: Hash + Eq>(a: &[K], b: &[K]) -> Pairing {
     let mut waiting: HashMap<&K, VecDeque<usize>> = HashMap::with_capacity(b.len());
     for (j, key) in b.iter().enumerate() {
@@ -38,7 +38,7 @@ impl Pairing {
         if self.both.is_sorted_by_key(|&(_, j)| j) {
             return Vec::new();
         }
-        // Patience sorting: the top of each pile, and whom each pair was put behind.
+        // Patience sorting: the top of each pile, and the predecessor of each pair.
         let mut tops: Vec<usize> = Vec::new();
         let mut behind: Vec<Option<usize>> = Vec::with_capacity(self.both.len());
         for (at, &(_, j)) in self.both.iter().enumerate() {
@@ -59,7 +59,7 @@ impl Pairing {
     }
 }
 
-/// A thing of a table: what it is called and what is known about it.
+/// An entry of a table: its name and fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -80,7 +80,7 @@ impl Entry {
     }
 }
 
-/// Compares two tables. `place` goes before every key.
+/// Compares two tables. `place` precedes every key.
 pub(crate) fn compare(
     area: Area,
     place: &str,
@@ -113,8 +113,7 @@ pub(crate) fn compare(
     }
 }
 
-/// Fields with two values; one that only one of the two has is `none` in the
-/// other.
+/// Fields with two values; a field that only one has is `none` in the other.
 fn differing(a: &Entry, b: &Entry) -> Vec<(&'static str, String, String)> {
     let names = |entry: &Entry| entry.fields.iter().map(|f| f.0).collect::<Vec<_>>();
     let pairing = pair(&names(a), &names(b));

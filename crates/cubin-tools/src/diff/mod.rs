@@ -1,9 +1,9 @@
-//! What differs between two device ELF files, in words a person understands:
-//! fields of headers, sections, symbols, relocations, attributes, notes, call
-//! graphs, and bytes with the function or variable they belong to.
+//! What differs between two device ELF files, in readable terms: header fields, sections, symbols,
+//! relocations, attributes, notes, call graphs, and bytes with the function or variable they belong
+//! to.
 //!
-//! References are compared by what they refer to, not by number: a section
-//! more is one difference, not one in every table behind it.
+//! References are compared by what they refer to, not by index: an extra section is one difference,
+//! not one in every table after it.
 
 mod bytes;
 mod entries;
@@ -20,11 +20,9 @@ pub use report::{Area, Change, Difference, Report, Side};
 /// What to compare.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'o, 'i> {
-    /// Leave the note of the tool that wrote each file out of account, and
-    /// what follows from its size.
+    /// Ignore the note of the tool that wrote each file, and what follows from its size.
     pub ignore_tool_note: bool,
-    /// The inputs both files were linked from, to name the place in them that
-    /// a differing byte comes from.
+    /// The inputs both files were linked from, to show where a differing byte comes from.
     pub inputs: &'o [Input<'i>],
 }
 
@@ -38,8 +36,8 @@ pub struct DiffError {
     pub source: ReadError,
 }
 
-/// Compares two files. Files with equal bytes are the same whatever they are;
-/// others must be device ELF files.
+/// Compares two files. Files with equal bytes are the same whatever they are; others must be device
+/// ELF files.
 pub fn compare(a: &[u8], b: &[u8], options: &Options<'_, '_>) -> Result<Report, DiffError> {
     let mut report = Report { sizes: [a.len(), b.len()], differences: Vec::new() };
     if a == b {

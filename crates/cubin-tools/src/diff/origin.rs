@@ -1,20 +1,20 @@
-//! Where the bytes of a linked file come from: the inputs' sections, and the
-//! relocations that are written over them.
+//! Where the bytes of a linked file come from: the inputs' sections and the relocations applied to
+//! them.
 
 use cubin::classify::{self, SectionClass};
 use cubin::words::{self, Tables};
 use cubin::{Cubin, Reloc, SectionRef, SymbolRef};
 use std::collections::HashMap;
 
-/// A relocation writes to no more than one instruction.
+/// A relocation changes at most one instruction.
 const WIDEST: u64 = 16;
-/// How many relocations of a run are named.
+/// How many relocations of a run are shown.
 const SHOWN: usize = 3;
 
 /// An input of a link.
 #[derive(Clone, Debug)]
 pub struct Input<'i> {
-    /// What to call it.
+    /// Its name in reports.
     pub name: String,
     /// The file.
     pub cubin: Cubin<'i>,
@@ -41,8 +41,8 @@ impl<'o> Origins<'o> {
         Self { inputs, relocations, by_symbol }
     }
 
-    /// The place in the inputs of byte `offset` of a symbol with these bytes
-    /// in the output. Where several define it, the one most like the output.
+    /// The origin of byte `offset` of a symbol with these bytes in the output. If several inputs
+    /// define it, the one most like the output.
     pub(crate) fn of_symbol(
         &self,
         name: &[u8],
@@ -68,8 +68,8 @@ impl<'o> Origins<'o> {
         }
     }
 
-    /// The place in the inputs of a byte of a section that is made of the
-    /// inputs' sections of that name, one after the other.
+    /// The origin of a byte of a section that is the concatenation of the inputs' sections of that
+    /// name.
     pub(crate) fn of_section(&self, output: &SectionRef<'_>, offset: u64) -> Vec<String> {
         let mut start = 0_u64;
         let mut found = None;
@@ -84,7 +84,7 @@ impl<'o> Origins<'o> {
                 }
             }
         }
-        // Otherwise the section is made in some other way.
+        // Otherwise the section is built in some other way.
         match found.filter(|_| start == output.size) {
             Some((at, section, place)) => self.describe(at, &section, place),
             None => Vec::new(),
@@ -99,7 +99,7 @@ impl<'o> Origins<'o> {
     }
 }
 
-/// The relocations of a file by the place they write to.
+/// The relocations of a file by target.
 pub(crate) struct Relocations<'c, 'a> {
     tables: Tables<'c, 'a>,
     /// For each target: the section of relocations, and these by offset.
@@ -120,8 +120,7 @@ impl<'c, 'a> Relocations<'c, 'a> {
         Self { tables: Tables::of(cubin), by_target }
     }
 
-    /// What is written between `offset` and `offset + size` of a section, the
-    /// first few in words.
+    /// The relocations between `offset` and `offset + size` of a section, the first few in words.
     pub(crate) fn at(&self, section: &SectionRef<'_>, offset: u64, size: u64) -> Vec<String> {
         let mut out = Vec::new();
         let end = offset.saturating_add(size);

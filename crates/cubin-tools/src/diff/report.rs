@@ -1,4 +1,4 @@
-//! The differences and their words.
+//! The differences and their wording.
 
 use cubin::words::hex;
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ pub enum Side {
     B,
 }
 
-/// Which part of a file a difference is in. Those that mostly follow from
-/// other differences come last.
+/// Which part of a file a difference is in. Parts whose differences mostly follow from others come
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Area {
@@ -65,7 +65,7 @@ pub enum Change {
     OnlyIn {
         /// That file.
         side: Side,
-        /// What it is there, as far as its place does not say it.
+        /// Its description there, as far as its place does not give it.
         what: String,
     },
     /// One of its properties has two values.
@@ -77,14 +77,14 @@ pub enum Change {
         /// Its value in B.
         b: String,
     },
-    /// It stands elsewhere in its list.
+    /// It has another position in its list.
     Moved {
         /// Index in A.
         a: usize,
         /// Index in B.
         b: usize,
     },
-    /// Its content differs.
+    /// Its contents differ.
     Bytes {
         /// Offset in the section.
         offset: u64,
@@ -94,7 +94,7 @@ pub enum Change {
         a: Vec<u8>,
         /// The first of them in B.
         b: Vec<u8>,
-        /// Where they come from and what is written over them.
+        /// Where they come from and which relocations apply to them.
         notes: Vec<String>,
     },
 }
@@ -176,7 +176,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether there is none.
+    /// Whether there are none.
     pub fn is_same(&self) -> bool {
         self.differences.is_empty()
     }

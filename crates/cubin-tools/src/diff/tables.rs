@@ -1,4 +1,4 @@
-//! The tables inside sections as entries with names in the place of numbers.
+//! The tables inside sections as entries, with names in place of indices.
 
 use super::file::File;
 use super::list::Entry;
@@ -87,7 +87,7 @@ fn records(s: &SectionRef<'_>, entry: impl Fn(&Record<'_>) -> Entry) -> Option<V
     info::records(s.data).map(|record| Some(entry(&record.ok()?))).collect()
 }
 
-/// Attributes of a symbol or a parameter go by that, too.
+/// Attributes of a symbol or a parameter are keyed by that, too.
 fn attribute(record: &Record<'_>, symbols: &Symbols<'_, '_>) -> Entry {
     let name = words::attribute_name(record.code);
     let typed = (record.format == Format::SVAL.0).then(|| words::typed(record));

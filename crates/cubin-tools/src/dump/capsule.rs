@@ -1,5 +1,4 @@
-//! Capsules: their header, mask and items, and where Mercury's relocations are
-//! in machine code.
+//! Capsules: their header, mask and items, and where Mercury's relocations are in machine code.
 
 use super::attributes::{Tables, hex};
 use super::names;
@@ -11,11 +10,11 @@ use serde_json::{Value, json};
 
 /// An item and the machine instructions it stands for.
 pub(super) struct Placed<'c> {
-    /// Number of the Mercury instruction.
+    /// Index of the Mercury instruction.
     pub instruction: u32,
     /// Offset in machine code.
     pub offset: u64,
-    /// Machine instructions.
+    /// Number of machine instructions.
     pub count: u64,
     /// `full`, `short` or `filler`.
     pub form: &'static str,
@@ -28,8 +27,8 @@ pub(super) struct Shown<'a> {
     pub section: u32,
     pub function: String,
     pub capsule: Capsule<'a>,
-    /// Relocations of the Mercury half, where they are in machine code if that has
-    /// them too, and their symbols.
+    /// Relocations of the Mercury half, their offsets in machine code if it has them too, and their
+    /// symbols.
     pub relocs: Vec<(Reloc, Option<u64>, String)>,
 }
 
@@ -70,7 +69,7 @@ fn relocations(
 }
 
 impl<'a> Shown<'a> {
-    /// The items with their places.
+    /// The items with their offsets.
     pub(super) fn items(&self) -> Vec<Placed<'a>> {
         const INSTRUCTION: u64 = 16;
         let mut items = self.capsule.items.iter();
@@ -95,7 +94,7 @@ impl<'a> Shown<'a> {
         out
     }
 
-    /// The word after the section number, where there is one.
+    /// The word after the section index, if there is one.
     pub(super) fn header(&self) -> Option<u32> {
         match self.capsule.header {
             CapsuleHeader::Long(word) => Some(word),

@@ -1,4 +1,4 @@
-//! What each kernel and device function uses.
+//! Resource usage of each kernel and device function.
 
 use cubin::attr::{Attr, KernelParam, ParamBank};
 use cubin::classify::{self, SectionClass, SymbolClass};
@@ -61,7 +61,7 @@ fn module_values(cubin: &Cubin<'_>) -> ModuleValues {
     values
 }
 
-/// The sections that say which text section they belong to.
+/// The sections that refer to the text section they belong to.
 fn owned_sections<'a>(cubin: &Cubin<'a>) -> HashMap<u32, Vec<SectionRef<'a>>> {
     let mut owned: HashMap<u32, Vec<_>> = HashMap::new();
     for section in cubin.sections() {
@@ -96,8 +96,8 @@ fn function<'a>(
     // Before CUDA 13 the header of the text section counts the barriers.
     let barriers = ((text.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32;
     f.barriers = (barriers > 0).then_some(barriers);
-    // Only the function that the text section belongs to owns what goes with
-    // it, not an alias or an out-of-line helper in the same section.
+    // Only the text section's function owns the sections that belong to it, not an alias or an
+    // out-of-line helper in the same section.
     if text.info & text_info::FUNCTION != symbol.index.0 {
         return f;
     }

@@ -11,7 +11,7 @@ use cubin::relaction::RelActions;
 use cubin::{Cubin, RelocKind, SectionRef, SectionType, SymbolTable, callgraph, info};
 use serde_json::{Map, Value, json};
 
-/// Version of the form; grows when a key changes its meaning or goes.
+/// Version of the form; incremented when a key changes its meaning or is removed.
 pub const FORMAT: u32 = 1;
 
 /// Describes one file.

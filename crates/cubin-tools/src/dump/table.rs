@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-/// How a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// Rows of cells that are lined up when written.
+/// Rows of cells that are aligned when written.
 pub(super) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
@@ -28,8 +28,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Writes the table, indented by two blanks. The last column is not
-    /// padded.
+    /// Writes the table, indented by two spaces. The last column is not padded.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let width = |i: usize| {
             let cells = self.rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count());

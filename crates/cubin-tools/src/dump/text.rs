@@ -1,4 +1,4 @@
-//! The readable form.
+//! The text form.
 
 use super::attributes::{Tables, attribute_name, compat_name, edge, hex, value_text};
 use super::capsule;
@@ -94,7 +94,7 @@ pub fn render(
     if wanted(Part::Callgraph) {
         view.call_graph()?;
     }
-    // Items are many: only on request.
+    // There are many items: only on request.
     if only.contains(&Part::Capsules) {
         view.capsules()?;
     }
@@ -467,7 +467,7 @@ fn function_row(f: &Function<'_>) -> Vec<String> {
     ]
 }
 
-/// The name, and what it is in the source where that differs.
+/// The name, and its source form where that differs.
 fn with_source_name(name: &[u8], class: SymbolClass) -> String {
     let shown = names::lossy(name);
     match names::demangled(name).filter(|_| class != SymbolClass::Section) {

@@ -17,9 +17,8 @@ pub struct NamedImage<'f> {
     pub image: Image<'f>,
 }
 
-/// Names images as `cuobjdump` does: `stem.N.sm_90.cubin` where N counts the
-/// images of the kind in the file. Images with a name of their own have that
-/// for the stem, and no N unless the name is taken.
+/// Names images as `cuobjdump` does: `stem.N.sm_90.cubin`, where N counts the images of that kind
+/// in the file. Images with a name use it as the stem, without N unless the name is taken.
 pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>> {
     let mut counts: HashMap<Kind, usize> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
@@ -47,8 +46,7 @@ pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>
     named
 }
 
-/// Machine code with the letter `f` goes by the name without it: the files
-/// do not differ.
+/// Machine code with the letter `f` is shown without it: the files do not differ.
 fn shown_arch(image: &Image<'_>) -> Arch {
     match (image.kind, image.arch.variant) {
         (Kind::ELF, Variant::Family) => Arch { variant: Variant::Plain, ..image.arch },

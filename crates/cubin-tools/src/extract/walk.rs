@@ -1,4 +1,4 @@
-//! Finding all images in a file.
+//! Finds all images in a file.
 
 use cubin::flags::Identity;
 use cubin::{Arch, Cubin, Variant};
@@ -7,10 +7,10 @@ use libwarpld::driver::InputFile;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Which sections of a host file to look into.
+/// Which sections of a host file to scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sections {
-    /// The linked code, or the relocatable code where there is no linked.
+    /// The linked code, or the relocatable code if there is none.
     LinkedFirst,
     /// Both.
     All,
@@ -23,15 +23,15 @@ pub struct Image<'f> {
     pub member: Option<String>,
     /// What it is.
     pub kind: Kind,
-    /// What it was compiled for.
+    /// The architecture it was compiled for.
     pub arch: Arch,
-    /// The name its maker gave it.
+    /// The name given when it was built.
     pub ident: Option<&'f [u8]>,
     /// Its compile options.
     pub options: Option<&'f [u8]>,
     /// How it is stored.
     pub compression: Compression,
-    /// Size of the payload as it lies in the file.
+    /// Size of the payload in the file.
     pub stored_size: u64,
     /// The file is the image.
     pub bare: bool,
@@ -44,7 +44,7 @@ enum Bytes<'f> {
     Entry(Entry<'f>),
 }
 
-/// Why a file could not be walked to its end.
+/// Why a file could not be scanned completely.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", member.as_ref().map(|m| format!("{m}: ")).unwrap_or_default())]
 pub struct WalkError {
@@ -55,8 +55,8 @@ pub struct WalkError {
 }
 
 impl<'f> Image<'f> {
-    /// The image, decompressed. PTX comes without the zeros at its end, as
-    /// nothing in a file tells them from padding.
+    /// The image, decompressed. PTX comes without trailing zeros, because the file does not
+    /// distinguish them from padding.
     pub fn payload(&self) -> Result<Cow<'f, [u8]>, fatbin::DecodeError> {
         let mut bytes = match &self.bytes {
             Bytes::Plain(bytes) => Cow::Borrowed(*bytes),
@@ -83,12 +83,12 @@ impl<'f> Image<'f> {
     }
 }
 
-/// The walk over one file.
+/// Scans one file.
 pub struct Walk<'f> {
     sections: Sections,
     /// What was found.
     pub images: Vec<Image<'f>>,
-    /// What went wrong; damage in one member does not hide the others.
+    /// Errors; damage in one member does not hide the others.
     pub errors: Vec<WalkError>,
 }
 
@@ -205,7 +205,7 @@ fn bare_arch(kind: Kind, data: &[u8]) -> Arch {
     identity.map_or(unknown, |identity| identity.arch)
 }
 
-/// `name` of `dir/name.ptx`; never with a folder in it.
+/// `name` of `dir/name.ptx`; never with a directory in it.
 pub fn stem(path: &str) -> String {
     let stem = Path::new(path).file_stem();
     stem.map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()

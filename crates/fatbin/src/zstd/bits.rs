@@ -1,20 +1,19 @@
-//! Bits of a stream: backwards, as codes are stored, and forwards, as tables are.
+//! Bit streams: backward for codes, forward for tables.
 
 use super::Damage;
 
-/// Reads a stream from its end. The highest bit that is set in the last byte says where
-/// that is.
+/// Reads a stream from its end, which the highest set bit of the last byte marks.
 pub(super) struct Backward<'a> {
     data: &'a [u8],
-    /// Eight bytes of the stream from `at` on; a shorter stream is at the top.
+    /// Eight bytes of the stream starting at `at`; a shorter stream is in the high bits.
     word: u64,
     at: usize,
-    /// How many of the bits of `word` were taken, from the top.
+    /// Number of bits of `word` consumed, from the top.
     used: u32,
 }
 
 impl<'a> Backward<'a> {
-    /// After [`Self::refill`] so many bits can be taken.
+    /// After [`Self::refill`] this many bits can be read.
     pub(super) const READY: u32 = 57;
 
     pub(super) fn new(data: &'a [u8]) -> Result<Self, Damage> {
@@ -40,8 +39,8 @@ impl<'a> Backward<'a> {
         }
     }
 
-    /// Makes [`Self::READY`] bits ready, or all that are left. What lies before the
-    /// stream reads as anything; [`Self::finish`] tells.
+    /// Makes [`Self::READY`] bits available, or all that are left. Bits before the stream's start
+    /// are arbitrary; [`Self::finish`] detects that.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
         let bytes = ((self.used >> 3) as usize).min(self.at);
@@ -50,10 +49,10 @@ impl<'a> Backward<'a> {
         self.load();
     }
 
-    /// The next `count` bits, which is at most 56.
+    /// The next `count` bits, at most 56.
     #[inline(always)]
     pub(super) fn peek(&self, count: u32) -> u64 {
-        // Two shifts, as one by 64 is none.
+        // Two shifts, because a shift by 64 is a shift by 0.
         self.word.wrapping_shl(self.used) >> 1 >> (63 - count)
     }
 
@@ -69,18 +68,18 @@ impl<'a> Backward<'a> {
         bits
     }
 
-    /// How many bits of the word there are, counted from the top.
+    /// Number of valid bits in the word, counted from the top.
     fn end(&self) -> u32 {
         8 * self.data.len().min(8) as u32
     }
 
-    /// More was taken than there is.
+    /// More bits were read than there are.
     #[inline(always)]
     pub(super) fn overrun(&self) -> bool {
         self.at == 0 && self.used > self.end()
     }
 
-    /// Everything must have been taken, and no more.
+    /// Exactly all bits must have been read.
     pub(super) fn finish(&self) -> Result<(), Damage> {
         let all = self.at == 0 && self.used == self.end();
         if all { Ok(()) } else { Err(Damage::BitsLeft) }
@@ -98,7 +97,7 @@ impl<'a> Forward<'a> {
         Self { data, position: 0 }
     }
 
-    /// The next `count` bits, at most 16. Behind the end there are zeros.
+    /// The next `count` bits, at most 16. Zeros follow the end.
     pub(super) fn peek(&self, count: u32) -> u32 {
         let start = self.position / 8;
         let byte = |n: usize| u32::from(self.data.get(start + n).copied().unwrap_or(0));
@@ -112,7 +111,7 @@ impl<'a> Forward<'a> {
         bits
     }
 
-    /// What follows, from the next whole byte on.
+    /// The rest, starting at the next whole byte.
     pub(super) fn rest(self) -> Result<&'a [u8], Damage> {
         self.data.get(self.position.div_ceil(8)..).ok_or(Damage::CutShort)
     }

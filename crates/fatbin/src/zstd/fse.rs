@@ -3,17 +3,17 @@
 use super::Damage;
 use super::bits::{Backward, Forward};
 
-/// No table has more states.
+/// Maximum number of states of a table.
 const MOST_STATES: usize = 512;
 
-/// A state of a code: what it stands for, and what comes next.
+/// A state of a code: its value and how to get to the next state.
 #[derive(Clone, Copy, Default)]
 pub(super) struct State {
-    /// The value, if the extra bits are zero.
+    /// The value if the extra bits are zero.
     pub(super) base: u32,
-    /// How many bits are added to the value.
+    /// Number of bits to add to the value.
     pub(super) extra: u8,
-    /// How many bits, added to `next`, make the next state.
+    /// Number of bits to add to `next` for the next state.
     bits: u8,
     next: u16,
 }
@@ -24,17 +24,17 @@ pub(super) struct Table {
     log: u32,
 }
 
-/// What symbols of a code stand for: a value and how many bits are added to it.
+/// The meaning of a code's symbols: a value and the number of bits to add to it.
 pub(super) type Meaning = fn(symbol: u8) -> (u32, u8);
 
-/// How often each symbol occurs, −1 for less than once, and the logarithm of the sum.
+/// Frequency of each symbol, −1 for less than one, and the log2 of the sum.
 pub(super) struct Frequencies {
     pub(super) log: u32,
     pub(super) counts: Vec<i16>,
 }
 
 impl Frequencies {
-    /// Reads the frequencies of at most `symbols` symbols, and what follows them.
+    /// Reads the frequencies of at most `symbols` symbols, and returns the rest.
     pub(super) fn read(
         data: &[u8],
         symbols: usize,
@@ -67,8 +67,8 @@ impl Frequencies {
         Ok((Self { log, counts }, bits.rest()?))
     }
 
-    /// Counts up to `left` take as many bits as needed, small ones one bit less where
-    /// not all values of that many bits are needed.
+    /// A count up to `left` takes as many bits as needed; small ones take one bit less if not all
+    /// values of that many bits are needed.
     fn count(bits: &mut Forward<'_>, left: i32) -> i16 {
         let values = left as u32 + 2;
         let width = u32::BITS - (values - 1).leading_zeros();
@@ -136,7 +136,7 @@ impl Table {
         Ok(())
     }
 
-    /// The state that a stream begins with.
+    /// The initial state of a stream.
     pub(super) fn first(&self, bits: &mut Backward<'_>) -> State {
         self.states[bits.take(self.log) as usize % MOST_STATES]
     }

@@ -1,20 +1,20 @@
-//! Literals in prefix codes.
+//! Huffman-coded literals.
 
 use super::Damage;
 use super::bits::Backward;
 use super::fse::{Frequencies, Table};
 
-/// No code is longer.
+/// Maximum length of a code.
 const MOST_BITS: u32 = 11;
 /// Codes of weights, and how many symbols these have.
 const MOST_LOG_OF_WEIGHTS: u32 = 6;
 const WEIGHTS: usize = MOST_BITS as usize + 1;
-/// From this value on the first byte says how many weights follow as they are.
+/// From this value on, the first byte gives the number of uncompressed weights that follow.
 const PLAIN_WEIGHTS: u8 = 128;
-/// So many codes can be taken from a stream at once.
+/// Number of codes that can be read from a stream between refills.
 const TOGETHER: usize = (Backward::READY / MOST_BITS) as usize;
 
-/// What begins with each eleven bits: the symbol, and in the high byte the length of its code.
+/// By the next eleven bits: the symbol, and in the high byte the length of its code.
 pub(super) struct Codes([u16; 1 << MOST_BITS]);
 
 impl Codes {
@@ -22,7 +22,7 @@ impl Codes {
         Self([0; 1 << MOST_BITS])
     }
 
-    /// Reads the lengths of the codes, and returns what follows.
+    /// Reads the lengths of the codes, and returns the rest.
     pub(super) fn read<'a>(&mut self, data: &'a [u8]) -> Result<&'a [u8], Damage> {
         let (&first, data) = data.split_first().ok_or(Damage::CutShort)?;
         let mut weights = Vec::with_capacity(256);
@@ -40,8 +40,8 @@ impl Codes {
         Ok(rest)
     }
 
-    /// A weight of n stands for 2^(n−1) of all codes, none for none. The last symbol has
-    /// what is missing in a power of two.
+    /// A weight of n stands for 2^(n−1) of all codes, 0 for none. The last symbol has what is
+    /// missing to a power of two.
     fn set(&mut self, mut weights: Vec<u8>) -> Result<(), Damage> {
         if weights.iter().any(|&weight| u32::from(weight) > MOST_BITS) {
             return Err(Damage::BadTable);
@@ -54,7 +54,7 @@ impl Codes {
             return Err(Damage::BadTable);
         }
         weights.push(missing.ilog2() as u8 + 1);
-        // Long codes come first, and those of one length in the order of their symbols.
+        // Long codes come first, and those of one length in symbol order.
         let stretch = 1 << (MOST_BITS - longest);
         let mut starts = [0; WEIGHTS + 1];
         for &weight in &weights {
@@ -79,7 +79,7 @@ impl Codes {
         self.last(Backward::new(data)?, literals)
     }
 
-    /// Fills `literals` from four streams, each of which has a quarter.
+    /// Fills `literals` from four streams, a quarter from each.
     pub(super) fn four(&self, data: &[u8], literals: &mut [u8]) -> Result<(), Damage> {
         let (sizes, data) = data.split_at_checked(6).ok_or(Damage::CutShort)?;
         let size = |n: usize| usize::from(sizes[2 * n]) | usize::from(sizes[2 * n + 1]) << 8;
@@ -119,7 +119,7 @@ impl Codes {
         }
     }
 
-    /// Fills what is left to fill of a stream, which ends there.
+    /// Fills the rest from a stream, which must end there.
     fn last(&self, mut bits: Backward<'_>, literals: &mut [u8]) -> Result<(), Damage> {
         for part in literals.chunks_mut(TOGETHER) {
             self.some(&mut bits, part);
@@ -128,7 +128,7 @@ impl Codes {
     }
 }
 
-/// Weights in a code of their own: two states take turns in one stream.
+/// Compressed weights: two states alternate in one stream.
 fn read_weights(data: &[u8], weights: &mut Vec<u8>) -> Result<(), Damage> {
     let (frequencies, stream) = Frequencies::read(data, WEIGHTS, MOST_LOG_OF_WEIGHTS)?;
     let mut table = Table::empty();

@@ -1,6 +1,6 @@
-//! Unpacking zstd frames (RFC 8878) straight into the room for an image: a window is not
-//! kept apart from it, nothing is copied twice, and there is no unsafe code. Device code is
-//! nearly always stored so, and unpacking it takes most of the time of linking it.
+//! Decompresses zstd frames (RFC 8878) directly into the memory of an image: there is no separate
+//! window, nothing is copied twice, and there is no unsafe code. Device code is nearly always
+//! stored this way, and decompressing it takes most of the time of linking it.
 
 mod bits;
 mod fse;
@@ -13,17 +13,17 @@ use output::Output;
 use sequences::Sequences;
 
 const FRAME: u32 = 0xfd2f_b528;
-/// Frames of anything else, to be skipped, have one of sixteen numbers.
+/// Skippable frames have one of sixteen magic numbers.
 const SKIPPABLE: u32 = 0x184d_2a50;
-/// No block unpacks to more.
+/// Maximum decompressed size of a block.
 const BLOCK_AT_MOST: usize = 128 << 10;
-/// Literals are copied in pieces of this size, beyond their end, too.
+/// Literals are copied in blocks of this size, which may go past their end.
 const MARGIN: usize = 16;
 
 /// What is wrong with a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Damage {
-    /// The one kind that more room may mend.
+    /// The only kind that a larger buffer may fix.
     #[error("it unpacks to more than there is room for")]
     TooMuch,
     #[error("it ends too early")]
@@ -52,7 +52,7 @@ pub(crate) enum Damage {
     BadOffset,
 }
 
-/// Unpacks all frames of `stored` into `room`, and returns how much that is.
+/// Decompresses all frames of `stored` into `room`, and returns the size.
 pub(crate) fn unpack(stored: &[u8], room: &mut [u8]) -> Result<usize, Damage> {
     let mut decoder = Decoder {
         codes: Codes::empty(),
@@ -78,23 +78,23 @@ pub(crate) fn unpack(stored: &[u8], room: &mut [u8]) -> Result<usize, Damage> {
     }
 }
 
-/// A number of `size` bytes at the beginning of `data`, and what follows.
+/// A number of `size` bytes at the start of `data`, and the rest.
 fn number(data: &[u8], size: usize) -> Result<(u64, &[u8]), Damage> {
     let (bytes, rest) = data.split_at_checked(size).ok_or(Damage::CutShort)?;
     let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
     Ok((value, rest))
 }
 
-/// What blocks of a frame share.
+/// State shared by the blocks of a frame.
 struct Decoder {
     codes: Codes,
     codes_known: bool,
     sequences: Sequences,
-    /// The literals of a block that are not stored as they are.
+    /// The literals of a block that are not stored uncompressed.
     literals: Vec<u8>,
 }
 
-/// The literals of a block that are still to be written, with a margin where there is one.
+/// The literals of a block that are still to be copied, with a margin if there is one.
 struct Literals<'a> {
     data: &'a [u8],
     left: usize,
@@ -111,7 +111,7 @@ impl Literals<'_> {
 }
 
 impl Decoder {
-    /// Unpacks a frame whose magic number was read, and returns what follows it.
+    /// Decompresses a frame after its magic number, and returns the rest.
     fn frame<'a>(&mut self, data: &'a [u8], output: &mut Output<'_>) -> Result<&'a [u8], Damage> {
         let (header, mut data) = Header::read(data)?;
         if header.size.is_some_and(|size| size > output.room_left() as u64) {
@@ -154,14 +154,14 @@ impl Decoder {
         data.get(header.check..).ok_or(Damage::CutShort)
     }
 
-    /// A compressed block: literals, then sequences that use them.
+    /// A compressed block: literals, then the sequences that use them.
     fn block(&mut self, data: &[u8], output: &mut Output<'_>) -> Result<(), Damage> {
         let (header, data) = LiteralsHeader::read(data)?;
         if header.size > BLOCK_AT_MOST {
             return Err(Damage::LargeBlock);
         }
         let (mut literals, rest) = if header.kind == LiteralsHeader::AS_THEY_ARE {
-            // What follows them is the margin.
+            // The bytes after them are the margin.
             let rest = data.get(header.size..).ok_or(Damage::CutShort)?;
             (Literals { data, left: header.size }, rest)
         } else {
@@ -173,7 +173,7 @@ impl Decoder {
         literals.write(literals.left, output)
     }
 
-    /// Fills the list of literals, and returns what follows them.
+    /// Decodes the literals, and returns the rest.
     fn unpack_literals<'a>(
         &mut self,
         header: &LiteralsHeader,
@@ -200,10 +200,10 @@ impl Decoder {
     }
 }
 
-/// What is said of a frame at its beginning.
+/// A frame's header.
 struct Header {
     size: Option<u64>,
-    /// The size of the check sum at its end.
+    /// Size of the checksum at its end.
     check: usize,
 }
 
@@ -213,7 +213,7 @@ impl Header {
         if flags & 8 != 0 {
             return Err(Damage::Reserved);
         }
-        // How far back a block may look. Here it may look at everything.
+        // Window size: how far back a block may refer. Here it may refer to everything.
         let single_segment = flags & 0x20 != 0;
         let data = data.get(usize::from(!single_segment)..).ok_or(Damage::CutShort)?;
         let (dictionary, data) = number(data, [0, 1, 2, 4][usize::from(flags & 3)])?;
@@ -230,12 +230,12 @@ impl Header {
     }
 }
 
-/// What is said of literals before them.
+/// The header of a literals section.
 struct LiteralsHeader {
     kind: u8,
     one_stream: bool,
     size: usize,
-    /// How many bytes they take, for those in codes.
+    /// Compressed size, for coded ones.
     coded: usize,
 }
 

@@ -1,15 +1,15 @@
-//! What has been unpacked so far, which later bytes are copied from.
+//! The output so far, which later bytes are copied from.
 
 use super::Damage;
 
-/// Short copies are made so many bytes at a time, where there is room for that.
+/// Short copies are made this many bytes at a time, if there is room.
 const PIECE: usize = 16;
 
 /// The room for what is unpacked.
 pub(super) struct Output<'a> {
     room: &'a mut [u8],
     at: usize,
-    /// Where the frame began: it cannot look behind that.
+    /// Start of the frame, which cannot refer to anything before it.
     start: usize,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Appends the first `count` bytes of `data`, which is longer where possible.
+    /// Appends the first `count` bytes of `data`, which is longer if possible.
     #[inline(always)]
     pub(super) fn append(&mut self, data: &[u8], count: usize) -> Result<(), Damage> {
         if count <= PIECE
@@ -59,16 +59,16 @@ impl<'a> Output<'a> {
         end.ok_or(Damage::TooMuch)
     }
 
-    /// Appends `count` bytes from `offset` bytes back, which may lie among themselves.
+    /// Appends `count` bytes from `offset` bytes back; the ranges may overlap.
     #[inline(always)]
     pub(super) fn repeat(&mut self, offset: usize, count: usize) -> Result<(), Damage> {
-        // None at all is as wrong as too much.
+        // An offset of 0 is as wrong as one too large.
         if offset.wrapping_sub(1) >= self.at - self.start {
             return Err(Damage::BadOffset);
         }
         let from = self.at - offset;
-        // Whole pieces end up to one piece behind what is asked for; the next bytes are
-        // written over that.
+        // Whole blocks end up to one block after the last byte wanted; the next bytes overwrite
+        // that.
         if offset >= PIECE && count <= 4 * PIECE && self.at + 5 * PIECE <= self.room.len() {
             let mut done = 0;
             while done < count {
@@ -90,7 +90,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// Fills `room` with what its first `offset` bytes are, doubling it until it is long enough.
+/// Fills `room` by repeating its first `offset` bytes, doubling the filled part each time.
 #[inline(never)]
 fn repeat_slowly(room: &mut [u8], offset: usize) {
     if offset == 1 {

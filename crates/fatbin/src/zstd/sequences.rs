@@ -1,11 +1,11 @@
-//! Sequences: so many literals, then so many bytes from so far back.
+//! Sequences: a number of literals, then a copy of a number of bytes from an offset back.
 
 use super::Damage;
 use super::bits::Backward;
 use super::fse::{Frequencies, Meaning, State, Table};
 use super::output::Output;
 
-/// The tables of a frame; blocks may use those of the block before.
+/// The tables of a frame; blocks may use those of the previous block.
 pub(super) struct Sequences {
     literals: Code,
     offsets: Code,
@@ -81,7 +81,7 @@ impl Code {
         Self { table: Table::empty(), known: false, kind }
     }
 
-    /// Reads the table, if it is not one that is known, and returns what follows.
+    /// Reads the table unless it is a known one, and returns the rest.
     fn read<'a>(&mut self, mode: u8, data: &'a [u8]) -> Result<&'a [u8], Damage> {
         let Kind { symbols, most_log, usual_log, usual, meaning } = *self.kind;
         let mut rest = data;
@@ -121,7 +121,7 @@ impl Sequences {
         }
     }
 
-    /// A new frame knows no tables.
+    /// A new frame has no tables.
     pub(super) fn forget(&mut self) {
         for code in [&mut self.literals, &mut self.offsets, &mut self.matches] {
             code.known = false;
@@ -129,7 +129,7 @@ impl Sequences {
         self.recent = [1, 4, 8];
     }
 
-    /// Writes what the sequences of a block, `data`, make of its literals.
+    /// Executes the sequences of a block (`data`) on its literals.
     pub(super) fn write(
         &mut self,
         data: &[u8],
@@ -157,7 +157,7 @@ impl Sequences {
         literals: &mut super::Literals<'_>,
         output: &mut Output<'_>,
     ) -> Result<(), Damage> {
-        /// The bits of three next states at most.
+        /// Bits for at most three next states.
         const STATES: u32 = 9 + 9 + 8;
         bits.refill();
         let mut of_literals = self.literals.table.first(&mut bits);
@@ -197,8 +197,8 @@ fn value(state: State, bits: &mut Backward<'_>) -> usize {
     state.base as usize + bits.take(state.extra.into()) as usize
 }
 
-/// Small values mean offsets that were used lately; after no literals the last is not
-/// among them.
+/// Small values refer to recent offsets; if there are no literals, the latest one is not among
+/// them.
 #[inline(always)]
 fn real_offset(value: usize, no_literals: bool, recent: &mut [usize; 3]) -> Result<usize, Damage> {
     let [first, second, third] = *recent;
@@ -215,7 +215,7 @@ fn real_offset(value: usize, no_literals: bool, recent: &mut [usize; 3]) -> Resu
     if recent[0] == 0 { Err(Damage::BadOffset) } else { Ok(recent[0]) }
 }
 
-/// How many sequences there are, and what follows.
+/// The number of sequences, and the rest.
 fn count(data: &[u8]) -> Result<(usize, &[u8]), Damage> {
     let byte = |n: usize| data.get(n).map(|&byte| usize::from(byte)).ok_or(Damage::CutShort);
     let (count, size) = match byte(0)? {

@@ -47,13 +47,13 @@ enum Trouble {
     Malformed { path: PathBuf, source: ReadError },
 }
 
-/// Runs the command with what follows `diff`; returns the exit status.
+/// Runs the command with the arguments after `diff`; returns the exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     let args = std::iter::once(OsString::from("warpld diff")).chain(args);
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
-            // Nothing can be done about a console that is gone.
+            // Nothing can be done if the console is gone.
             let _ = error.print();
             return error.exit_code();
         }

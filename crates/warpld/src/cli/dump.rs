@@ -44,13 +44,13 @@ enum DumpError<'e> {
     Malformed(#[from] ReadError),
 }
 
-/// Runs the command with what follows `dump`; returns the exit status.
+/// Runs the command with the arguments after `dump`; returns the exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     let args = std::iter::once(OsString::from("warpld dump")).chain(args);
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
-            // Nothing can be done about a console that is gone.
+            // Nothing can be done if the console is gone.
             let _ = error.print();
             return error.exit_code();
         }
@@ -58,7 +58,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     match run(&args) {
         Ok(true) => 0,
         Ok(false) => 1,
-        // Whoever read the output has seen enough.
+        // The reader closed the pipe, which is fine.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             eprintln!("warpld dump: {error}");

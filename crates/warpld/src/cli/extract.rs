@@ -64,13 +64,13 @@ impl Wanted {
     }
 }
 
-/// Runs the command with what follows `extract`; returns the exit status.
+/// Runs the command with the arguments after `extract`; returns the exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     let args = std::iter::once(OsString::from("warpld extract")).chain(args);
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
-            // Nothing can be done about a console that is gone.
+            // Nothing can be done if the console is gone.
             let _ = error.print();
             return error.exit_code();
         }
@@ -91,7 +91,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     report.print()
 }
 
-/// What is to be printed in the end.
+/// What to print at the end.
 #[derive(Default)]
 struct Report {
     out: String,
@@ -141,7 +141,7 @@ fn each_file(args: &Args, opened: &Opened, report: &mut Report) -> usize {
     images.len()
 }
 
-/// Writes the one image that all files together have.
+/// Writes the only image in all files.
 fn one_file(args: &Args, opened: &[Opened], report: &mut Report) -> usize {
     let mut images = Vec::new();
     for file in opened {

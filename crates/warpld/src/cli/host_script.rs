@@ -1,11 +1,11 @@
-//! `--gen-host-linker-script`: how the host linker keeps device code together.
+//! `--gen-host-linker-script`: makes the host linker keep device code together.
 
 use super::{Console, output, print_out};
 use crate::options::HostScript;
 use libwarpld::Diagnostic;
 use std::process::{Command, Stdio};
 
-/// What is added to a host link. The blank at the end of a line is nvlink's.
+/// What is added to a host link. The trailing blank is nvlink's.
 const SECTIONS: &str = "SECTIONS\n{\n\
                         \t.nvFatBinSegment : { *(.nvFatBinSegment) }\n\
                         \t__nv_relfatbin : { *(__nv_relfatbin) } \n\
@@ -32,9 +32,9 @@ pub fn write(request: &HostScript, console: &mut Console) -> i32 {
     console.status()
 }
 
-/// The host linker's own script for the kind of link its compiler does by
-/// default: what `ld --verbose` prints between two lines of `=`. A compiler
-/// that cannot be run leaves the linker to its own defaults.
+/// The host linker's default script for the kind of link its compiler does by default: what `ld
+/// --verbose` prints between two lines of `=`. If the compiler cannot be run, the linker keeps its
+/// defaults.
 fn default_script(compiler: &str) -> Option<String> {
     let steps =
         printed(Command::new(compiler).args(["-###", "/dev/null", "-m64"])).unwrap_or_default();
@@ -54,7 +54,7 @@ fn default_script(compiler: &str) -> Option<String> {
     Some(format!("{}\n\n\n", script.trim_end_matches('\n')))
 }
 
-/// Everything a command prints, if it can be run.
+/// All output of a command, if it can be run.
 fn printed(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -17,19 +17,19 @@ use libwarpld::report::{
 use libwarpld::{Config, Diagnostic, Error};
 use std::path::Path;
 
-/// What a link left behind.
+/// The results of a link.
 struct Outcome {
     /// The output; `None` after errors and for a virtual target.
     output: Option<Draft>,
-    /// What there is to report; `None` for a virtual target.
+    /// The report; `None` for a virtual target.
     report: Option<LinkReport>,
-    /// What became of the inputs, if that was asked for.
+    /// What happened to the inputs, if requested.
     trace: Option<String>,
     /// What to register.
     registration: Registration,
 }
 
-/// Carries out a link; returns the exit status. The names of the inputs are taken.
+/// Runs a link; returns the exit status. Takes the names of the inputs out of `settings`.
 pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     let progress =
         Progress::start(&console.renderer.tool, settings.inputs.len(), console.for_people());
@@ -62,11 +62,11 @@ fn carry_out(
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
     let request = load_request(settings);
     let files = Files::open(&request);
-    // The process ends soon, and gives back all memory at once.
+    // The process exits soon, which frees all memory at once.
     std::mem::forget(request);
     files.guard(&console.renderer, changed);
     let outcome = link_files(settings, &files, &console.renderer, diagnostics);
-    // Whatever went wrong, this may be why.
+    // A changed file may be the cause of any failure.
     let outcome = match files.changed() {
         Some(name) => {
             if let Err(error) = outcome {
@@ -109,7 +109,7 @@ fn link_files(
     Ok(Outcome { output, report, trace, registration })
 }
 
-/// nvlink makes an empty output of inputs for other targets, and only warns.
+/// nvlink writes an empty output for inputs of other targets, with only a warning.
 fn tell_that_nothing_is_left(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
     let list = diagnostics.as_mut_slice();
     if let Some(last) = list.iter_mut().rev().find(|d| d.code == "arch-not-found") {
@@ -163,7 +163,7 @@ fn check(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
     })
 }
 
-/// What nvlink checks before it looks at the inputs.
+/// nvlink's checks before it reads the inputs.
 fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     if let Some(path) = &settings.side.time {
         timing::begin(path).map_err(|error| {
@@ -226,16 +226,16 @@ fn load_request(settings: &mut LinkSettings) -> LoadRequest {
 fn select_options(settings: &LinkSettings) -> SelectOptions {
     let mut options = SelectOptions::of(&settings.config.clone().build());
     options.suppress_arch_warning = settings.suppress_arch_warning;
-    // Nothing is resolved for a virtual target, so nothing is known to be
-    // superfluous: nvlink registers the device runtime unasked.
+    // Nothing is resolved for a virtual target, so nothing is known to be unneeded: nvlink
+    // registers the device runtime unasked.
     options.keep_system_libraries |= matches!(settings.target, Target::Virtual(_));
     options.register = settings.side.register.is_some();
     options.trace = settings.side.trace;
     options
 }
 
-/// Prints and writes what was asked for, in nvlink's order: reports, output,
-/// registration, graph. After errors the output is missing, the rest is not.
+/// Prints and writes what was requested, in nvlink's order: reports, output, registration, graph.
+/// After errors only the output is missing.
 fn finish(
     settings: &LinkSettings,
     outcome: &mut Outcome,

@@ -1,10 +1,10 @@
-//! What is said about `-dlto` once machine code was found for all inputs.
+//! Remarks about `-dlto` once machine code was found for all inputs.
 //!
-//! nvlink remarks on every input without LTO-IR, and ignores the option if there
-//! is none with it (asked with objects, cubins, members of archives and host
-//! objects). Where that warning counts as an error, it stops at once, as no warning
-//! before it does: the exit status is that of a fatal error, unless there were
-//! errors already. [`-lto -Werror`, with and without an input for another target]
+//! nvlink remarks on every input without LTO-IR, and ignores the option if no input has it (tested
+//! with objects, cubins, archive members and host objects). If that warning counts as an error,
+//! nvlink stops at once, unlike for any warning before it: the exit status is that of a fatal
+//! error, unless there were errors already. [`-lto -Werror`, with and without an input for another
+//! target]
 
 use crate::render::Renderer;
 use fatbin::Kind;

@@ -1,4 +1,4 @@
-//! The front door: from a command line to an exit status.
+//! The command line: from arguments to an exit status.
 
 mod diff;
 mod dump;
@@ -31,11 +31,11 @@ const BROKEN_PIPE_STATUS: i32 = 141;
 /// Exit status of a link that found errors in its inputs.
 const ERRORS_STATUS: i32 = 255;
 
-/// Exit status of a link that could not be carried out.
+/// Exit status of a link that could not be run.
 const FATAL_STATUS: i32 = 1;
 
-/// How many messages of a kind are printed unless `--error-limit` says
-/// otherwise: a flood of them has one cause.
+/// How many messages of a kind are printed unless `--error-limit` says otherwise: a flood of them
+/// has one cause.
 const MESSAGES_OF_A_KIND: usize = 20;
 
 /// Runs a command; the result is the exit status.
@@ -55,7 +55,7 @@ pub struct Console {
     worst: Option<Severity>,
     /// How many messages of a kind are printed, at most.
     limit: usize,
-    /// The kinds for which it has been said what to do.
+    /// The kinds for which advice has been printed.
     advised: HashSet<&'static str>,
 }
 
@@ -71,8 +71,8 @@ impl Console {
             self.raw(&text);
         }
     }
-    /// Prints the messages of a link, of each kind so many; the last one tells
-    /// how many more there are.
+    /// Prints the messages of a link, up to the limit for each kind; the last line says how many
+    /// more there are.
     pub fn print_all(&mut self, diagnostics: &[Diagnostic]) {
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
         for diagnostic in diagnostics {
@@ -96,8 +96,7 @@ impl Console {
             }
         }
     }
-    /// Prints text that is no message. A standard error that nobody reads is
-    /// no reason to fail a link.
+    /// Prints text that is not a message. Failing to write to standard error does not fail a link.
     pub fn raw(&self, text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
@@ -119,8 +118,8 @@ impl Console {
     }
 }
 
-/// Runs link mode: `program` is how the command was called, `args` what
-/// followed. Returns the exit status.
+/// Runs link mode: `program` is the name the command was called by, `args` the rest. Returns the
+/// exit status.
 pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     let name = tool_name(program);
     match CommandLine::parse(args, &|path| std::fs::read(path)) {
@@ -129,7 +128,7 @@ pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-/// The name a program goes by in messages: `nvlink` if it stands in for it.
+/// The program's name in messages: `nvlink` if it stands in for it.
 pub fn tool_name(program: &OsStr) -> String {
     match Path::new(program).file_stem() {
         Some(stem) if stem == "nvlink" => "nvlink".into(),
@@ -168,7 +167,7 @@ fn obey(name: &str, line: &mut CommandLine) -> i32 {
     }
 }
 
-/// The subcommand that the first word, which is no file, may be a slip of.
+/// The subcommand that the first word may be a typo of, if it is not a file.
 fn meant_command(line: &CommandLine) -> Option<&'static str> {
     let word = std::str::from_utf8(line.inputs.first()?).ok()?;
     let names = SUBCOMMANDS.iter().map(|(name, _)| *name);
@@ -211,7 +210,7 @@ fn renderer(name: &str, line: &CommandLine) -> Renderer {
     }
 }
 
-/// How many messages of a kind are printed. Programs get all.
+/// How many messages of a kind are printed. JSON has all.
 fn limit(line: &CommandLine) -> usize {
     let asked = line.number(Opt::ErrorLimit).map(|n| usize::try_from(n).unwrap_or(0));
     match (format(line), asked) {

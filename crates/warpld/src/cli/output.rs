@@ -1,4 +1,4 @@
-//! Files that appear all at once or not at all.
+//! Output files, which appear completely or not at all.
 
 use crate::files::guard;
 use crate::files::map::Mapped;
@@ -51,9 +51,8 @@ impl WriteError {
     }
 }
 
-/// Writes `bytes` to `path` so that others see the old file or the whole new
-/// one. Devices and pipes are written to directly, and so is a file whose
-/// directory allows no new files.
+/// Writes `bytes` to `path` so that others see either the old file or the complete new one. Devices
+/// and pipes are written directly, and so is a file in a directory that allows no new files.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let mut draft = Draft::new(Some(path));
     draft.open()?;
@@ -66,8 +65,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     draft.publish()
 }
 
-/// A file in the making. It appears when it is published, and leaves nothing
-/// behind if it never is.
+/// A file being written. It appears when it is published; otherwise nothing is left behind.
 #[derive(Debug)]
 pub struct Draft {
     path: Option<PathBuf>,
@@ -78,14 +76,14 @@ pub struct Draft {
 enum State {
     /// Nothing yet.
     None,
-    /// A file beside the one it will replace.
+    /// A temporary file next to the one it will replace.
     File { file: File, temporary: PathBuf, real: PathBuf, permissions: Option<Permissions> },
-    /// For places that allow no other file beside them.
+    /// For directories that allow no new files.
     Memory(Vec<u8>),
 }
 
 impl Draft {
-    /// A file that is to appear at `path`, or nowhere.
+    /// A file to publish at `path`, or nowhere.
     pub fn new(path: Option<&Path>) -> Self {
         Self { path: path.map(Path::to_owned), state: State::None }
     }
@@ -98,13 +96,13 @@ impl Draft {
         WriteError::Write { path: self.path.clone().unwrap_or_default(), source }
     }
 
-    /// Finds out how the file can be written.
+    /// Determines how the file can be written.
     fn open(&mut self) -> Result<(), WriteError> {
         let Some(path) = &self.path else {
             self.state = State::Memory(Vec::new());
             return Ok(());
         };
-        // Through a symbolic link the file behind it is replaced, not the link.
+        // A symbolic link is kept; its target is replaced.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let writable = || OpenOptions::new().write(true).open(&real);
         let permissions = match fs::metadata(&real) {
@@ -137,7 +135,7 @@ impl Draft {
         }
     }
 
-    /// Makes the file appear.
+    /// Publishes the file.
     pub fn publish(mut self) -> Result<(), WriteError> {
         let Some(path) = &self.path else { return Ok(()) };
         let published = match &self.state {
@@ -168,7 +166,7 @@ impl Drop for Draft {
     }
 }
 
-/// What a draft holds.
+/// The contents of a draft.
 #[derive(Debug)]
 pub(super) enum Contents<'d> {
     /// In memory.
@@ -214,31 +212,31 @@ impl Destination for Draft {
     }
 }
 
-/// Writes blocks one after the other, as file systems do anyway: who comes while another
-/// thread writes leaves its block to that one, and does not wait.
+/// Writes blocks one at a time, as file systems do anyway: a thread that comes while another one
+/// writes leaves its block to that one instead of waiting.
 struct Writer<'f, 'b> {
     file: &'f File,
     state: Mutex<Writing<'b>>,
 }
 
 struct Writing<'b> {
-    /// Buffers that nobody uses.
+    /// Unused buffers.
     free: Vec<&'b mut [u8]>,
-    /// What is to be written by the thread that is writing.
+    /// Blocks for the active thread to write.
     waiting: Vec<Full<'b>>,
-    /// Whether a thread is.
+    /// Whether a thread is writing.
     active: bool,
 }
 
-/// A block that is to be written.
+/// A block to write.
 struct Full<'b> {
     offset: u64,
     size: usize,
     buffer: &'b mut [u8],
 }
 
-/// How many blocks are left to another thread at a time. So many buffers are needed beside
-/// one for each thread.
+/// How many blocks may be left to another thread. This many buffers are needed in addition to one
+/// per thread.
 const WAITING: usize = 2;
 
 impl<'f, 'b> Writer<'f, 'b> {
@@ -251,12 +249,12 @@ impl<'f, 'b> Writer<'f, 'b> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a block of the usual size; each thread has at most one.
+    /// A buffer for a block of the usual size; each thread has at most one.
     fn buffer(&self, size: usize) -> Option<&'b mut [u8]> {
         if size <= ROOM { self.state().free.pop() } else { None }
     }
 
-    /// Writes a block, and what others leave meanwhile.
+    /// Writes a block, and those that others leave meanwhile.
     fn write(&self, block: Full<'b>) -> io::Result<()> {
         let mut state = self.state();
         if state.active && state.waiting.len() < WAITING {
@@ -292,10 +290,9 @@ fn room_for(size: usize) -> io::Result<MmapMut> {
     MmapMut::map_anon(size.max(1))
 }
 
-/// Gives the file its place on the disk, where the file system can do that: a full
-/// disk is found before anything is written, and ext4 has nothing left to do when
-/// the file replaces another (it finds places then for whatever has none yet, and
-/// starts to write: 22 ms for 30 MB).
+/// Allocates disk space for the file, if the file system can do that: a full disk is detected
+/// before anything is written, and ext4 has nothing left to do when the file replaces another
+/// (otherwise it allocates all delayed blocks then and starts writeback: 22 ms for 30 MB).
 #[cfg(target_os = "linux")]
 fn reserve(file: &File, size: u64) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -324,7 +321,7 @@ fn write_at(mut file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// A new file with a name nobody else uses, in the directory of `path`.
+/// A new file with a unique name in the directory of `path`.
 fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -337,7 +334,7 @@ fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
         if temporary.symlink_metadata().is_ok() {
             continue;
         }
-        // Before it is there: a signal may come right after.
+        // Register it before creating it: a signal may come right after.
         guard::remove_if_interrupted(&temporary);
         match OpenOptions::new().write(true).create_new(true).open(&temporary) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(1);
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Shows a line once [`PATIENCE`] is over and wipes it when dropped.
+/// Shows a line after [`PATIENCE`] and clears it when dropped.
 pub struct Progress {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Begins to count. Nothing is ever shown unless standard error is a
-    /// terminal and messages are for people.
+    /// Starts the clock. Nothing is shown unless standard error is a terminal and messages are
+    /// text.
     pub fn start(tool: &str, inputs: usize, for_people: bool) -> Self {
         if !for_people || !io::stderr().is_terminal() {
             return Self { running: None };

@@ -3,10 +3,10 @@
 use libwarpld::driver::{Registration, SystemLibrary};
 use std::fmt::Write;
 
-/// How the registered name of the device runtime is recognised.
+/// How to recognize the registered name of the device runtime.
 const DEVICE_RUNTIME: &[u8] = b"_cuda_device_runtime_";
 
-/// The content of the file.
+/// The contents of the file.
 pub fn text(registration: &Registration) -> String {
     let ids = &registration.module_ids;
     let mut out = format!("#define NUM_PRELINKED_OBJECTS {}\n", ids.len());
@@ -16,9 +16,9 @@ pub fn text(registration: &Registration) -> String {
     out
 }
 
-/// Whether a file that is there already stays. nvcc gives the links for all
-/// targets the same file, and only some of them may need the device runtime:
-/// the list that has it must win, whichever link comes last.
+/// Whether to keep an existing file. nvcc gives the links for all targets the same file, and only
+/// some of them may need the device runtime: the list that has it must win, whichever link comes
+/// last.
 pub fn keeps(existing: &[u8], registration: &Registration) -> bool {
     registration.system_library == SystemLibrary::Unused
         || existing.windows(DEVICE_RUNTIME.len()).any(|window| window == DEVICE_RUNTIME)

@@ -1,20 +1,18 @@
-//! How many threads a link uses: what was asked for, what a GNU make
-//! jobserver grants, or one per processor; none beside its own for links too
-//! small to be worth starting any.
+//! How many threads a link uses: the requested number, what a GNU make jobserver grants, or one per
+//! processor; only its own for links too small to be worth starting more.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Inputs of fewer bytes than this are linked before a thread has started.
+/// Smaller inputs are linked before a thread has started.
 const SMALL_LINK: u64 = 2 << 20;
 
-/// More files than this are not even asked for their size.
+/// With more files than this, their sizes are not looked up.
 const FEW_FILES: usize = 16;
 
-/// Starts the threads of this process; the jobserver's tokens are given back
-/// when the result is dropped. A second link in one process keeps the threads
-/// it has.
+/// Starts the threads of this process; the jobserver's tokens are returned when the result is
+/// dropped. A second link in the same process keeps the existing threads.
 pub fn start(asked: usize, inputs: &[PathBuf], libraries: bool) -> Tokens {
     let alone = asked == 0 && !libraries && is_small(inputs);
     let processors = || std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -67,7 +65,7 @@ impl Jobserver {
         Some(Self { read: file(read)?, write: file(write)? })
     }
 
-    /// Takes up to `most` tokens, as many as are free right now.
+    /// Takes up to `most` tokens, as many as are available now.
     fn take(&self, most: usize) -> Tokens {
         let (Some(mut read), Some(write)) = (pipe(&self.read, false), pipe(&self.write, true))
         else {
@@ -82,9 +80,8 @@ impl Jobserver {
     }
 }
 
-/// Opens a pipe anew, so that not blocking is our own affair. Make closes its
-/// descriptors to commands it does not take for makes, and the number may stand
-/// for any file then.
+/// Reopens a pipe, so that O_NONBLOCK affects only this process. Make closes its descriptors for
+/// commands that it does not take for makes, and then the number may refer to any file.
 #[cfg(unix)]
 fn pipe(path: &Path, write: bool) -> Option<File> {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -100,7 +97,7 @@ fn pipe(_: &Path, _: bool) -> Option<File> {
     None
 }
 
-/// Tokens of a jobserver, given back when dropped.
+/// Tokens of a jobserver, returned when dropped.
 #[derive(Debug, Default)]
 pub struct Tokens {
     held: Vec<u8>,
@@ -110,7 +107,7 @@ pub struct Tokens {
 impl Drop for Tokens {
     fn drop(&mut self) {
         if let Some(back) = &mut self.back {
-            // Nothing can be done about a make that is gone.
+            // Nothing can be done if make is gone.
             let _ = back.write_all(&self.held);
         }
     }

@@ -1,4 +1,4 @@
-//! `--trace`: what became of every input.
+//! `--trace`: what happened to every input.
 
 use libwarpld::driver::{Selected, Traced};
 

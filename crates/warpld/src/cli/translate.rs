@@ -6,7 +6,7 @@ use libwarpld::driver::{Diagnostics, Inputs, LinkInput, needs_compiler};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 
-/// The inputs, those translated that cannot be linked as they are.
+/// The inputs, after translating those that cannot be linked unchanged.
 pub fn inputs<'i, 'a>(
     settings: &LinkSettings,
     inputs: &'i Inputs<'a>,

@@ -1,9 +1,8 @@
-//! Code that only a compiler can make fit, given to one that the user names.
+//! Translates code that needs a compiler, with one that the user names.
 //!
-//! NVIDIA's linker translates an object by itself when it is asked for a
-//! relocatable link (`-r`) of that object alone for the other target; linking the
-//! result gives the code of a link in one step (measured on double-precision code,
-//! sm_100 to sm_103).
+//! NVIDIA's linker translates an object on its own when it is asked for a relocatable link (`-r`)
+//! of only that object for the other target; linking the result yields the same code as a link in
+//! one step (measured on double-precision code, sm_100 to sm_103).
 
 use cubin::Arch;
 use std::ffi::OsString;
@@ -24,7 +23,7 @@ pub enum TranslateError {
         /// Why.
         source: io::Error,
     },
-    /// It refused.
+    /// It failed.
     #[error("'{}' failed ({status}): {said}", tool.display())]
     Refused {
         /// The program.
@@ -34,7 +33,7 @@ pub enum TranslateError {
         /// Its messages.
         said: String,
     },
-    /// A file between the two programs.
+    /// A temporary file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
@@ -44,8 +43,8 @@ pub enum TranslateError {
     },
 }
 
-/// Has `tool` translate one image for `target`. `ptxas` reads no objects: the
-/// linker beside it is run in its place.
+/// Has `tool` translate one image for `target`. `ptxas` does not read objects, so the linker next
+/// to it is run instead.
 pub fn translate(
     tool: &Path,
     image: &[u8],
@@ -77,7 +76,7 @@ pub fn translate(
     fs::read(&output).map_err(file(&output))
 }
 
-/// A folder that goes away.
+/// A directory that is removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -94,7 +93,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left in the system's folder for such files does no harm.
+        // Files left in the temporary directory do no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,9 +1,9 @@
-//! What `--version` says.
+//! The text of `--version`.
 
 use libwarpld::Release;
 
-/// Names warpld first, then the nvlink it stands in for: build tools look for
-/// `V` and three numbers (XLA refuses a linker without), and for nothing else.
+/// Names warpld first, then the nvlink it stands in for: build tools look only for `V` and three
+/// numbers (XLA refuses a linker without).
 pub fn text(release: &Release) -> String {
     let (own, version) = (env!("CARGO_PKG_VERSION"), release.note_version);
     format!("warpld {own}: the open CUDA device linker\nStands in for nvlink of {version}\n")

@@ -1,22 +1,21 @@
-//! Signals that end a link half-way. A mapped input that is cut short answers
-//! the next look at it with SIGBUS: the link ends with the message that was
-//! prepared for the file. That, and whoever interrupts the link, leaves no
-//! temporary file behind. Only the command installs the handlers; a library has
-//! no say over its process's signals.
+//! Signals that end a link early. Accessing a mapped input that was truncated raises SIGBUS: the
+//! link ends with the message prepared for the file. Neither that nor an interrupted link leaves a
+//! temporary file behind. Only the command installs the handlers; a library must not change its
+//! process's signals.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// A map and its name in the message if it breaks.
+/// A map, and the name to print if it breaks.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) addresses: Range<usize>,
     pub(crate) name: Arc<str>,
 }
 
-/// Maps, with what is said before and after the name of one that breaks. Links have thousands
-/// of them, so that the messages themselves are not prepared.
+/// Maps, with the text before and after the name of one that breaks. A link has thousands of them,
+/// so the messages themselves are not prepared.
 #[derive(Debug)]
 struct Watch {
     maps: Vec<Watched>,
@@ -24,8 +23,8 @@ struct Watch {
     after: String,
 }
 
-/// Watches these maps for the rest of the process, with the message of one called [`NAME`].
-/// The first call counts.
+/// Watches these maps for the rest of the process; `message` is the one for a file named [`NAME`].
+/// Only the first call has an effect.
 pub(crate) fn watch(maps: Vec<Watched>, message: &str) {
     if maps.is_empty() {
         return;
@@ -37,15 +36,15 @@ pub(crate) fn watch(maps: Vec<Watched>, message: &str) {
     }
 }
 
-/// Removes this file if a signal ends the process. The first call counts: the
-/// output is the first file to be made, and the only large one.
+/// Removes this file if a signal ends the process. Only the first call has an effect: the output is
+/// the first file created, and the only large one.
 pub(crate) fn remove_if_interrupted(temporary: &Path) {
     if signals::remember(temporary) {
         signals::handle(&signals::INTERRUPTIONS);
     }
 }
 
-/// What stands for the name of a file in a message.
+/// Placeholder for a file's name in a message.
 pub(crate) const NAME: &str = "{name}";
 
 static WATCHED: OnceLock<Watch> = OnceLock::new();
@@ -72,7 +71,7 @@ mod signals {
         name.is_ok_and(|name| TEMPORARY.set(name).is_ok())
     }
 
-    /// Handles these signals, unless they are ignored.
+    /// Installs the handler for these signals, unless they are ignored.
     pub(super) fn handle(signals: &[i32]) {
         for &signal in signals {
             // SAFETY: all fields of a sigaction may be zero, and the structures
@@ -107,7 +106,7 @@ mod signals {
                 }
                 libc::_exit(FATAL_STATUS);
             }
-            // Now as if there were no handler.
+            // Continue as if there were no handler.
             libc::signal(signal, libc::SIG_DFL);
             libc::raise(signal);
         }

@@ -17,11 +17,11 @@ pub(crate) struct Mapped(Bytes);
 #[derive(Debug)]
 enum Bytes {
     Map(Box<Map>),
-    /// A part of what was read of several files.
+    /// A range of a buffer that several files were read into.
     Read(Arc<MmapMut>, Range<usize>),
 }
 
-/// A map, with what says whether the file has changed since.
+/// A map, with the stamp that shows whether the file has changed since.
 #[derive(Debug)]
 struct Map {
     map: memmap2::Mmap,
@@ -29,18 +29,18 @@ struct Map {
     stamp: Stamp,
 }
 
-/// Files of up to this many bytes are read: that is faster than a map of their
-/// own, and nobody can change what was read.
+/// Files up to this size are read: that is faster than a separate map, and nobody can change what
+/// was read.
 const READ_AT_MOST: u64 = 16 << 10;
 
-/// Room for a file that is read, and for a byte more, which tells that there is more.
+/// Room for a file that is read, plus one byte that shows whether there is more.
 const PLACE: usize = READ_AT_MOST as usize + 1;
 
-/// After this many maps files are read, as the system limits their number
-/// (to 65,530 where nobody changed that).
+/// After this many maps, files are read, because the system limits the number of maps (65,530 by
+/// default).
 const MAPS_AT_MOST: u32 = 16 << 10;
 
-/// Size and time of change of a file.
+/// Size and modification time of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp(u64, Option<std::time::SystemTime>);
 
@@ -50,7 +50,7 @@ impl Stamp {
     }
 }
 
-/// What tells whether two names are one file.
+/// Identifies a file, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKey {
     #[cfg(unix)]
@@ -71,7 +71,7 @@ impl Mapped {
         Ok(Self::at(place, &[small_files.close()]))
     }
 
-    /// A file whose reader has closed its boards.
+    /// A file whose reader has closed its buffers.
     fn at(place: Place, boards: &[Vec<Arc<MmapMut>>]) -> Self {
         Self(match place {
             Place::Map(map) => Bytes::Map(map),
@@ -81,7 +81,7 @@ impl Mapped {
         })
     }
 
-    /// Opens several files in parallel and makes something of each, in their order.
+    /// Opens several files in parallel and converts each, keeping their order.
     pub(crate) fn open_all<P: AsRef<Path> + Sync, T: Send>(
         paths: &[P],
         make: impl Fn(&P, Result<Self, OpenError>) -> T + Sync,
@@ -103,14 +103,14 @@ impl Mapped {
             Bytes::Read(..) => true,
         }
     }
-    /// What tells it from other files; `name` is the one it was opened under.
+    /// Identifies the file; `name` is the one it was opened under.
     pub(crate) fn key(&self, name: &str) -> Option<FileKey> {
         match &self.0 {
             Bytes::Map(map) => FileKey::of(&map.path),
             Bytes::Read(..) => FileKey::of(Path::new(name)),
         }
     }
-    /// Where the file lies in memory, if it is mapped.
+    /// The address range of the file, if it is mapped.
     pub(crate) fn mapped_at(&self) -> Option<std::ops::Range<usize>> {
         let Bytes::Map(map) = &self.0 else { return None };
         let addresses = map.map.as_ptr_range();
@@ -121,19 +121,19 @@ impl Mapped {
 /// Where the bytes of a file are.
 enum Place {
     Map(Box<Map>),
-    /// Read by this reader, beside others.
+    /// Read by this reader, next to others.
     Read(u16, Spot),
 }
 
-/// What is said of files that nobody has tried to open.
+/// The error of files that were not opened.
 const NOT_OPENED: io::ErrorKind = io::ErrorKind::Other;
 
-/// Finds places for all files; the boards of each reader.
+/// Reads or maps all files; returns the buffers of each reader.
 fn read_all<P: AsRef<Path> + Sync>(
     paths: &[P],
     places: &mut [io::Result<Place>],
 ) -> Vec<Vec<Arc<MmapMut>>> {
-    // Not so many at a time that a thread has nothing to do.
+    // Few enough at a time that every thread has work.
     let threads = rayon::current_num_threads();
     let together = (paths.len() / (4 * threads)).clamp(1, 64);
     let batches = paths.len().div_ceil(together);
@@ -154,7 +154,7 @@ fn read_all<P: AsRef<Path> + Sync>(
     (0..readers).into_par_iter().with_max_len(1).map(read).collect()
 }
 
-/// Maps a file, or reads it beside the other small files, where about `left` files may go.
+/// Maps a file, or reads it next to the other small files; about `left` files are to come.
 fn open_onto(
     small_files: &mut SmallFiles,
     reader: u16,
@@ -163,8 +163,8 @@ fn open_onto(
 ) -> io::Result<Place> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
     let file = File::open(path)?;
-    // Small files mostly follow small ones. Of what fits into the place nothing need be
-    // known; reading from an offset fails for folders and for pipes.
+    // Small files usually follow small ones. A file that fits needs no stat: reading from an offset
+    // fails for directories and pipes.
     if small_files.expects_small {
         let place = small_files.place(left)?;
         let count = read_at_start(&file, place).unwrap_or(0);
@@ -194,14 +194,14 @@ fn read_at_start(file: &File, place: &mut [u8]) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, place, 0)
 }
 
-/// What is known of a file comes first.
+/// Stats the file first.
 #[cfg(not(unix))]
 fn read_at_start(_: &File, _: &mut [u8]) -> io::Result<usize> {
     Ok(0)
 }
 
-/// Maps `file`, which has `size` bytes, privately. Its pages come when they are looked at, 16
-/// at a time: to ask for all of them at once keeps other threads from mapping theirs.
+/// Maps `file`, which has `size` bytes, privately. Pages are faulted in on access, 16 at a time:
+/// populating them all at once would block other threads from mapping theirs.
 #[allow(unsafe_code)]
 fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
     let size = usize::try_from(size).map_err(io::Error::other)?;
@@ -223,7 +223,7 @@ impl Deref for Mapped {
 }
 
 impl FileKey {
-    /// What tells the file at `path` from others, if it is there.
+    /// Identifies the file at `path`, if it exists.
     fn of(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         {
@@ -240,8 +240,8 @@ impl FileKey {
 mod tests {
     use super::*;
 
-    /// Files around the size from which they are mapped, in every order, beside what
-    /// cannot be opened.
+    /// Files around the size limit for mapping, in every order, next to files that cannot be
+    /// opened.
     #[test]
     fn all_files_are_opened_in_their_order() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
-//! From names on the command line to bytes: small files are read, large ones mapped, thin
-//! archives opened, libraries searched. [`Files::open`] owns all of it; [`Files::found`] is
-//! what the linker's library looks into.
+//! From names on the command line to bytes: small files are read, large ones mapped, thin archives
+//! opened, libraries searched. [`Files::open`] owns all of it; [`Files::found`] is what the library
+//! scans.
 
 pub(crate) mod guard;
 pub(crate) mod map;
@@ -36,8 +36,7 @@ pub struct LoadRequest {
     pub library_path_env: Option<OsString>,
     /// `-cpu-arch`: the host the libraries must be for.
     pub cpu_arch: CpuArch,
-    /// The folder that relative names are registered under
-    /// (`--register-link-binaries`).
+    /// The directory that relative names are registered under (`--register-link-binaries`).
     pub working_directory: PathBuf,
 }
 
@@ -51,8 +50,8 @@ pub(crate) struct Opened {
     pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
     library: bool,
-    /// What it is, which is told while its first bytes are in the cache (members of a thin
-    /// archive are asked later).
+    /// Its content type, determined while its first bytes are in the cache (members of a thin
+    /// archive are checked later).
     content: Content,
 }
 
@@ -73,14 +72,14 @@ impl Opened {
 #[derive(Debug, Default)]
 pub struct Files {
     opened: Vec<search::Found>,
-    /// Where images are unpacked when they are selected.
+    /// Where selected images are unpacked.
     store: Store,
     working_directory: String,
 }
 
 impl Files {
-    /// Opens what `request` names. What cannot be opened is reported by
-    /// [`Loaded::select`] in its turn, as nvlink does.
+    /// Opens what `request` names. [`Loaded::select`] reports what cannot be opened when its turn
+    /// comes, as nvlink does.
     pub fn open(request: &LoadRequest) -> Self {
         let mut opened: Vec<_> = Mapped::open_all(&request.files, |path, data| {
             search::Found::File(Opened::found(path, data, false))
@@ -91,7 +90,7 @@ impl Files {
         Self { opened, store: Store::new(mapped_block), working_directory }
     }
 
-    /// Looks into the files.
+    /// Scans the files.
     pub fn scan(&self) -> Loaded<'_> {
         let found = self.opened.par_iter().map(|found| match found {
             search::Found::File(opened) => Found::File(opened.input()),
@@ -108,8 +107,8 @@ impl Files {
         changed.map(|&(name, ..)| &**name)
     }
 
-    /// From now on, a file that is cut short while it is mapped ends the process with
-    /// `message` of its name on standard error.
+    /// From now on, a file that is truncated while it is mapped ends the process with `message` for
+    /// its name on standard error.
     pub fn guard(&self, renderer: &Renderer, message: impl Fn(&str) -> Diagnostic) {
         let maps = self.maps().map(|(name, _, addresses)| {
             let name = match renderer.spelt(name) {
@@ -122,7 +121,7 @@ impl Files {
         guard::watch(maps.collect(), &message.unwrap_or_default());
     }
 
-    /// All files that are mapped, with their names and where they lie in memory.
+    /// All mapped files, with their names and address ranges.
     fn maps(&self) -> impl Iterator<Item = (&Arc<str>, &Mapped, Range<usize>)> {
         let files = self.opened.iter().filter_map(|found| match found {
             search::Found::File(file) => Some(file),
@@ -136,8 +135,8 @@ impl Files {
     }
 }
 
-/// An archive given twice, under whatever names, is linked once: builds name
-/// libraries repeatedly. Objects given twice are linked twice (and clash).
+/// An archive given twice, under any names, is linked once: builds name libraries repeatedly.
+/// Objects given twice are linked twice (and clash).
 fn take_archives_once(opened: &mut Vec<search::Found>) {
     let mut seen: HashSet<FileKey> = HashSet::new();
     opened.retain(|found| match found {

@@ -37,8 +37,7 @@ impl CpuArch {
     }
 }
 
-/// A step of the search: a file, or something to say about one that was
-/// passed over.
+/// A step of the search: a file, or a remark about one that was skipped.
 #[derive(Debug)]
 pub(super) enum Found {
     File(Opened),
@@ -58,15 +57,14 @@ impl Opened {
             Err(_) => Vec::new(),
         };
         let content = data.as_ref().map_or(Content::Empty, |data| Content::of(data));
-        // Nearly all names are text: to find that out costs less than to mend what is not.
+        // Nearly all names are valid UTF-8, and checking costs less than a lossy conversion.
         let name = path.to_str().map_or_else(|| path.to_string_lossy().into(), Arc::from);
         Self { name, data, members, library, content }
     }
 }
 
-/// The files of a thin archive. Their paths count from the archive's folder,
-/// as `ar` writes them; nvlink takes them from the working directory, which is
-/// tried second.
+/// The files of a thin archive. Their paths are relative to the archive's directory, as `ar` writes
+/// them; nvlink resolves them against the working directory, which is tried second.
 fn open_thin_members(archive: &Path, data: &[u8]) -> Vec<Opened> {
     let Some(archive_reader) = thin_archive(data) else { return Vec::new() };
     let folder = archive.parent().unwrap_or(Path::new(""));
@@ -110,10 +108,9 @@ fn folders(request: &LoadRequest) -> Vec<PathBuf> {
     folders
 }
 
-/// Looks for one library. `libX.so` in any folder hides `libX.a` in all of
-/// them, as the host linker will use the former and that has been through a
-/// device link of its own. A library that is nowhere is no error: it may be
-/// the host linker's business.
+/// Looks for one library. `libX.so` in any directory hides `libX.a` in all of them, because the
+/// host linker will use the former, which already has its device code linked. A library that is not
+/// found is not an error: it may be for the host linker only.
 fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Found>) {
     let shared = format!("lib{library}.so");
     if folders.iter().any(|folder| folder.join(&shared).exists()) {
@@ -130,7 +127,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             found.push(Found::File(opened));
             return;
         };
-        // A file that is no archive goes on too, to be refused by name.
+        // A file that is not an archive is kept too, to be refused by name.
         if opened.content != Content::Archive || fits_host(data, &opened.members, machine) {
             found.push(Found::File(opened));
             return;
@@ -142,7 +139,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
     }
 }
 
-/// Whether some member is for the host wanted, or device code.
+/// Whether some member is for the wanted host, or is device code.
 fn fits_host(data: &[u8], external: &[Opened], machine: u16) -> bool {
     let fits = |bytes: &[u8]| {
         fatbin::host::elf_machine(bytes).is_some_and(|m| m == machine || m == cubin::EM_CUDA)
@@ -151,7 +148,7 @@ fn fits_host(data: &[u8], external: &[Opened], machine: u16) -> bool {
         return true;
     }
     let Ok(archive) = Archive::parse(data) else { return true };
-    // Damaged archives go on, to be refused by name.
+    // Damaged archives are kept, to be refused by name.
     archive.members().any(|member| match member {
         Ok(member) => matches!(member.data, MemberData::Inline(bytes) if fits(bytes)),
         Err(_) => true,

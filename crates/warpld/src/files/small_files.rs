@@ -1,4 +1,4 @@
-//! Memory for small files, which are read into it one after the other.
+//! Buffers that small files are read into, one after the other.
 
 use memmap2::MmapMut;
 use std::fs::File;
@@ -6,16 +6,16 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a file of unknown size is taken to have.
+/// Assumed size of a file of unknown size.
 const LIKELY_SIZE: usize = 4 << 10;
 
-/// Pages are provided for so many bytes at a time.
+/// Pages are provided for this many bytes at a time.
 pub(crate) const STEP: usize = 1 << 20;
 
-/// Has the system provide the pages of a part of `memory` before they are used, all at once:
-/// that takes two thirds of the time. Without it everything works as well. (Huge pages would be
-/// better yet on machines that have their memory to themselves. A guest of a hypervisor waits
-/// for its host with most of them: 10,000 files took 74 ms to read instead of 42.)
+/// Has the system provide the pages of a part of `memory` before they are used, all at once: that
+/// takes two thirds of the time. Everything works without it, too. (Huge pages would be better
+/// still on bare metal. A virtual machine waits for its host for most of them: reading 10,000 files
+/// took 74 ms instead of 42.)
 pub(crate) fn provide(memory: &MmapMut, start: usize, size: usize) {
     #[cfg(target_os = "linux")]
     let _ = memory.advise_range(memmap2::Advice::PopulateWrite, start, size);
@@ -23,30 +23,30 @@ pub(crate) fn provide(memory: &MmapMut, start: usize, size: usize) {
     let _ = (memory, start, size);
 }
 
-/// Boards for several files are no longer than this.
+/// Maximum size of a buffer for several files.
 const BOARD_AT_MOST: usize = 64 << 20;
 
-/// Small files of one thread. Memory comes from the system in long boards.
+/// Small files of one thread. Memory comes from the system in large buffers.
 pub(super) struct SmallFiles {
     boards: Vec<MmapMut>,
-    /// Files of fewer bytes than this find a place.
+    /// Files smaller than this fit.
     place: usize,
-    /// The board that files are put on, and the part of it that is free.
+    /// The buffer being filled, and its free part.
     board: usize,
     free: Range<usize>,
-    /// Up to where on the board there are pages.
+    /// How far the buffer's pages have been provided.
     provided: usize,
     files: usize,
     bytes: usize,
-    /// The file before was a small one.
+    /// The previous file was a small one.
     pub(super) expects_small: bool,
 }
 
-/// Where a file is: which board, and where on it.
+/// Where a file is: which buffer, and the range in it.
 pub(super) type Spot = (usize, Range<usize>);
 
 impl SmallFiles {
-    /// Room for files of fewer than `place` bytes.
+    /// For files of fewer than `place` bytes.
     pub(super) fn new(place: usize) -> Self {
         Self {
             boards: Vec::new(),
@@ -60,12 +60,12 @@ impl SmallFiles {
         }
     }
 
-    /// A place for the next file; about `left` are to come, this one included.
+    /// Room for the next file; about `left` are to come, including this one.
     pub(super) fn place(&mut self, left: usize) -> io::Result<&mut [u8]> {
         let mean = self.bytes.checked_div(self.files).unwrap_or(LIKELY_SIZE);
         let to_come = left.saturating_mul(mean);
         if self.free.len() < self.place {
-            // However long they are, they find room: what is not used of it costs nothing.
+            // Reserve for the longest files: unused memory costs nothing.
             self.put_up(left.saturating_mul(self.place).clamp(self.place, BOARD_AT_MOST))?;
         }
         let end = self.free.start + self.place;
@@ -82,7 +82,7 @@ impl SmallFiles {
         Ok(&mut self.boards[self.board][self.free.start..end])
     }
 
-    /// Keeps the first `count` bytes of the place that was given last.
+    /// Keeps the first `count` bytes of the room returned last.
     pub(super) fn keep(&mut self, count: usize) -> Spot {
         let start = self.free.start;
         self.free.start += count;
@@ -91,7 +91,7 @@ impl SmallFiles {
         (self.board, start..self.free.start)
     }
 
-    /// Reads a file of `size` bytes, a large one onto a board of its own.
+    /// Reads a file of `size` bytes; a large one gets a separate buffer.
     pub(super) fn read(&mut self, mut file: &File, size: usize) -> io::Result<Spot> {
         let changed = |_| io::Error::other("the file changed while it was read");
         if size < self.place {
@@ -104,7 +104,7 @@ impl SmallFiles {
         Ok((self.boards.len() - 1, 0..size))
     }
 
-    /// No more files come: the boards with what is on them.
+    /// Ends reading and returns the buffers.
     pub(super) fn close(self) -> Vec<Arc<MmapMut>> {
         self.boards.into_iter().map(Arc::new).collect()
     }
