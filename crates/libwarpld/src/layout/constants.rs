@@ -6,7 +6,7 @@ use crate::ids::{FunctionId, InputSection, SectionId};
 use crate::merge::{Chunk, Content, Merged};
 use hashbrown::HashMap;
 
-/// Bank 2 of the kernels after the data of device functions was copied in.
+/// Bank 2 of the kernels, after the data of device functions was copied in.
 #[derive(Debug, Default)]
 pub struct Bank2 {
     /// Offset of an input section's data in the banks of all kernels that have it.
@@ -17,13 +17,13 @@ pub struct Bank2 {
     pub copies: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
     /// Size and alignment of those sections.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
-    /// What the null symbol's value becomes. Quirk: nvlink writes the offset of
-    /// the last losing duplicate's data into symbol 0.
+    /// The null symbol's new value. Quirk: nvlink writes the offset of the last discarded
+    /// duplicate's data into symbol 0.
     pub null_value: Option<u64>,
 }
 
-/// Copies the compiler's constants of device functions into the bank of every
-/// kernel that reaches them, at one offset for all, last function first.
+/// Copies the compiler's constants of device functions into the bank of every kernel that reaches
+/// them, at the same offset in all of them, last function first.
 pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
     let mut out = Bank2::default();
     for (function, entries) in &merged.bank2_users {
@@ -34,7 +34,7 @@ pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
             let s = merged.section(*id);
             out.extents.get(id).copied().unwrap_or((s.size(), s.align()))
         };
-        // The banks of all these kernels start and end alike.
+        // The banks of all these kernels have the same start and end.
         let start = sections.iter().map(|id| extent(id).0).max().unwrap_or(0);
         let align = sections.iter().map(|id| extent(id).1).max().unwrap_or(0).max(blob.align);
         let start = align_up(start, align);
@@ -53,7 +53,7 @@ pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
         for part in &blob.parts {
             let at = if sections.is_empty() { 0 } else { start + part.offset };
             out.offset_of.insert((part.from.object.0, part.from.section), at);
-            // One that no kernel reaches, in a debug link, is nowhere (`bank2-unreached`).
+            // In a debug link, data that no kernel reaches has no offset (`bank2-unreached`).
             if part.duplicate && !sections.is_empty() {
                 out.null_value = Some(at);
             }
@@ -74,8 +74,8 @@ struct Blob {
     align: u64,
 }
 
-/// The bank-2 data of one device function. Quirk: the data of weak duplicates
-/// that lost is still appended.
+/// The bank-2 data of one device function. Quirk: the data of discarded weak duplicates is still
+/// appended.
 fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
     let Some(bank) = merged.bank2.get(&function) else {
         return Blob { parts: Vec::new(), size: 0, align: 1 };
@@ -92,8 +92,8 @@ fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob 
     blob
 }
 
-/// Whether the data was found by its name: that of a copy that lost, or of a relinked
-/// file without symbols for it.
+/// Whether the data was found by its name: that of a discarded copy, or of a file that is linked
+/// again and has no symbols for it.
 fn is_duplicate(cx: Analysis<'_, '_>, from: InputSection) -> bool {
     let object = &cx.objects[from.object.0 as usize];
     let named = object.halves.is_some() || object.bank2_by_symbol(from.section).is_some();
@@ -104,17 +104,17 @@ fn is_duplicate(cx: Analysis<'_, '_>, from: InputSection) -> bool {
 /// Bank 3 after duplicate values were dropped.
 #[derive(Debug)]
 pub struct Bank3 {
-    /// What is written.
+    /// Contents.
     pub chunks: Vec<Chunk>,
     /// Size.
     pub size: u64,
-    /// What the null symbol's value becomes.
+    /// The null symbol's new value.
     pub null_value: Option<u64>,
 }
 
-/// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as
-/// nvlink does when kernels are pruned. Quirk: symbol values and relocations are
-/// not adjusted, and the null symbol gets the offset of the last mergeable one.
+/// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as nvlink does when
+/// kernels are pruned. Quirk: symbol values and relocations are not adjusted, and the null symbol
+/// gets the offset of the last mergeable one.
 pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
     let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =

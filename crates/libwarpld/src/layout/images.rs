@@ -1,5 +1,5 @@
-//! Texture, sampler and surface references: handles behind the parameters of
-//! every kernel that uses any of them.
+//! Texture, sampler and surface references: handles after the parameters of every kernel that uses
+//! any of them.
 
 use crate::align::align_up;
 use crate::context::Analysis;
@@ -17,25 +17,25 @@ use hashbrown::HashMap;
 pub struct Slot {
     /// The reference.
     pub symbol: SymbolId,
-    /// Offset in the parameter bank; in Mercury's half, in the bank of handles.
+    /// Offset in the parameter bank; in the Mercury half, in the handle bank.
     pub offset: u64,
     /// What it refers to.
     kind: SymbolType,
 }
 
-/// The file that a handle is described in.
+/// The kind of file that describes a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Machine code alone.
     Classic,
     /// The Mercury half.
     Mercury,
-    /// The machine code beside it.
+    /// The machine-code half next to it.
     MachineHalf,
 }
 
 impl Form {
-    /// The file that a link of this half describes handles in.
+    /// The kind of file that a link of this half describes handles in.
     pub fn of(half: Half) -> Self {
         match half {
             Half::Machine => Self::Classic,
@@ -50,7 +50,7 @@ impl Slot {
         self.kind == kind
     }
 
-    /// Relocation type that the loader fills it by.
+    /// Relocation type by which the loader fills it.
     pub fn reloc(&self, form: Form) -> RelocKind {
         use {Form::*, SymbolType as S};
         match (self.kind, form) {
@@ -77,7 +77,7 @@ pub struct Filled {
 /// Handles of the link.
 #[derive(Debug, Default)]
 pub struct Images {
-    /// All handles, in ascending offset; every kernel that has any has places for all.
+    /// All handles by ascending offset; every kernel that has any has slots for all.
     pub slots: Vec<Slot>,
     /// Offset of each reference's handle.
     pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
@@ -89,16 +89,16 @@ pub struct Images {
 
 const HANDLE: u64 = 4;
 
-/// How many references a kernel can have handles for. All of the link's count, as each
-/// kernel with handles has places for all.
+/// How many references a kernel can have handles for. All of the link's count, because each kernel
+/// with handles has slots for all.
 const LIMITS: [(SymbolType, usize, &str); 3] = [
     (SymbolType::CUDA_TEXTURE, 256, "textures"),
     (SymbolType::CUDA_SAMPLER, 32, "samplers"),
     (SymbolType::CUDA_SURFACE, 32, "surfaces"),
 ];
 
-/// Refuses a link with more references than kernels can have handles for; the last kernel
-/// that has any is named.
+/// Refuses a link with more references than kernels can have handles for; names the last kernel
+/// that has any.
 pub fn check_images(
     cx: Analysis<'_, '_>,
     merged: &Merged,
@@ -133,16 +133,16 @@ impl Images {
     }
 }
 
-/// Places the handles behind the parameters of the kernel that has most; in
-/// Mercury's half they have a bank of their own.
+/// Places the handles after the parameters of the kernel that has the most; in the Mercury half
+/// they have a separate bank.
 pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Images {
     let mut out = Images::default();
     let (symbols, kernels) = (merged.symbols_last_first(), &merged.function_order);
     let Some(mut users) = ImageUsers::new(cx, usage, symbols, kernels) else { return out };
     let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
-    // Code that uses textures without samplers has these in the textures: nobody
-    // fills samplers then, though they have places. Quirk: the same goes for
-    // textures where only samplers are used, and surfaces count as both.
+    // Code that uses textures without samplers has the samplers in the textures: then samplers have
+    // slots, but nothing fills them. Quirk: the same goes for textures if only samplers are used,
+    // and surfaces count as both.
     let all = users.of(None);
     let textures = users.of(Some(SymbolType::CUDA_TEXTURE));
     let samplers = users.of(Some(SymbolType::CUDA_SAMPLER));

@@ -25,16 +25,16 @@ use crate::usage::Usage;
 use cubin::SymbolRef;
 use hashbrown::HashMap;
 
-/// Where things are.
+/// The memory layout of the output.
 #[derive(Debug)]
 pub struct Layout {
     /// Shared memory.
     pub shared: SharedLayout,
     /// Bank 2.
     pub bank2: Bank2,
-    /// Sections whose bytes are not simply the merged chunks.
+    /// Sections whose contents are not just the merged chunks.
     pub chunks: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
-    /// Sections whose size and alignment layout decided.
+    /// Sections whose size and alignment the layout determined.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
     /// Sections that were laid out symbol by symbol.
     pub pieces: HashMap<SectionId, Pieces, foldhash::fast::FixedState>,
@@ -48,16 +48,16 @@ pub struct Layout {
     pub null_value: u64,
 }
 
-/// The place a symbol stands for.
+/// The address of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Output section.
     pub section: SectionId,
-    /// Offset there.
+    /// Offset in it.
     pub value: u64,
 }
 
-/// Lays out memory and checks limits. Some end the link at once.
+/// Lays out memory and checks limits. Exceeding some of them ends the link at once.
 pub fn layout(
     cx: Analysis<'_, '_>,
     usage: &Usage,
@@ -105,7 +105,7 @@ impl Layout {
         self.pieces.insert(section, pieces);
     }
 
-    /// Writes what was laid out symbol by symbol, if the section was.
+    /// Writes the contents of a section that was laid out symbol by symbol.
     #[inline]
     pub fn write_pieces(&self, cx: Analysis<'_, '_>, id: SectionId, out: &mut [u8]) {
         let Some(pieces) = self.pieces.get(&id) else { return };
@@ -124,7 +124,7 @@ impl Layout {
         self.extents.get(&id).copied().unwrap_or((section.size(), section.align()))
     }
 
-    /// The chunks of a section as they are written.
+    /// The chunks of a section in the output.
     #[inline]
     pub fn chunks<'m>(&'m self, merged: &'m Merged, id: SectionId) -> Chunks<'m> {
         match (self.chunks.get(&id), merged.section(id).content()) {
@@ -134,14 +134,14 @@ impl Layout {
         }
     }
 
-    /// What `.nv.ptx.const0.size` stands for: the size of the user's constants, all
-    /// ones without any (seen with libcudadevrt beside files with and without them).
+    /// The value of `.nv.ptx.const0.size`: the size of the user's constants, all ones if there are
+    /// none (seen with libcudadevrt next to files with and without them).
     pub fn user_constants(&self, merged: &Merged) -> u64 {
         merged.constant3.map_or(u64::MAX, |section| self.extent(merged, section).0)
     }
 
-    /// Copies what an output section holds before relocations are applied; what
-    /// lies outside its chunks is zero.
+    /// Copies the contents of an output section before relocation; bytes outside its chunks are
+    /// zero.
     pub fn read(
         &self,
         cx: Analysis<'_, '_>,
@@ -173,7 +173,7 @@ impl Layout {
         self.address_of(cx, merged, id, symbol.as_ref().map(|(object, symbol)| (*object, symbol)))
     }
 
-    /// The same where the definition has been looked at.
+    /// The same, if the definition has been looked up.
     pub fn address_of(
         &self,
         cx: Analysis<'_, '_>,
@@ -228,7 +228,7 @@ impl Layout {
     }
 }
 
-/// Commons go to the end of `.nv.global`, the one seen last first.
+/// Commons go to the end of `.nv.global`, last seen first.
 fn place_commons(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
     let Some(section) = merged.common_storage else { return };
     let (mut size, mut align) = (merged.section(section).size(), merged.section(section).align());

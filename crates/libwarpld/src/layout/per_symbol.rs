@@ -1,5 +1,5 @@
-//! Sections that are laid out symbol by symbol: bank 3 where it would overflow, and
-//! the tables of unified functions and variables.
+//! Sections that are laid out symbol by symbol: bank 3 if it would overflow, and the tables of
+//! unified functions and variables.
 
 use crate::align::align_up;
 use crate::context::Analysis;
@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 
 type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// The symbols of a section with their places.
+/// The symbols of a section with their offsets.
 #[derive(Debug)]
 pub struct Pieces {
     placed: Vec<Piece>,
@@ -20,7 +20,7 @@ pub struct Pieces {
     by_input: Map<(u32, u32), Vec<usize>>,
     /// Size and alignment of the section.
     pub extent: (u64, u64),
-    /// Quirk: relocations of unified variables stay where they were.
+    /// Quirk: relocations of unified variables keep their offsets.
     moves_relocations: bool,
 }
 
@@ -28,20 +28,20 @@ pub struct Pieces {
 #[derive(Clone, Copy, Debug)]
 pub struct Piece {
     id: SymbolId,
-    /// Where it was.
+    /// Its input section.
     pub from: InputSection,
     start: u64,
     size: u64,
-    /// Where it is now.
+    /// Its new offset.
     pub offset: u64,
 }
 
-/// Constants are aligned to this at most, whatever they ask for.
+/// Maximum alignment of constants, whatever they declare.
 const ALIGN: u64 = 8;
 
-/// Places constants by falling alignment and rising size. Quirk: alignments are
-/// not those declared but the size up to 8, power of two or not (a constant of seven
-/// bytes lies at a multiple of 7).
+/// Places constants by descending alignment and ascending size. Quirk: their alignment is not the
+/// declared one but their size up to 8, power of two or not (a constant of seven bytes is at a
+/// multiple of 7).
 pub fn constants(cx: Analysis<'_, '_>, used: &[SymbolId]) -> Pieces {
     let mut placed: Vec<Piece> = used.iter().filter_map(|&id| piece(cx, id)).collect();
     let align = |c: &Piece| c.size.min(ALIGN);
@@ -55,7 +55,7 @@ pub fn constants(cx: Analysis<'_, '_>, used: &[SymbolId]) -> Pieces {
     Pieces::new(placed, (end, most), true)
 }
 
-/// The tables of unified functions and variables, as the index file has them.
+/// The tables of unified functions and variables, in the order of the index file.
 pub fn unified(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)> {
     let unified = cx.unified;
     let mut out = Vec::new();
@@ -72,7 +72,7 @@ pub fn unified(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)
         let mut placed: Vec<Piece> = ids.into_iter().filter_map(|id| piece(cx, id)).collect();
         let mut end: u64 = 0;
         for piece in &mut placed {
-            // What the index lacks stays where it came to lie, below the others.
+            // Symbols that the index lacks keep their offsets, below the others.
             let natural = merged.placement(piece.from.object, piece.from.section);
             piece.offset = natural.map_or(0, |p| p.offset).saturating_add(piece.start);
             if let Some(&offset) = unified.offset_of.get(&piece.id) {
@@ -104,13 +104,13 @@ impl Pieces {
         Self { placed, by_symbol, by_input, extent, moves_relocations }
     }
 
-    /// Where a symbol is.
+    /// The offset of a symbol.
     pub fn offset(&self, id: SymbolId) -> Option<u64> {
         self.by_symbol.get(&id).and_then(|&i| self.placed.get(i)).map(|piece| piece.offset)
     }
 
-    /// Where a relocation of an input's section goes that would otherwise go to
-    /// `unmoved`; nowhere if its symbol is gone.
+    /// The new offset of a relocation in an input section that would otherwise be at `unmoved`;
+    /// `None` if its symbol was dropped.
     pub fn moved(&self, from: InputSection, offset: u64, unmoved: u64) -> Option<u64> {
         if !self.moves_relocations {
             return Some(unmoved);
@@ -122,7 +122,7 @@ impl Pieces {
         })
     }
 
-    /// The symbols with their bytes, in the order in which they are written.
+    /// The symbols with their contents, in output order.
     pub fn bytes<'a>(&self, cx: Analysis<'a, '_>) -> impl Iterator<Item = (&Piece, &'a [u8])> {
         self.placed.iter().filter_map(move |piece| {
             let object = &cx.objects[piece.from.object.0 as usize];

@@ -1,6 +1,5 @@
-//! Shared memory in a relocatable output: nothing is placed yet, but sections
-//! get their sizes and each kernel that uses a dynamic array gets an instance
-//! of it.
+//! Shared memory in a relocatable output: nothing has an offset yet, but sections get their sizes,
+//! and each kernel that uses a dynamic array gets an instance of it.
 
 use super::Layout;
 use super::shared::{DYNAMIC_ALIGN, Together, ready_made, ready_made_alignment};
@@ -38,8 +37,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
     let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
     let arrays = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
     let arrays = arrays.filter(|&id| is_dynamic(cx, id) || is_orphan(cx, id));
-    // Quirk: an instance that an earlier link made has its start where others have an
-    // alignment.
+    // Quirk: an instance created by an earlier link has its start where others have an alignment.
     let starts = arrays.filter_map(|id| cx.input_symbol(cx.resolution.get(id).first));
     let instances = starts.map(|s| s.value).max();
     let declared = instances.is_some();
@@ -69,8 +67,8 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         if let Some(ready) = ready {
             size = align_up(size, ready.align).saturating_add(ready.size);
             align = align.max(ready.align);
-            // Quirk: the value of what has no place yet is its alignment, and what has no
-            // name is symbol 0. The last kernel comes first.
+            // Quirk: the value of an object without an offset is its alignment, and an unnamed one
+            // is symbol 0. The last kernel comes first.
             if !ready.late {
                 null_value.get_or_insert(ready.align);
             }
@@ -83,12 +81,11 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         }
         let size = joint.unwrap_or(0).max(size);
         out.instances.static_size.insert(section, size);
-        // One that is made late, for the array alone, knows no common alignment.
+        // A section created late, only for the array, ignores the common alignment.
         let late = size == 0 && cx.reach.is_unnamed(function);
         let align = if late { align } else { align.max(common_align) };
         let align = align.max(if dynamic { DYNAMIC_ALIGN } else { 0 });
-        // Quirk: without objects it is kept only if its alignment is that of
-        // dynamic arrays.
+        // Quirk: without objects it is kept only if its alignment is that of dynamic arrays.
         let kept = size > 0 || ready.is_some() || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
         if kept {
             let (size, align) = padded(size, align);
@@ -99,8 +96,8 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
     out.null_value = null_value.unwrap_or(out.null_value);
 }
 
-/// For debuggers a dynamic array has one place: kernels whose own code uses one end
-/// together. Functions do not count, as nobody knows yet who calls them.
+/// For debuggers a dynamic array has one address: kernels whose own code uses one get the same end.
+/// Functions do not count, because their callers are not known yet.
 fn joint_ends(
     cx: Analysis<'_, '_>,
     usage: &Usage,
@@ -134,9 +131,8 @@ fn joint_ends(
     kernels.into_iter().map(|k| (k, joint[&together.find(k)])).collect()
 }
 
-/// Total size and largest alignment of the objects in each section. Quirks: the
-/// sizes are added up without regard to alignment, and a weak object still counts
-/// after a strong one replaced it.
+/// Total size and largest alignment of the objects in each section. Quirks: sizes are summed
+/// without regard to alignment, and a weak object still counts after a strong one replaced it.
 fn static_extents(cx: Analysis<'_, '_>, merged: &Merged) -> Extents {
     let mut out = Extents::default();
     for (i, input) in cx.objects.iter().enumerate() {

@@ -1,10 +1,9 @@
 //! Shared memory.
 //!
-//! Shared symbols are like commons: `st_value` is the alignment. Objects in a
-//! kernel's own section are private to it. Those of device functions are given
-//! to the one kernel that uses them, or, if several do, placed in groups such
-//! that objects which no kernel uses together may overlap. Dynamic arrays start
-//! where the static part ends.
+//! Shared symbols are like commons: `st_value` is the alignment. Objects in a kernel's own section
+//! are private to it. Those of device functions are assigned to the one kernel that uses them or,
+//! if several do, placed in groups such that objects that no kernel uses together may overlap.
+//! Dynamic arrays start where the static part ends.
 
 use crate::align::align_up;
 use crate::callgraph::callers::Callers;
@@ -19,7 +18,7 @@ use hashbrown::{HashMap, HashSet};
 /// Alignment of dynamic arrays.
 pub const DYNAMIC_ALIGN: u64 = 16;
 
-/// Where shared memory objects are.
+/// Offsets of shared memory objects.
 #[derive(Debug, Default)]
 pub struct SharedLayout {
     /// Offset of each static object, and the section it is in.
@@ -34,12 +33,12 @@ pub struct SharedLayout {
     pub grouped: bool,
     /// Start of a dynamic array for debuggers.
     pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
-    /// How often each common object was counted: a weak one and the strong
-    /// one that replaced it both are.
+    /// How often each common object was counted: a weak one and the strong one that replaced it
+    /// both are.
     pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
-    /// Static bytes of each kernel, without the reserve.
+    /// Static bytes of each kernel, without the reserved part.
     pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
-    /// Value of symbol 0 that comes of it.
+    /// The resulting value of symbol 0.
     pub null_value: Option<u64>,
 }
 
@@ -81,8 +80,7 @@ struct Planner<'a, 'o> {
 }
 
 impl Planner<'_, '_> {
-    /// Gives common objects with one user to that kernel and places the others
-    /// in groups.
+    /// Assigns common objects with one user to that kernel and places the others in groups.
     fn groups(
         &mut self,
         mut common: Vec<SharedObject>,
@@ -93,10 +91,10 @@ impl Planner<'_, '_> {
             Vec::new();
         let mut users_of =
             HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
-        // Quirk: the instances that an earlier `-r` link made have their start where
-        // others have an alignment (and one name for all, so that the first counts).
+        // Quirk: instances created by an earlier `-r` link have their start where others have an
+        // alignment (and one name for all, so the first counts).
         let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
-        // Objects that no code mentions only influence how ties fall.
+        // Objects that no code refers to only affect how ties are broken.
         common.retain(|o| {
             self.usage.mentioned.contains(&o.symbol)
                 && !is_dynamic(self.cx, o.symbol)
@@ -174,7 +172,7 @@ impl Planner<'_, '_> {
         }
         let users = self.dynamic(dynamic, &mut ends);
         for &entry in &users {
-            // A section that is made for the array alone comes after the common alignment.
+            // A section created only for the array comes after the common alignment.
             let late = self.cx.reach.is_unnamed(entry);
             let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
             *align = (*align).max(16);
@@ -190,9 +188,8 @@ impl Planner<'_, '_> {
                 let align = aligns.get(&entry).copied().unwrap_or(self.group_align);
                 self.out.static_bytes.insert(entry, end);
                 let size = end.saturating_add(reserved);
-                // Quirk: an empty section is kept only if its alignment is that of
-                // dynamic arrays, whether or not it has one. Mercury's half is
-                // linked without the system's part.
+                // Quirk: an empty section is kept only if its alignment is that of dynamic arrays,
+                // whether or not it has one. The Mercury half is linked without the system's part.
                 let counted =
                     if self.cx.dialect.sizes_exclude_reserved_shared() { end } else { size };
                 if counted > 0 || align == DYNAMIC_ALIGN {
@@ -203,8 +200,8 @@ impl Planner<'_, '_> {
         self.common_section(dynamic, reserved);
     }
 
-    /// Kernels that were compiled as a whole. Quirk: the system's part comes to what is
-    /// empty only where the finalizer makes the file. What has no name is symbol 0.
+    /// Kernels that were compiled as a whole. Quirk: an empty section gets the system's part only
+    /// if the finalizer writes the file. An unnamed object is symbol 0.
     fn whole_programs(&mut self, ready_made: ReadyMade) {
         for (section, Ready { size, align, late }) in ready_made {
             if size > 0 && !late && self.cx.dialect.moves_null_symbol() {
@@ -244,14 +241,14 @@ impl Planner<'_, '_> {
                 self.out.objects.insert(object.symbol, (section, start));
             }
             end = end.max(start.saturating_add(object.size));
-            // An object of no alignment, declared first as an array and relinked, has 1.
+            // An object without alignment, first declared as an array and linked again, has 1.
             align = align.max(object.align).max(1);
         }
         (end, align)
     }
 
-    /// Dynamic arrays: every kernel that reaches a user ends on a multiple of
-    /// 16; kernels that share a device function which uses one end together.
+    /// Dynamic arrays: every kernel that reaches a user ends at a multiple of 16; kernels that
+    /// share a device function that uses one get the same end.
     fn dynamic(
         &mut self,
         dynamic: &[SymbolId],
@@ -266,7 +263,7 @@ impl Planner<'_, '_> {
         functions.sort_unstable();
         functions.dedup();
         let mut users = self.callers.entries_reaching(&functions);
-        // A kernel that counts for nothing still has its own use.
+        // A kernel that does not count still has its own use.
         let is_entry = |f: &&FunctionId| self.cx.resolution.get(self.cx.graph.symbol(**f)).entry;
         users.extend(functions.iter().filter(is_entry));
         users.sort_unstable();
@@ -287,7 +284,7 @@ impl Planner<'_, '_> {
             reaching.push((function, entries));
         }
         if self.cx.config.is_debug_link() {
-            // One symbol has one value, so that its users must agree.
+            // One symbol has one value, so its users must agree.
             for entries in self.users_of_each(dynamic) {
                 for pair in entries.windows(2) {
                     together.join(pair[0], pair[1]);
@@ -320,8 +317,8 @@ impl Planner<'_, '_> {
         dynamic.iter().map(|&symbol| self.users(symbol)).collect()
     }
 
-    /// `.nv_debug.shared` remains, empty, where dynamic arrays are declared;
-    /// with -g it holds the groups.
+    /// `.nv_debug.shared` stays, empty, if dynamic arrays are declared; with -g it holds the
+    /// groups.
     fn common_section(&mut self, dynamic: &[SymbolId], reserved: u64) {
         if self.merged.common_shared.is_none() {
             return;
@@ -363,8 +360,8 @@ impl Together {
     }
 }
 
-/// Largest alignment of the objects in the inputs' sections of common shared memory.
-/// (Their sections may have more, in relinked files with dynamic arrays.)
+/// Largest alignment of the objects in the inputs' sections of common shared memory. (In files with
+/// dynamic arrays that are linked again, their sections may have more.)
 fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     let of_object = |input: &crate::object::Object<'_>| {
         let common = |s: &cubin::SymbolRef<'_>| {
@@ -378,7 +375,7 @@ fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     cx.objects.iter().map(of_object).max().unwrap_or(0)
 }
 
-/// Sections that stay as they came.
+/// Sections that are kept unchanged.
 type ReadyMade = HashMap<SectionId, Ready, foldhash::fast::FixedState>;
 
 /// Shared memory that the compiler has laid out.
@@ -386,12 +383,12 @@ type ReadyMade = HashMap<SectionId, Ready, foldhash::fast::FixedState>;
 pub(super) struct Ready {
     pub size: u64,
     pub align: u64,
-    /// Of a kernel that nobody asked for: nothing is counted for it (`whole-programs-used`).
+    /// Of an unrequested kernel: nothing is counted for it (`whole-programs-used`).
     pub late: bool,
 }
 
-/// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a
-/// name, so it stays as it came.
+/// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a name,
+/// so it is kept unchanged.
 pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
     let mut out = ReadyMade::default();
     // For debuggers all of it has names, and is laid out once more.

@@ -1,10 +1,10 @@
 //! Attributes that callees pass up to kernels.
 //!
-//! A kernel's own record is changed in place; a code it lacks is appended, in
-//! the order in which the inputs' `.nv.info.F` sections that are in force and the
-//! records in them come (not that of the output's sections, which replaced copies
-//! may have created). With exactly one kernel in the output nvlink takes another path:
-//! all functions count, and the appended codes have a fixed order.
+//! A kernel's own record is changed in place; a missing code is appended, in the order of the
+//! inputs' selected `.nv.info.F` sections and of the records in them (not in the order of the
+//! output's sections, which replaced copies may have created). With exactly one kernel in the
+//! output nvlink takes another path: all functions count, and the appended codes have a fixed
+//! order.
 
 use super::contribution::{
     Any, CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
@@ -21,22 +21,22 @@ use smallvec::SmallVec;
 /// A function that names an external one, and where.
 type Mention = (FunctionId, Place);
 
-/// Record and number of a name in it.
+/// A record, and the index of a name in it.
 type Place = (Key, u32);
 
-/// What kernels get from the device functions they reach.
+/// What kernels inherit from the device functions they reach.
 struct Inherited {
     /// By component.
     below: Vec<Contribution>,
     places: Places,
-    /// NUM_MBARRIERS, with the first place.
+    /// NUM_MBARRIERS, with its first position.
     sums: Map<FunctionId, (u16, Key)>,
     fragments: Map<FunctionId, (Vec<u32>, Key)>,
     externs: Map<FunctionId, Vec<SymbolId>>,
 }
 
-/// By code and component: the first record in the functions reached. Only codes that
-/// some kernel lacks are there.
+/// By code and component: the first record in the functions reached. Has only codes that some
+/// kernel lacks.
 struct Places(Vec<(Attr, Vec<Key>)>);
 
 impl Places {
@@ -46,7 +46,7 @@ impl Places {
     }
 }
 
-/// A record the linker makes; symbols are still those of the link.
+/// A record that the linker creates; its symbols are still those of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Record {
@@ -70,9 +70,9 @@ impl Record {
 /// Changes to a function's attribute section.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Records that take the place of the function's own of that code.
+    /// Records that replace the function's own with the same code.
     pub replaced: Vec<Record>,
-    /// Codes whose own records are removed.
+    /// Codes whose own records are dropped.
     pub removed: Vec<Attr>,
     /// Records appended, in order.
     pub tail: Vec<Record>,
@@ -154,7 +154,7 @@ pub(super) struct Propagation<'a, 'o> {
 }
 
 impl Propagation<'_, '_> {
-    /// What a function of the output says of itself.
+    /// A function's own attributes.
     fn all_own(&self, function: FunctionId) -> &Own {
         const NOTHING: &Own = &Own::NOTHING;
         self.components.position(function.0).map_or(NOTHING, |at| &self.own[at])
@@ -173,10 +173,9 @@ impl Propagation<'_, '_> {
         self.changes.entry(function).or_default()
     }
 
-    /// Old objects keep the barrier count in the text section's flags. When all
-    /// else is done it becomes a record of the function, unless that has one by
-    /// then (quirk: the flags then stay as they are), and those of device functions
-    /// count for the kernels that reach them.
+    /// Old objects have the barrier count in the text section's flags. At the end it becomes a
+    /// record of the function, unless the function has one by then (quirk: then the flags stay),
+    /// and those of device functions count for the kernels that reach them.
     fn barriers_of_old_objects(&mut self) {
         if !self.any.barriers_in_flags {
             return;
@@ -206,14 +205,14 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// NUM_BARRIERS of a function as it stands.
+    /// The current NUM_BARRIERS of a function.
     fn barriers(&self, function: FunctionId) -> Option<u16> {
         let made = self.changes.get(&function).and_then(|c| c.value(Attr::NUM_BARRIERS));
         made.or(self.own(function).code(slot(Attr::NUM_BARRIERS)))
     }
 
-    /// Sets a code of a function that has it (in its section or already in the
-    /// tail), or appends it.
+    /// Sets a code of a function that has it (in its section or already in the tail), or appends
+    /// it.
     pub(super) fn set(&mut self, function: FunctionId, record: Record) {
         let mut changes = std::mem::take(self.change(function));
         self.set_in(&mut changes, function, record);
@@ -230,8 +229,8 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// Where some functions have a SPARSE_MMA_MASK and some do not, those
-    /// without get 0x8000 (stubs of unified functions nothing, but in a record).
+    /// If some functions have a SPARSE_MMA_MASK and some do not, those without get 0x8000 (stubs of
+    /// unified functions get none, except in a record).
     pub(super) fn missing_sparse_masks(&mut self) {
         if !self.any.lacks_masks() {
             return;
@@ -244,7 +243,7 @@ impl Propagation<'_, '_> {
         let lacking: Vec<FunctionId> =
             order.iter().filter(|f| own(f).assumes_mask).copied().collect();
         for function in lacking {
-            // An alias counts for the function it stands for.
+            // An alias counts for its function.
             let function = self.reader.section_owner(function);
             let value = self.reader.missing_sparse_mask(function);
             if let Some(at) = self.components.position(function.0) {
@@ -257,8 +256,8 @@ impl Propagation<'_, '_> {
         }
     }
 
-    /// Quirk: with one kernel, masks are combined only if the link knows more
-    /// functions (removed and undefined ones count) than masks.
+    /// Quirk: with one kernel, masks are combined only if the link knows more functions (including
+    /// dead and undefined ones) than masks.
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
         let graph = self.reader.cx.graph;
@@ -267,14 +266,14 @@ impl Propagation<'_, '_> {
         count > 0 && count < graph.len() && count + nested() < graph.len()
     }
 
-    /// CRS_STACK_SIZE: unbounded under recursion, else the deepest sum.
+    /// CRS_STACK_SIZE: unbounded under recursion, otherwise the deepest sum.
     pub(super) fn stack_record(&self, entry: FunctionId) -> Option<Record> {
         let depth = self.properties.depth(entry);
         let value = if depth.recursive { u32::MAX } else { depth.crs };
         (value != 0).then(|| Record::Words(Attr::CRS_STACK_SIZE, vec![value]))
     }
 
-    /// Two or more kernels. The caller may know what they reach.
+    /// Two or more kernels. The caller may already know what they reach.
     fn several(&mut self, below: Option<Vec<Contribution>>) {
         self.missing_sparse_masks();
         let below = below.unwrap_or_else(|| self.reached());
@@ -316,7 +315,7 @@ impl Propagation<'_, '_> {
         with.into_iter().map(|f| (f, callers.entries_reaching(&[f]))).collect()
     }
 
-    /// The places of the codes that some kernel gets without having them itself.
+    /// The positions of the codes that some kernel inherits without having them.
     fn places(&self, below: &[Contribution], externs: bool) -> Places {
         let mut lacking = Contribution::default();
         for &entry in &self.properties.entries {
@@ -389,7 +388,7 @@ impl Propagation<'_, '_> {
         out
     }
 
-    /// By kernel: external functions its callees name, in order of first mention.
+    /// By kernel: external functions that its callees name, in order of first mention.
     fn external_lists(&self) -> Map<FunctionId, Vec<SymbolId>> {
         if !self.any.names_external {
             return Map::default();
@@ -421,8 +420,7 @@ impl Propagation<'_, '_> {
             .collect()
     }
 
-    /// For one external function: the kernels whose callees name it, with the
-    /// first place that does.
+    /// For one external function: the kernels whose callees name it, with the first position.
     fn first_mention(&self, users: &[Mention]) -> Vec<Mention> {
         let graph = self.reader.cx.graph.successors();
         let components = self.components;
@@ -447,7 +445,7 @@ impl Propagation<'_, '_> {
         self.properties.entries.iter().filter_map(of_entry).collect()
     }
 
-    /// The changes of a kernel, those made so far included, if there are new ones.
+    /// The changes to a kernel, including those made so far, if there are new ones.
     fn entry(&self, entry: FunctionId, inherited: &Inherited) -> Option<Changes> {
         let own = self.all_own(entry);
         let component = self.components.of[entry.0 as usize] as usize;
@@ -499,8 +497,8 @@ impl Propagation<'_, '_> {
         Some(changes)
     }
 
-    /// The external functions that a kernel and its callees name, unless the kernel's
-    /// records say that as they are.
+    /// The external functions that a kernel and its callees name, unless the kernel's records
+    /// already say exactly that.
     fn externs_of(&self, entry: FunctionId, callees: &[SymbolId]) -> Option<Vec<SymbolId>> {
         let own = self.all_own(entry);
         if callees.is_empty() && (!own.contribution.has_externs() || own.has_plain_externs()) {
@@ -517,9 +515,8 @@ impl Propagation<'_, '_> {
         Some(list)
     }
 
-    /// Stubs of unified functions that count as kernels inherit the same, but for masks
-    /// and external functions. Their records follow each other in the one section of all
-    /// stubs.
+    /// Stubs of unified functions that count as kernels inherit the same, except for masks and
+    /// external functions. Their records are consecutive in the one section of all stubs.
     fn stubs(&mut self) {
         let cx = self.reader.cx;
         if cx.unified.stub_ids().next().is_none() {
@@ -541,7 +538,7 @@ impl Propagation<'_, '_> {
                 Combine::Sum => roots.iter().filter_map(|stub| sums.get(stub).copied()).collect(),
                 _ => values.into_iter().map(|(stub, value)| (value, place(stub))).collect(),
             };
-            // The stub created last comes first where one function gives to several.
+            // If one function passes to several stubs, the stub created last comes first.
             let record = |(value, key)| (key, Record::Value { format, code, value });
             new.extend(values.into_iter().rev().map(record));
         }

@@ -1,4 +1,4 @@
-//! What one function's attribute records say, for itself and for its callers.
+//! What one function's attribute records mean, for itself and for its callers.
 
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, SymbolId, SymbolRefId};
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// How values of a code combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combine {
-    /// Presence is all; the last value seen stays.
+    /// Only presence counts; the last value seen stays.
     Flag,
     /// Largest.
     Max,
@@ -34,21 +34,21 @@ pub const CODES: [(Attr, Format, Combine); 9] = [
     (Attr::SPARSE_MMA_MASK, Format::HVAL, Combine::Or),
 ];
 
-/// Position in [`CODES`] of a code known to be there.
+/// Index in [`CODES`] of a code known to be there.
 pub const fn slot(code: Attr) -> usize {
     BITS[code.0 as usize] as usize
 }
 
-/// Position of SPARSE_MMA_MASK.
+/// Index of SPARSE_MMA_MASK.
 pub const fn sparse_slot() -> usize {
     slot(Attr::SPARSE_MMA_MASK)
 }
 
-/// Bit of EXTERNS in a set of codes; those of [`CODES`] have their positions.
+/// Bit of EXTERNS in a set of codes; those of [`CODES`] are their indices.
 const EXTERNS: usize = CODES.len();
 /// Bit of AT_ENTRY_FRAGMENTS.
 const FRAGMENTS: usize = CODES.len() + 1;
-/// Of CRS_STACK_SIZE and SYNC_STACK, and of MAXREG_COUNT, which are in no set.
+/// Bits of CRS_STACK_SIZE and SYNC_STACK, and of MAXREG_COUNT, which are in no set.
 const CRS: usize = CODES.len() + 2;
 const LIMIT: usize = CODES.len() + 3;
 
@@ -80,13 +80,13 @@ pub fn combine(rule: Combine, a: u16, b: u16) -> u16 {
     }
 }
 
-/// Position of a record among those in force: the input, its attribute section and
-/// the number in it.
+/// Position of a record among the selected ones: the input, its attribute section and the index in
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(pub ObjectId, pub u32, pub u32);
 
 impl Key {
-    /// A value that stands for a missing record.
+    /// Stands for a missing record.
     pub const MISSING: Key = Key(ObjectId(u32::MAX), u32::MAX, u32::MAX);
 }
 
@@ -98,12 +98,12 @@ pub struct Contribution {
 }
 
 impl Contribution {
-    /// Value of the code with this position in [`CODES`].
+    /// Value of the code with this index in [`CODES`].
     pub fn code(&self, slot: usize) -> Option<u16> {
         self.has(slot).then(|| self.values[slot])
     }
 
-    /// Positions in [`CODES`] and values.
+    /// Indices in [`CODES`] and values.
     pub fn codes(&self) -> impl Iterator<Item = (usize, u16)> + '_ {
         let mut left = self.present & ((1 << CODES.len()) - 1);
         std::iter::from_fn(move || {
@@ -148,12 +148,12 @@ impl Contribution {
         self.present >> bit & 1 != 0
     }
 
-    /// Adds what another function contributes; sums are the caller's business,
-    /// as a function counts once however often it is reached.
+    /// Adds what another function contributes. Sums are left to the caller, because a function
+    /// counts once however often it is reached.
     pub fn add(&mut self, other: &Contribution) {
         const SUMS: u16 = 1 << slot(Attr::NUM_MBARRIERS);
         if self.present == 0 {
-            // The first one, and mostly the only one.
+            // The first one, and usually the only one.
             *self = *other;
             self.present &= !SUMS & !(1 << FRAGMENTS);
             return;
@@ -169,7 +169,7 @@ impl Contribution {
     }
 }
 
-/// What a function's own records and tables say.
+/// A function's own records and tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     /// Registers.
@@ -184,21 +184,21 @@ pub struct Own {
     pub barriers_in_flags: u16,
     /// What it contributes to its callers.
     pub contribution: Contribution,
-    /// Codes with exactly one record that is as the linker would write it.
+    /// Codes with exactly one record that already has the linker's form.
     plain: u16,
-    /// The SPARSE_MMA_MASK is not in a record: it is what a missing one counts for.
+    /// The SPARSE_MMA_MASK is not in a record but the default for a missing one.
     pub assumes_mask: bool,
-    /// Some EXTERNS record names a function that is external at the end.
+    /// Some EXTERNS record names a function that stays external.
     pub names_external: bool,
     /// It is a kernel.
     pub is_entry: bool,
-    /// It is a kernel of whose stack the compiler says that it has no bound: something that
-    /// `ptxas -ewp` put into it recurses.
+    /// It is a kernel whose stack is unbounded according to the compiler: something that `ptxas
+    /// -ewp` put into it recurses.
     pub unbounded: bool,
 }
 
 impl Own {
-    /// Of what is not known to the link.
+    /// For functions unknown to the link.
     pub const NOTHING: Own = Own {
         registers: 0,
         frame: 0,
@@ -213,7 +213,7 @@ impl Own {
         unbounded: false,
     };
 
-    /// Whether the function's records of the code come to this value as they are.
+    /// Whether the function's records of the code already have this value.
     pub fn is_already(&self, slot: usize, value: u16) -> bool {
         self.plain >> slot & 1 != 0 && self.contribution.code(slot) == Some(value)
     }
@@ -223,15 +223,14 @@ impl Own {
         self.contribution.has(sparse_slot()) && !self.assumes_mask
     }
 
-    /// Takes back what a missing SPARSE_MMA_MASK counts for.
+    /// Reverts the default for a missing SPARSE_MMA_MASK.
     pub fn forget_assumed_mask(&mut self) {
         if std::mem::take(&mut self.assumes_mask) {
             self.contribution.set_code(sparse_slot(), None);
         }
     }
 
-    /// Whether nothing has to be done about the EXTERNS records to keep only what is
-    /// still external in them.
+    /// Whether the EXTERNS records need no change to list only what is still external.
     pub fn has_plain_externs(&self) -> bool {
         self.plain >> EXTERNS & 1 != 0
     }
@@ -252,8 +251,8 @@ impl Own {
     }
 }
 
-/// What the functions of the link have at all: most links have little of it, and need not be
-/// gone through once more for the rest.
+/// What the functions of the link have at all: most links have little of it, and can skip the
+/// passes for the rest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Any {
     present: u16,
@@ -266,7 +265,7 @@ pub struct Any {
 }
 
 impl Any {
-    /// What any of these has.
+    /// The union over these functions.
     pub fn of(own: &[Own]) -> Self {
         let add = |any: Any, own: &Own| Any {
             present: any.present | own.contribution.present,
@@ -285,7 +284,7 @@ impl Any {
         own.par_iter().with_min_len(ANY_AT_ONCE).fold(Any::default, add).reduce(Any::default, join)
     }
 
-    /// Whether there are records of the code with this position in [`CODES`].
+    /// Whether there are records of the code with this index in [`CODES`].
     pub fn has(&self, slot: usize) -> bool {
         self.present >> slot & 1 != 0
     }
@@ -295,8 +294,8 @@ impl Any {
         self.has(FRAGMENTS)
     }
 
-    /// Whether functions lack a SPARSE_MMA_MASK and none has one, as in objects of compilers
-    /// up to 12.2: then nothing is counted for those that are missing.
+    /// Whether functions lack a SPARSE_MMA_MASK and none has one, as in objects of compilers up to
+    /// 12.2: then missing ones have no default.
     pub fn has_no_masks(&self) -> bool {
         self.assumes_mask && !self.masks
     }
@@ -364,7 +363,7 @@ impl<'o> Reader<'_, 'o> {
         records.last().map(|(key, r)| (info::words(r.payload).collect(), key))
     }
 
-    /// What a node of the call graph says of itself; prototypes say nothing.
+    /// A call graph node's own attributes; prototypes have none.
     pub fn own_of_node(&self, node: u32) -> Own {
         match (node as usize) < self.cx.graph.len() {
             true => self.own(FunctionId(node)),
@@ -372,7 +371,7 @@ impl<'o> Reader<'_, 'o> {
         }
     }
 
-    /// All that a function says of itself, in one go.
+    /// All of a function's own attributes, in one pass.
     fn own(&self, function: FunctionId) -> Own {
         let cx = self.cx;
         let symbol = cx.resolution.get(cx.graph.symbol(function));
@@ -390,7 +389,7 @@ impl<'o> Reader<'_, 'o> {
             for raw in info::raw_records(data) {
                 let &[format, code, low, high, ref payload @ ..] = raw else { continue };
                 let bit = BITS[usize::from(code)];
-                // Most records are of no interest.
+                // Most records do not matter.
                 if bit == NO_BIT {
                     continue;
                 }
@@ -429,7 +428,7 @@ impl<'o> Reader<'_, 'o> {
         out.set_plain(EXTERNS, plain);
     }
 
-    /// What a function counts for that says nothing about sparse instructions.
+    /// The default mask of a function without a record about sparse instructions.
     pub fn missing_sparse_mask(&self, function: FunctionId) -> u16 {
         let stub = self.cx.unified.is_stub(self.cx.graph.symbol(function));
         if stub { 0 } else { 0x8000 }
@@ -456,7 +455,7 @@ impl<'o> Reader<'_, 'o> {
         out
     }
 
-    /// Whether EXTERNS may still name the function at the end.
+    /// Whether EXTERNS may still name the function in the output.
     pub fn stays_external(&self, id: SymbolId) -> bool {
         let symbol = self.cx.resolution.get(id);
         symbol.function && self.cx.keeps(id) && (symbol.definition.is_none() || symbol.entry)
@@ -468,7 +467,7 @@ impl<'o> Reader<'_, 'o> {
         cx.resolution.kernel_around(cx.objects, cx.graph.symbol(function)).is_some()
     }
 
-    /// The function whose section an alias lives in; others own theirs.
+    /// The function that owns an alias's section; others own theirs.
     pub fn section_owner(&self, function: FunctionId) -> FunctionId {
         let owner = self.cx.owner_of_code(self.cx.graph.symbol(function));
         owner.and_then(|owner| self.cx.graph.function(owner)).unwrap_or(function)

@@ -10,9 +10,9 @@ use cubin::Attr;
 const SINGLE: usize = slot(Attr::TCGEN05_1CTA_USED);
 const PAIR: usize = slot(Attr::TCGEN05_2CTA_USED);
 
-/// Refuses kernels that use both with what they call. Quirk: the only kernel of a link is
-/// refused if it uses the one and any function that is kept the other, called or not; what
-/// functions do among themselves is not looked at (`tensor-memory-groups`).
+/// Refuses kernels that use both, themselves or in what they call. Quirk: the only kernel of a link
+/// is refused if it uses one and any live function the other, called or not; conflicts among
+/// functions are not checked (`tensor-memory-groups`).
 pub fn check(
     reader: Reader<'_, '_>,
     own: &[Own],

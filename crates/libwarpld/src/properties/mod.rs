@@ -23,16 +23,16 @@ use rayon::prelude::*;
 /// Code of the message about a callee that exceeds a kernel's bound.
 pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
 
-/// What the call graph says about each function.
+/// What the call graph determines for each function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// Most registers of the function and all it may call.
+    /// Most registers of the function and everything it may call.
     pub registers: u32,
     /// Deepest stack.
     pub stack: u32,
     /// Deepest call-return stack.
     pub crs: u32,
-    /// A recursion is reachable: the stack has no bound.
+    /// Recursion is reachable: the stack is unbounded.
     pub recursive: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Properties {
 pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 impl Properties {
-    /// What is below a function of the output.
+    /// The depth of a live function.
     pub fn depth(&self, function: FunctionId) -> Depth {
         let component = self.components.of.get(function.0 as usize);
         let depth = component.and_then(|&component| self.depth.get(component as usize));
@@ -70,7 +70,7 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
         .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_pruned(f))
         .collect();
-    // Functions that are gone count only as far as those of the output call them.
+    // Dead functions count only as far as live ones call them.
     let roots = (0..cx.graph.len() as u32)
         .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId(f)));
     let components = Components::reached_from(cx.graph.successors(), roots);
@@ -87,7 +87,7 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
         own.iter_mut().for_each(Own::forget_assumed_mask);
     }
     let components = &out.components;
-    // Masks that are missing count for callers: where there are such, it is too early.
+    // Missing masks count for callers: if there are any, it is too early.
     let early = out.entries.len() > 1 && !any.lacks_masks();
     let (depth, below) = rayon::join(
         || depths(cx, &own, components),
@@ -112,7 +112,7 @@ fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Dep
         let members = components.members(component);
         let mut joint = Depth { recursive: members.len() > 1, ..Depth::default() };
         for &callee in members.iter().flat_map(|&node| graph.of(node)) {
-            // A component without a depth is the one at hand.
+            // A component without a depth is the current one.
             let Some(below) = depth.get(components.of[callee as usize] as usize) else {
                 joint.recursive = true;
                 continue;
@@ -136,8 +136,8 @@ fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Dep
     depth
 }
 
-/// Callees that need more registers than a kernel may have. nvlink raises the
-/// kernels' counts function by function and reports each raise past the limit.
+/// Callees that need more registers than a kernel may have. nvlink raises the kernels' counts
+/// function by function and reports each raise past the limit.
 fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     let cx = reader.cx;
     let own = |f: FunctionId| out.components.position(f.0).map_or(Own::NOTHING, |at| own[at]);
@@ -181,7 +181,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     }
 }
 
-/// What the compiler said itself needs no warning.
+/// Stacks that the compiler already called unbounded need no warning.
 fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     if cx.config.suppress_stack_size_warning {
         return;

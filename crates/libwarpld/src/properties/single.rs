@@ -60,9 +60,8 @@ impl Propagation<'_, '_> {
         self.single_externs(entry);
     }
 
-    /// All undefined functions and kernels that any record names, the one met last first as
-    /// the files' attribute sections come; the kernel's own record stays if it names the
-    /// same ones.
+    /// All undefined functions and kernels that any record names, last met first in the order of
+    /// the files' attribute sections; the kernel's own record stays if it names the same ones.
     fn single_externs(&mut self, entry: FunctionId) {
         let mut functions = self.reader.merged.function_order.clone();
         functions.sort_by_key(|&f| self.reader.source(f));

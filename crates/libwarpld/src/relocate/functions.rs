@@ -1,4 +1,4 @@
-//! What relocations against functions come to.
+//! How relocations against functions are handled.
 
 use super::{Action, Facts, Place, Relocator};
 use crate::context::Analysis;
@@ -10,18 +10,17 @@ use cubin::Reloc;
 use cubin::consts::shn;
 use rayon::prelude::*;
 
-/// What stands for functions in the output, by symbol of the link: the number of their symbol,
-/// or one of the values below. A function is called from many places, so it is worth looking it
-/// up once.
+/// What represents functions in the output, by symbol of the link: the index of their symbol, or
+/// one of the values below. A function is called from many places, so it pays to look it up once.
 #[derive(Debug)]
 pub struct Functions(Vec<u32>);
 
-/// The number of a function's symbol, or one of the values below.
+/// The index of a function's symbol, or one of the values below.
 #[derive(Clone, Copy)]
 pub(super) struct Found(u32);
 
 impl Found {
-    /// What relocations against the function come to that are not lost.
+    /// The action for relocations against the function that are not dropped.
     #[inline]
     pub(super) fn action(self, kind: &Facts) -> Action {
         match self.0 {
@@ -33,9 +32,9 @@ impl Found {
     }
 }
 
-/// Not part of the output.
+/// Not live.
 const GONE: u32 = u32::MAX;
-/// Part of the output, but without symbol.
+/// Live, but without a symbol.
 const NAMELESS: u32 = u32::MAX - 1;
 /// Not a function.
 const OTHER: u32 = u32::MAX - 2;
@@ -44,7 +43,7 @@ const OTHER: u32 = u32::MAX - 2;
 const TASK: usize = 1024;
 
 impl Functions {
-    /// Finds what stands for all functions.
+    /// Looks up all functions.
     pub(super) fn new(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
@@ -60,7 +59,7 @@ impl Functions {
         self.get(id).is_some()
     }
 
-    /// What stands for a function; `None` if the symbol is none.
+    /// What represents a function; `None` if the symbol is not a function.
     #[inline]
     pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
         let symbol = *self.0.get(id.0 as usize)?;
@@ -75,9 +74,9 @@ fn find(cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     }
     let function = match merged.code_of(cx, id) {
         Some(_) => id,
-        // Mercury's half names what is inside a kernel (`whole-programs-capsules`).
+        // The Mercury half names functions inside a kernel (`whole-programs-capsules`).
         None if cx.dialect.names_functions_inside_kernels() && is_nested(cx, id) => id,
-        // An alias is replaced by the function behind it.
+        // An alias is replaced by its function.
         None => cx.owner_of_code(id).unwrap_or(id),
     };
     merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
@@ -101,7 +100,7 @@ impl<'a> Relocator<'a, '_> {
         Found(found).action(kind)
     }
 
-    /// Whether debug data loses its relocations against a function.
+    /// Whether debug data drops its relocations against a function.
     fn is_debug_lost(
         &self,
         place: &Place<'_, 'a>,
@@ -112,7 +111,7 @@ impl<'a> Relocator<'a, '_> {
         let at = SymbolRefId { object: place.object, symbol: reloc.symbol.0 };
         let role = match self.cx.resolution.get(id).definition == Some(at) {
             true => Role::Selected,
-            // Few are anything else: only then the input's table is looked at, which is cold.
+            // Few are anything else, and only those need the input's table, which is cold.
             false => {
                 let section = place.input.cubin.symbol_section(at.symbol);
                 self.cx.resolution.role(id, at, section != Some(shn::UNDEF))
@@ -120,13 +119,13 @@ impl<'a> Relocator<'a, '_> {
         };
         let cut = self.merged.debug_cut.get(&id);
         let removed = cut.is_some_and(|&cut| place.object < cut) && reloc.addend.is_some();
-        // The debug data of a removed function's replaced copy is cleared only
-        // if no copy before the last replacement had relocations in its code.
+        // The debug data of a dead function's replaced copy is cleared only if no copy before the
+        // last replacement had relocations in its code.
         let outlived = !live && role == Role::Replaced && self.had_text_relocs(id);
         role == Role::Discarded || removed || outlived
     }
 
-    /// Whether a definition that was replaced had relocations in its code.
+    /// Whether a replaced definition had relocations in its code.
     fn had_text_relocs(&self, id: SymbolId) -> bool {
         let relocated = |at: &SymbolRefId| {
             let object = &self.cx.objects[at.object.0 as usize];

@@ -1,5 +1,4 @@
-//! Relocations that stay, in as few bytes as most of them take: links have hundreds of
-//! thousands.
+//! Emitted relocations in a compact encoding: links have hundreds of thousands.
 
 use super::OutReloc;
 use crate::ids::OutSymbolId;
@@ -7,11 +6,11 @@ use cubin::RelocKind;
 use cubin::reloc::MERCURY_BASE;
 use std::ops::Range;
 
-/// A list of relocations that grows.
+/// A growing list of relocations.
 #[derive(Debug, Default)]
 pub(super) struct KeptList {
     list: Vec<Packed>,
-    /// Those with numbers that are too large.
+    /// Relocations that do not fit the compact form.
     wide: Vec<OutReloc>,
 }
 
@@ -25,23 +24,23 @@ pub struct Kept<'r> {
 /// A relocation.
 #[derive(Clone, Copy, Debug)]
 struct Packed {
-    /// The offset, or the place among the wide ones.
+    /// The offset, or the index among the wide ones.
     offset: u32,
     addend: i32,
     symbol: OutSymbolId,
-    /// Marked with [`MERCURY`], or [`WIDE`].
+    /// With the flag [`MERCURY`], or [`WIDE`].
     kind: u16,
 }
 
 const _: () = assert!(size_of::<Packed>() <= 16);
 
-/// Marks the kinds of the Mercury half.
+/// Flags the kinds of the Mercury half.
 const MERCURY: u16 = 1 << 15;
 /// The kind of wide ones.
 const WIDE: u16 = u16::MAX;
 
 impl Packed {
-    /// The relocation, and whether its numbers are small enough.
+    /// The compact relocation, and whether it fits.
     #[inline]
     fn new(reloc: &OutReloc) -> (Self, bool) {
         let (base, mark) = if reloc.kind.is_mercury() { (MERCURY_BASE, MERCURY) } else { (0, 0) };
@@ -66,7 +65,7 @@ impl Packed {
 }
 
 impl KeptList {
-    /// Adds to the end.
+    /// Appends a relocation.
     #[inline]
     pub fn push(&mut self, reloc: OutReloc) {
         let (packed, fits) = Packed::new(&reloc);
@@ -81,7 +80,7 @@ impl KeptList {
         Packed { offset, addend: 0, symbol: reloc.symbol, kind: WIDE }
     }
 
-    /// Makes room for so many.
+    /// Makes room for `count` more.
     pub fn reserve(&mut self, count: usize) {
         self.list.reserve(count);
     }
@@ -91,12 +90,12 @@ impl KeptList {
         self.list.len()
     }
 
-    /// Forgets those from here on.
+    /// Drops those from `len` on.
     pub fn truncate(&mut self, len: usize) {
         self.list.truncate(len);
     }
 
-    /// Turns round the order of those from here on.
+    /// Reverses the order of those from `since` on.
     pub fn reverse(&mut self, since: usize) {
         self.list.get_mut(since..).unwrap_or_default().reverse();
     }
@@ -112,7 +111,7 @@ impl KeptList {
         self.wide.append(&mut other.wide);
     }
 
-    /// Frees what was allocated in advance.
+    /// Frees unused capacity.
     pub fn shrink(&mut self) {
         self.list.shrink_to_fit();
     }
@@ -146,7 +145,7 @@ impl<'r> Kept<'r> {
         Self { list: &self.list[range], ..self }
     }
 
-    /// One after the other.
+    /// Iterates over them.
     #[inline]
     pub fn iter(
         self,
@@ -159,7 +158,7 @@ impl<'r> Kept<'r> {
 mod tests {
     use super::*;
 
-    /// Whatever the numbers are, they come out as they went in.
+    /// All values survive the round trip.
     #[test]
     fn numbers_of_any_size() {
         let kinds = [0, 1, 0x7ffe, 0x7fff, 0x8000, 0xffff, MERCURY_BASE, MERCURY_BASE + 0x7fff];

@@ -1,28 +1,28 @@
-//! What the linker asks about relocation kinds.
+//! The properties of relocation kinds that the linker needs.
 
 use crate::config::Config;
 use crate::dialect::Half;
 use cubin::RelocKind;
 use cubin::reloc::{self, RelocInfo};
 
-/// What is asked about relocation kinds, again and again.
+/// Properties of relocation kinds, looked up again and again.
 pub(super) struct Kinds {
-    /// The number of the first kind.
+    /// The first kind.
     first: u32,
     facts: Vec<Facts>,
 }
 
-/// What is asked about one kind.
+/// Properties of one kind.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
     pub linker_applies: bool,
-    /// Whether it clears its place if the code it names is gone.
+    /// Whether it clears its field if the code it refers to is dead.
     pub clears: bool,
     /// Whether it changes instructions that yield, which no tool does any more.
     pub yields: bool,
-    /// Bytes from the place that are changed.
+    /// Bytes that it may change, starting at its offset.
     pub span: u8,
-    /// The kind of a relocation that stays.
+    /// The kind when it is emitted.
     pub kept: RelocKind,
 }
 
@@ -47,15 +47,15 @@ impl Kinds {
         Self { first, facts: (first..).map_while(facts).collect() }
     }
 
-    /// What is known of a kind, if that half can have it.
+    /// The properties of a kind, if that half can have it.
     #[inline]
     pub fn get(&self, kind: RelocKind) -> Option<&Facts> {
         self.facts.get(kind.0.checked_sub(self.first)? as usize)
     }
 }
 
-/// Unified-table kinds become their plain counterparts in an executable without an
-/// index of unified symbols.
+/// Unified-table kinds become their plain counterparts in an executable without an index of unified
+/// symbols.
 pub fn final_kind(config: &Config, kind: RelocKind) -> RelocKind {
     if config.relocatable || config.uidx.is_some() {
         return kind;

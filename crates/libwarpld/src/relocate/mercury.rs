@@ -1,5 +1,5 @@
-//! What only links in the Mercury half do: jump tables copied to kernels, debug
-//! tables whose relocations stay.
+//! Specific to links in the Mercury half: jump tables copied to kernels, and debug tables whose
+//! relocations are emitted.
 
 use super::outcome::Block;
 use super::{Place, Relocator, Target};
@@ -13,7 +13,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// Jump tables of functions, which kernels get copies of.
+/// Jump tables of functions, which are copied to kernels.
 #[derive(Default)]
 pub(super) struct CopiedTables {
     /// By kernel: the functions whose tables it gets.
@@ -23,8 +23,8 @@ pub(super) struct CopiedTables {
 }
 
 impl CopiedTables {
-    /// Finds them all: to look for each in its input would take time out of proportion where
-    /// one input has thousands.
+    /// Collects them all: looking for each in its input would take time out of proportion if one
+    /// input has thousands.
     pub(super) fn collect(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let mut out = Self::default();
         if !cx.dialect.copies_table_relocations() {
@@ -54,8 +54,8 @@ impl CopiedTables {
         out
     }
 
-    /// Offset and size of what a function's bank is made of: the tables of the copy in force
-    /// and, each as one, the banks of losers (`jump-tables-of-copies`).
+    /// Offset and size of the parts of a function's bank: the tables of the selected copy and, as
+    /// one part each, the banks of discarded copies (`jump-tables-of-copies`).
     fn pieces(&self, cx: Analysis<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
         for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
@@ -76,9 +76,8 @@ impl CopiedTables {
 }
 
 impl<'a> Relocator<'a, '_> {
-    /// Whether an applied relocation is recorded for `--preserve-relocs`. On
-    /// Mercury's half that is done for shared memory alone, not for constants or
-    /// debug data.
+    /// Whether an applied relocation is recorded for `--preserve-relocs`. The Mercury half does
+    /// that only for shared memory, not for constants or debug data.
     pub(super) fn is_preserved(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> bool {
         let input = &place.input.cubin;
         self.cx.config.preserve_relocs
@@ -87,20 +86,20 @@ impl<'a> Relocator<'a, '_> {
                     && input.symbol(reloc.symbol.0).is_some_and(|s| s.is_shared()))
     }
 
-    /// Mercury's half keeps relocations for offsets in debug tables; the addend
-    /// moves with the table.
+    /// The Mercury half emits relocations for offsets in debug tables; the addend moves with the
+    /// table.
     pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
         let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
         let at = self.merged.placement(place.object, section);
         at.filter(|_| self.cx.dialect.keeps_debug_offsets()).map_or(0, |at| at.offset as i64)
     }
 
-    /// Appends what comes with the tables of functions that a kernel's bank has.
+    /// Appends the relocations of the function tables in a kernel's bank.
     ///
-    /// nvlink keeps one list per function, the latest first, and goes over it for
-    /// each table from the last to the first, taking what lies in that table.
-    /// Relocations of a replaced table stay in the list and go with the table that
-    /// covers their offset now (found with a weak function in four files).
+    /// nvlink keeps one list per function, latest first, and scans it for each table from the last
+    /// to the first, taking what is inside that table. Relocations of a replaced table stay in the
+    /// list and go with the table that covers their offset now (found with a weak function in four
+    /// files).
     pub(super) fn copied_tables(
         &self,
         target: &Target<'_>,

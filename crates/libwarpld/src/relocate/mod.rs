@@ -1,8 +1,8 @@
-//! Relocations: which are applied now, which stay for the loader.
+//! Relocations: which are applied now, and which are emitted for the loader.
 //!
-//! A value is known at link time for constant banks, shared memory and section
-//! symbols (debug data). Addresses of code and global data are the loader's.
-//! Output lists are the reverse of input order, as nvlink prepends.
+//! A value is known at link time for constant banks, shared memory and section symbols (debug
+//! data). Addresses of code and global data are left to the loader. Output lists are in reverse
+//! input order, because nvlink prepends.
 
 mod functions;
 mod kept;
@@ -92,7 +92,7 @@ struct Relocator<'a, 'o> {
 #[derive(Clone, Copy)]
 enum Action {
     Drop,
-    /// Relocations against a section's symbol keep even the types of unified tables.
+    /// Relocations against a section symbol keep even the kinds of unified tables.
     Keep {
         symbol: OutSymbolId,
         relative: bool,
@@ -105,29 +105,29 @@ enum Action {
     Clear,
 }
 
-/// An output section that relocations are for.
+/// An output section that relocations apply to.
 struct Target<'o> {
     id: SectionId,
     function: Option<FunctionId>,
-    /// Its name, unless it belongs to a function: what rules know by name does not.
+    /// Its name, unless it belongs to a function: no rule knows such a section by name.
     name: &'o [u8],
-    /// Whether relocations against losing weak copies are dropped there.
+    /// Whether relocations against discarded weak copies are dropped there.
     weak_sensitive: bool,
     /// Whether it holds the program's constants.
     constant: bool,
-    /// How it was laid out, if that was symbol by symbol.
+    /// Its layout, if it was laid out symbol by symbol.
     pieces: Option<&'o Pieces>,
 }
 
-/// The place of a relocation: its input section and where that went.
+/// The place of a relocation: its input section and the output section it went to.
 struct Place<'t, 'a> {
     from: InputSection,
     object: ObjectId,
     input: &'t Object<'a>,
-    /// What the input's symbols stand for.
+    /// What the input's symbols resolve to.
     ids: &'t [SymbolId],
     target: &'t Target<'t>,
-    /// Where the relocated data lies, if it was copied there.
+    /// Offset of the relocated data, if it was copied.
     base: Option<u64>,
 }
 
@@ -140,11 +140,11 @@ impl<'t, 'a> Place<'t, 'a> {
     }
 }
 
-/// How many input sections of one output section are worth a task of their own.
+/// Number of input sections of one output section that justifies a separate task.
 const TASK: usize = 64;
 
 impl<'a, 'o> Relocator<'a, 'o> {
-    /// Makes room for what most sections keep, all their relocations.
+    /// Makes room for all relocations, which most sections emit.
     fn reserve(&self, sections: &[Section], out: &mut Block) {
         let sources = sections.iter().filter_map(|section| match section.content() {
             Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
@@ -153,7 +153,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         out.kept.reserve(sources.map(|sources| self.count(sources)).sum());
     }
 
-    /// How many relocations there are, about.
+    /// Approximate number of relocations.
     fn count(&self, sources: &[InputSection]) -> usize {
         let size: usize = sources.iter().map(|&from| self.cx.data_of(from).len()).sum();
         size / size_of::<Rela64>()
@@ -208,8 +208,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         sources.iter().try_for_each(|&from| self.source(&Place::new(self.cx, from, target), out))
     }
 
-    /// What is to be done about a symbol. What it is the link knows by its id, without a look
-    /// at the input's table: functions are nowhere declared to be data, or the link had stopped.
+    /// The action for a symbol. The link knows the symbol's kind by its id, without looking at the
+    /// input's table: no function is declared as data anywhere, or the link would have stopped.
     #[inline(never)]
     fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, id: SymbolId) -> Action {
         let index = reloc.symbol.0;
@@ -235,8 +235,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         place.input.cubin.symbol_kind(reloc.symbol.0) == Some(SymbolType::SECTION)
     }
 
-    /// What is to be done about symbols that take no part in resolution. Local ones that
-    /// nobody defines (labels in location lists of inlined code) become symbol 0.
+    /// The action for symbols that do not take part in resolution. Undefined local ones (labels in
+    /// location lists of inlined code) become symbol 0.
     fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
         let symbol = place.input.cubin.unnamed_symbol(symbol)?;
         if symbol.kind() == SymbolType::SECTION {
@@ -294,8 +294,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
-                    // Recorded only with -g or -r and where no kernel reaches them;
-                    // instances of relinked files only if kernels share objects.
+                    // Recorded only with -g or -r and if no kernel reaches them; instances in files
+                    // that are linked again only if kernels share objects.
                     let unrecorded = is_dynamic(self.cx, id)
                         && place.target.function.is_some()
                         && value != u64::MAX
@@ -307,15 +307,15 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 }
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
-                // Quirk: "never allocated" goes into the code. Mercury's half leaves
-                // the bank alone.
+                // Quirk: "never allocated" goes into the code. The Mercury half leaves the bank
+                // alone.
                 let bank = match self.cx.dialect.keeps_bank_of_missing_constants() {
                     true => bank::USER,
                     false => NO_BANK,
                 };
                 return Action::Apply { value: u64::MAX, bank, symbol: out.into() };
             }
-            // Mercury's half leaves image references open in a relocatable file.
+            // In a relocatable file, the Mercury half emits relocations against images.
             let stays = self.cx.config.relocatable && self.cx.dialect.leaves_images_open();
             if symbol.is_image() && !stays {
                 return self.image(id);
@@ -337,8 +337,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         known.definition.is_none() && known.common.is_none() && is_undefined_constant(symbol)
     }
 
-    /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is
-    /// 0 and the bank that of no section (0 - 0x64).
+    /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is 0 and the bank
+    /// that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
             let symbol = self.merged.symbol_of[id.0 as usize];
@@ -348,8 +348,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
         Action::Apply { value, bank: 0, symbol: OptId::NONE }
     }
 
-    /// The offset of a shared object. Quirk: in a relocatable file it is "resolved"
-    /// to `st_value`, the alignment, unless it is weak.
+    /// The offset of a shared object. Quirk: in a relocatable file it is "resolved" to `st_value`,
+    /// the alignment, unless it is weak.
     fn shared_value(
         &self,
         place: &Place<'_, 'a>,
@@ -368,7 +368,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             };
             let defined = defined.map_or(missing, |s| s.value);
             let value = if is_orphan(self.cx, id) { 0 } else { defined };
-            // An instance that an earlier link made is weak, too.
+            // An instance created by an earlier link is weak, too.
             let weak = known.binding == Binding::WEAK || symbol.is_internal();
             return (!weak).then_some(value);
         }
@@ -411,10 +411,10 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 }
 
-/// The bank of a symbol without section: its type less that of bank 0.
+/// The bank of a symbol without a section: its type minus that of bank 0.
 const NO_BANK: u8 = 0x1c;
 
-/// Whether the symbol is a constant of another input that is not there.
+/// Whether the symbol is a constant of another input that is missing.
 fn is_undefined_constant(symbol: &SymbolRef<'_>) -> bool {
     symbol.is_undefined() && symbol.other & sto::SPACE == sto::CONSTANT
 }

@@ -1,4 +1,4 @@
-//! What becomes of relocations.
+//! The results of relocation.
 
 use super::functions::Functions;
 use super::kept::{Kept, KeptList};
@@ -17,7 +17,7 @@ pub struct OutReloc {
     pub addend: i64,
 }
 
-/// Bytes to change in a section.
+/// A change to a section's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Patch {
@@ -25,7 +25,7 @@ pub struct Patch {
     pub kind: RelocKind,
     pub value: u64,
     pub bank: u8,
-    /// Added to what is there.
+    /// Adds to the existing value.
     pub adds: bool,
 }
 
@@ -34,41 +34,41 @@ pub struct Patch {
 pub struct Source {
     /// The relocation section.
     pub from: InputSection,
-    /// The entry's number there.
+    /// Index of the entry in it.
     pub index: u32,
 }
 
-/// What became of the relocations for one output section.
+/// The results for one output section.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SectionRelocs<'r> {
     /// Entries of the output relocation section.
     pub kept: Kept<'r>,
-    /// Changes of the target section.
+    /// Changes to the target section.
     pub patches: &'r [Patch],
-    /// Where the kept ones come from (Mercury only).
+    /// Sources of the emitted relocations (Mercury only).
     pub kept_from: &'r [Source],
-    /// Where the patches come from (Mercury only).
+    /// Sources of the patches (Mercury only).
     pub patched_from: &'r [Source],
-    /// Applied relocations and where they come from, for `--preserve-relocs`.
+    /// Applied relocations and their sources, for `--preserve-relocs`.
     pub resolved: &'r [(Source, OutReloc)],
 }
 
-/// What became of the relocations for output sections that follow each other. There
-/// may be many of them with few relocations each, so they share lists.
+/// The results for consecutive output sections. There may be many with few relocations each, so
+/// they share lists.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub kept: KeptList,
     pub patches: Vec<Patch>,
-    /// As long as `kept` in Mercury's half, else empty.
+    /// As long as `kept` in the Mercury half, otherwise empty.
     pub kept_from: Vec<Source>,
-    /// As long as `patches` in Mercury's half, else empty.
+    /// As long as `patches` in the Mercury half, otherwise empty.
     pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
-    /// The ends of what was kept, by section.
+    /// Ends of the emitted relocations, by section.
     ends: Vec<u32>,
-    /// The ends of `patches`, none unless there are any; most blocks have none.
+    /// Ends of `patches`; empty if there are no patches, as in most blocks.
     patch_ends: Vec<u32>,
-    /// The same of `resolved`.
+    /// The same for `resolved`.
     resolved_ends: Vec<u32>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Mark {
 }
 
 impl Block {
-    /// Empty lists of so many sections.
+    /// Empty lists for `sections` sections.
     pub fn new(sections: usize) -> Self {
         Self { ends: Vec::with_capacity(sections), ..Self::default() }
     }
@@ -104,7 +104,7 @@ impl Block {
         self.ends.push(self.kept.len() as u32);
     }
 
-    /// Forgets what came after, which is part of no output.
+    /// Drops what came after `to`: it is not part of the output.
     pub fn truncate(&mut self, to: Mark) {
         self.kept.truncate(to.kept as usize);
         self.kept_from.truncate(to.kept as usize);
@@ -112,14 +112,14 @@ impl Block {
         self.patched_from.truncate(to.patches as usize);
     }
 
-    /// Turns round the order of what was kept since.
+    /// Reverses the order of the relocations emitted since then.
     pub fn reverse_kept(&mut self, since: Mark) {
         let since = since.kept as usize;
         self.kept.reverse(since);
         self.kept_from.get_mut(since..).unwrap_or_default().reverse();
     }
 
-    /// Appends what another block holds.
+    /// Appends another block.
     pub fn append(&mut self, other: &mut Self) {
         self.kept.append(&mut other.kept);
         self.patches.append(&mut other.patches);
@@ -128,7 +128,7 @@ impl Block {
         self.resolved.append(&mut other.resolved);
     }
 
-    /// Frees what was allocated in advance.
+    /// Frees unused capacity.
     pub fn shrink(&mut self) {
         self.kept.shrink();
         self.patches.shrink_to_fit();
@@ -153,21 +153,21 @@ impl Block {
     }
 }
 
-/// The part of a list that belongs to the section with this number, by where the parts end.
+/// The part of a list that belongs to the section with this index, given where the parts end.
 #[inline]
 fn range(ends: &[u32], i: usize) -> Range<usize> {
     let end = |i: usize| ends.get(i).map_or(0, |&end| end as usize);
     i.checked_sub(1).map_or(0, end)..end(i)
 }
 
-/// Outcome of all relocations, by output relocation section.
+/// The results of all relocations, by output relocation section.
 #[derive(Debug)]
 pub struct Relocated {
     /// In creation order of the sections, [`BLOCK`] in each.
     pub(super) blocks: Vec<Block>,
-    /// The symbols that kept relocations refer to.
+    /// The symbols that emitted relocations refer to.
     pub used: Used,
-    /// What stands for functions.
+    /// What represents functions.
     pub functions: Functions,
 }
 
@@ -176,13 +176,13 @@ pub struct Relocated {
 pub struct Used(Vec<AtomicBool>);
 
 impl Used {
-    /// None of so many symbols.
+    /// An empty set of `symbols` symbols.
     pub(super) fn new(symbols: usize) -> Self {
         Self(std::iter::repeat_with(AtomicBool::default).take(symbols).collect())
     }
 
-    /// Adds a symbol. Most are there already, and are not written again: other threads
-    /// look at them, too.
+    /// Adds a symbol. Most are already in the set and are not written again, because other threads
+    /// read them, too.
     pub(super) fn add(&self, symbol: OutSymbolId) {
         if let Some(used) = self.0.get(symbol.0 as usize)
             && !used.load(Ordering::Relaxed)
@@ -197,11 +197,11 @@ impl Used {
     }
 }
 
-/// How many sections share a block.
+/// Number of sections that share a block.
 pub(super) const BLOCK: usize = 256;
 
 impl Relocated {
-    /// The entries of an output relocation section; none of others.
+    /// The entries of an output relocation section; empty for other sections.
     #[inline]
     pub fn kept(&self, section: SectionId) -> Kept<'_> {
         let section = section.0 as usize;
@@ -209,7 +209,7 @@ impl Relocated {
         block.map_or(Kept::default(), |block| block.kept.part(range(&block.ends, section % BLOCK)))
     }
 
-    /// The changes of the target of an output relocation section.
+    /// The changes to the target of an output relocation section.
     #[inline]
     pub fn patches(&self, section: SectionId) -> &[Patch] {
         let section = section.0 as usize;
@@ -221,8 +221,7 @@ impl Relocated {
         }
     }
 
-    /// What became of the relocations of an output relocation section; nothing
-    /// for others.
+    /// The results for an output relocation section; empty for other sections.
     #[inline]
     pub fn of(&self, section: SectionId) -> SectionRelocs<'_> {
         let section = section.0 as usize;

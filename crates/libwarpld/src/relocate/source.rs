@@ -1,4 +1,4 @@
-//! The relocations of one input section, one after the other.
+//! Processes the relocations of one input section in order.
 
 use super::kind::Facts;
 use super::outcome::Block;
@@ -9,14 +9,14 @@ use crate::resolve::losers::lost_data;
 use cubin::{Reloc, RelocKind, reloc};
 use std::ops::Range;
 
-/// What was decided about symbols last, by the kind of question. Relocations that
-/// follow each other often ask the same about the same symbol.
+/// The last decisions about symbols, by kind of question. Consecutive relocations often ask the
+/// same about the same symbol.
 #[derive(Default)]
 struct Latest([Option<(u32, Action)>; 5]);
 
 impl Latest {
-    /// The answer to this question. What a relocation comes to depends on its symbol
-    /// and, of its type, on who applies it and whether it clears.
+    /// The answer to this question. The action for a relocation depends on its symbol and, of its
+    /// kind, on who applies it and whether it clears.
     #[inline]
     fn action(&mut self, reloc: &Reloc, kind: &Facts, decide: impl FnOnce() -> Action) -> Action {
         let question = match kind.yields {
@@ -30,15 +30,15 @@ impl Latest {
     }
 }
 
-/// What is relocated by the relocations at hand.
+/// The section that the current relocations apply to.
 struct Relocated {
     /// The section of the input.
     section: u32,
-    /// Where it lies in the target.
+    /// Its offset in the target.
     base: u64,
-    /// How far relocations may reach.
+    /// The limit for relocation offsets.
     size: u64,
-    /// Parts of it that have no relocations any more.
+    /// Ranges whose relocations are dropped.
     lost: Vec<Range<u64>>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Relocator<'a, '_> {
         };
         let relocs = input.relocs(&section);
         let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
-        // Which form they have is found out once; nearly all have one.
+        // The form is determined once; nearly all have the same.
         match relocs.plain() {
             Some(plain) => self.relocs(place, &relocated, plain, out),
             None => self.relocs(place, &relocated, relocs.iter(), out),
@@ -91,7 +91,7 @@ impl<'a> Relocator<'a, '_> {
                 Some(action) => action,
                 None => latest.action(&reloc, kind, || self.action(place, &reloc, kind, id)),
             };
-            // Only relocations that are applied touch bytes, but all have a place.
+            // Only applied relocations touch bytes, but all have an offset.
             let span = match action {
                 Action::Apply { .. } | Action::Clear => kind.span.into(),
                 _ => 1,
@@ -104,8 +104,8 @@ impl<'a> Relocator<'a, '_> {
         Ok(())
     }
 
-    /// What is to be done about a function, without a look at what few have: code calls it,
-    /// or the debug data of its own input describe it.
+    /// The action for a function in the common cases: code calls it, or the debug data of its own
+    /// input describe it.
     #[inline]
     fn usual(
         &self,
@@ -116,7 +116,7 @@ impl<'a> Relocator<'a, '_> {
     ) -> Option<Action> {
         let target = place.target;
         let found = self.functions.get(id).filter(|_| !kind.yields && !target.constant)?;
-        // The definition in force loses nothing, unless it replaced another one.
+        // The selected definition drops nothing, unless it replaced another one.
         let at = SymbolRefId { object: place.object, symbol: reloc.symbol.0 };
         let may_lose = target.weak_sensitive
             && (self.cx.resolution.get(id).definition != Some(at)
@@ -124,7 +124,7 @@ impl<'a> Relocator<'a, '_> {
         (!may_lose).then(|| found.action(kind))
     }
 
-    /// Where a relocation lies in the target, if what it relocates is there.
+    /// The offset of a relocation in the target, if the relocated data is there.
     #[inline]
     fn offset(&self, place: &Place<'_, 'a>, relocated: &Relocated, reloc: &Reloc) -> Option<u64> {
         let Relocated { section, base, lost, .. } = relocated;
@@ -133,7 +133,7 @@ impl<'a> Relocator<'a, '_> {
         }
         let offset = base.saturating_add(reloc.offset);
         match place.target.pieces {
-            // There is none in a constant that is gone.
+            // A dropped constant has none.
             Some(pieces) => {
                 let from = InputSection { object: place.object, section: *section };
                 pieces.moved(from, reloc.offset, offset)
@@ -142,7 +142,7 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    /// Does what was decided about a relocation that lies at `offset` in the output.
+    /// Carries out the action for a relocation at `offset` in the output.
     #[inline(always)]
     fn act(
         &self,
@@ -190,7 +190,7 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    /// Notes a relocation that was applied, if that is to be recorded.
+    /// Records an applied relocation, if requested.
     #[cold]
     fn preserve(
         &self,
@@ -217,7 +217,7 @@ impl<'a> Relocator<'a, '_> {
         out.resolved.push((source, OutReloc { offset, kind, symbol, addend }));
     }
 
-    /// The addend of a relocation that stays and has none.
+    /// The addend of an emitted relocation that has none.
     #[cold]
     fn implied(&self, place: &Place<'_, 'a>, reloc: &Reloc, offset: u64) -> i64 {
         match self.cx.config.force_rela {
@@ -226,7 +226,7 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    /// Where the input section that is relocated lies in the target.
+    /// The offset of the relocated input section in the target.
     fn base(&self, place: &Place<'_, 'a>, section: u32) -> Option<u64> {
         if place.base.is_some() {
             return place.base;
@@ -236,8 +236,8 @@ impl<'a> Relocator<'a, '_> {
         Some(base.offset)
     }
 
-    /// What a REL relocation's place holds. Quirk: where equal constants were merged,
-    /// that may be something else.
+    /// The value in a REL relocation's field. Quirk: if equal constants were merged, that may be
+    /// something else.
     #[cold]
     fn held(&self, target: SectionId, offset: u64, kind: RelocKind) -> i64 {
         let Some(known) = kind.info() else { return 0 };
