@@ -8,9 +8,8 @@ use crate::resolve::{Role, text};
 use cubin::{Attr, SectionRef, info};
 use rayon::prelude::*;
 
-/// `--disable-smem-reservation`: code that needs the reserved shared memory, dead
-/// code included, copies that lost not (fourteen links of kernels, functions and weak
-/// copies).
+/// `--disable-smem-reservation`: code that needs the reserved shared memory, including dead code
+/// but not discarded copies (fourteen links of kernels, functions and weak copies).
 pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     if !cx.config.disable_smem_reservation {
         return;
@@ -39,7 +38,7 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     }
 }
 
-/// nvlink cannot remove an alias without the function behind it.
+/// nvlink cannot remove an alias without its function.
 pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
     let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
@@ -59,8 +58,8 @@ pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
 /// Fewer are not worth another thread.
 const FUNCTIONS_AT_ONCE: usize = 1 << 11;
 
-/// `--extra-warnings`: functions whose address is taken though no indirect
-/// call has their prototype.
+/// `--extra-warnings`: functions whose address is taken though no indirect call has their
+/// prototype.
 pub fn uncalled(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     let config = cx.config;
     if !config.extra_warnings || config.relocatable || config.debug {

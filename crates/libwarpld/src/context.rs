@@ -1,4 +1,4 @@
-//! What the phases before `merge` found out, as all later ones consult it.
+//! The results of the phases before `merge`, for all later ones.
 
 use crate::callgraph::CallGraph;
 use crate::callgraph::reach::Reach;
@@ -10,7 +10,7 @@ use crate::resolve::Resolution;
 use crate::unified::Unified;
 use cubin::{SectionRef, SymbolRef};
 
-/// What earlier phases decided.
+/// The decisions of earlier phases.
 #[derive(Clone, Copy)]
 pub struct Analysis<'a, 'o> {
     /// Inputs.
@@ -30,12 +30,12 @@ pub struct Analysis<'a, 'o> {
 }
 
 impl<'a> Analysis<'a, '_> {
-    /// Whether the symbol is data or a function of the output.
+    /// Whether the symbol is data or a live function.
     pub fn keeps(&self, symbol: SymbolId) -> bool {
         self.reach.keeps(self.graph, symbol)
     }
 
-    /// The input symbol of a sighting.
+    /// The input symbol of a reference.
     pub fn input_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
         self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
     }
@@ -45,12 +45,12 @@ impl<'a> Analysis<'a, '_> {
         self.objects[at.object.0 as usize].cubin.unnamed_symbol(at.symbol)
     }
 
-    /// Size of what is linked of a section.
+    /// Size of the part of a section that is linked.
     pub fn linked_size(&self, object: ObjectId, section: &SectionRef<'a>) -> u64 {
         self.size_of_linked(object, section.index.0, section.size)
     }
 
-    /// The same of a section of this size.
+    /// The same for a section of this size.
     #[inline]
     pub fn size_of_linked(&self, object: ObjectId, section: u32, size: u64) -> u64 {
         match self.objects[object.0 as usize].has_bank2() {
@@ -59,8 +59,8 @@ impl<'a> Analysis<'a, '_> {
         }
     }
 
-    /// The bytes of a section that are linked: of bank 2 only what has symbols, if
-    /// any of it has. (A relinked file may have tables of copies that lost there.)
+    /// The bytes of a section that are linked: of bank 2 only what has symbols, if any of it has.
+    /// (A file that is linked again may have tables of discarded copies there.)
     #[inline]
     pub fn linked_bytes(&self, from: InputSection) -> &'a [u8] {
         let object = &self.objects[from.object.0 as usize];
@@ -77,7 +77,7 @@ impl<'a> Analysis<'a, '_> {
         self.objects[from.object.0 as usize].section_data(from.section)
     }
 
-    /// The bank of a copy that lost is taken by its name, as a whole.
+    /// The bank of a discarded copy is taken by its name, as a whole.
     fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
         let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
         let (id, at) = self.owner(object, section)?;
@@ -91,7 +91,7 @@ impl<'a> Analysis<'a, '_> {
         Some((id, SymbolRefId { object, symbol }))
     }
 
-    /// The function whose code a function's name stands for.
+    /// The function whose code a function's name refers to.
     pub fn owner_of_code(&self, function: SymbolId) -> Option<SymbolId> {
         self.resolution.owner_of_code(self.objects, function)
     }

@@ -1,5 +1,5 @@
-//! Reading the inputs. What has to take them in order, names and calls, follows as they come:
-//! it costs no time of its own then, and finds what was read still in the cache.
+//! Parses the inputs. The sequential steps, symbol resolution and the call graph, run on each batch
+//! as it is parsed: they take no extra time then, and the data is still in the cache.
 
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
@@ -11,7 +11,7 @@ use crate::par_ordered::pipeline;
 use crate::resolve::Resolver;
 use rayon::prelude::*;
 
-/// The inputs, with what is known of their names and calls.
+/// The inputs, with their symbols and calls.
 pub struct Read<'a> {
     /// In link order.
     pub objects: Vec<Object<'a>>,
@@ -21,26 +21,26 @@ pub struct Read<'a> {
     pub calls: Builder<'a>,
 }
 
-/// Fewer inputs are not worth a shelf of their own.
+/// Fewer inputs are not worth a separate batch.
 const LEAST: usize = 16;
 
-/// Shelves of a large link for each thread: so few of them cost little, and what no other
-/// thread helps with, reading and resolving the last one, is a small part of all.
+/// Batches per thread in a large link: this few cost little, and the part that is not parallel,
+/// parsing and resolving the last one, stays small.
 const SHELVES: usize = 32;
 
-/// Inputs of a shelf.
+/// Number of inputs per batch.
 fn share(inputs: usize) -> usize {
     inputs.div_ceil(SHELVES * rayon::current_num_threads()).max(LEAST)
 }
 
-/// Empty shelves for what will be read of the inputs.
+/// Empty batches for the inputs.
 pub fn shelves<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
     let inputs = inputs.images.len();
     let shelves = inputs.div_ceil(share(inputs));
     std::iter::repeat_with(ObjectBatch::default).take(shelves).collect()
 }
 
-/// Reads and checks every image, in parallel, onto the shelves for them.
+/// Parses and checks every image, in parallel, into the batches.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
     half: Half,
@@ -49,7 +49,7 @@ pub fn read<'s, 'i: 's>(
     let images = &inputs.images;
     let share = images.len().div_ceil(shelves.len().max(1)).max(1);
     let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::new(images.len()));
-    // Made in place first, as putting together what shelves yield would copy them.
+    // Built in place first, because collecting the batches' results would copy them.
     let mut objects = Vec::new();
     images.par_iter().map(Object::unread).collect_into_vec(&mut objects);
     let mut known = Parts::new(share);

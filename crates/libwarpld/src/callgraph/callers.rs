@@ -9,7 +9,7 @@ use crate::resolve::Resolution;
 pub struct Callers<'g> {
     predecessors: Adjacency,
     entry: Vec<bool>,
-    /// Kernels nobody asked for: only what their own code does counts.
+    /// Unrequested kernels: only what their own code does counts.
     aside: Vec<bool>,
     seen: Vec<u32>,
     stamp: u32,

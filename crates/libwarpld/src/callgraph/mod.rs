@@ -21,8 +21,8 @@ pub struct CallGraph<'a> {
     /// Symbol of each function.
     pub functions: Vec<SymbolId>,
     of_symbol: Vec<u32>,
-    /// By function: whether it is a kernel, and whether it is defined. Whoever walks over all
-    /// functions need not look at their symbols.
+    /// By function: whether it is a kernel, and whether it is defined. Passes over all functions
+    /// then need not look at their symbols.
     entry: Vec<bool>,
     defined: Vec<bool>,
     /// Prototype strings in the order in which the string table holds them.
@@ -51,8 +51,8 @@ pub struct Adjacency {
 impl Adjacency {
     /// From edges in any order; the order of one node's targets is kept.
     pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
-        // Lengths are counted two places further on, and added up one place further on they
-        // say where the next target goes: when all are there, that is where the list ends.
+        // Lengths are counted at index + 2; the prefix sums at index + 1 then give the next free
+        // slot, and end up as the end of each list.
         let mut starts = vec![0u32; nodes + 2];
         edges.clone().for_each(|(from, _)| starts[from as usize + 2] += 1);
         for i in 2..starts.len() {
@@ -80,7 +80,7 @@ impl Adjacency {
         self.starts.len().saturating_sub(1)
     }
 
-    /// The same edges turned around.
+    /// The same edges reversed.
     pub fn reversed(&self) -> Self {
         let edges =
             (0..self.len() as u32).flat_map(|from| self.of(from).iter().map(move |&to| (to, from)));
@@ -126,7 +126,7 @@ impl<'a> CallGraph<'a> {
         self.functions.len()
     }
 
-    /// Numbers the functions among the symbols that are new.
+    /// Numbers the functions among the new symbols.
     fn add_functions(&mut self, resolution: &Resolution<'a>) {
         for (i, symbol) in resolution.symbols.iter().enumerate().skip(self.of_symbol.len()) {
             let function = if symbol.function { self.functions.len() as u32 } else { u32::MAX };
@@ -139,7 +139,7 @@ impl<'a> CallGraph<'a> {
         self.prototype_of.resize(self.functions.len(), OptId::NONE);
     }
 
-    /// Which functions follow which.
+    /// The edges between nodes.
     fn connected(&self, resolution: &Resolution<'a>) -> Adjacency {
         let base = self.functions.len() as u32;
         let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
@@ -154,16 +154,16 @@ impl<'a> CallGraph<'a> {
     }
 }
 
-/// Collects the call graphs of inputs as they come. Edges come only from definitions
-/// that were ever in force; whether one was is known as soon as its input is resolved.
+/// Collects the call graphs of inputs in order. Edges come only from definitions that were ever
+/// selected, which is known as soon as their input is resolved.
 pub struct Builder<'a> {
     graph: CallGraph<'a>,
     interned: HashTable<(ShortHash, PrototypeId)>,
-    /// How many inputs come.
+    /// Total number of inputs.
     inputs: usize,
 }
 
-/// An input with what it says of calls.
+/// An input with its call lists.
 #[derive(Clone, Copy)]
 struct Input<'o, 'a> {
     id: ObjectId,
@@ -173,7 +173,7 @@ struct Input<'o, 'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// For so many inputs.
+    /// For `inputs` inputs.
     pub fn new(inputs: usize) -> Self {
         let graph = CallGraph {
             functions: Vec::new(),
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
         Self { graph, interned: HashTable::new(), inputs }
     }
 
-    /// Adds inputs, the first of which has this number; all of them are resolved.
+    /// Adds inputs starting at this index; all of them are resolved.
     pub fn add(
         &mut self,
         part: &[Object<'a>],
@@ -209,7 +209,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Makes room for all inputs, of which these are the first.
+    /// Reserves room for all inputs, of which these are the first.
     fn make_room(&mut self, first: usize, calls: &Calls<'a>, resolution: &Resolution<'a>) {
         let functions = resolution.symbols.capacity();
         self.graph.of_symbol.reserve(functions);
@@ -273,7 +273,7 @@ impl<'a> Builder<'a> {
             let at = SymbolRefId { object: id, symbol };
             resolution.ever_selected(name, at).then_some(function)
         };
-        // What lost brings no prototype along.
+        // Discarded copies contribute no prototype.
         for (symbol, name) in lists.of(List::AddressTaken) {
             if taken_by_discarded_code(input, resolution, symbol) {
                 continue;
@@ -301,7 +301,7 @@ impl<'a> Builder<'a> {
         for (list, edges) in
             [(List::Calls, &mut graph.calls), (List::TakesAddress, &mut graph.takes_address)]
         {
-            // Those of a caller follow each other.
+            // The entries of a caller are consecutive.
             let mut last = (u32::MAX, None);
             lists.of(list).for_each(|(from, to)| {
                 if last.0 != from {
@@ -315,9 +315,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether the input's copy of the function lost, and so did every function of
-/// the input that takes its address: then the address is not taken, not even
-/// by a data table. One surviving taker is enough to keep it.
+/// Whether the input's copy of the function was discarded, and so was every function of the input
+/// that takes its address: then the address is not taken, not even by a data table. One surviving
+/// taker is enough to keep it.
 fn taken_by_discarded_code(
     Input { id, object, lists, .. }: Input<'_, '_>,
     resolution: &Resolution<'_>,

@@ -1,8 +1,7 @@
 //! Dead-code elimination: which functions the output contains.
 //!
-//! Roots are the kernels (less those that nobody asked for). Calls are
-//! followed. A function whose address is taken anywhere stays, but what only
-//! it calls does not, unless that is undefined. Data is never removed.
+//! Roots are the requested kernels. Calls are followed. A function whose address is taken anywhere
+//! stays, but what only it calls does not, unless that is undefined. Data is never removed.
 
 use crate::callgraph::CallGraph;
 use crate::config::{Config, HostInfo};
@@ -19,13 +18,13 @@ use hashbrown::HashSet;
 pub enum Pruning {
     /// All kernels are roots.
     None,
-    /// Kernels no host code refers to are gone.
+    /// Kernels that no host code refers to are dead.
     HostReferences,
-    /// `--kernels-used` or `--variables-used` chose the kernels.
+    /// `--kernels-used` or `--variables-used` selected the kernels.
     ByName,
 }
 
-/// The functions that stay.
+/// The live functions.
 #[derive(Debug)]
 pub struct Reach {
     live: Vec<bool>,
@@ -33,50 +32,49 @@ pub struct Reach {
     unnamed: Vec<bool>,
     /// Stubs of unified functions that count as kernels; empty if none does.
     stub_roots: Vec<bool>,
-    /// Constants that somebody asked for by name.
+    /// Constants requested by name.
     constants: Wanted,
-    /// What decided about kernels.
+    /// What determined the kernels.
     pub pruning: Pruning,
 }
 
 impl Reach {
-    /// Whether the function is part of the output.
+    /// Whether the function is live.
     pub fn is_live(&self, function: FunctionId) -> bool {
         self.live[function.0 as usize]
     }
 
-    /// Whether the function is a kernel nobody asked for. It may still be part of
-    /// the output (debug links and `--preserve-relocs` remove nothing), but counts for
-    /// nothing.
+    /// Whether the function is an unrequested kernel. It may still be in the output (debug links
+    /// and `--preserve-relocs` remove nothing), but counts for nothing.
     pub fn is_pruned(&self, function: FunctionId) -> bool {
         self.pruned[function.0 as usize]
     }
 
-    /// Whether the function is a kernel that `--kernels-used` left out and no input names
-    /// before it is defined, whether or not it stays for another reason. Its sections come
-    /// later than those of others.
+    /// Whether the function is a kernel that `--kernels-used` left out and that no input refers to
+    /// before its definition, whether or not it stays for another reason. Its sections come after
+    /// those of others.
     pub fn is_unnamed(&self, function: FunctionId) -> bool {
         self.unnamed[function.0 as usize]
     }
 
-    /// Whether the function is the stub of a unified function and counts as a kernel:
-    /// unless there is exactly one kernel that somebody asked for.
+    /// Whether the function is the stub of a unified function and counts as a kernel: unless
+    /// exactly one kernel was requested.
     pub fn is_stub_root(&self, function: FunctionId) -> bool {
         self.stub_roots.get(function.0 as usize) == Some(&true)
     }
 
-    /// Whether somebody asked for the constant by name. Host code names static ones apart.
+    /// Whether the constant was requested by name. Host code names static ones separately.
     pub fn asks_for(&self, constant: &[u8], is_static: bool) -> bool {
         self.constants.matches(constant, is_static)
     }
 
-    /// Whether the symbol is data, or a function that is part of the output.
+    /// Whether the symbol is data or a live function.
     pub fn keeps(&self, graph: &CallGraph<'_>, symbol: SymbolId) -> bool {
         graph.function(symbol).is_none_or(|f| self.is_live(f))
     }
 }
 
-/// Decides which functions stay.
+/// Determines which functions are live.
 pub fn reach(
     objects: &[Object<'_>],
     graph: &CallGraph<'_>,
@@ -87,8 +85,8 @@ pub fn reach(
 ) -> Reach {
     let count = graph.len();
     let (pruning, wanted) = root_filter(host, config);
-    // A debug link keeps everything and heeds no host references, unless its
-    // debug information is suppressed.
+    // A debug link keeps everything and ignores host references, unless its debug information is
+    // suppressed.
     let by_name = pruning == Pruning::ByName && !config.is_debug_link();
     let functions = || (0..count as u32).map(FunctionId);
     let is_unwanted = |function| {
@@ -127,9 +125,8 @@ pub fn reach(
             work.push(function.0);
         }
     }
-    // A kernel nobody asked for whose address is taken is a root like others,
-    // unless exactly one kernel was asked for (quirk: nvlink then takes a short
-    // cut for that one).
+    // An unrequested kernel whose address is taken is a root like others, unless exactly one kernel
+    // was requested (quirk: nvlink then takes a shortcut for that one).
     let stub_roots = stub_roots(graph, unified, work.len());
     if work.len() != 1 {
         work.extend((0..).zip(&stub_roots).filter(|(_, is_root)| **is_root).map(|(f, _)| f));
@@ -182,8 +179,8 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
     }
 }
 
-/// What is inside the code of a kernel (`ptxas -ewp` puts functions into the kernels that call
-/// them) stays with it. No call leads there, and its stack is the kernel's.
+/// Functions inside the code of a kernel (`ptxas -ewp` puts functions into the kernels that call
+/// them) are live with it. No call leads there, and their stack is the kernel's.
 fn keep_nested(
     objects: &[Object<'_>],
     graph: &CallGraph<'_>,

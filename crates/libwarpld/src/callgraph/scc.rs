@@ -5,15 +5,15 @@ use crate::callgraph::Adjacency;
 /// Components of a graph; callees have smaller numbers than their callers.
 #[derive(Debug)]
 pub struct Components {
-    /// Component of each node; [`UNSEEN`] for those that were not asked for.
+    /// Component of each node; [`UNSEEN`] for unreached ones.
     pub of: Vec<u32>,
-    /// Where in `nodes` each node is; [`UNSEEN`] likewise.
+    /// Index of each node in `nodes`; [`UNSEEN`] likewise.
     at: Vec<u32>,
     nodes: Vec<u32>,
     starts: Vec<u32>,
 }
 
-/// In place of a number: there is none.
+/// `u32::MAX` is never a valid index.
 const UNSEEN: u32 = u32::MAX;
 
 impl Components {
@@ -22,14 +22,14 @@ impl Components {
         Self::reached_from(graph, 0..graph.len() as u32)
     }
 
-    /// Those of the nodes that can be reached from the roots. Tarjan's algorithm with an
-    /// explicit stack: call chains a million deep are fine.
+    /// The components of the nodes reachable from the roots. Tarjan's algorithm with an explicit
+    /// stack: call chains a million deep are fine.
     pub fn reached_from(graph: &Adjacency, roots: impl Iterator<Item = u32>) -> Self {
         let nodes = graph.len();
         let mut index = vec![UNSEEN; nodes];
         let mut low = vec![0u32; nodes];
         let mut of = vec![UNSEEN; nodes];
-        // All nodes as a rule, and no cycles.
+        // Usually all nodes, and no cycles.
         let mut members = Vec::with_capacity(nodes);
         let mut starts = Vec::with_capacity(nodes + 1);
         starts.push(0u32);
@@ -72,7 +72,7 @@ impl Components {
                     let component = starts.len() as u32 - 1;
                     while let Some(member) = open.pop() {
                         of[member as usize] = component;
-                        // Only of nodes without a component is the other index wanted.
+                        // The other index is needed only for nodes without a component.
                         index[member as usize] = members.len() as u32;
                         members.push(member);
                         if member == node {
@@ -94,7 +94,7 @@ impl Components {
         &self.nodes
     }
 
-    /// Where a node is in that list.
+    /// The index of a node in that list.
     #[inline]
     pub fn position(&self, node: u32) -> Option<usize> {
         self.at.get(node as usize).filter(|&&at| at != UNSEEN).map(|&at| at as usize)
@@ -111,7 +111,7 @@ impl Components {
         &self.nodes[self.range(component)]
     }
 
-    /// Where these are in the list of all nodes.
+    /// The range of these in the list of all nodes.
     #[inline]
     pub fn range(&self, component: usize) -> std::ops::Range<usize> {
         self.starts[component] as usize..self.starts[component + 1] as usize

@@ -1,5 +1,5 @@
-//! Reading inputs, a number of them at a time. Links have many thousands of inputs with
-//! short lists: those of neighbours lie one after the other, and objects refer to them.
+//! Parses inputs in batches. Links have many thousands of inputs with short lists: those of
+//! adjacent inputs share memory, and objects refer to them.
 
 use super::classify::classify;
 use super::reuse::PreviousInput;
@@ -17,70 +17,70 @@ use cubin::{Cubin, FileType, SectionType};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-/// What a number of objects refer to.
+/// What the objects of a batch refer to.
 #[derive(Debug, Default)]
 pub struct ObjectBatch<'i> {
     files: OnceLock<Files<'i>>,
     lists: OnceLock<Lists>,
 }
 
-/// Files that are first read here.
+/// Files that are first parsed here.
 #[derive(Debug, Default)]
 struct Files<'i> {
-    /// Those of the inputs that nobody has read.
+    /// Those of inputs that were not parsed before.
     cubins: Vec<Cubin<'i>>,
     /// Those of all inputs, if both halves are linked.
     halves: Vec<Halves<'i>>,
 }
 
-/// The lists of all objects of a shelf.
+/// The lists of all objects of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     /// Functions of an object, then its other symbols.
     pub(super) named: Vec<InputSymbol>,
-    /// Others of the object that is being read.
+    /// Other symbols of the object being parsed.
     pub(super) others: Vec<InputSymbol>,
     pub(super) classes: Vec<SectionClass>,
     pub(super) extents: Vec<Extent>,
     pub(super) shapes: Shapes,
     pub(super) figures: Vec<FunctionInfo>,
-    /// How many sections the objects have that are not read yet.
+    /// Number of sections of the objects still to be parsed.
     sections_left: usize,
 }
 
-/// More room is not made beforehand: the first input may be larger than the others.
+/// Limit for reserving memory: the first input may be larger than the others.
 pub(crate) const ROOM_AT_MOST: usize = 1 << 14;
 
-/// How many entries of each list are those of an object.
+/// Number of entries of each list that belong to an object.
 struct Counts {
     functions: usize,
     data: usize,
-    /// How many of these there are; none if they are those of the input before.
+    /// Number of these; `None` if they are those of the previous input.
     classes: Option<usize>,
     extents: Option<usize>,
     figures: Option<usize>,
 }
 
-/// Objects as they are read, a part of them after the other; all parts but the last are of
-/// one length.
+/// Objects in the order they are parsed, part by part; all parts except the last have the same
+/// length.
 pub struct Parts<'o, 'a> {
     share: usize,
     parts: Vec<&'o [Object<'a>]>,
 }
 
 impl<'o, 'a> Parts<'o, 'a> {
-    /// None yet of parts of this length.
+    /// No parts yet; each will have this length.
     pub fn new(share: usize) -> Self {
         Self { share, parts: Vec::new() }
     }
 
-    /// Adds the next part; the number of its first object.
+    /// Adds the next part and returns the index of its first object.
     pub fn add(&mut self, part: &'o [Object<'a>]) -> ObjectId {
         self.parts.push(part);
         ObjectId(((self.parts.len() - 1) * self.share) as u32)
     }
 
-    /// The part that begins with this object.
+    /// The part that starts with this object.
     pub fn part(&self, first: ObjectId) -> &'o [Object<'a>] {
         self.parts.get(first.0 as usize / self.share).copied().unwrap_or_default()
     }
@@ -95,7 +95,7 @@ impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
 }
 
 impl<'i> ObjectBatch<'i> {
-    /// Reads inputs, and what they say of calls; the error is ready to be shown.
+    /// Parses inputs and their call lists; the error is ready to be shown.
     pub fn read<'o, 's>(
         &'s self,
         objects: &'o mut [Object<'s>],
@@ -134,7 +134,7 @@ impl<'i> ObjectBatch<'i> {
 }
 
 impl<'i> Files<'i> {
-    /// Reads inputs up to the first that cannot be read.
+    /// Parses inputs up to the first that cannot be parsed.
     fn read(inputs: &'i [LinkInput<'_>], half: Half) -> (Self, Option<Diagnostic>) {
         let is_unread = |input: &&LinkInput<'_>| half == Half::Machine && input.parsed.is_none();
         let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
@@ -161,15 +161,15 @@ fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
 }
 
 impl Lists {
-    /// Nothing yet of these.
+    /// No entries yet for these.
     fn of(objects: &[Object<'_>]) -> Self {
         let sections_left = objects.iter().map(|object| object.cubin.sections().len()).sum();
         Self { sections_left, ..Self::default() }
     }
 
-    /// Makes room for the classes and extents of an input with so many sections: for those of
-    /// all that are left, but at the first one, as others may repeat it. Lists that grow are
-    /// copied into memory that is new, and room that is not used costs a page at its end.
+    /// Reserves room for the classes and extents of an input with this many sections: for those of
+    /// all remaining inputs, except at the first one, which others may repeat. Lists that grow are
+    /// copied into fresh memory, while unused room costs one page at its end.
     fn make_room(&mut self, sections: usize) {
         let room = if self.classes.is_empty() { sections } else { self.sections_left };
         if self.classes.capacity() - self.classes.len() < sections {
@@ -180,13 +180,13 @@ impl Lists {
         }
     }
 
-    /// Makes room for what the first input is followed by, if all have as many functions.
+    /// Reserves room for the inputs after the first, assuming that all have as many functions.
     fn make_room_after_first(&mut self, inputs: usize) {
         self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
     }
 
-    /// Notes where the sections of an input are that has those of another one, whose extents
-    /// are there; where they are noted. Nothing if one of them is unusual.
+    /// Records the sections of an input that has the same ones as another, whose extents are known,
+    /// and returns their range. `None` if one of them is unusual.
     pub(super) fn repeat_extents(
         &mut self,
         cubin: &Cubin<'_>,
@@ -209,7 +209,7 @@ impl Lists {
     }
 }
 
-/// Gives each object its part of the lists.
+/// Gives each object its ranges of the lists.
 fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
     let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
     let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
@@ -241,7 +241,7 @@ fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
 }
 
 impl<'a> Object<'a> {
-    /// An input that is yet to be read.
+    /// An input that has not been parsed yet.
     pub fn unread(input: &'a LinkInput<'_>) -> Self {
         static NO_SHAPES: LazyLock<Shapes> = LazyLock::new(Shapes::default);
         static NOTHING: LazyLock<Cubin<'static>> = LazyLock::new(Cubin::default);
@@ -268,7 +268,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Reads what is not in lists, and adds to those.
+    /// Parses what is not in lists, and appends to the lists.
     fn read(
         &mut self,
         file: &'a [u8],
@@ -320,7 +320,7 @@ fn damaged(input: &LinkInput<'_>, what: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::fatal("damaged-input", message)
 }
 
-/// The tables of unified functions are known for machine code alone.
+/// Tables of unified functions are known only for machine code.
 #[cold]
 fn unified_capsules(name: &str) -> Diagnostic {
     let message = format_args!(

@@ -1,4 +1,4 @@
-//! What the sections of an input are to the link.
+//! The roles of an input's sections in the link.
 
 use super::batch::Lists;
 use super::sections::Extent;
@@ -7,7 +7,7 @@ use cubin::names;
 use cubin::{Cubin, SectionRef, SectionType, SymbolType, bank};
 use smallvec::SmallVec;
 
-/// What a section of an input is to the link.
+/// The role of an input section in the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionClass {
     /// String and symbol tables, Mercury counterparts: rebuilt or not merged.
@@ -47,7 +47,7 @@ pub enum SectionClass {
     Data,
 }
 
-/// What a look at all sections tells besides their classes.
+/// Results of scanning all sections, besides their classes.
 #[derive(Default)]
 pub(super) struct Found<'a> {
     /// Whether there are tables of unified functions or variables.
@@ -56,15 +56,15 @@ pub(super) struct Found<'a> {
     pub(super) barriers_in_flags: bool,
     /// Whether there is a function's bank 2.
     pub(super) bank2: bool,
-    /// Sections that tell of the whole input, with their numbers and bytes.
+    /// Sections about the whole input, with their indices and bytes.
     pub(super) tables: SmallVec<[(SectionClass, u32, &'a [u8]); 6]>,
-    /// Sections whose classes hang on their names.
+    /// Sections whose classes depend on their names.
     by_name: SmallVec<[u32; 6]>,
     /// The largest alignment.
     most_aligned: u64,
 }
 
-/// Classifies all sections. The extents of the input before start there in the list.
+/// Classifies all sections. The extents of the previous input start at `before` in the list.
 pub(super) fn classify<'a>(
     cubin: &Cubin<'a>,
     lists: &mut Lists,
@@ -84,16 +84,16 @@ pub(super) fn classify<'a>(
     Ok(found)
 }
 
-/// Compilers start sections at multiples of their alignment, so none is larger than the file
-/// (ptxas pads a file to a gigabyte for `.align 1073741824`). What is would make the output
-/// grow out of proportion.
+/// Compilers start sections at multiples of their alignment, so no alignment is larger than the
+/// file (ptxas pads a file to a gigabyte for `.align 1073741824`). A larger one would make the
+/// output grow out of proportion.
 fn most_alignment(cubin: &Cubin<'_>) -> u64 {
     const PAGE: u64 = 4096;
     (cubin.bytes().len() as u64).max(PAGE)
 }
 
 impl<'a> Found<'a> {
-    /// Whether it was found of a file like this, with these classes, and holds for this too.
+    /// Whether this, found for a file like this one with these classes, holds for this one too.
     pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[SectionClass]) -> bool {
         let is_same = |&index: &u32| {
             let class = cubin.unnamed_section(index).and_then(|s| classify_one(cubin, &s).ok());
@@ -137,7 +137,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// The same of a small file, or as the Mercury half sees it.
+    /// The same for a small file, or for the Mercury half.
     #[inline(never)]
     fn add_unusual(
         &mut self,
@@ -213,16 +213,16 @@ fn is_text(kind: SectionType, flags: u64) -> bool {
         && flags & (shf::EXECINSTR | shf::MERCURY) == shf::EXECINSTR
 }
 
-/// Whether the section belongs to another, as a rule to code. Compilers up to 12.2 do not
-/// set `SHF_INFO_LINK`, and nvlink does not look at it: without the flag the output is the
-/// same, without the number attributes count as the module's.
+/// Whether the section belongs to another, usually to code. Compilers up to 12.2 do not set
+/// `SHF_INFO_LINK`, and nvlink ignores it: without the flag the output is the same, without the
+/// index attributes count as the module's.
 #[inline]
 fn is_owned(info: u32) -> bool {
     info != 0
 }
 
-/// The class of a section that belongs to another: that of a text section's function, whose
-/// symbol is checked with that section.
+/// The class of a section that belongs to another: that of a text section's function, whose symbol
+/// is checked with that section.
 fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32) -> SectionClass {
     let owner = cubin.sections().owner_of(owner);
     let Some((.., info)) = owner.filter(|&(kind, flags, _)| is_text(kind, flags)) else {
@@ -239,7 +239,7 @@ fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32
     }
 }
 
-/// Whether the class of a section of this type hangs on its name.
+/// Whether the class of a section of this type depends on its name.
 #[inline]
 fn is_told_by_name(kind: SectionType, class: SectionClass) -> bool {
     match class {
@@ -251,7 +251,7 @@ fn is_told_by_name(kind: SectionType, class: SectionClass) -> bool {
     }
 }
 
-/// The bank of a section, whose name is looked at only if its type does not tell.
+/// The bank of a section; reads its name only if its type does not give it.
 fn bank_of(cubin: &Cubin<'_>, section: u32, kind: SectionType) -> Option<u8> {
     match kind.constant_bank() {
         Some(bank) => u8::try_from(bank).ok(),

@@ -1,5 +1,5 @@
-//! One input of the link: a validated cubin with the tables that several
-//! phases consult, read once and in parallel.
+//! One input of the link: a validated cubin with the tables that several phases use, parsed once
+//! and in parallel.
 
 use crate::object::call_lists::Prototype;
 use crate::object::symbols::{InputSymbol, Place};
@@ -27,18 +27,18 @@ pub struct Object<'a> {
     pub name: &'a str,
     /// The file, or its Mercury half where both are linked.
     pub cubin: &'a Cubin<'a>,
-    /// Both halves of a file with capsules.
+    /// Both halves of a capsule file.
     pub halves: Option<&'a Halves<'a>>,
     /// Whether some symbol is in shared memory or refers to an image.
     pub has_shared_or_images: bool,
-    /// Whether some function is in a section that is another's: an alias, or a function that
-    /// `ptxas -ewp` put into a kernel.
+    /// Whether some function is in another function's section: an alias, or a function that `ptxas
+    /// -ewp` put into a kernel.
     pub shares_code: bool,
     /// Functions, in the order of the symbol table.
     pub functions: &'a [InputSymbol],
     /// Other symbols that take part in resolution, in that order.
     pub data: &'a [InputSymbol],
-    /// Whether that is the list of the input before, as all they say is the same.
+    /// Whether that is the previous input's list, because both are identical.
     pub repeats_data: bool,
     /// Class of every section.
     pub classes: &'a [SectionClass],
@@ -49,9 +49,9 @@ pub struct Object<'a> {
     file: &'a [u8],
     /// `.nv.compat`.
     pub compat: Option<&'a [u8]>,
-    /// What `.nv.info` says of the functions, in their order.
+    /// The functions' `.nv.info` records, in their order.
     figures: &'a [FunctionInfo],
-    /// What the symbols of each bank 2 lead to, by section; few inputs have such.
+    /// Contents of each bank 2 that symbols refer to, by section; few inputs have any.
     bank2: Option<Box<Bank2<'a>>>,
     /// Written by `ptxas -ewp`.
     pub whole_program: bool,
@@ -63,12 +63,12 @@ pub struct Object<'a> {
     pub barriers_in_flags: bool,
 }
 
-/// Sections with what their symbols lead to.
+/// Sections with the contents that symbols refer to.
 #[derive(Debug)]
 struct Bank2<'a>(Vec<(u32, &'a [u8])>);
 
 impl<'a> Object<'a> {
-    /// Whether the symbols of some bank 2 lead to something.
+    /// Whether the symbols of some bank 2 refer to anything.
     #[inline]
     pub fn has_bank2(&self) -> bool {
         self.bank2.is_some()
@@ -83,13 +83,13 @@ impl<'a> Object<'a> {
         named.name(self.cubin.symbol_strings())
     }
 
-    /// The name of a symbol that is noted where another input has it.
+    /// The name of a symbol that is recorded where another input has it.
     #[cold]
     fn own_name_of(&self, named: &InputSymbol) -> &'a [u8] {
         self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name)
     }
 
-    /// What the symbols of a bank 2 lead to, if it has any.
+    /// The contents of a bank 2 that symbols refer to, if it has symbols.
     pub fn bank2_by_symbol(&self, section: u32) -> Option<&'a [u8]> {
         let Bank2(list) = self.bank2.as_deref()?;
         let at = list.binary_search_by_key(&section, |&(section, _)| section).ok()?;
@@ -101,13 +101,13 @@ impl<'a> Object<'a> {
         classify::owner(self.classes, section)
     }
 
-    /// The alignment of a shared object, which is its value until it has a place. In a whole
+    /// The alignment of a shared object, which is its value until it has an offset. In a whole
     /// program (`ptxas -ewp`) it has one (`whole-programs-debug`).
     pub fn shared_alignment(&self, symbol: &SymbolRef<'_>) -> u64 {
         if self.whole_program { 1 } else { symbol.value }
     }
 
-    /// The section that a section of relocations is for.
+    /// The section that a relocation section applies to.
     #[inline]
     pub fn relocated(&self, relocs: u32) -> Option<u32> {
         match *self.classes.get(relocs as usize)? {
@@ -116,8 +116,8 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// How far relocations of a section reach: its size, or for Mercury code
-    /// that of the decoded stream, which only the function's symbol tells.
+    /// The limit for relocation offsets in a section: its size, or for Mercury code that of the
+    /// decoded stream, which only the function's symbol gives.
     pub fn reloc_limit(&self, section: u32) -> u64 {
         match (&self.halves, self.classes.get(section as usize)) {
             (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
@@ -151,7 +151,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// What `.nv.info` says of a function; nothing is 0.
+    /// A function's `.nv.info` records; 0 if absent.
     pub fn figures(&self, function: u32) -> FunctionInfo {
         let known = position(self.functions, function).and_then(|at| self.figures.get(at));
         known.copied().unwrap_or_default()
@@ -170,8 +170,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Which of the functions has this symbol. As a rule the symbols of functions follow one
-/// another.
+/// The position of the function with this symbol. The symbols of functions are usually consecutive.
 fn position(functions: &[InputSymbol], symbol: u32) -> Option<usize> {
     let guess = symbol.checked_sub(functions.first()?.symbol)? as usize;
     match functions.get(guess) {
@@ -185,7 +184,7 @@ fn no_prototype(offset: u32) -> String {
     format!("prototype at string offset {offset:#x}")
 }
 
-/// What `.nv.info` says of a function.
+/// A function's `.nv.info` records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionInfo {
     /// REGCOUNT.
@@ -196,8 +195,8 @@ pub struct FunctionInfo {
     pub unbounded: bool,
 }
 
-/// Whether the symbol is a shared array of no given size: undefined in an
-/// object, defined with size 0 in a relocatable output.
+/// Whether the symbol is a shared array of unknown size: undefined in an object, defined with size
+/// 0 in a relocatable output.
 pub fn is_dynamic_array(symbol: &SymbolRef<'_>) -> bool {
     symbol.is_shared() && symbol.size == 0
 }

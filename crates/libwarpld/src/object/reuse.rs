@@ -1,5 +1,5 @@
-//! What is known of the input before. As a rule one compiler makes them all, and many have
-//! the same sections and symbols in the same order: what follows from that holds again.
+//! Analysis of the previous input, reused if the next one has the same shape. Usually one compiler
+//! built them all, and many have the same sections and symbols in the same order.
 
 use super::batch::Lists;
 use super::classify::Found;
@@ -13,12 +13,12 @@ use std::ops::Range;
 #[cfg(test)]
 mod tests;
 
-/// The input before, and where its parts of the lists are.
+/// The previous input, and its ranges of the lists.
 #[derive(Default)]
 pub(super) struct PreviousInput<'a> {
-    /// The input itself, if there is one.
+    /// The input, if there is one.
     pub(super) cubin: Option<&'a Cubin<'a>>,
-    /// What its sections tell.
+    /// Results of scanning its sections.
     pub(super) found: Found<'a>,
     /// Their classes.
     pub(super) classes: Range<usize>,
@@ -28,32 +28,32 @@ pub(super) struct PreviousInput<'a> {
     pub(super) strings: &'a [u8],
     /// Its functions.
     pub(super) functions: Range<usize>,
-    /// What its symbols tell.
+    /// Results of scanning its symbols.
     pub(super) symbols: Symbols,
-    /// What is not a function among its symbols, or of the input whose list that repeats.
+    /// Its symbols that are not functions, or those of the input whose list it repeats.
     pub(super) others: Others<'a>,
 }
 
 /// A list of symbols that are not functions.
 #[derive(Default)]
 pub(super) struct Others<'a> {
-    /// Where they are.
+    /// Their range of the list.
     pub(super) list: Range<usize>,
     /// The string table with their names.
     pub(super) strings: &'a [u8],
-    /// Where all of these are in there, if each of the symbols can be repeated.
+    /// The range of all their names, if each of the symbols can be repeated.
     names: Option<Range<usize>>,
 }
 
 impl<'a> Others<'a> {
-    /// Those of an input, which are there in the list.
+    /// The symbols of an input that are already in the list.
     pub(super) fn new(named: &[InputSymbol], list: Range<usize>, strings: &'a [u8]) -> Self {
         let names = InputSymbol::names(named.get(list.clone()).unwrap_or_default());
         Self { list, strings, names }
     }
 
-    /// Whether the symbols of a table, which is like that of the input before, are the same
-    /// and have the same names, wherever those begin.
+    /// Whether the symbols of a table like the previous input's are the same and have the same
+    /// names, at whatever offsets.
     fn are_repeated(
         &self,
         named: &[InputSymbol],
@@ -78,14 +78,14 @@ impl<'a> Others<'a> {
 }
 
 impl<'a> PreviousInput<'a> {
-    /// Whether an input has the same sections and symbols in the same order, and what else is
-    /// the same.
+    /// Whether an input has the same sections and symbols in the same order, and what else is the
+    /// same.
     pub(super) fn likeness(&self, cubin: &Cubin<'_>) -> Option<Likeness> {
         cubin.likeness(self.cubin?)
     }
 
-    /// Adds the sections of an input like that; nothing if they tell something else, as a few
-    /// classes hang on names.
+    /// Adds the sections of such an input; does nothing if their classes differ, because a few
+    /// classes depend on names.
     pub(super) fn repeat_sections(
         &mut self,
         cubin: &Cubin<'_>,
@@ -97,7 +97,7 @@ impl<'a> PreviousInput<'a> {
             return false;
         }
         if likeness.same_sections {
-            // Their extents are shared, which is how `Object::has_table_of` knows.
+            // Their extents are shared, which `Object::has_table_of` relies on.
             return true;
         }
         let Some(extents) = lists.repeat_extents(cubin, self.extents.clone()) else { return false };
@@ -105,10 +105,10 @@ impl<'a> PreviousInput<'a> {
         true
     }
 
-    /// Finds the tables of an input with the same sections or of the one at hand; whether they
-    /// are those of the input before, byte by byte.
+    /// Finds the tables of this input or of one with the same sections, and returns whether they
+    /// are those of the previous input, byte for byte.
     pub(super) fn find_tables(&mut self, cubin: &Cubin<'a>, extents: &[Extent]) -> bool {
-        // What they say of names is in bounds if it was before.
+        // Name offsets are in bounds if they were before.
         let mut same = cubin.symbol_strings().len() >= self.strings.len();
         for (_, section, table) in &mut self.found.tables {
             let extent = extents.get(*section as usize);
@@ -116,7 +116,7 @@ impl<'a> PreviousInput<'a> {
                 Some(data) => data,
                 None => cubin.unnamed_section(*section).map_or(&[][..], |s| s.data),
             };
-            // The first of those that are the same is kept: it is in the cache.
+            // The first of equal tables is kept: it is in the cache.
             if data != *table {
                 (*table, same) = (data, false);
             }
@@ -124,8 +124,8 @@ impl<'a> PreviousInput<'a> {
         same
     }
 
-    /// Adds the symbols of an input like that; whether others than functions are repeated.
-    /// Nothing if they are not, and there are some.
+    /// Adds the symbols of such an input and returns whether symbols other than functions are
+    /// repeated. Does nothing if there are some and they are not.
     pub(super) fn repeat_symbols(
         &mut self,
         cubin: &Cubin<'a>,

@@ -1,5 +1,5 @@
-//! Sections as most phases ask for them. Headers have 64 bytes each, and are long out of the
-//! cache when a phase comes to them: what is asked for is noted once, in eight bytes.
+//! Sections in the form most phases need. Headers have 64 bytes each and are no longer in the cache
+//! when a phase gets to them, so what is needed is recorded once, in eight bytes.
 
 use super::Object;
 use cubin::tables::Relocs;
@@ -8,7 +8,7 @@ use cubin::{ReadError, SectionRef, SectionType};
 /// A section without its name and links.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// Its number.
+    /// Its index.
     pub index: u32,
     /// `sh_type`.
     pub kind: SectionType,
@@ -20,19 +20,19 @@ pub struct Section<'a> {
     pub align: u64,
     /// `sh_entsize`.
     pub entsize: u64,
-    /// Its bytes; none if it has no bits.
+    /// Its bytes; empty for NOBITS.
     pub data: &'a [u8],
 }
 
-/// Where a section is, and which of the shapes it has.
+/// Where a section is, and the index of its shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     start: u32,
-    /// The size, and the number of the shape above it.
+    /// The size, and the index of the shape in the high bits.
     size_and_shape: u32,
 }
 
-/// What else is noted of sections. Those of many inputs have a few different ones.
+/// The other recorded properties of sections. Many inputs share a few different shapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Shape {
     kind: SectionType,
@@ -41,24 +41,24 @@ struct Shape {
     entsize: u64,
 }
 
-/// The shapes of a number of inputs.
+/// The shapes of a batch of inputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     list: [Shape; SHAPES as usize],
     count: u32,
 }
 
-/// In place of the start: there are no bytes.
+/// Instead of an offset: there are no bytes.
 const NO_BYTES: u32 = u32::MAX;
-/// Bits of a size; those of a shape's number follow. Larger sections are unusual.
+/// Bits of a size; those of the shape's index follow. Larger sections are unusual.
 const SIZE_BITS: u32 = 27;
-/// So many shapes are noted, as there are numbers for them.
+/// Number of shapes that an index can distinguish.
 const SHAPES: u32 = 1 << (u32::BITS - SIZE_BITS);
-/// The last one is that of sections whose size, start or shape are not noted.
+/// The last one stands for sections whose size, offset or shape is not recorded.
 const UNUSUAL: u32 = SHAPES - 1;
 
 impl Extent {
-    /// Notes a section. Its shape is as a rule that of another one, the guess.
+    /// Records a section. Its shape is usually that of another one, the guess.
     #[inline]
     pub(super) fn new(section: &SectionRef<'_>, guess: Option<Self>, shapes: &mut Shapes) -> Self {
         let has_bytes = section.kind.has_bytes() && section.data.len() as u64 == section.size;
@@ -72,7 +72,7 @@ impl Extent {
         }
     }
 
-    /// The extent of a section of the same type and shape; none if it is too large.
+    /// The extent of a section of the same type and shape; `None` if it is too large.
     #[inline]
     pub(super) fn moved(self, section: &SectionRef<'_>) -> Option<Self> {
         let start = match self.start {
@@ -86,7 +86,7 @@ impl Extent {
         Some(Self { start, size_and_shape })
     }
 
-    /// The bytes in the file; none of a section whose extent is not noted.
+    /// The bytes in the file; `None` for a section whose extent is not recorded.
     #[inline]
     pub(super) fn bytes(self, file: &[u8]) -> Option<&[u8]> {
         match (self.start, self.shape()) {
@@ -111,7 +111,7 @@ impl Extent {
 }
 
 impl Shapes {
-    /// The number of a section's shape.
+    /// The index of a section's shape.
     #[inline]
     fn number(&mut self, section: &SectionRef<'_>, guess: u32) -> u32 {
         let &SectionRef { kind, flags, align, entsize, .. } = section;
@@ -143,14 +143,14 @@ fn start(offset: u64) -> Option<u32> {
 }
 
 impl<'a> Object<'a> {
-    /// Whether the table of sections is byte for byte that of another input, as far as that was
-    /// found out: then they share what was noted of it.
+    /// Whether the section table is known to be byte for byte that of another input: then they
+    /// share what was recorded about it.
     #[inline]
     pub fn has_table_of(&self, other: &Object<'_>) -> bool {
         self.halves.is_none() && std::ptr::eq(self.extents, other.extents)
     }
 
-    /// The section with this index, without a look at its header.
+    /// The section with this index, without reading its header.
     #[inline]
     pub fn section(&self, index: u32) -> Option<Section<'a>> {
         let extent = *self.extents.get(index as usize)?;
@@ -159,8 +159,8 @@ impl<'a> Object<'a> {
         Some(Section { index, kind, flags, size: extent.size().into(), align, entsize, data })
     }
 
-    /// The bytes of the section with this index, without a look at its header; none if there
-    /// is no such section.
+    /// The bytes of the section with this index, without reading its header; `None` if there is no
+    /// such section.
     #[inline]
     pub fn section_data(&self, index: u32) -> &'a [u8] {
         let Some(extent) = self.extents.get(index as usize) else { return &[] };
@@ -170,7 +170,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The relocations of a REL or RELA section, read as they are asked for.
+    /// The relocations of a REL or RELA section, decoded on demand.
     #[inline]
     pub fn relocs(&self, section: &Section<'a>) -> Result<Relocs<'a>, ReadError> {
         self.cubin.relocs_in(section.index, section.entsize, section.data)

@@ -1,6 +1,5 @@
-//! Symbols of an input as the list that phases walk has them: what decides most
-//! questions about a symbol, so that its table entry and its name, which are cold by
-//! then, need not be looked at.
+//! Symbols of an input in the list that phases walk: enough to decide most questions about a symbol
+//! without reading its table entry and its name, which are cold by then.
 
 use crate::name_hash::NameHash;
 use cubin::consts::sto;
@@ -14,7 +13,7 @@ pub struct InputSymbol {
     pub hash: NameHash,
     /// Index in the symbol table.
     pub symbol: u32,
-    /// Where its name is in the string table.
+    /// Offset of its name in the string table.
     name: u32,
     length: u16,
     info: u8,
@@ -22,14 +21,14 @@ pub struct InputSymbol {
     pub other: u8,
     /// Where it is.
     pub place: Place,
-    /// Its size as far as that fits.
+    /// Its size, if it fits.
     size: u8,
-    /// Whether it is undefined and the one at this place in the list of the input before is
-    /// just the same: inputs of one compiler name its own variables in the same order.
+    /// Whether it is undefined and identical to the symbol at this position in the previous input's
+    /// list: inputs of one compiler name the compiler's variables in the same order.
     pub repeats: bool,
 }
 
-/// In place of a length: it does not fit.
+/// Instead of a length: it does not fit.
 const LONG: u16 = u16::MAX;
 
 /// Where a symbol is.
@@ -37,21 +36,21 @@ const LONG: u16 = u16::MAX;
 pub enum Place {
     /// Elsewhere.
     Undefined,
-    /// Wherever the linker puts it.
+    /// Where the linker puts it.
     Common,
     /// In a section, or at a fixed address.
     Defined,
 }
 
 impl InputSymbol {
-    /// Notes a symbol with this name.
+    /// Records a symbol with this name.
     #[inline]
     pub fn new(symbol: &SymbolRef<'_>, name: &[u8]) -> Self {
         let length = u16::try_from(name.len()).unwrap_or(LONG);
         Self::with_name(symbol, NameHash::of(name), length)
     }
 
-    /// Notes a symbol whose name is in this string table.
+    /// Records a symbol whose name is in this string table.
     #[inline]
     pub fn of(symbol: &SymbolRef<'_>, strings: &[u8]) -> Self {
         Self::new(symbol, tables::string_at(strings, symbol.name_offset).unwrap_or_default())
@@ -77,7 +76,7 @@ impl InputSymbol {
         }
     }
 
-    /// Notes a symbol if both that and this one are undefined and the same, with one name,
+    /// Records a symbol if both that and this one are undefined and identical, with the same name,
     /// which is then not hashed again.
     #[inline]
     pub fn repeated(&self, strings: &[u8], symbol: &SymbolRef<'_>, others: &[u8]) -> Option<Self> {
@@ -95,14 +94,14 @@ impl InputSymbol {
         Some(Self { repeats, ..named })
     }
 
-    /// Whether a list is the same as the one before, down to the numbers of the symbols.
+    /// Whether a list is identical to the previous one, including symbol indices.
     pub fn are_repeated(before: &[Self], list: &[Self]) -> bool {
         let same = |(old, new): (&Self, &Self)| new.repeats && old.symbol == new.symbol;
         before.len() == list.len() && before.iter().zip(list).all(same)
     }
 
-    /// Where the names of symbols are in the string table, ends included, if all of them are
-    /// such as others may repeat.
+    /// The range of the symbols' names in the string table, including their ends, if all of them
+    /// can be repeated.
     pub fn names(list: &[Self]) -> Option<Range<usize>> {
         let end = |named: &Self| named.name as usize + usize::from(named.length) + 1;
         let can_be = |named: &Self| {
@@ -113,14 +112,14 @@ impl InputSymbol {
         list.iter().all(can_be).then_some(range)
     }
 
-    /// How much farther in its string table the name of a symbol is.
+    /// The distance between the name offsets of two symbols.
     #[inline]
     pub fn shift(&self, symbol: &SymbolRef<'_>) -> isize {
         symbol.name_offset as isize - self.name as isize
     }
 
-    /// Whether a symbol of the same kind has the same size, and its name is as much farther in
-    /// its string table as the names of its neighbours.
+    /// Whether a symbol of the same kind has the same size, and its name is at the same distance as
+    /// those of its neighbors.
     #[inline]
     pub fn is_repeated_by(&self, symbol: &SymbolRef<'_>, shift: isize) -> bool {
         self.shift(symbol) == shift && symbol.size == u64::from(self.size)
@@ -167,7 +166,7 @@ impl InputSymbol {
         self.other & sto::SPACE == sto::SHARED
     }
 
-    /// Its size, if that is a small number.
+    /// Its size, if it is small.
     #[inline]
     pub fn small_size(&self) -> Option<u8> {
         (self.size != u8::MAX).then_some(self.size)

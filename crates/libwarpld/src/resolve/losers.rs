@@ -1,4 +1,4 @@
-//! What relocations of and against definitions that lost come to.
+//! Relocations of and against discarded definitions.
 
 use super::{Resolution, Role};
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
@@ -7,10 +7,9 @@ use cubin::consts::sto;
 use cubin::names;
 use cubin::{Binding, SymbolRef, SymbolType};
 
-/// Whether constants lose their relocations against the symbol: if it is a definition
-/// that lost against an earlier one, and, in all inputs before that of the better one, if
-/// it is a variable in global memory whose weak definition is replaced.
-/// [`constant-names-loser`, `constant-names-replaced`]
+/// Whether constants drop their relocations against the symbol: if it is a discarded definition,
+/// and, in all inputs before that of the better one, if it is a variable in global memory whose
+/// weak definition is replaced. [`constant-names-loser`, `constant-names-replaced`]
 pub fn names_lost_copy(
     resolution: &Resolution<'_>,
     object: ObjectId,
@@ -33,19 +32,19 @@ fn is_global(symbol: &SymbolRef<'_>) -> bool {
     symbol.kind() != SymbolType::FUNC && symbol.other & sto::SPACE == sto::GLOBAL
 }
 
-/// Whether an input after this one brought a better definition.
+/// Whether an input after this one has a better definition.
 fn is_replaced_after(resolution: &Resolution<'_>, id: SymbolId, object: ObjectId) -> bool {
     let definition = resolution.get(id).definition;
     resolution.replaced.contains_key(&id) && definition.is_some_and(|at| at.object > object)
 }
 
-/// Debug sections in which relocations against a losing weak copy are dropped.
+/// Debug sections in which relocations against a discarded weak copy are dropped.
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
     matches!(target, names::DEBUG_FRAME | names::DEBUG_LINE | names::NV_DEBUG_LINE_SASS)
 }
 
-/// Extents of weak variables that lost against another weak one: nvlink leaves
-/// their bytes in `.nv.global.init` but drops their relocations.
+/// Extents of weak variables that were discarded for another weak one: nvlink leaves their bytes in
+/// `.nv.global.init` but drops their relocations.
 pub fn lost_data(
     resolution: &Resolution<'_>,
     object: ObjectId,

@@ -1,4 +1,4 @@
-//! What a symbol does to what is known of its name.
+//! Merges an input symbol into what is known about its name.
 
 use super::{Common, FirstPrototype, Pass, checked_size, text};
 use crate::builtins::is_builtin_function;
@@ -21,7 +21,8 @@ impl<'a> Pass<'a, '_> {
             return;
         }
         match known.definition {
-            // Quirk: the array of a relinked file must come before any other declaration.
+            // Quirk: the array of a file that is linked again must come before any other
+            // declaration.
             None if is_dynamic_array(symbol)
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
@@ -55,9 +56,8 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// An initialised definition takes the place of a common symbol; a
-    /// zero-initialised one is placed, but the symbol still gets common storage
-    /// (quirk, seen on 40 random mixes).
+    /// An initialized definition replaces a common symbol; a zero-initialized one is placed, but
+    /// the symbol still gets common storage (quirk, seen on 40 random mixes).
     fn define(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         if self.known.out.symbols[id.0 as usize].common.is_some()
             && !self.beats_common(id, at, symbol)
@@ -71,14 +71,14 @@ impl<'a> Pass<'a, '_> {
         self.known.expected[id.0 as usize].other = symbol.other;
     }
 
-    /// Whether a definition counts beside a common symbol.
+    /// Whether a definition counts next to a common symbol.
     fn beats_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) -> bool {
         let file = self.file(at);
         let initialised = self.is_initialised(at);
         let known = &mut self.known.out.symbols[id.0 as usize];
         if let Some(common) = &known.common {
             if symbol.binding() == Binding::WEAK && !initialised {
-                // A weak zero-initialised definition loses against a common one.
+                // A weak zero-initialized definition is discarded for a common one.
                 return false;
             }
             if initialised && common.size > symbol.size {
@@ -199,7 +199,7 @@ impl<'a> Pass<'a, '_> {
         self.known.errors.extend(errors);
     }
 
-    /// Holds the prototype of an input's function against the first one.
+    /// Compares the prototype of an input's function with the first one.
     pub(super) fn prototype(&mut self, object: ObjectId, id: SymbolId, prototype: Prototype) {
         let symbol = &self.known.out.symbols[id.0 as usize];
         if symbol.binding == Binding::LOCAL {
@@ -216,7 +216,7 @@ impl<'a> Pass<'a, '_> {
         };
         let strings = |id: ObjectId| self.objects[id].cubin.symbol_strings();
         let same = known.is(strings(first_object), prototype, strings(object));
-        // A program may bring its own `malloc`, declared as it likes.
+        // A program may define `malloc` itself, with any prototype.
         if same || is_builtin_function(symbol.name) {
             return;
         }
@@ -233,8 +233,8 @@ impl<'a> Pass<'a, '_> {
         self.known.errors.push(error);
     }
 
-    /// Of two weak functions the one with fewer registers is taken; among
-    /// equals, one for a newer virtual architecture than the first definition's.
+    /// Of two weak functions the one with fewer registers is selected; if equal, one for a newer
+    /// virtual architecture than the first definition's.
     fn is_better(&self, id: SymbolId, new: SymbolRefId, old: SymbolRefId) -> bool {
         let virtual_sm = |at: SymbolRefId| self.objects[at.object].virtual_sm;
         let first =

@@ -1,8 +1,8 @@
-//! Symbol resolution: which definition every name stands for.
+//! Symbol resolution: which definition every name refers to.
 //!
-//! nvlink takes the inputs in order and merges each symbol into what it has
-//! seen before; the outcome is simulated here on names and numbers alone, so
-//! that later phases know the winner before they touch any section.
+//! nvlink takes the inputs in order and merges each symbol into what it has seen before; this
+//! simulates the outcome on names and numbers alone, so that later phases know the selected
+//! definition before they touch any section.
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{ObjectId, OptId, SymbolId, SymbolRefId};
@@ -19,14 +19,14 @@ pub mod losers;
 mod merge;
 mod tensor;
 
-/// What a sighting turned out to be.
+/// The role of a symbol reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The definition that the output contains.
     Selected,
-    /// Was selected until a later input brought a better one.
+    /// Was selected until a later input had a better one.
     Replaced,
-    /// A definition that lost against an earlier one.
+    /// A definition discarded for an earlier one.
     Discarded,
     /// Not a definition.
     Reference,
@@ -47,7 +47,7 @@ pub struct Symbol<'a> {
     pub first: SymbolRefId,
     /// `st_other` there.
     pub first_other: u8,
-    /// The definition in force.
+    /// The selected definition.
     pub definition: Option<SymbolRefId>,
     /// Binding in the output.
     pub binding: Binding,
@@ -55,10 +55,10 @@ pub struct Symbol<'a> {
     pub common: Option<Box<Common>>,
 }
 
-/// A common symbol: allocated by the linker unless somebody defines it.
+/// A common symbol: allocated by the linker unless an input defines it.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    /// Largest size asked for.
+    /// Largest size requested.
     pub size: u64,
     /// Alignment of the first mention (later ones do not count).
     pub align: u64,
@@ -69,14 +69,14 @@ pub struct Common {
 pub struct Resolution<'a> {
     /// All symbols in order of first mention.
     pub symbols: Vec<Symbol<'a>>,
-    /// Those that belong to one input, in order: only they may have the name of another one.
+    /// Those private to one input, in order: only they may share a name with another one.
     pub own: Vec<SymbolId>,
-    /// The ids of all symbols of all inputs, one input after the other; `NO_SYMBOL` for
-    /// section symbols, nameless ones and undefined locals.
+    /// The ids of all symbols of all inputs, input by input; `NO_SYMBOL` for section symbols,
+    /// unnamed ones and undefined locals.
     ids: Vec<SymbolId>,
-    /// Where those of each input start, and where the last ones end.
+    /// Where the ids of each input start, and where the last ones end.
     bounds: Vec<usize>,
-    /// Definitions that were in force for a while, oldest first.
+    /// Definitions that were selected for a while, oldest first.
     pub replaced: HashMap<SymbolId, Vec<SymbolRefId>, foldhash::fast::FixedState>,
 }
 
@@ -106,8 +106,8 @@ impl Resolution<'_> {
         &self.symbols[id.0 as usize]
     }
 
-    /// The function whose section holds what a name stands for: as a rule itself, for an alias
-    /// the function behind it, for a function that `ptxas -ewp` put into a kernel that kernel.
+    /// The function whose section holds the code that a name refers to: usually itself, for an
+    /// alias its function, for a function that `ptxas -ewp` put into a kernel that kernel.
     pub fn owner_of_code(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
         let known = self.get(id);
         let at = known.definition?;
@@ -121,15 +121,15 @@ impl Resolution<'_> {
         }
     }
 
-    /// The kernel that has a function inside its code. Neither binding nor place tells such a
-    /// function from an alias, only that a kernel has no alias (`whole-programs-relinked`;
+    /// The kernel that has a function inside its code. Neither binding nor offset distinguishes
+    /// such a function from an alias, only that a kernel has no alias (`whole-programs-relinked`;
     /// 20 objects with changed symbols).
     pub fn kernel_around(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
         let owner = self.owner_of_code(objects, id)?;
         (owner != id && self.get(owner).entry).then_some(owner)
     }
 
-    /// What the sighting of `id` is.
+    /// The role of the reference `at` to `id`.
     #[inline]
     pub fn role(&self, id: SymbolId, at: SymbolRefId, defined: bool) -> Role {
         if self.get(id).definition == Some(at) {
@@ -150,27 +150,27 @@ impl Resolution<'_> {
         oldest.or(symbol.definition.as_ref()) == Some(&symbol.first)
     }
 
-    /// Whether this definition was in force at any time.
+    /// Whether this definition was ever selected.
     pub fn ever_selected(&self, id: SymbolId, at: SymbolRefId) -> bool {
         matches!(self.role(id, at, true), Role::Selected | Role::Replaced)
     }
 }
 
-/// What mentions of data are held against.
+/// What references to data are compared with.
 #[derive(Clone, Copy)]
 struct Expected {
     /// `st_other` of the definition, or of the first mention.
     other: u8,
-    /// The size that mentions must have, if that is a small number.
+    /// The size that references must have, if it is small.
     size: Option<u8>,
 }
 
 /// The first prototype of a function, if there is one, and the input that has it.
 type FirstPrototype = (OptId<ObjectId>, KeptPrototype);
 
-/// Resolves inputs as they come.
+/// Resolves inputs in order.
 pub struct Resolver<'a> {
-    /// How many there are.
+    /// Number of inputs.
     objects: usize,
     /// By name.
     names: HashTable<(ShortHash, SymbolId)>,
@@ -178,35 +178,35 @@ pub struct Resolver<'a> {
     expected: Vec<Expected>,
     /// By symbol, as far as there are any.
     prototypes: Vec<FirstPrototype>,
-    /// What the symbols of the latest input that are not functions stand for.
+    /// The ids of the latest input's symbols that are not functions.
     latest: Vec<SymbolId>,
-    /// Whether all of them were new or plain mentions, and nothing has come since that could
-    /// change what is known of them: functions cannot without a conflict.
+    /// Whether all of them were new or plain references, and nothing has come since that could
+    /// change what is known about them: functions cannot without a conflict.
     settled: bool,
-    /// Whether the input at hand has others.
+    /// Whether the current input has others.
     stirred: bool,
-    /// How tensor memory is shared out, if an input uses it.
+    /// How tensor memory is managed, if an input uses it.
     accounts: Option<tensor::Accounts>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
 }
 
-/// Some inputs being added, with all that came before them.
+/// The inputs being added, with everything before them.
 struct Pass<'a, 'o> {
     objects: &'o Parts<'o, 'a>,
     known: &'o mut Resolver<'a>,
 }
 
-/// Room is made for so much beforehand: the first inputs may be larger than the others.
+/// Limit for reserving memory: the first inputs may be larger than the others.
 const ROOM_AT_MOST: usize = 1 << 20;
 
-/// How many are to be expected in all inputs, if the first of them have `sum`.
+/// The number to expect in all inputs, if the first of them have `sum`.
 pub fn room(sum: usize, first: usize, all: usize) -> usize {
     (sum.saturating_mul(all) / first.max(1)).min(ROOM_AT_MOST)
 }
 
 impl<'a> Resolver<'a> {
-    /// For so many inputs.
+    /// For `objects` inputs.
     pub fn new(objects: usize) -> Self {
         let mut bounds = Vec::with_capacity(objects + 1);
         bounds.push(0);
@@ -230,7 +230,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Adds the inputs of a part, which begins with `first`; nothing more once there are
+    /// Adds the inputs of a part that starts with `first`; adds nothing more once there are
     /// conflicts.
     pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId, calls: &Calls<'a>) {
         let part = objects.part(first);
@@ -256,8 +256,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Makes room for all inputs, of which these are the first: lists that grow are copied
-    /// again and again, into memory that is new each time.
+    /// Reserves room for all inputs, of which these are the first: lists that grow are copied again
+    /// and again, into fresh memory each time.
     fn make_room(&mut self, first: &[Object<'a>]) {
         let of_all = |sum: usize| room(sum, first.len(), self.objects);
         let defined = |object: &Object<'_>| {
@@ -265,8 +265,8 @@ impl<'a> Resolver<'a> {
         };
         let functions = of_all(first.iter().map(defined).sum());
         self.names.reserve(functions, |(hash, _)| hash.spread());
-        // Variables are mostly those of all inputs; were there no room for them, all would be
-        // copied at the end. The rest is for what nobody defines.
+        // Variables are mostly shared by all inputs; without room for them, everything would be
+        // copied at the end. The rest is for undefined symbols.
         let variables = first.iter().map(|object| object.data.len()).max().unwrap_or(0);
         let all = functions + variables.min(functions) + functions / 32;
         self.out.symbols.reserve_exact(all);
@@ -286,8 +286,8 @@ impl<'a> Resolver<'a> {
         &self.out
     }
 
-    /// The outcome. Conflicts are reported as nvlink does: all of one input, then the
-    /// link stops there (`None`).
+    /// The result. Conflicts are reported as nvlink does: all of one input, then the link stops
+    /// there (`None`).
     pub fn finish(self, diags: &mut Diagnostics) -> Option<Resolution<'a>> {
         if !self.has_conflicts() {
             return Some(self.out);
@@ -309,7 +309,7 @@ impl<'a> Pass<'a, '_> {
             self.known.out.ids[start + named.symbol as usize] = symbol;
         }
         if object.repeats_data && self.known.settled {
-            // What the input before said just so has been looked at.
+            // What repeats the previous input has been processed.
             let ids = self.known.out.ids.get_mut(start..).unwrap_or_default();
             for (named, &latest) in object.data.iter().zip(&self.known.latest) {
                 ids[named.symbol as usize] = latest;
@@ -327,7 +327,7 @@ impl<'a> Pass<'a, '_> {
         self.known.stirred = false;
     }
 
-    /// What the symbol at a place of the list of those that are not functions stands for.
+    /// The id of the symbol at a position of the list of those that are not functions.
     fn latest(
         &mut self,
         i: usize,
@@ -343,7 +343,7 @@ impl<'a> Pass<'a, '_> {
         symbol
     }
 
-    /// What a symbol stands for.
+    /// The id of a symbol.
     fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &InputSymbol) -> SymbolId {
         let at = SymbolRefId { object: id, symbol: named.symbol };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
@@ -379,7 +379,7 @@ impl<'a> Pass<'a, '_> {
         SymbolId(self.known.out.symbols.len() as u32)
     }
 
-    /// The symbol with a name, or the number of the one that is to be made for it.
+    /// The symbol with a name, or the id of the one to create for it.
     fn look_up(&mut self, object: &Object<'a>, named: &InputSymbol) -> Result<SymbolId, SymbolId> {
         let new = self.next_id();
         let Resolver { names, out: Resolution { symbols, .. }, .. } = &mut *self.known;
@@ -399,8 +399,8 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Whether a symbol refers to what is known and agrees with it, as nearly all
-    /// mentions do; [`Self::merge`] would do nothing.
+    /// Whether a symbol is a reference that agrees with what is known, as nearly all are;
+    /// [`Self::merge`] would do nothing.
     fn is_plain_mention(&self, id: SymbolId, named: &InputSymbol) -> bool {
         let known = &self.known.out.symbols[id.0 as usize];
         if named.place != Place::Undefined || known.function != named.is_function() {
@@ -416,8 +416,8 @@ impl<'a> Pass<'a, '_> {
             && (size == Some(0) || size.is_some() && size == expected.size)
     }
 
-    /// Defines a function that was only mentioned so far, if both agree. [`Self::merge`] would
-    /// do the same.
+    /// Defines a function that so far only had references, if both agree. [`Self::merge`] would do
+    /// the same.
     fn define_plainly(&mut self, id: SymbolId, at: SymbolRefId, named: &InputSymbol) -> bool {
         let known = &mut self.known.out.symbols[id.0 as usize];
         let is_plain = named.place == Place::Defined
@@ -437,8 +437,8 @@ impl<'a> Pass<'a, '_> {
 
     fn create(&mut self, at: SymbolRefId, object: &Object<'a>, named: &InputSymbol) {
         let size = named.small_size();
-        // A dynamic array is only declared in a relinked file as well, though it looks
-        // defined.
+        // A dynamic array in a file that is linked again is only a declaration, too, though it
+        // looks defined.
         let is_array = named.is_shared() && size == Some(0);
         let is_defined = named.place == Place::Defined && !is_array;
         let size = size.filter(|&size| size != 0 || is_defined);
@@ -465,14 +465,14 @@ impl<'a> Pass<'a, '_> {
     }
 }
 
-/// Whether a symbol that appears for the first time is a definition: a dynamic array is
-/// only declared in a relinked file as well, though it looks defined.
+/// Whether the first occurrence of a symbol is a definition: a dynamic array in a file that is
+/// linked again is only a declaration, too, though it looks defined.
 fn is_definition(symbol: &SymbolRef<'_>) -> bool {
     !symbol.is_undefined() && !symbol.is_common() && !is_dynamic_array(symbol)
 }
 
-/// The size that every later mention must agree with; `None` where the first one is an
-/// array of unknown size.
+/// The size that every later reference must agree with; `None` if the first one is an array of
+/// unknown size.
 fn checked_size(first: &SymbolRef<'_>) -> Option<u64> {
     (first.size != 0 || is_definition(first)).then_some(first.size)
 }
@@ -486,7 +486,7 @@ pub fn text(name: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A large input before thousands of small ones is no reason to ask for gigabytes.
+    /// A large input before thousands of small ones must not reserve gigabytes.
     #[test]
     fn room_is_guessed_from_the_first_inputs_and_bounded() {
         assert_eq!(room(100, 10, 50), 500);

@@ -1,5 +1,5 @@
-//! Tensor memory (`tcgen05.alloc`), which compilers of CUDA 12 and 13 share out in two ways that
-//! do not go together.
+//! Tensor memory (`tcgen05.alloc`), which compilers of CUDA 12 and 13 manage in two incompatible
+//! ways.
 
 use super::{ObjectId, Pass, Role};
 use crate::diag::Diagnostic;
@@ -7,7 +7,7 @@ use crate::ids::SymbolRefId;
 use crate::object::{Object, SectionClass};
 use cubin::{Attr, Binding, SectionRef, SectionType, info};
 
-/// Who keeps account of tensor memory.
+/// How tensor memory is managed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accounts {
     /// As CUDA 12 does.
@@ -17,7 +17,7 @@ pub(super) enum Accounts {
 }
 
 impl Accounts {
-    /// By what is in reserved shared memory. [eleven names]
+    /// By the objects in reserved shared memory. [eleven names]
     fn by_name(name: &[u8]) -> Option<Self> {
         match name.strip_prefix(b"__nv_reservedSMEM_")? {
             b"allocation_mask"
@@ -29,7 +29,7 @@ impl Accounts {
         }
     }
 
-    /// By what runs when a kernel starts. [0 to 10]
+    /// By the code that runs when a kernel starts. [0 to 10]
     fn by_fragment(fragment: u32) -> Option<Self> {
         match fragment {
             4 | 5 => Some(Self::Cuda12),
@@ -40,8 +40,8 @@ impl Accounts {
 }
 
 impl<'a> Pass<'a, '_> {
-    /// An input that uses tensor memory must do so as those before it. Its symbols count before
-    /// its attributes, of which those of weak copies that lost do not (`tensor-memory-mix`).
+    /// An input that uses tensor memory must do so like those before it. Its symbols are checked
+    /// before its attributes; those of discarded weak copies do not count (`tensor-memory-mix`).
     pub(super) fn tensor_memory(&mut self, id: ObjectId, object: &Object<'a>) {
         let mut data = object.of_class(|class| class == SectionClass::Data);
         let is_reserve =
@@ -67,7 +67,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Whether a weak copy of a function is not the one in force.
+    /// Whether a weak copy of a function is not the selected one.
     fn lost(&self, at: SymbolRefId, object: &Object<'a>) -> bool {
         let binding = object.cubin.unnamed_symbol(at.symbol).map(|symbol| symbol.binding());
         let role = |id| self.known.out.role(id, at, true);

@@ -22,8 +22,8 @@ pub struct ImageUsers<'a, 'o> {
 }
 
 impl<'a, 'o> ImageUsers<'a, 'o> {
-    /// The references among the symbols of the output, which come last first, and the kernels
-    /// among its functions; none if there are no references.
+    /// The references among the output's symbols, last first, and the kernels among its functions;
+    /// none if there are no references.
     pub fn new(
         cx: Analysis<'a, 'o>,
         usage: &'o Usage,
@@ -43,9 +43,9 @@ impl<'a, 'o> ImageUsers<'a, 'o> {
         Some(Self { cx, usage, images, kernels, callers })
     }
 
-    /// Kernels that use references of a type, or of any. With exactly one kernel that
-    /// was asked for, references from code it does not reach count as well, and others
-    /// that are kept have none in Mercury's half.
+    /// Kernels that use references of one type, or of any. With exactly one requested kernel,
+    /// references from code it does not reach count as well, and other kernels that are kept have
+    /// none in the Mercury half.
     pub fn of(&mut self, kind: Option<SymbolType>) -> Kernels {
         let cx = self.cx;
         let of_kind = self.images.iter().filter(|image| kind.is_none_or(|kind| kind == image.0));

@@ -1,9 +1,8 @@
 //! Who uses shared memory and image references.
 //!
-//! Whose shared object it is, and which kernels need handles, follows from the
-//! relocations of text sections; they are scanned once, in parallel. `merge` asks
-//! before it has made all sections and `layout` afterwards: what both need to know is
-//! answered here.
+//! The relocations of text sections determine who owns a shared object and which kernels need
+//! handles; they are scanned once, in parallel. `merge` asks before it has created all sections and
+//! `layout` afterwards: what both need is answered here.
 
 mod images;
 mod shared;
@@ -27,8 +26,8 @@ use rayon::prelude::*;
 pub struct Usage {
     /// Live functions, by symbol.
     pub by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
-    /// Symbols that any text relocation of any input refers to, removed code
-    /// included, definitions that lost against others not.
+    /// Symbols that any text relocation of any input refers to, including dead code but not
+    /// discarded definitions.
     pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
 }
 
@@ -64,8 +63,8 @@ pub fn collect(cx: Analysis<'_, '_>) -> Usage {
     out
 }
 
-/// The shared and image symbols that the code of an input refers to, each with the function
-/// that does if it is live.
+/// The shared and image symbols that the code of an input refers to, each with the function that
+/// does so if it is live.
 fn scan(cx: Analysis<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
     let input = &cx.objects[object.0 as usize];
     let mut found = Vec::new();

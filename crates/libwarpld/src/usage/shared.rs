@@ -18,10 +18,10 @@ pub struct SharedObject {
     pub size: u64,
     /// Its alignment.
     pub align: u64,
-    /// Not a dynamic array. A copy that a later definition replaced keeps its
-    /// storage; the symbol is where the last copy of it is placed.
+    /// Not a dynamic array. A copy that a later definition replaced keeps its storage; the symbol
+    /// is at the last copy's offset.
     pub placed: bool,
-    /// Where the compiler of a whole program (`ptxas -ewp`) placed it: there it stays.
+    /// The offset that the compiler of a whole program (`ptxas -ewp`) gave it, which it keeps.
     pub fixed: Option<u64>,
 }
 
@@ -30,9 +30,9 @@ pub struct SharedObject {
 pub struct SharedObjects {
     /// Those of one kernel.
     pub private: HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
-    /// Those of device functions, with arrays among them that have no place of their own.
+    /// Those of device functions, including arrays without a separate offset.
     pub common: Vec<SharedObject>,
-    /// Arrays whose size the launch decides, or that were declared so.
+    /// Arrays whose size is set at launch, or that were declared so.
     pub dynamic: Vec<SymbolId>,
 }
 
@@ -52,7 +52,7 @@ impl SharedObjects {
                 if symbol.is_undefined() || is_dynamic_array(&symbol) {
                     if (is_dynamic(cx, id) || is_orphan(cx, id)) && seen.insert(id) {
                         out.dynamic.push(id);
-                        // Takes part in the sort, though it has no place of its own.
+                        // Takes part in the sort, though it has no separate offset.
                         let align = symbol.value;
                         let array =
                             SharedObject { symbol: id, size: 0, align, placed: false, fixed: None };
@@ -87,8 +87,8 @@ impl SharedObjects {
     }
 }
 
-/// The order in which functions and their relocations came to the output. What `merge` has
-/// made so far knows it.
+/// The order in which functions and their relocations were added to the output. The part that
+/// `merge` has built so far knows it.
 pub trait CodeOrder {
     /// The section of a function's code.
     fn text(&self, function: FunctionId) -> Option<SectionId>;
@@ -97,10 +97,10 @@ pub trait CodeOrder {
     fn first_relocs(&self, function: FunctionId) -> Option<(ObjectId, u32)>;
 }
 
-/// Kernels in the order in which they are found to need shared memory beyond their
-/// own: for common objects, as they are placed, those with one user first, then for
-/// dynamic arrays, as the code that uses those was relocated; of several that reach
-/// one function the last one first.
+/// Kernels in the order in which they are found to need shared memory beyond their own: for common
+/// objects in placement order, those with one user first, then for dynamic arrays in the order in
+/// which the code that uses them was relocated; of several that reach one function, the last one
+/// first.
 pub fn shared_users(cx: Analysis<'_, '_>, usage: &Usage, code: &impl CodeOrder) -> Vec<FunctionId> {
     let SharedObjects { mut common, dynamic, .. } = SharedObjects::collect(cx);
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
@@ -121,15 +121,15 @@ pub fn shared_users(cx: Analysis<'_, '_>, usage: &Usage, code: &impl CodeOrder) 
             users.filter(|f| seen.insert(*f)).collect()
         };
         let users = common.iter().filter(|o| o.placed).map(&mut of_object);
-        // What has one user is given to it before groups are made.
+        // Objects with one user are assigned to it before groups are formed.
         let (given, grouped): (Vec<_>, Vec<_>) = users.partition(|users| users.len() == 1);
         out.extend(given.into_iter().chain(grouped));
     }
     let dynamic = dynamic.iter().filter(|id| is_dynamic(cx, **id));
     let mut functions: Vec<FunctionId> =
         dynamic.flat_map(|&symbol| usage.functions(symbol)).copied().collect();
-    // By the inputs' relocations, whose section in the output a lost copy may have made
-    // earlier (`relocatable-dynamic-replaced`).
+    // By the inputs' relocations; a discarded copy may have created their output section earlier
+    // (`relocatable-dynamic-replaced`).
     functions.sort_by_key(|&f| code.first_relocs(f));
     for function in functions {
         let entry = cx.resolution.get(cx.graph.symbol(function)).entry;
@@ -142,8 +142,8 @@ pub fn shared_users(cx: Analysis<'_, '_>, usage: &Usage, code: &impl CodeOrder) 
     out.into_iter().flatten().collect()
 }
 
-/// Whether kernels will share objects. Unlike all else this is known, and asked for,
-/// before sections are made.
+/// Whether kernels will share objects. Unlike everything else, this is known, and needed, before
+/// sections are created.
 pub fn has_groups(cx: Analysis<'_, '_>, usage: &Usage) -> bool {
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     usage.mentioned.iter().any(|&id| {
@@ -158,19 +158,19 @@ pub fn has_groups(cx: Analysis<'_, '_>, usage: &Usage) -> bool {
     })
 }
 
-/// Whether the symbol was declared as an array of no given size before another
-/// input defined it with one. Quirk: nvlink then never gives it a place.
+/// Whether the symbol was declared as an array of unknown size before another input defined it with
+/// a size. Quirk: nvlink then never gives it an offset.
 pub fn is_orphan(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
 }
 
-/// Whether the first input that mentions the symbol declares an array of no given size.
+/// Whether the first input that refers to the symbol declares an array of unknown size.
 pub fn is_declared_array(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
 }
 
-/// Whether the symbol is an array whose size the launch decides. (An undefined
-/// array with a size is a reference to somebody's static one.)
+/// Whether the symbol is an array whose size is set at launch. (An undefined array with a size is a
+/// reference to a static one elsewhere.)
 pub fn is_dynamic(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     let symbol = cx.resolution.get(id);
     let input = cx.input_symbol(symbol.definition.unwrap_or(symbol.first));
