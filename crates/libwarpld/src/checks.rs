@@ -2,7 +2,7 @@
 
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::ids::{FunctionId, ObjectId, SymbolRefId};
+use crate::ids::SymbolRefId;
 use crate::object::SectionClass;
 use crate::resolve::{Role, text};
 use cubin::{Attr, SectionRef, info};
@@ -18,10 +18,10 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
         let records = info::records(section.data);
         records.flatten().any(|r| r.attr() == Attr::RESERVED_SMEM_USED)
     };
-    for (i, object) in cx.objects.iter().enumerate() {
+    for (id, object) in cx.objects.enumerated() {
         for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(_))) {
             let SectionClass::Info(symbol) = class else { continue };
-            let at = SymbolRefId { object: ObjectId(i as u32), symbol };
+            let at = SymbolRefId { object: id, symbol };
             let id = cx.resolution.id(at.object, symbol);
             let selected = id.filter(|&id| cx.resolution.role(id, at, true) == Role::Selected);
             if let Some(id) = selected.filter(|_| uses(&section)) {
@@ -40,8 +40,8 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
 
 /// nvlink cannot remove an alias without its function.
 pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
-    let functions = (0..cx.graph.len() as u32).into_par_iter().with_min_len(FUNCTIONS_AT_ONCE);
-    let dead = functions.map(|f| cx.graph.symbol(FunctionId(f))).filter(|&id| !cx.keeps(id));
+    let functions = cx.graph.functions.par_iter().with_min_len(FUNCTIONS_AT_ONCE);
+    let dead = functions.copied().filter(|&id| !cx.keeps(id));
     let in_use = dead.filter_map(|id| {
         let behind = cx.owner_of_code(id).filter(|&behind| behind != id)?;
         cx.keeps(behind).then_some((id, behind))
@@ -67,14 +67,14 @@ pub fn uncalled(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     }
     let mut called = vec![false; cx.graph.prototypes.len()];
     for (_, prototype) in &cx.graph.indirect {
-        if let Some(slot) = called.get_mut(prototype.0 as usize) {
+        if let Some(slot) = called.get_mut(prototype.index()) {
             *slot = true;
         }
     }
-    for (index, prototype) in cx.graph.address_taken.iter().enumerate() {
+    for (function, prototype) in cx.graph.address_taken.enumerated() {
         let Some(prototype) = prototype.get() else { continue };
-        let symbol = cx.resolution.get(cx.graph.symbol(FunctionId(index as u32)));
-        if symbol.entry || called.get(prototype.0 as usize) == Some(&true) {
+        let symbol = cx.resolution.get(cx.graph.symbol(function));
+        if symbol.entry || called.get(prototype.index()) == Some(&true) {
             continue;
         }
         let name = text(symbol.name);

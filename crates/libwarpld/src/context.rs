@@ -5,7 +5,7 @@ use crate::callgraph::reach::Reach;
 use crate::config::Config;
 use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
-use crate::object::Object;
+use crate::object::Objects;
 use crate::resolve::Resolution;
 use crate::unified::Unified;
 use cubin::{SectionRef, SymbolRef};
@@ -14,7 +14,7 @@ use cubin::{SectionRef, SymbolRef};
 #[derive(Clone, Copy)]
 pub struct Analysis<'a, 'o> {
     /// Inputs.
-    pub objects: &'o [Object<'a>],
+    pub objects: &'o Objects<'a>,
     /// Names.
     pub resolution: &'o Resolution<'a>,
     /// Call graph.
@@ -37,12 +37,12 @@ impl<'a> Analysis<'a, '_> {
 
     /// The input symbol of a reference.
     pub fn input_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
-        self.objects[at.object.0 as usize].cubin.symbol(at.symbol)
+        self.objects[at.object].cubin.symbol(at.symbol)
     }
 
     /// The same without its name.
     pub fn unnamed_symbol(&self, at: SymbolRefId) -> Option<SymbolRef<'a>> {
-        self.objects[at.object.0 as usize].cubin.unnamed_symbol(at.symbol)
+        self.objects[at.object].cubin.unnamed_symbol(at.symbol)
     }
 
     /// Size of the part of a section that is linked.
@@ -53,7 +53,7 @@ impl<'a> Analysis<'a, '_> {
     /// The same for a section of this size.
     #[inline]
     pub fn size_of_linked(&self, object: ObjectId, section: u32, size: u64) -> u64 {
-        match self.objects[object.0 as usize].has_bank2() {
+        match self.objects[object].has_bank2() {
             true => self.cut_bank2(object, section).map_or(size, |data| data.len() as u64),
             false => size,
         }
@@ -63,7 +63,7 @@ impl<'a> Analysis<'a, '_> {
     /// (A file that is linked again may have tables of discarded copies there.)
     #[inline]
     pub fn linked_bytes(&self, from: InputSection) -> &'a [u8] {
-        let object = &self.objects[from.object.0 as usize];
+        let object = &self.objects[from.object];
         let cut = match object.has_bank2() {
             true => self.cut_bank2(from.object, from.section),
             false => None,
@@ -74,19 +74,19 @@ impl<'a> Analysis<'a, '_> {
     /// All bytes of an input section.
     #[inline]
     pub fn data_of(&self, from: InputSection) -> &'a [u8] {
-        self.objects[from.object.0 as usize].section_data(from.section)
+        self.objects[from.object].section_data(from.section)
     }
 
     /// The bank of a discarded copy is taken by its name, as a whole.
     fn cut_bank2(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
-        let data = self.objects[object.0 as usize].bank2_by_symbol(section)?;
+        let data = self.objects[object].bank2_by_symbol(section)?;
         let (id, at) = self.owner(object, section)?;
         self.resolution.ever_selected(id, at).then_some(data)
     }
 
     /// The owner of an input section as a resolved function.
     pub fn owner(&self, object: ObjectId, section: u32) -> Option<(SymbolId, SymbolRefId)> {
-        let symbol = self.objects[object.0 as usize].owner(section)?;
+        let symbol = self.objects[object].owner(section)?;
         let id = self.resolution.id(object, symbol)?;
         Some((id, SymbolRefId { object, symbol }))
     }

@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::inputs::Inputs;
 use crate::object::call_lists::Calls;
-use crate::object::{Object, ObjectBatch, Parts};
+use crate::object::{Object, ObjectBatch, Objects, Parts};
 use crate::par_ordered::pipeline;
 use crate::resolve::Resolver;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 /// The inputs, with their symbols and calls.
 pub struct Read<'a> {
     /// In link order.
-    pub objects: Vec<Object<'a>>,
+    pub objects: Objects<'a>,
     /// Who defines what.
     pub resolver: Resolver<'a>,
     /// Who calls whom.
@@ -70,7 +70,7 @@ pub fn read<'s, 'i: 's>(
         },
     );
     match failure {
-        None => Ok(Read { objects, resolver, calls }),
+        None => Ok(Read { objects: objects.into(), resolver, calls }),
         Some(failure) => Err(failure),
     }
 }

@@ -17,19 +17,19 @@ pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
         return;
     }
     let is_emitted = |id: SymbolId| {
-        let symbol = merged.symbol_of[id.0 as usize].get();
-        symbol.is_some_and(|symbol| merged.symbols[symbol.0 as usize].list() == List::Global)
+        let symbol = merged.symbol_of[id].get();
+        symbol.is_some_and(|symbol| merged.symbols[symbol].list() == List::Global)
     };
     // Executables do not show shared memory, but somebody must define it.
     let is_in_shared =
         |symbol: &Symbol<'_>| cx.unnamed_symbol(symbol.first).is_some_and(|s| s.is_shared());
     let symbols = cx.resolution.symbols.par_iter().with_min_len(SYMBOLS_AT_ONCE).enumerate();
     let missing = symbols.filter(|(_, s)| s.definition.is_none() && s.common.is_none());
-    let missing = missing.map(|(i, symbol)| (SymbolId(i as u32), symbol));
+    let missing = missing.map(|(i, symbol)| (SymbolId::new(i), symbol));
     let missing = missing.filter(|&(id, symbol)| is_emitted(id) || is_in_shared(symbol));
     for (_, symbol) in missing.collect::<Vec<_>>() {
         if !may_stay(cx, symbol) {
-            let file = cx.objects[symbol.first.object.0 as usize].name;
+            let file = cx.objects[symbol.first.object].name;
             let name = text(symbol.name);
             let message = format!("Undefined reference to '{name}' in '{file}'");
             diags.push(Diagnostic::error("undefined-symbol", message).about(name));

@@ -5,8 +5,8 @@ use crate::config::Config;
 use crate::diag::Diagnostic;
 use crate::dialect::Dialect;
 use crate::ids::{ObjectId, SymbolId};
-use crate::object::Object;
 use crate::object::call_lists::List;
+use crate::object::{Object, Objects};
 use crate::resolve::Resolution;
 use cubin::SectionType;
 use cubin::names;
@@ -62,7 +62,7 @@ impl Unified {
 /// Finds what is unified and gives it its place. The checks are those of nvlink,
 /// which looks at the index only where there is something to place.
 pub fn collect(
-    objects: &[Object<'_>],
+    objects: &Objects<'_>,
     resolution: &Resolution<'_>,
     config: &Config,
     dialect: Dialect,
@@ -71,8 +71,7 @@ pub fn collect(
     let index = config.uidx.as_deref().map(|bytes| parse(bytes, dialect)).transpose()?;
     let (mut functions, mut data) = (Vec::new(), Vec::new());
     let mut stub_bytes: u64 = 0;
-    for (i, object) in objects.iter().enumerate().filter(|(_, o)| o.unified) {
-        let of = ObjectId(i as u32);
+    for (of, object) in objects.enumerated().filter(|(_, o)| o.unified) {
         stub_bytes = stub_bytes.saturating_add(out.stubs(of, object, resolution));
         for section in object.cubin.sections() {
             if section.kind == SectionType::CUDA_UFT_ENTRY {
@@ -107,7 +106,7 @@ pub fn collect(
         out.assign(&data, &index.data, "uuid not found")?;
         let end = |id: &SymbolId| {
             let size = resolution.get(*id).definition.and_then(|at| {
-                let cubin = &objects[at.object.0 as usize].cubin;
+                let cubin = &objects[at.object].cubin;
                 Some(cubin.symbol(at.symbol)?.size)
             });
             Some(out.offset_of.get(id)?.saturating_add(size.unwrap_or(0)))

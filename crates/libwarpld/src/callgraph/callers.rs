@@ -10,7 +10,7 @@ pub struct Callers<'g> {
     predecessors: Adjacency,
     entry: Vec<bool>,
     /// Unrequested kernels: only what their own code does counts.
-    aside: Vec<bool>,
+    unrequested: Vec<bool>,
     seen: Vec<u32>,
     stamp: u32,
     graph: std::marker::PhantomData<&'g ()>,
@@ -19,20 +19,19 @@ pub struct Callers<'g> {
 impl<'g> Callers<'g> {
     /// Prepares for the live part of the graph.
     pub fn new(graph: &'g CallGraph<'_>, resolution: &Resolution<'_>, reach: &Reach) -> Self {
-        let entries = |pruned: bool| {
-            let functions = graph.functions.iter().enumerate();
-            let is_one = |(f, &s): (usize, &SymbolId)| {
-                let function = FunctionId(f as u32);
+        let entries = |unrequested: bool| {
+            let functions = graph.functions.enumerated();
+            let is_one = |(function, &s): (FunctionId, &SymbolId)| {
                 let kernel = resolution.get(s).entry || reach.is_stub_root(function);
                 let live = kernel && reach.is_live(function);
-                live && reach.is_pruned(function) == pruned
+                live && reach.is_unrequested(function) == unrequested
             };
             functions.map(is_one).collect()
         };
         Self {
             predecessors: graph.successors().reversed(),
             entry: entries(false),
-            aside: entries(true),
+            unrequested: entries(true),
             seen: vec![0; graph.successors().len()],
             stamp: 0,
             graph: std::marker::PhantomData,
@@ -51,12 +50,14 @@ impl<'g> Callers<'g> {
             }
         };
         for f in functions {
-            visit(f.0, &mut self.seen, &mut work);
+            visit(f.as_u32(), &mut self.seen, &mut work);
         }
-        found.extend(work.iter().filter(|&&f| self.aside[f as usize]).map(|&f| FunctionId(f)));
+        found.extend(
+            work.iter().filter(|&&f| self.unrequested[f as usize]).map(|&f| FunctionId::from(f)),
+        );
         while let Some(node) = work.pop() {
             if self.entry.get(node as usize) == Some(&true) {
-                found.push(FunctionId(node));
+                found.push(FunctionId::from(node));
             }
             for &caller in self.predecessors.of(node) {
                 visit(caller, &mut self.seen, &mut work);

@@ -8,7 +8,7 @@ pub mod callers;
 pub mod reach;
 pub mod scc;
 
-use crate::ids::{FunctionId, ObjectId, OptId, PrototypeId, SymbolId, SymbolRefId};
+use crate::ids::{FunctionId, IdVec, ObjectId, OptId, PrototypeId, SymbolId, SymbolRefId};
 use crate::name_hash::ShortHash;
 use crate::object::Object;
 use crate::object::call_lists::{CallLists, Calls, List, Prototype};
@@ -19,14 +19,14 @@ use hashbrown::HashTable;
 #[derive(Debug)]
 pub struct CallGraph<'a> {
     /// Symbol of each function.
-    pub functions: Vec<SymbolId>,
-    of_symbol: Vec<u32>,
+    pub functions: IdVec<FunctionId, SymbolId>,
+    of_symbol: IdVec<SymbolId, OptId<FunctionId>>,
     /// By function: whether it is a kernel, and whether it is defined. Passes over all functions
     /// then need not look at their symbols.
-    entry: Vec<bool>,
-    defined: Vec<bool>,
+    entry: IdVec<FunctionId, bool>,
+    defined: IdVec<FunctionId, bool>,
     /// Prototype strings in the order in which the string table holds them.
-    pub prototypes: Vec<&'a [u8]>,
+    pub prototypes: IdVec<PrototypeId, &'a [u8]>,
     /// Direct calls in input order.
     pub calls: Vec<(FunctionId, FunctionId)>,
     /// Indirect calls in input order.
@@ -34,9 +34,9 @@ pub struct CallGraph<'a> {
     /// Functions whose address a function takes, in input order.
     pub takes_address: Vec<(FunctionId, FunctionId)>,
     /// Prototype under which a function's address is taken.
-    pub address_taken: Vec<OptId<PrototypeId>>,
+    pub address_taken: IdVec<FunctionId, OptId<PrototypeId>>,
     /// Prototype of a function by `.nv.prototype`.
-    pub prototype_of: Vec<OptId<PrototypeId>>,
+    pub prototype_of: IdVec<FunctionId, OptId<PrototypeId>>,
     /// Successors of functions, then of prototypes.
     successors: Adjacency,
 }
@@ -92,28 +92,25 @@ impl<'a> CallGraph<'a> {
     /// The function of a symbol.
     #[inline]
     pub fn function(&self, symbol: SymbolId) -> Option<FunctionId> {
-        match self.of_symbol[symbol.0 as usize] {
-            u32::MAX => None,
-            f => Some(FunctionId(f)),
-        }
+        self.of_symbol[symbol].get()
     }
 
     /// The symbol of a function.
     #[inline]
     pub fn symbol(&self, function: FunctionId) -> SymbolId {
-        self.functions[function.0 as usize]
+        self.functions[function]
     }
 
     /// Whether the function is a kernel.
     #[inline]
     pub fn is_entry(&self, function: FunctionId) -> bool {
-        self.entry[function.0 as usize]
+        self.entry[function]
     }
 
     /// Whether the function is defined.
     #[inline]
     pub fn is_defined(&self, function: FunctionId) -> bool {
-        self.defined[function.0 as usize]
+        self.defined[function]
     }
 
     /// Edges between nodes: functions are nodes 0…, prototypes follow.
@@ -128,12 +125,9 @@ impl<'a> CallGraph<'a> {
 
     /// Numbers the functions among the new symbols.
     fn add_functions(&mut self, resolution: &Resolution<'a>) {
-        for (i, symbol) in resolution.symbols.iter().enumerate().skip(self.of_symbol.len()) {
-            let function = if symbol.function { self.functions.len() as u32 } else { u32::MAX };
-            self.of_symbol.push(function);
-            if symbol.function {
-                self.functions.push(SymbolId(i as u32));
-            }
+        for (id, symbol) in resolution.symbols.enumerated().skip(self.of_symbol.len()) {
+            let function = symbol.function.then(|| self.functions.push(id));
+            self.of_symbol.push(function.into());
         }
         self.address_taken.resize(self.functions.len(), OptId::NONE);
         self.prototype_of.resize(self.functions.len(), OptId::NONE);
@@ -142,12 +136,13 @@ impl<'a> CallGraph<'a> {
     /// The edges between nodes.
     fn connected(&self, resolution: &Resolution<'a>) -> Adjacency {
         let base = self.functions.len() as u32;
-        let direct = self.calls.iter().map(|&(from, to)| (from.0, to.0));
-        let indirect = self.indirect.iter().map(|&(from, proto)| (from.0, base + proto.0));
+        let direct = self.calls.iter().map(|&(from, to)| (from.as_u32(), to.as_u32()));
+        let indirect =
+            self.indirect.iter().map(|&(from, proto)| (from.as_u32(), base + proto.as_u32()));
         let taken = self.address_taken.iter().zip(&self.functions).zip(0..);
         let taken = taken.filter_map(|((prototype, &symbol), function)| {
             let prototype = prototype.get().filter(|_| !resolution.get(symbol).entry)?;
-            Some((base + prototype.0, function))
+            Some((base + prototype.as_u32(), function))
         });
         let nodes = self.functions.len() + self.prototypes.len();
         Adjacency::new(nodes, direct.chain(indirect).chain(taken))
@@ -176,16 +171,16 @@ impl<'a> Builder<'a> {
     /// For `inputs` inputs.
     pub fn new(inputs: usize) -> Self {
         let graph = CallGraph {
-            functions: Vec::new(),
-            of_symbol: Vec::new(),
-            entry: Vec::new(),
-            defined: Vec::new(),
-            prototypes: Vec::new(),
+            functions: IdVec::new(),
+            of_symbol: IdVec::new(),
+            entry: IdVec::new(),
+            defined: IdVec::new(),
+            prototypes: IdVec::new(),
             calls: Vec::new(),
             indirect: Vec::new(),
             takes_address: Vec::new(),
-            address_taken: Vec::new(),
-            prototype_of: Vec::new(),
+            address_taken: IdVec::new(),
+            prototype_of: IdVec::new(),
             successors: Adjacency::default(),
         };
         Self { graph, interned: HashTable::new(), inputs }
@@ -199,11 +194,11 @@ impl<'a> Builder<'a> {
         calls: &Calls<'a>,
         resolution: &Resolution<'a>,
     ) {
-        if first.0 == 0 {
+        if first.index() == 0 {
             self.make_room(part.len(), calls, resolution);
         }
         self.graph.add_functions(resolution);
-        let inputs = (first.0..).map(ObjectId).zip(part).zip(calls.iter());
+        let inputs = crate::ids::onward(first).zip(part).zip(calls.iter());
         for ((id, object), (lists, prototypes)) in inputs {
             self.add_object(Input { id, object, lists, prototypes }, resolution);
         }
@@ -228,10 +223,11 @@ impl<'a> Builder<'a> {
             (symbol.entry, symbol.definition.is_some())
         };
         let (kinds, successors) = rayon::join(
-            || graph.functions.iter().map(kind).unzip(),
+            || graph.functions.iter().map(kind).unzip::<_, _, Vec<_>, Vec<_>>(),
             || graph.connected(resolution),
         );
-        (self.graph.entry, self.graph.defined) = kinds;
+        self.graph.entry = kinds.0.into();
+        self.graph.defined = kinds.1.into();
         self.graph.successors = successors;
         self.graph
     }
@@ -241,20 +237,19 @@ impl<'a> Builder<'a> {
         let Input { id, object, lists, prototypes } = input;
         // Many functions have one prototype.
         let mut last: Option<(Prototype, PrototypeId)> = None;
-        let mut intern = |strings: &mut Vec<&'a [u8]>, prototype: Prototype| {
+        let mut intern = |strings: &mut IdVec<PrototypeId, &'a [u8]>, prototype: Prototype| {
             if let Some((known, id)) = last
                 && known.is_at(&prototype)
             {
                 return id;
             }
             let (hash, name) = (prototype.hash, object.prototype_name(prototype));
-            let same = |&(other, id): &(ShortHash, PrototypeId)| {
-                other == hash && strings[id.0 as usize] == name
-            };
+            let same =
+                |&(other, id): &(ShortHash, PrototypeId)| other == hash && strings[id] == name;
             let entry = interned.entry(hash.spread(), same, |(hash, _)| hash.spread());
-            let entry = entry.or_insert_with(|| (hash, PrototypeId(strings.len() as u32)));
+            let entry = entry.or_insert_with(|| (hash, strings.next_id()));
             let id = entry.get().1;
-            if id.0 as usize == strings.len() {
+            if id == strings.next_id() {
                 strings.push(name);
             }
             last = Some((prototype, id));
@@ -262,13 +257,11 @@ impl<'a> Builder<'a> {
         };
         let of_symbol = &graph.of_symbol;
         let ids = resolution.ids_of(id).unwrap_or_default();
-        let function_of = |symbol: SymbolId| {
-            let index = of_symbol.get(symbol.0 as usize).copied();
-            index.filter(|&index| index != u32::MAX).map(FunctionId)
-        };
-        let function = |symbol: u32| ids.get(symbol as usize).and_then(|&name| function_of(name));
+        let function_of = |symbol: SymbolId| of_symbol.get(symbol)?.get();
+        let function =
+            |symbol: u32| ids.get(symbol as usize).and_then(|name| function_of(name.get()?));
         let caller = |symbol: u32| {
-            let name = *ids.get(symbol as usize)?;
+            let name = ids.get(symbol as usize)?.get()?;
             let function = function_of(name)?;
             let at = SymbolRefId { object: id, symbol };
             resolution.ever_selected(name, at).then_some(function)
@@ -281,7 +274,7 @@ impl<'a> Builder<'a> {
             let Ok(prototype) = object.prototype(name) else { continue };
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
-                let known = &mut graph.address_taken[f.0 as usize];
+                let known = &mut graph.address_taken[f];
                 *known = known.get().unwrap_or(proto).into();
             }
         }
@@ -295,7 +288,7 @@ impl<'a> Builder<'a> {
             let proto = intern(&mut graph.prototypes, prototype);
             if let Some(f) = function(symbol) {
                 // Those of built-in functions may differ; the last one counts.
-                graph.prototype_of[f.0 as usize] = proto.into();
+                graph.prototype_of[f] = proto.into();
             }
         }
         for (list, edges) in

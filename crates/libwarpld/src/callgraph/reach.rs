@@ -5,9 +5,9 @@
 
 use crate::callgraph::CallGraph;
 use crate::config::{Config, HostInfo};
-use crate::ids::{FunctionId, ObjectId, SymbolId};
+use crate::ids::{FunctionId, IdVec, SymbolId};
 use crate::inputs::HostReferences;
-use crate::object::Object;
+use crate::object::Objects;
 use crate::resolve::Resolution;
 use crate::unified::Unified;
 use cubin::Binding;
@@ -24,14 +24,17 @@ pub enum Pruning {
     ByName,
 }
 
+/// What is true of each function.
+type PerFunction = IdVec<FunctionId, bool>;
+
 /// The live functions.
 #[derive(Debug)]
 pub struct Reach {
-    live: Vec<bool>,
-    pruned: Vec<bool>,
-    unnamed: Vec<bool>,
+    live: PerFunction,
+    unrequested: PerFunction,
+    late: PerFunction,
     /// Stubs of unified functions that count as kernels; empty if none does.
-    stub_roots: Vec<bool>,
+    stub_roots: PerFunction,
     /// Constants requested by name.
     constants: Wanted,
     /// What determined the kernels.
@@ -41,26 +44,26 @@ pub struct Reach {
 impl Reach {
     /// Whether the function is live.
     pub fn is_live(&self, function: FunctionId) -> bool {
-        self.live[function.0 as usize]
+        self.live[function]
     }
 
     /// Whether the function is an unrequested kernel. It may still be in the output (debug links
     /// and `--preserve-relocs` remove nothing), but counts for nothing.
-    pub fn is_pruned(&self, function: FunctionId) -> bool {
-        self.pruned[function.0 as usize]
+    pub fn is_unrequested(&self, function: FunctionId) -> bool {
+        self.unrequested[function]
     }
 
     /// Whether the function is a kernel that `--kernels-used` left out and that no input refers to
     /// before its definition, whether or not it stays for another reason. Its sections come after
     /// those of others.
-    pub fn is_unnamed(&self, function: FunctionId) -> bool {
-        self.unnamed[function.0 as usize]
+    pub fn is_late(&self, function: FunctionId) -> bool {
+        self.late[function]
     }
 
     /// Whether the function is the stub of a unified function and counts as a kernel: unless
     /// exactly one kernel was requested.
     pub fn is_stub_root(&self, function: FunctionId) -> bool {
-        self.stub_roots.get(function.0 as usize) == Some(&true)
+        self.stub_roots.get(function) == Some(&true)
     }
 
     /// Whether the constant was requested by name. Host code names static ones separately.
@@ -76,7 +79,7 @@ impl Reach {
 
 /// Determines which functions are live.
 pub fn reach(
-    objects: &[Object<'_>],
+    objects: &Objects<'_>,
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
     unified: &Unified,
@@ -88,57 +91,55 @@ pub fn reach(
     // A debug link keeps everything and ignores host references, unless its debug information is
     // suppressed.
     let by_name = pruning == Pruning::ByName && !config.is_debug_link();
-    let functions = || (0..count as u32).map(FunctionId);
-    let is_unwanted = |function| {
+    let is_unrequested = |function| {
         graph.is_entry(function) && {
             let symbol = resolution.get(graph.symbol(function));
             !wanted.matches(symbol.name, symbol.binding == Binding::LOCAL)
         }
     };
-    let mut pruned: Vec<bool> = match wanted {
-        Wanted::All => vec![false; count],
-        _ => functions().map(is_unwanted).collect(),
+    let mut unrequested: PerFunction = match wanted {
+        Wanted::All => IdVec::filled(false, count),
+        _ => graph.functions.ids().map(is_unrequested).collect(),
     };
-    let is_unnamed =
-        |f: FunctionId| pruned[f.0 as usize] && resolution.is_defined_first(graph.symbol(f));
-    let unnamed: Vec<bool> = match by_name {
-        true => functions().map(is_unnamed).collect(),
-        false => vec![false; count],
+    let is_late = |f: FunctionId| unrequested[f] && resolution.is_defined_first(graph.symbol(f));
+    let late: PerFunction = match by_name {
+        true => graph.functions.ids().map(is_late).collect(),
+        false => IdVec::filled(false, count),
     };
+    let kernels = || graph.functions.ids().filter(|&f| graph.is_entry(f));
     if config.relocatable || config.is_debug_link() {
-        let (live, pruned) = (vec![true; count], vec![false; count]);
-        let kernels = || functions().filter(|&f| graph.is_entry(f)).count();
+        let (live, unrequested) = (IdVec::filled(true, count), IdVec::filled(false, count));
         let stub_roots = match config.relocatable {
-            true => Vec::new(),
-            false => stub_roots(graph, unified, kernels()),
+            true => IdVec::new(),
+            false => stub_roots(graph, unified, kernels().count()),
         };
-        let (constants, pruning) = (Wanted::InputSymbol(Patterns::default()), Pruning::None);
-        return Reach { live, pruned, unnamed, stub_roots, constants, pruning };
+        let (constants, pruning) = (Wanted::Named(Patterns::default()), Pruning::None);
+        return Reach { live, unrequested, late, stub_roots, constants, pruning };
     }
     let constants = wanted_constants(host, config);
-    let mut live = vec![false; graph.len() + graph.prototypes.len()];
+    // Of functions, then of prototypes, as the graph has them.
+    let mut live = vec![false; count + graph.prototypes.len()];
     let mut work = Vec::new();
-    for function in functions().filter(|&f| graph.is_entry(f)) {
-        let f = function.0 as usize;
-        if !pruned[f] {
-            live[f] = true;
-            work.push(function.0);
-        }
+    for function in kernels().filter(|&f| !unrequested[f]) {
+        live[function.index()] = true;
+        work.push(function.as_u32());
     }
     // An unrequested kernel whose address is taken is a root like others, unless exactly one kernel
     // was requested (quirk: nvlink then takes a shortcut for that one).
     let stub_roots = stub_roots(graph, unified, work.len());
     if work.len() != 1 {
-        work.extend((0..).zip(&stub_roots).filter(|(_, is_root)| **is_root).map(|(f, _)| f));
-        for f in (0..count).filter(|&f| graph.address_taken[f].is_some()) {
-            if std::mem::replace(&mut pruned[f], false) {
-                live[f] = true;
-                work.push(f as u32);
+        let roots = stub_roots.enumerated().filter(|(_, is_root)| **is_root);
+        work.extend(roots.map(|(f, _)| f.as_u32()));
+        for (f, taken) in graph.address_taken.enumerated() {
+            if taken.is_some() && std::mem::replace(&mut unrequested[f], false) {
+                live[f.index()] = true;
+                work.push(f.as_u32());
             }
         }
     }
     if config.preserve_relocs || config.debug {
-        return Reach { live: vec![true; count], pruned, unnamed, stub_roots, constants, pruning };
+        let live = IdVec::filled(true, count);
+        return Reach { live, unrequested, late, stub_roots, constants, pruning };
     }
     while let Some(node) = work.pop() {
         for &next in graph.successors().of(node) {
@@ -147,34 +148,35 @@ pub fn reach(
             }
         }
     }
-    live.truncate(graph.len());
+    live.truncate(count);
+    let mut live = PerFunction::from(live);
     for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
-        live[stub.0 as usize] = true;
+        live[stub] = true;
     }
-    for (f, proto) in graph.address_taken.iter().enumerate() {
-        live[f] |= proto.is_some();
+    for (live, prototype) in live.iter_mut().zip(&graph.address_taken) {
+        *live |= prototype.is_some();
     }
     keep_undefined_callees(graph, &mut live);
     keep_nested(objects, graph, resolution, &mut live);
-    Reach { live, pruned, unnamed, stub_roots, constants, pruning }
+    Reach { live, unrequested, late, stub_roots, constants, pruning }
 }
 
 /// Which functions are stubs that count as kernels.
-fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> Vec<bool> {
-    let mut out = Vec::new();
+fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> PerFunction {
+    let mut out = IdVec::new();
     if kernels != 1 {
         for stub in unified.stub_ids().filter_map(|id| graph.function(id)) {
             out.resize(graph.len(), false);
-            out[stub.0 as usize] = true;
+            out[stub] = true;
         }
     }
     out
 }
 
-fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
+fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut PerFunction) {
     for &(caller, callee) in &graph.calls {
-        if live[caller.0 as usize] && !graph.is_defined(callee) {
-            live[callee.0 as usize] = true;
+        if live[caller] && !graph.is_defined(callee) {
+            live[callee] = true;
         }
     }
 }
@@ -182,17 +184,17 @@ fn keep_undefined_callees(graph: &CallGraph<'_>, live: &mut [bool]) {
 /// Functions inside the code of a kernel (`ptxas -ewp` puts functions into the kernels that call
 /// them) are live with it. No call leads there, and their stack is the kernel's.
 fn keep_nested(
-    objects: &[Object<'_>],
+    objects: &Objects<'_>,
     graph: &CallGraph<'_>,
     resolution: &Resolution<'_>,
-    live: &mut [bool],
+    live: &mut PerFunction,
 ) {
-    for (i, object) in objects.iter().enumerate().filter(|(_, object)| object.shares_code) {
+    for (object_id, object) in objects.enumerated().filter(|(_, object)| object.shares_code) {
         for named in object.functions {
-            let Some(id) = resolution.id(ObjectId(i as u32), named.symbol) else { continue };
+            let Some(id) = resolution.id(object_id, named.symbol) else { continue };
             let kernel = resolution.kernel_around(objects, id).and_then(|id| graph.function(id));
             if let (Some(nested), Some(kernel)) = (graph.function(id), kernel) {
-                live[nested.0 as usize] |= live[kernel.0 as usize];
+                live[nested] |= live[kernel];
             }
         }
     }
@@ -201,7 +203,7 @@ fn keep_nested(
 fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Wanted) {
     let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
     if by_name {
-        return (Pruning::ByName, Wanted::InputSymbol(substrings(config.kernels_used.as_deref())));
+        return (Pruning::ByName, Wanted::Named(substrings(config.kernels_used.as_deref())));
     }
     match host {
         Some(host) if config.host_info == HostInfo::Use => {
@@ -216,12 +218,12 @@ fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Want
 /// The constants that host code or `--variables-used` names.
 fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Wanted {
     match (root_filter(host, config).0, host) {
-        (Pruning::ByName, _) => Wanted::InputSymbol(substrings(config.variables_used.as_deref())),
+        (Pruning::ByName, _) => Wanted::Named(substrings(config.variables_used.as_deref())),
         (Pruning::HostReferences, Some(host)) => Wanted::Host {
             external: host.constants_external.iter().cloned().collect(),
             internal: host.constants_internal.iter().cloned().collect(),
         },
-        _ => Wanted::InputSymbol(Patterns::default()),
+        _ => Wanted::Named(Patterns::default()),
     }
 }
 
@@ -234,7 +236,7 @@ fn substrings(words: Option<&[String]>) -> Patterns {
 #[derive(Debug)]
 enum Wanted {
     All,
-    InputSymbol(Patterns),
+    Named(Patterns),
     Host { external: Patterns, internal: Patterns },
 }
 
@@ -242,7 +244,7 @@ impl Wanted {
     fn matches(&self, name: &[u8], local: bool) -> bool {
         match self {
             Wanted::All => true,
-            Wanted::InputSymbol(patterns) => patterns.matches(name),
+            Wanted::Named(patterns) => patterns.matches(name),
             Wanted::Host { internal, .. } if local => internal.matches(name),
             Wanted::Host { external, .. } => external.matches(name),
         }

@@ -4,7 +4,7 @@ use super::{function_named, largest};
 use crate::context::Analysis;
 use crate::demangle::{described, readable};
 use crate::diag::Diagnostic;
-use crate::ids::SymbolId;
+use crate::ids::{FunctionId, SymbolId};
 use crate::linked::Linked;
 use crate::resolve::text;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 pub fn shared(parts: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
     let cx = parts.cx;
     let kernel = diagnostic.symbol.as_deref().and_then(|name| function_named(cx, name));
-    let own = kernel.and_then(|f| parts.merged.function_sections.get(f.0 as usize)?.shared.get());
+    let own = kernel.and_then(|f| parts.merged.function_sections.get(f)?.shared.get());
     let items = parts
         .layout
         .shared
@@ -37,7 +37,7 @@ pub fn shared(parts: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
 pub fn constants(parts: Linked<'_, '_>) -> Vec<String> {
     let cx = parts.cx;
     let Some(bank) = parts.merged.constant3 else { return Vec::new() };
-    let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+    let ids = cx.resolution.symbols.ids();
     let items = ids
         .filter(|&id| parts.layout.address(cx, parts.merged, id).is_some_and(|a| a.section == bank))
         .filter_map(|id| variable(cx, id))
@@ -49,7 +49,7 @@ fn variable(cx: Analysis<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
     let symbol = cx.resolution.get(id);
     let at = symbol.definition.unwrap_or(symbol.first);
     let size = cx.input_symbol(at)?.size;
-    let file = cx.objects.get(at.object.0 as usize)?.name;
+    let file = cx.objects.get(at.object)?.name;
     Some((size, format!("{} in {file}", described(&text(symbol.name)))))
 }
 
@@ -57,7 +57,7 @@ fn variable(cx: Analysis<'_, '_>, id: SymbolId) -> Option<(u64, String)> {
 pub fn register_chain(cx: Analysis<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
     let named = |name: &Option<String>| function_named(cx, name.as_deref()?);
     let chain = match (named(&diagnostic.kernel), named(&diagnostic.symbol)) {
-        (Some(kernel), Some(callee)) => chain(cx, kernel.0, callee.0),
+        (Some(kernel), Some(callee)) => chain(cx, kernel.as_u32(), callee.as_u32()),
         _ => Vec::new(),
     };
     let mut notes = Vec::new();
@@ -91,7 +91,7 @@ fn chain(cx: Analysis<'_, '_>, start: u32, goal: u32) -> Vec<String> {
     let mut names = Vec::new();
     let mut at = Some(goal);
     while let Some(node) = at {
-        if let Some(&symbol) = cx.graph.functions.get(node as usize) {
+        if let Some(&symbol) = cx.graph.functions.get(FunctionId::from(node)) {
             names.push(readable(&text(cx.resolution.get(symbol).name)));
         }
         at = from.get(node as usize).copied().flatten();

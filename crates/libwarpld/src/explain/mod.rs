@@ -106,9 +106,7 @@ fn listed(names: &[String], what: &str) -> String {
 /// The id of a function by name.
 fn function_named(cx: Analysis<'_, '_>, name: &str) -> Option<crate::ids::FunctionId> {
     let graph = cx.graph;
-    (0..graph.len() as u32)
-        .map(crate::ids::FunctionId)
-        .find(|&f| cx.resolution.get(graph.symbol(f)).name == name.as_bytes())
+    graph.functions.ids().find(|&f| cx.resolution.get(graph.symbol(f)).name == name.as_bytes())
 }
 
 /// Sizes, largest first, as notes.

@@ -15,7 +15,7 @@ pub fn notes(cx: Analysis<'_, '_>, kernel: &str) -> Vec<String> {
     let components = Components::new(graph);
     let component = |node: u32| components.of.get(node as usize).copied();
     let mut seen = vec![false; graph.len()];
-    let mut queue = VecDeque::from([start.0]);
+    let mut queue = VecDeque::from([start.as_u32()]);
     while let Some(node) = queue.pop_front() {
         if seen.get_mut(node as usize).is_none_or(|slot| std::mem::replace(slot, true)) {
             continue;
@@ -62,7 +62,9 @@ fn describe(cx: Analysis<'_, '_>, path: &[u32]) -> String {
     let names: Vec<String> = path
         .iter()
         .filter(|&&node| (node as usize) < functions)
-        .map(|&node| readable(&text(cx.resolution.get(cx.graph.symbol(FunctionId(node))).name)))
+        .map(|&node| {
+            readable(&text(cx.resolution.get(cx.graph.symbol(FunctionId::from(node))).name))
+        })
         .collect();
     let indirect = names.len() < path.len();
     let how = if indirect { ", through a function pointer," } else { "" };

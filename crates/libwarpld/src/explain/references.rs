@@ -34,18 +34,20 @@ impl References {
             return out;
         }
         let names: HashSet<&[u8]> = symbols.iter().map(|name| name.as_bytes()).collect();
-        let wanted: HashSet<SymbolId> = (0..cx.resolution.symbols.len() as u32)
-            .map(SymbolId)
+        let wanted: HashSet<SymbolId> = cx
+            .resolution
+            .symbols
+            .ids()
             .filter(|&id| names.contains(cx.resolution.get(id).name))
             .collect();
-        for index in 0..cx.objects.len() as u32 {
-            out.object(cx, ObjectId(index), &wanted);
+        for id in cx.objects.ids() {
+            out.object(cx, id, &wanted);
         }
         out
     }
 
     fn object(&mut self, cx: Analysis<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
-        let Some(object) = cx.objects.get(id.0 as usize) else { return };
+        let Some(object) = cx.objects.get(id) else { return };
         let mut lines = None;
         for (section, class) in object.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
             let SectionClass::Reloc(target) = class else { continue };

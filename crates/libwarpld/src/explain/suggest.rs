@@ -2,7 +2,6 @@
 
 use crate::context::Analysis;
 use crate::demangle::{demangle, readable};
-use crate::ids::SymbolId;
 use crate::resolve::text;
 
 /// Names beyond this number are not compared letter by letter.
@@ -50,7 +49,7 @@ pub fn did_you_mean(cx: Analysis<'_, '_>, missing: &str) -> Option<String> {
     let wanted = demangle(missing);
     let base = base_name(wanted.as_deref().unwrap_or(missing)).to_owned();
     let mut near: Option<(usize, String)> = None;
-    let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+    let ids = cx.resolution.symbols.ids();
     for id in ids.take(COMPARED) {
         let symbol = cx.resolution.get(id);
         let Some(at) = symbol.definition else { continue };
@@ -64,7 +63,7 @@ pub fn did_you_mean(cx: Analysis<'_, '_>, missing: &str) -> Option<String> {
             },
         };
         if near.as_ref().is_none_or(|(best, _)| distance < *best) {
-            let file = cx.objects.get(at.object.0 as usize).map_or("", |object| object.name);
+            let file = cx.objects.get(at.object).map_or("", |object| object.name);
             let shown = crate::demangle::described(&name);
             near = Some((distance, format!("did you mean {shown}, defined in {file}?")));
         }

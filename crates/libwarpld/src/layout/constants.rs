@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 #[derive(Debug, Default)]
 pub struct Bank2 {
     /// Offset of an input section's data in the banks of all kernels that have it.
-    pub offset_of: HashMap<(u32, u32), u64, foldhash::fast::FixedState>,
+    pub offset_of: HashMap<InputSection, u64, foldhash::fast::FixedState>,
     /// Where a function's data starts there.
     pub start_of: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
     /// Copies to add to the kernels' sections.
@@ -52,7 +52,7 @@ pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
         }
         for part in &blob.parts {
             let at = if sections.is_empty() { 0 } else { start + part.offset };
-            out.offset_of.insert((part.from.object.0, part.from.section), at);
+            out.offset_of.insert(part.from, at);
             // In a debug link, data that no kernel reaches has no offset (`bank2-unreached`).
             if part.duplicate && !sections.is_empty() {
                 out.null_value = Some(at);
@@ -82,7 +82,7 @@ fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob 
     };
     let mut blob = Blob { parts: Vec::new(), size: 0, align: bank.align };
     for &from in &bank.parts {
-        let object = &cx.objects[from.object.0 as usize];
+        let object = &cx.objects[from.object];
         let Some(input) = object.cubin.section(from.section) else { continue };
         let offset = align_up(blob.size, input.align);
         blob.size = offset.saturating_add(cx.linked_size(from.object, &input));
@@ -95,7 +95,7 @@ fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob 
 /// Whether the data was found by its name: that of a discarded copy, or of a file that is linked
 /// again and has no symbols for it.
 fn is_duplicate(cx: Analysis<'_, '_>, from: InputSection) -> bool {
-    let object = &cx.objects[from.object.0 as usize];
+    let object = &cx.objects[from.object];
     let named = object.halves.is_some() || object.bank2_by_symbol(from.section).is_some();
     let selected = |(id, at)| cx.resolution.ever_selected(id, at);
     !named || !cx.owner(from.object, from.section).is_some_and(selected)
@@ -122,7 +122,7 @@ pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) 
     let Content::Chunks(chunks) = merged.section(section).content() else { return out };
     for chunk in chunks.iter() {
         let from = chunk.from;
-        let Some(input) = cx.objects[from.object.0 as usize].cubin.section(from.section) else {
+        let Some(input) = cx.objects[from.object].cubin.section(from.section) else {
             continue;
         };
         let mergeable = is_mergeable(input.size, input.align);

@@ -105,7 +105,7 @@ pub fn check_images(
     images: &Images,
 ) -> Result<(), Diagnostic> {
     let has_handles = |f: &FunctionId| {
-        let bank = merged.function_sections[f.0 as usize].constant0.get();
+        let bank = merged.function_sections[*f].constant0.get();
         bank.is_some_and(|bank| images.banks.contains_key(&bank))
     };
     let Some(&last) = merged.function_order.iter().rev().find(|f| has_handles(f)) else {
@@ -139,7 +139,7 @@ pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Im
     let mut out = Images::default();
     let (symbols, kernels) = (merged.symbols_last_first(), &merged.function_order);
     let Some(mut users) = ImageUsers::new(cx, usage, symbols, kernels) else { return out };
-    let parameter_bank = |f: FunctionId| merged.function_sections[f.0 as usize].constant0.get();
+    let parameter_bank = |f: FunctionId| merged.function_sections[f].constant0.get();
     // Code that uses textures without samplers has the samplers in the textures: then samplers have
     // slots, but nothing fills them. Quirk: the same goes for textures if only samplers are used,
     // and surfaces count as both.

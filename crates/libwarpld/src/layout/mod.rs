@@ -18,7 +18,7 @@ use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::target::MAX_CONSTANT;
-use crate::ids::{ObjectId, SectionId, SymbolId};
+use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::merge::{Chunk, Chunks, Content, Merged};
 use crate::resolve::text;
 use crate::usage::Usage;
@@ -211,7 +211,8 @@ impl Layout {
         }
         let at = cx.resolution.get(id).definition?;
         let symbol = cx.unnamed_symbol(at)?;
-        let offset = self.bank2.offset_of.get(&(at.object.0, symbol.shndx))?;
+        let offset =
+            self.bank2.offset_of.get(&InputSection { object: at.object, section: symbol.shndx })?;
         Some((offset.wrapping_add(symbol.value), 2))
     }
 

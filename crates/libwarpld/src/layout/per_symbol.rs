@@ -17,7 +17,7 @@ type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 pub struct Pieces {
     placed: Vec<Piece>,
     by_symbol: Map<SymbolId, usize>,
-    by_input: Map<(u32, u32), Vec<usize>>,
+    by_input: Map<InputSection, Vec<usize>>,
     /// Size and alignment of the section.
     pub extent: (u64, u64),
     /// Quirk: relocations of unified variables keep their offsets.
@@ -62,7 +62,7 @@ pub fn unified(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)
     if unified.offset_of.is_empty() {
         return out;
     }
-    for (i, section) in merged.sections.iter().enumerate() {
+    for (id, section) in merged.sections.enumerated() {
         let moves_relocations = section.kind == SectionType::CUDA_UFT;
         let ids: Vec<SymbolId> = match section.kind {
             SectionType::CUDA_UFT => unified.stubs.values().map(|stub| stub.id).collect(),
@@ -82,7 +82,7 @@ pub fn unified(cx: Analysis<'_, '_>, merged: &Merged) -> Vec<(SectionId, Pieces)
         }
         placed.sort_by_key(|p| (unified.offset_of.contains_key(&p.id), p.from.object, p.id));
         let pieces = Pieces::new(placed, (end, section.align()), moves_relocations);
-        out.push((SectionId(i as u32), pieces));
+        out.push((id, pieces));
     }
     out
 }
@@ -97,9 +97,9 @@ fn piece(cx: Analysis<'_, '_>, id: SymbolId) -> Option<Piece> {
 impl Pieces {
     fn new(placed: Vec<Piece>, extent: (u64, u64), moves_relocations: bool) -> Self {
         let by_symbol = placed.iter().enumerate().map(|(i, p)| (p.id, i)).collect();
-        let mut by_input: Map<(u32, u32), Vec<usize>> = Map::default();
+        let mut by_input: Map<InputSection, Vec<usize>> = Map::default();
         for (i, piece) in placed.iter().enumerate() {
-            by_input.entry((piece.from.object.0, piece.from.section)).or_default().push(i);
+            by_input.entry(piece.from).or_default().push(i);
         }
         Self { placed, by_symbol, by_input, extent, moves_relocations }
     }
@@ -115,7 +115,7 @@ impl Pieces {
         if !self.moves_relocations {
             return Some(unmoved);
         }
-        let pieces = self.by_input.get(&(from.object.0, from.section))?;
+        let pieces = self.by_input.get(&from)?;
         pieces.iter().filter_map(|&i| self.placed.get(i)).find_map(|piece| {
             let inside = offset.checked_sub(piece.start).filter(|&inside| inside < piece.size)?;
             piece.offset.checked_add(inside)
@@ -125,7 +125,7 @@ impl Pieces {
     /// The symbols with their contents, in output order.
     pub fn bytes<'a>(&self, cx: Analysis<'a, '_>) -> impl Iterator<Item = (&Piece, &'a [u8])> {
         self.placed.iter().filter_map(move |piece| {
-            let object = &cx.objects[piece.from.object.0 as usize];
+            let object = &cx.objects[piece.from.object];
             let input = object.cubin.section(piece.from.section)?;
             let start = usize::try_from(piece.start).ok()?;
             let end = start.checked_add(usize::try_from(piece.size).ok()?)?;

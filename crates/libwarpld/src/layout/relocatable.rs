@@ -5,7 +5,7 @@ use super::Layout;
 use super::shared::{DYNAMIC_ALIGN, Together, ready_made, ready_made_alignment};
 use crate::align::align_up;
 use crate::context::Analysis;
-use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
+use crate::ids::{FunctionId, SectionId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
 use crate::usage::{Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
@@ -35,7 +35,7 @@ fn dynamic_users(
 pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: &mut Layout) {
     let extents = static_extents(cx, merged);
     let extent = |section: SectionId| extents.get(&section).copied().unwrap_or((0, 0));
-    let arrays = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+    let arrays = cx.resolution.symbols.ids();
     let arrays = arrays.filter(|&id| is_dynamic(cx, id) || is_orphan(cx, id));
     // Quirk: an instance created by an earlier link has its start where others have an alignment.
     let starts = arrays.filter_map(|id| cx.input_symbol(cx.resolution.get(id).first));
@@ -59,7 +59,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
     let ready_made = ready_made(cx, merged);
     let mut null_value = None;
     for &function in &merged.function_order {
-        let Some(section) = merged.function_sections[function.0 as usize].shared.get() else {
+        let Some(section) = merged.function_sections[function].shared.get() else {
             continue;
         };
         let (mut size, mut align) = extent(section);
@@ -82,7 +82,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         let size = joint.unwrap_or(0).max(size);
         out.instances.static_size.insert(section, size);
         // A section created late, only for the array, ignores the common alignment.
-        let late = size == 0 && cx.reach.is_unnamed(function);
+        let late = size == 0 && cx.reach.is_late(function);
         let align = if late { align } else { align.max(common_align) };
         let align = align.max(if dynamic { DYNAMIC_ALIGN } else { 0 });
         // Quirk: without objects it is kept only if its alignment is that of dynamic arrays.
@@ -119,7 +119,7 @@ fn joint_ends(
     let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
     let kernels: Vec<FunctionId> = kernels_of.iter().flat_map(|(_, k)| k.iter().copied()).collect();
     for &kernel in &kernels {
-        let section = merged.function_sections[kernel.0 as usize].shared.get();
+        let section = merged.function_sections[kernel].shared.get();
         let size = section.and_then(|s| extents.get(&s)).map_or(0, |(size, _)| *size);
         let end = joint.entry(together.find(kernel)).or_default();
         *end = (*end).max(align_up(size, DYNAMIC_ALIGN));
@@ -135,8 +135,7 @@ fn joint_ends(
 /// without regard to alignment, and a weak object still counts after a strong one replaced it.
 fn static_extents(cx: Analysis<'_, '_>, merged: &Merged) -> Extents {
     let mut out = Extents::default();
-    for (i, input) in cx.objects.iter().enumerate() {
-        let object = ObjectId(i as u32);
+    for (object, input) in cx.objects.enumerated() {
         for symbol in input.cubin.symbols().filter(|s| s.is_shared() && !s.is_undefined()) {
             let Some(id) = cx.resolution.id(object, symbol.index.0) else { continue };
             let at = SymbolRefId { object, symbol: symbol.index.0 };

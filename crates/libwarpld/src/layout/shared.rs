@@ -8,7 +8,7 @@
 use crate::align::align_up;
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
-use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId};
+use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
 use crate::object::{SectionClass, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
@@ -45,7 +45,7 @@ pub struct SharedLayout {
 /// Lays out the shared memory of every kernel.
 pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> SharedLayout {
     let SharedObjects { mut private, common, dynamic } = SharedObjects::collect(cx);
-    private.retain(|kernel, _| merged.function_sections[kernel.0 as usize].shared.is_some());
+    private.retain(|&kernel, _| merged.function_sections[kernel].shared.is_some());
     let ready_made = ready_made(cx, merged);
     if private.is_empty() && common.is_empty() && dynamic.is_empty() && ready_made.is_empty() {
         return SharedLayout::default();
@@ -156,7 +156,7 @@ impl Planner<'_, '_> {
     ) {
         let reserved = self.reserved();
         let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
-            .filter(|f| self.merged.function_sections[f.0 as usize].shared.is_some())
+            .filter(|&f| self.merged.function_sections[f].shared.is_some())
             .collect();
         let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
         let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
@@ -173,13 +173,13 @@ impl Planner<'_, '_> {
         let users = self.dynamic(dynamic, &mut ends);
         for &entry in &users {
             // A section created only for the array comes after the common alignment.
-            let late = self.cx.reach.is_unnamed(entry);
+            let late = self.cx.reach.is_late(entry);
             let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
             *align = (*align).max(16);
         }
         let everywhere = !dynamic.is_empty() && self.group_align >= 16;
         for &entry in &entries {
-            let Some(section) = self.merged.function_sections[entry.0 as usize].shared.get() else {
+            let Some(section) = self.merged.function_sections[entry].shared.get() else {
                 continue;
             };
             let exists = ends.contains_key(&entry) || everywhere;
@@ -232,7 +232,7 @@ impl Planner<'_, '_> {
     ) -> (u64, u64) {
         let mut list = own.unwrap_or_default();
         alternating_merge_sort(&mut list, Ties::A, |o| (std::cmp::Reverse(o.align), o.size));
-        let section = self.merged.function_sections[entry.0 as usize].shared.get();
+        let section = self.merged.function_sections[entry].shared.get();
         let (mut end, mut align) = (start, 0);
         for object in list {
             let next = || self.past_null(align_up(end, object.align), object.align);
@@ -395,16 +395,16 @@ pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
     if cx.config.is_debug_link() {
         return out;
     }
-    let objects = cx.objects.iter().enumerate();
-    for (i, object) in objects.filter(|(_, object)| object.whole_program) {
+    let objects = cx.objects.enumerated();
+    for (of, object) in objects.filter(|(_, object)| object.whole_program) {
         for section in object.cubin.sections() {
             let class = object.classes.get(section.index.0 as usize);
             let Some(&SectionClass::KernelShared(symbol)) = class else { continue };
-            let id = cx.resolution.id(ObjectId(i as u32), symbol);
+            let id = cx.resolution.id(of, symbol);
             let function = id.and_then(|id| cx.graph.function(id));
-            let sections = function.and_then(|f| merged.function_sections.get(f.0 as usize));
+            let sections = function.and_then(|f| merged.function_sections.get(f));
             if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
-                let late = function.is_some_and(|f| cx.reach.is_unnamed(f));
+                let late = function.is_some_and(|f| cx.reach.is_late(f));
                 out.insert(shared, Ready { size: section.size, align: section.align, late });
             }
         }

@@ -83,8 +83,7 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
     let owner_of = |number: u32| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         let symbol = file.plan.numbering.order.get(at)?;
-        let Meaning::Symbol(id) = file.parts.merged.symbols.get(symbol.0 as usize)?.meaning()
-        else {
+        let Meaning::Symbol(id) = file.parts.merged.symbols.get(*symbol)?.meaning() else {
             return None;
         };
         let kernel = file.parts.cx.resolution.kernel_around(file.parts.cx.objects, id);
@@ -120,18 +119,18 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
 /// The bank that holds the handles of the kernel that these records describe.
 fn handles(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
     let function = file.parts.cx.graph.function(file.parts.merged.section(id).function.get()?)?;
-    file.parts.merged.function_sections.get(function.0 as usize)?.constant0.get()
+    file.parts.merged.function_sections.get(function)?.constant0.get()
 }
 
 /// Index of the section symbol of a kernel's parameter bank.
 fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
     let merged = file.parts.merged;
     if let Some(symbol) = handles(file, id).and_then(|bank| merged.section(bank).symbol.get()) {
-        return Some(file.plan.numbering.index[symbol.0 as usize]);
+        return Some(file.plan.numbering.index[symbol.index()]);
     }
     // Banks are in the order of the kernels' code.
     let text = file.code_of(id)?;
-    let place = |text: SectionId| file.plan.machine_index[text.0 as usize];
+    let place = |text: SectionId| file.plan.machine_index[text.index()];
     let banks = &file.plan.banks;
     let at = banks.binary_search_by_key(&place(text), |bank| place(bank.text)).ok()?;
     banks.get(at).filter(|b| Some(b.kernel) == merged.section(id).function.get()).map(|b| b.symbol)
@@ -142,7 +141,7 @@ impl CapsuleFile<'_, '_> {
     pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
         let symbol = self.parts.merged.section(id).function.get()?;
         let function = self.parts.cx.graph.function(symbol)?;
-        self.parts.merged.function_sections.get(function.0 as usize)?.text.get()
+        self.parts.merged.function_sections.get(function)?.text.get()
     }
 }
 
@@ -158,7 +157,7 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
     let mut out = Translation::default();
     let Content::Attributes(sources) = file.parts.merged.section(id).content() else { return out };
     for from in sources {
-        let object = &file.parts.cx.objects[from.object.0 as usize];
+        let object = &file.parts.cx.objects[from.object];
         let Some(halves) = &object.halves else { continue };
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let machine = halves.counterpart(from.section).map_or(&[][..], |s| s.data);

@@ -35,7 +35,7 @@ fn reports_errors(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
         let section = parts.merged.section(*id);
         section.function.is_none() && matches!(section.content(), Content::Attributes(_))
     };
-    let sections = (0..parts.merged.sections.len() as u32).map(SectionId).filter(is_common);
+    let sections = (0..parts.merged.sections.len()).map(SectionId::new).filter(is_common);
     let tables = sections.map(|id| plan.contents.get(id));
     let mut records = tables.flat_map(info::records);
     records.any(|r| r.is_ok_and(|r| r.attr() == Attr::GEN_ERRBAR_AT_EXIT))
@@ -46,7 +46,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
     let is_kernel = parts.cx.resolution.get(symbol).entry;
     let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
     let from = chunks.first()?.from;
-    let object = parts.cx.objects.get(from.object.0 as usize)?;
+    let object = parts.cx.objects.get(from.object)?;
     if object.whole_program && !parts.cx.config.is_debug_link() {
         return None;
     }
@@ -77,7 +77,7 @@ pub fn moves_of_symbol<'e>(
     if edited.is_empty() {
         return None;
     }
-    let input = &parts.cx.objects.get(object.0 as usize)?.cubin;
+    let input = &parts.cx.objects.get(object)?.cubin;
     let section = input.symbol(symbol)?.shndx;
     let text = parts.merged.placement(object, section)?.section;
     edited.get(&text).map(|e| &e.moves)

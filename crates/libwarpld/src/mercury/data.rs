@@ -41,18 +41,18 @@ pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
         for chunk in chunks.iter() {
             let Some(counterpart) = machine_input(parts, chunk.from) else { continue };
             let offset = align_up(size, counterpart.align);
-            out.offsets.insert((chunk.from.object.0, chunk.from.section), offset);
+            out.offsets.insert((chunk.from.object.as_u32(), chunk.from.section), offset);
             size = offset.saturating_add(counterpart.size);
             align = align.max(counterpart.align);
         }
-        out.extents.insert(SectionId(i as u32), (size, align));
+        out.extents.insert(SectionId::new(i), (size, align));
     }
     out
 }
 
 /// An input section's counterpart in the machine-code half, or the section itself.
 fn machine_input<'a>(parts: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
-    let object = &parts.cx.objects[from.object.0 as usize];
+    let object = &parts.cx.objects[from.object];
     let halves = object.halves.as_ref()?;
     halves.counterpart(from.section).or_else(|| halves.sass.section(from.section))
 }
@@ -123,7 +123,7 @@ pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
     let parts = file.parts;
     let mut bytes = zeros(file, extent(parts, id).0)?;
     for chunk in parts.layout.chunks(parts.merged, id).iter() {
-        let object = &parts.cx.objects[chunk.from.object.0 as usize];
+        let object = &parts.cx.objects[chunk.from.object];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         copy(&mut bytes, chunk.offset, input.data);
     }
@@ -138,7 +138,7 @@ pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
 }
 
 fn machine_offset(file: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
-    let key = (chunk.from.object.0, chunk.from.section);
+    let key = (chunk.from.object.as_u32(), chunk.from.section);
     file.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
 }
 
@@ -255,10 +255,10 @@ fn machine_place(
     machine: &Reloc,
     place: u64,
 ) -> Option<u64> {
-    let object = &file.parts.cx.objects[source.from.object.0 as usize];
+    let object = &file.parts.cx.objects[source.from.object];
     let section = object.cubin.section(source.from.section).map_or(0, |s| s.info);
     let place = Place { section, mercury_base: place.wrapping_sub(mercury.offset) };
-    file.machine_offset(source.from.object.0, place, machine.offset)
+    file.machine_offset(source.from.object.as_u32(), place, machine.offset)
 }
 
 /// An input section that is being relocated.
@@ -271,7 +271,7 @@ struct Place {
 impl CapsuleFile<'_, '_> {
     /// Maps an offset in an input's machine-code section to the output.
     fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
-        let merged = self.parts.merged.placement(ObjectId(object), place.section);
+        let merged = self.parts.merged.placement(ObjectId::from(object), place.section);
         if let Some(table) = merged.and_then(|p| self.debug_tables.get(&p.section)) {
             return table.offset(object, place.section, offset);
         }
@@ -285,12 +285,12 @@ impl CapsuleFile<'_, '_> {
 
 /// The value of a relocation against a debug section: its offset in this half.
 fn section_relative(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let object = &file.parts.cx.objects[source.from.object.0 as usize];
+    let object = &file.parts.cx.objects[source.from.object];
     let symbol = object.cubin.symbol(machine.symbol.0)?;
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
-    let object = source.from.object.0;
+    let object = source.from.object.as_u32();
     file.places.offsets.get(&(object, symbol.shndx))?;
     let place = Place { section: symbol.shndx, mercury_base: 0 };
     file.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
@@ -343,7 +343,7 @@ pub fn machine_resolved(
     let from = kept.as_ref().map(|kept| kept.from);
     let is_own = |source: &Source| {
         let object = source.from.object;
-        let input = file.parts.cx.objects[object.0 as usize].cubin.section(source.from.section);
+        let input = file.parts.cx.objects[object].cubin.section(source.from.section);
         let target = input.map(|s| InputSection { object, section: s.info });
         target == from
     };
@@ -432,10 +432,10 @@ pub fn parameter_bank<'a>(
 ) -> Result<(&'a [u8], u64), Diagnostic> {
     let chunks = parts.layout.chunks(parts.merged, text);
     let Some(chunk) = chunks.first() else { return Ok((&[], 4)) };
-    let object = &parts.cx.objects[chunk.from.object.0 as usize];
+    let object = &parts.cx.objects[chunk.from.object];
     let halves = object.halves.as_ref();
     let text = halves.and_then(|h| h.counterpart(chunk.from.section)).map_or(0, |s| s.index.0);
     let bank = halves.and_then(|h| h.parameter_bank(text));
-    let missing = || damaged(parts, chunk.from.object.0 as usize, "a kernel has no parameter bank");
+    let missing = || damaged(parts, chunk.from.object, "a kernel has no parameter bank");
     bank.map(|b| (b.data, b.align)).ok_or_else(missing)
 }

@@ -8,7 +8,7 @@ use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::Kept;
 use super::{damaged, frames, lines};
 use crate::diag::Diagnostic;
-use crate::ids::{ObjectId, SectionId, SymbolId};
+use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves};
 use crate::merge::{Chunk, Content};
@@ -103,8 +103,7 @@ pub fn rebuild(
     edited: &Map<SectionId, Edited>,
 ) -> Result<Map<SectionId, DebugTable>, Diagnostic> {
     let mut out = Map::default();
-    for i in 0..parts.merged.sections.len() {
-        let id = SectionId(i as u32);
+    for id in parts.merged.sections.ids() {
         let is_frames = match parts.merged.section_name(id) {
             names::DEBUG_FRAME => true,
             names::DEBUG_LINE | names::NV_DEBUG_LINE_SASS => false,
@@ -121,15 +120,15 @@ pub fn rebuild(
         });
         let mut table = DebugTable { sorted: !is_frames, ..DebugTable::default() };
         for chunk in chunks.iter() {
-            let object = &parts.cx.objects[chunk.from.object.0 as usize];
+            let object = &parts.cx.objects[chunk.from.object];
             let counterpart =
                 object.halves.as_ref().and_then(|h| h.counterpart(chunk.from.section));
             let Some(counterpart) = counterpart else { continue };
-            let (object, section) = (chunk.from.object.0, chunk.from.section);
+            let (object, section) = (chunk.from.object.as_u32(), chunk.from.section);
             let input = Input { object, section, data: counterpart.data };
             match is_frames {
                 true => frames::add(&mut table, &input, &alive, &joined)
-                    .map_err(|e| damaged(parts, object as usize, &e.to_string()))?,
+                    .map_err(|e| damaged(parts, chunk.from.object, &e.to_string()))?,
                 false => lines::add(&mut table, &input, &alive, &translated),
             }
         }
@@ -155,18 +154,18 @@ fn header_values(
     let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
-        let object = &parts.cx.objects[source.from.object.0 as usize];
+        let object = &parts.cx.objects[source.from.object];
         let target = object.cubin.section(source.from.section).map_or(0, |s| s.info);
         let counterpart = object.halves.as_ref().and_then(|h| h.counterpart(target));
         let (Some(mercury), Some(machine)) = (object.cubin.section(target), counterpart) else {
             continue;
         };
         let headers = headers
-            .entry((source.from.object.0, target))
+            .entry((source.from.object.as_u32(), target))
             .or_insert_with(|| lines::Headers::read(mercury.data, machine.data));
         let at = headers
             .place(reloc.offset)
-            .and_then(|place| table.offset(source.from.object.0, target, place));
+            .and_then(|place| table.offset(source.from.object.as_u32(), target, place));
         if let (RelocKind::MERCURY_ABS32, Some(at)) = (patch.kind, at) {
             table.put(at as usize, &(patch.value as u32).to_le_bytes());
         }
@@ -190,7 +189,7 @@ fn alive<'e>(
             let (object, input_symbol) = (source.from.object, machine.symbol.0);
             let moves = moves_of_symbol(parts, edited, object, input_symbol);
             let function = Function { symbol, input_symbol, mercury: mercury.offset, moves };
-            out.insert((object.0, machine.offset), function);
+            out.insert((object.as_u32(), machine.offset), function);
         }
     }
     Ok(out)
@@ -220,8 +219,8 @@ fn each_function<'a>(
     let mut order: Map<u32, usize> = Map::default();
     let mut sections: Map<u32, u32> = Map::default();
     for (i, chunk) in chunks.iter().enumerate() {
-        order.insert(chunk.from.object.0, i);
-        sections.insert(chunk.from.object.0, chunk.from.section);
+        order.insert(chunk.from.object.as_u32(), i);
+        sections.insert(chunk.from.object.as_u32(), chunk.from.section);
     }
     let mut all: Vec<_> = alive.iter().collect();
     all.sort_by_cached_key(|&(&(object, at), function)| {
@@ -229,7 +228,7 @@ fn each_function<'a>(
     });
     let halves = |&(&(object, address), function): &(&(u32, u64), &Function<'_>)| {
         let section = *sections.get(&object)?;
-        let input = parts.cx.objects.get(object as usize)?;
+        let input = parts.cx.objects.get(ObjectId::from(object))?;
         let machine = input.halves.as_ref()?.counterpart(section)?.data;
         let mercury = input.cubin.section(section)?.data;
         let mercury_address = function.mercury;
@@ -238,12 +237,12 @@ fn each_function<'a>(
     let names = names_of_code(parts, numbering);
     for entries in all.chunk_by(|a, b| a.1.symbol == b.1.symbol) {
         let Some(&(&(object, _), function)) = entries.first() else { continue };
-        let first = ObjectId(object);
+        let first = ObjectId::from(object);
         let Some(kept) = Kept::of_symbol(parts, edited, first, function.input_symbol) else {
             continue;
         };
         let entries: Vec<EntryHalves<'a>> = entries.iter().filter_map(halves).collect();
-        let name = match names.get(&(kept.from.object.0, kept.from.section)) {
+        let name = match names.get(&(kept.from.object.as_u32(), kept.from.section)) {
             Some(&(first, _)) if first < function.symbol => Name::Later,
             Some(&(first, last)) if first < last => Name::First,
             _ => Name::Only,
@@ -258,13 +257,12 @@ fn names_of_code(parts: Linked<'_, '_>, numbering: &Numbering) -> Map<(u32, u32)
     let mut out: Map<(u32, u32), (u32, u32)> = Map::default();
     let resolution = parts.cx.resolution;
     let is_nested = |id| resolution.kernel_around(parts.cx.objects, id).is_some();
-    let symbols = resolution.symbols.iter().zip(&parts.merged.symbol_of);
-    for (id, (known, symbol)) in (0..).map(SymbolId).zip(symbols) {
+    for ((id, known), symbol) in resolution.symbols.enumerated().zip(&parts.merged.symbol_of) {
         let (Some(symbol), Some(at)) = (symbol.get(), known.definition) else { continue };
         let Some(input) = parts.cx.input_symbol(at) else { continue };
         if input.kind() == SymbolType::FUNC && !is_nested(id) {
-            let number = numbering.index[symbol.0 as usize];
-            let names = out.entry((at.object.0, input.shndx)).or_insert((number, number));
+            let number = numbering.index[symbol.index()];
+            let names = out.entry((at.object.as_u32(), input.shndx)).or_insert((number, number));
             *names = (number.min(names.0), number.max(names.1));
         }
     }

@@ -35,7 +35,7 @@ pub fn targets(parts: Linked<'_, '_>) -> u64 {
 }
 
 fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
-    let object = &parts.cx.objects[from.object.0 as usize];
+    let object = &parts.cx.objects[from.object];
     let declared = declared(object).unwrap_or_else(|| parts.cx.dialect.undeclared_targets());
     let code = object
         .halves

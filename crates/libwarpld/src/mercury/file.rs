@@ -127,7 +127,7 @@ fn write_body(
         }
         Body::Code(id) => functions::machine(file, id, out)?,
         Body::Capsule(id) => {
-            functions::capsule(file, id, file.plan.machine_index[id.0 as usize], out)?;
+            functions::capsule(file, id, file.plan.machine_index[id.index()], out)?;
         }
         _ => out.copy_from_slice(body.bytes().unwrap_or_default()),
     }

@@ -58,7 +58,7 @@ impl<'a> Joined<'a> {
     /// Merges the entries of one function, given in output order, if some describe replaced copies.
     /// If the code has another name (`is_alias_first`), all of them are left without rows.
     pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
-        let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.0;
+        let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.as_u32();
         let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
         let as_it_is = entries.iter().all(is_own) && whole.first().is_none_or(|whole| *whole);
         if as_it_is && !is_alias_first {

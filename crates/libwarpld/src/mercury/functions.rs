@@ -19,7 +19,7 @@ fn unpatched<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
     }
     let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
     let counterpart = chunk.and_then(|chunk| {
-        let object = &file.parts.cx.objects[chunk.from.object.0 as usize];
+        let object = &file.parts.cx.objects[chunk.from.object];
         object.halves.as_ref()?.counterpart(chunk.from.section)
     });
     counterpart.map_or(&[][..], |t| t.data)
@@ -47,7 +47,7 @@ fn unpatched_capsule<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u
     }
     let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
     let input = chunk.and_then(|chunk| {
-        let object = &file.parts.cx.objects[chunk.from.object.0 as usize];
+        let object = &file.parts.cx.objects[chunk.from.object];
         object.cubin.section(chunk.from.section)
     });
     input.map_or(&[][..], |s| s.data)
@@ -68,7 +68,7 @@ pub fn capsule(
     let parts = file.parts;
     let chunks = parts.layout.chunks(parts.merged, id);
     let Some(chunk) = chunks.first() else { return Ok(()) };
-    let object = chunk.from.object.0 as usize;
+    let object = chunk.from.object;
     let bad = |what: &dyn std::fmt::Display| damaged(parts, object, &what.to_string());
     let input = parts.cx.objects[object].cubin.section(chunk.from.section);
     let input = input.map_or(&[][..], |s| s.data);

@@ -76,6 +76,6 @@ pub fn open(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Opt
 }
 
 fn names_handle(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> bool {
-    let object = &file.parts.cx.objects[source.from.object.0 as usize];
+    let object = &file.parts.cx.objects[source.from.object];
     object.cubin.symbol(machine.symbol.0).is_some_and(|symbol| symbol.is_image())
 }

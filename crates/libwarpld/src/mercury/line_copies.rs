@@ -34,7 +34,7 @@ impl<'a> Translated<'a> {
     /// Translates the sequences of one function that do not describe the selected copy.
     pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, name: Name) {
         for entry in entries {
-            let is_own = entry.object == kept.from.object.0;
+            let is_own = entry.object == kept.from.object.as_u32();
             let as_it_is = match name {
                 Name::Later => false,
                 Name::Only => is_own,

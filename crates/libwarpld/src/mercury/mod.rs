@@ -40,7 +40,7 @@ pub use round_trip::{Linker, check_output, compare, linker, round_trip};
 pub use trace::Trace;
 
 use crate::diag::Diagnostic;
-use crate::ids::SectionId;
+use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
 use crate::write::{Destination, check_proportion, most_bytes};
 use code::Edited;
@@ -94,7 +94,7 @@ pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result
 }
 
 /// Reports an input that contradicts itself.
-pub(crate) fn damaged(parts: Linked<'_, '_>, object: usize, what: &str) -> Diagnostic {
+pub(crate) fn damaged(parts: Linked<'_, '_>, object: ObjectId, what: &str) -> Diagnostic {
     let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
     Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))
 }

@@ -31,9 +31,8 @@ impl Pairs<'_> {
 
 /// Pairs the relocations of an input's relocation section.
 fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
-    let index = from.object.0 as usize;
-    let object = &parts.cx.objects[index];
-    let bad = |what: &dyn std::fmt::Display| damaged(parts, index, &what.to_string());
+    let object = &parts.cx.objects[from.object];
+    let bad = |what: &dyn std::fmt::Display| damaged(parts, from.object, &what.to_string());
     let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
         return Ok(Pairs::Listed(Vec::new()));
     };
@@ -72,7 +71,7 @@ pub fn pair_at<'a>(
     cache: &mut PairCache<'a>,
     source: Source,
 ) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
-    let key = (source.from.object.0, source.from.section);
+    let key = (source.from.object.as_u32(), source.from.section);
     if cache.last.as_ref().is_none_or(|last| last.0 != key) {
         let pairs = match cache.others.remove(&key) {
             Some(pairs) => pairs,

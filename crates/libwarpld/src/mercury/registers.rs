@@ -32,8 +32,8 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         let cx = file.parts.cx;
         let mut kept: Map<&[u8], SymbolId> = Map::default();
         let number = |id: SymbolId| {
-            let symbol = file.parts.merged.symbol_of[id.0 as usize].get();
-            symbol.map_or(u32::MAX, |s| file.plan.numbering.index[s.0 as usize])
+            let symbol = file.parts.merged.symbol_of[id].get();
+            symbol.map_or(u32::MAX, |s| file.plan.numbering.index[s.index()])
         };
         for &function in &file.parts.merged.function_order {
             let id = cx.graph.symbol(function);
@@ -54,7 +54,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
     /// every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
-        let object = &self.file.parts.cx.objects[from.object.0 as usize];
+        let object = &self.file.parts.cx.objects[from.object];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let mut at = 0;
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
@@ -86,7 +86,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
         if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
             let mut functions = Map::default();
-            let symbols = self.file.parts.cx.objects[object.0 as usize].cubin.symbols();
+            let symbols = self.file.parts.cx.objects[object].cubin.symbols();
             for symbol in symbols.filter(|s| s.kind() == cubin::SymbolType::FUNC) {
                 functions.entry(symbol.name).or_insert(symbol.index.0);
             }
@@ -159,7 +159,7 @@ fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept
 /// The machine code of a definition.
 fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
     let section = file.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
-    let halves = file.parts.cx.objects[at.object.0 as usize].halves.as_ref();
+    let halves = file.parts.cx.objects[at.object].halves.as_ref();
     halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
 }
 

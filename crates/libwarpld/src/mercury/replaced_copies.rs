@@ -49,9 +49,9 @@ impl<'a, 'e> Kept<'a, 'e> {
         function: SymbolId,
     ) -> Option<Self> {
         let function = parts.cx.graph.function(function)?;
-        let text = parts.merged.function_sections.get(function.0 as usize)?.text.get()?;
+        let text = parts.merged.function_sections.get(function)?.text.get()?;
         let from = parts.layout.chunks(parts.merged, text).first()?.from;
-        let object = parts.cx.objects.get(from.object.0 as usize)?;
+        let object = parts.cx.objects.get(from.object)?;
         let code = object.halves.as_ref()?.counterpart(from.section)?.data;
         let capsule = object.cubin.section(from.section)?.data;
         let edited = edited.get(&text);
@@ -119,7 +119,7 @@ impl<'a, 'e> KeptCache<'a, 'e> {
         symbol: u32,
     ) -> Option<&Kept<'a, 'e>> {
         let look_up = || Kept::of_symbol(file.parts, &file.edited, object, symbol);
-        self.0.entry((object.0, symbol)).or_insert_with(look_up).as_ref()
+        self.0.entry((object.as_u32(), symbol)).or_insert_with(look_up).as_ref()
     }
 }
 
@@ -127,7 +127,7 @@ impl<'a, 'e> KeptCache<'a, 'e> {
 fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
     let cx = parts.cx;
     let by_section = || {
-        let input = cx.objects.get(object.0 as usize)?.cubin.symbol(symbol)?;
+        let input = cx.objects.get(object)?.cubin.symbol(symbol)?;
         cx.owner(object, input.shndx).map(|(id, _)| id)
     };
     cx.resolution.id(object, symbol).or_else(by_section)
@@ -136,7 +136,7 @@ fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<S
 /// Maps the targets of a function's jump tables from Mercury to machine code, according to its
 /// attributes: per jump its offset, zero, a count, the targets.
 fn jump_targets(file: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
-    let object = file.parts.cx.objects.get(text.object.0 as usize)?;
+    let object = file.parts.cx.objects.get(text.object)?;
     let mercury = object.cubin.section(file.attributes.of(object, text)?)?;
     let machine = object.halves.as_ref()?.counterpart(mercury.index.0)?.data;
     let lists = |data| {
@@ -173,7 +173,7 @@ impl AttributeSections {
             }
             out
         };
-        self.0.get(text.object.0 as usize)?.get_or_init(read).get(&text.section).copied()
+        self.0.get(text.object.index())?.get_or_init(read).get(&text.section).copied()
     }
 }
 

@@ -31,7 +31,7 @@ impl ReservedShared {
             let named = input.data.iter().filter(|n| n.other & sto::SPACE == sto::RESERVED_SHARED);
             let symbols = named.filter_map(|named| input.cubin.symbol(named.symbol));
             for symbol in symbols.filter(|symbol| !symbol.is_undefined()) {
-                let id = parts.cx.resolution.id(ObjectId(i as u32), symbol.index.0);
+                let id = parts.cx.resolution.id(ObjectId::new(i), symbol.index.0);
                 if let Some(id) = id.filter(|&id| out.0.insert(id, 0).is_none()) {
                     objects.push((id, symbol.value, symbol.size));
                 }

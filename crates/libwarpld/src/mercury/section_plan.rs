@@ -66,7 +66,7 @@ pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
     }
     let first = (machine.len() + banks.len()) as u32 + tables + 1;
     for (i, id) in mercury.iter().enumerate() {
-        mercury_index[id.0 as usize] = first + i as u32;
+        mercury_index[id.index()] = first + i as u32;
     }
     let mercury_symtab = first + mercury.len() as u32 + tables;
     CapsulePlan {
@@ -92,7 +92,7 @@ fn parameter_banks(
     let kernels = machine.iter().filter_map(|&text| {
         let kernel = text_function(parts, text)?;
         let function = parts.cx.graph.function(kernel)?;
-        let with_handles = parts.merged.function_sections[function.0 as usize].constant0.is_some();
+        let with_handles = parts.merged.function_sections[function].constant0.is_some();
         (parts.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
     });
     let (index, symbol) = (machine.len() as u32 + 1, numbering.order.len() as u32 + 1);
@@ -107,7 +107,7 @@ fn parameter_banks(
 pub fn text_function(parts: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
     let symbol = parts.merged.section(id).function.get()?;
     let function = parts.cx.graph.function(symbol)?;
-    (parts.merged.function_sections[function.0 as usize].text.get() == Some(id)).then_some(symbol)
+    (parts.merged.function_sections[function].text.get() == Some(id)).then_some(symbol)
 }
 
 /// Capsules come first, then the counterparts in the order of the machine-code half.
@@ -130,7 +130,7 @@ fn has_counterpart(parts: Linked<'_, '_>, id: SectionId) -> bool {
         Content::Chunks(chunks) => {
             section.bank().is_some()
                 || chunks.iter().any(|chunk| {
-                    let object = &parts.cx.objects[chunk.from.object.0 as usize];
+                    let object = &parts.cx.objects[chunk.from.object];
                     let input =
                         object.halves.as_ref().and_then(|h| h.sass.section(chunk.from.section));
                     input.is_some_and(|s| half::is_mercury(&s))

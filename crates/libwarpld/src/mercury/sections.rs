@@ -160,7 +160,7 @@ fn parameter_bank<'b>(
             false => SectionType::PROGBITS,
         },
         flags: shf::ALLOC | shf::INFO_LINK,
-        info: file.plan.machine_index[text.0 as usize],
+        info: file.plan.machine_index[text.index()],
         align,
         ..SectionHeader::default()
     };
@@ -325,7 +325,7 @@ fn mercury_section<'b>(
                 return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(file, id, size)?));
             }
             let name = parts.merged.section_name(id);
-            let shared = Body::SharedWith(plan.machine_index[id.0 as usize]);
+            let shared = Body::SharedWith(plan.machine_index[id.index()]);
             if shares_bytes(name) && section.rela().is_none() {
                 return Ok(FileSection::new(head, size, shared));
             }

@@ -36,9 +36,9 @@ pub fn mercury(file: &CapsuleFile<'_, '_>) -> Table {
     table(file, &file.plan.mercury_index, |id| {
         let merged = file.parts.merged;
         let index = &file.plan.mercury_index;
-        let name = merged.symbols[id.0 as usize].name;
+        let name = merged.symbols[id].name;
         let (mut symbol, section) = entry(file.parts, id, name, index);
-        if let Meaning::Symbol(known) = merged.symbols[id.0 as usize].meaning() {
+        if let Meaning::Symbol(known) = merged.symbols[id].meaning() {
             as_in_object(file, known, &mut symbol);
         }
         (symbol, section)
@@ -51,7 +51,7 @@ pub fn machine(file: &CapsuleFile<'_, '_>, names: &Names) -> Table {
     let mut renamed = names.bank_symbols.clone();
     renamed.sort_unstable_by_key(|bank| bank.0);
     let mut out = table(file, &file.plan.machine_index, |id| {
-        let known = &merged.symbols[id.0 as usize];
+        let known = &merged.symbols[id];
         let name = match known.meaning() {
             Meaning::Section(section) => renamed.binary_search_by_key(&section, |bank| bank.0).ok(),
             _ => None,
@@ -154,7 +154,7 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
     let parts = file.parts;
     let known = parts.cx.resolution.get(id);
     let at = known.definition.unwrap_or(known.first);
-    let object = &parts.cx.objects[at.object.0 as usize];
+    let object = &parts.cx.objects[at.object];
     let counterpart = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
         let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
@@ -221,8 +221,8 @@ fn names_code(file: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
     }
     let owner = parts.cx.owner_of_code(id);
     let number = |id: SymbolId| {
-        let symbol = parts.merged.symbol_of[id.0 as usize].get();
-        symbol.map_or(0, |s| file.plan.numbering.index[s.0 as usize])
+        let symbol = parts.merged.symbol_of[id].get();
+        symbol.map_or(0, |s| file.plan.numbering.index[s.index()])
     };
     owner.is_none_or(|owner| owner == id || number(id) < number(owner))
 }

@@ -61,7 +61,7 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
     let mut clears = clears.into_iter().peekable();
     let mut order = Vec::new();
     for (i, input) in cx.objects.iter().enumerate() {
-        let object = ObjectId(i as u32);
+        let object = ObjectId::new(i);
         while let Some((_, id)) = clears.next_if(|(at, _)| *at == object) {
             if let Some(filled) = out.get_mut(&id).and_then(Places::named) {
                 *filled = false;
@@ -215,7 +215,7 @@ impl Merger<'_, '_> {
     }
 
     fn clear_section(&mut self, section: SectionId) {
-        self.out.sections[section.0 as usize].clear_chunks();
+        self.out.sections[section].clear_chunks();
     }
 
     /// Whether a device function gives its kernels anything. Quirk: one whose data
@@ -228,8 +228,7 @@ impl Merger<'_, '_> {
     ) -> bool {
         let has_data = |kernel: &FunctionId| {
             let own = self.out.constant2.get(kernel);
-            filled.contains(kernel)
-                || own.is_some_and(|s| self.out.sections[s.0 as usize].size() > 0)
+            filled.contains(kernel) || own.is_some_and(|&s| self.out.sections[s].size() > 0)
         };
         self.out.bank2.get(&function).is_some_and(|bank| !bank.parts.is_empty())
             || kernels.iter().any(has_data)
@@ -240,7 +239,7 @@ impl Analysis<'_, '_> {
     /// Whether the symbol's section is bank 2 of a copy that lost. It does not
     /// lead to the section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
-        let class = self.objects[object.0 as usize].classes.get(section as usize);
+        let class = self.objects[object].classes.get(section as usize);
         matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
             && (self.owner(object, section))
                 .is_some_and(|(id, at)| self.resolution.role(id, at, true) == Role::Discarded)

@@ -3,7 +3,7 @@
 use super::{Content, Meaning, Merger, Text};
 use crate::callgraph::reach::Pruning;
 use crate::dialect::target::MAX_CONSTANT;
-use crate::ids::{OptId, SectionId, SymbolId};
+use crate::ids::{OptId, OutSymbolId, SectionId, SymbolId};
 use cubin::Binding;
 use hashbrown::HashSet;
 
@@ -18,7 +18,7 @@ impl Merger<'_, '_> {
         }
         let mentioned = self.mentioned();
         let (mut used, mut gone) = (Vec::new(), HashSet::default());
-        for i in 0..self.out.symbols.len() {
+        for i in self.out.symbols.ids() {
             let Meaning::Symbol(id) = self.out.symbols[i].meaning() else { continue };
             if !self.is_in_bank3(id) {
                 continue;
@@ -28,7 +28,7 @@ impl Merger<'_, '_> {
             if mentioned.contains(&id) || self.cx.reach.asks_for(symbol.name, is_static) {
                 used.push(id);
             } else {
-                self.out.symbol_of[id.0 as usize] = OptId::NONE;
+                self.out.symbol_of[id] = OptId::NONE;
                 gone.insert(i);
             }
         }
@@ -41,9 +41,9 @@ impl Merger<'_, '_> {
 
     /// Static constants that go leave no name behind, as others leave none that have not
     /// got theirs yet.
-    fn forget_names(&mut self, gone: &HashSet<usize, foldhash::fast::FixedState>) {
+    fn forget_names(&mut self, gone: &HashSet<OutSymbolId, foldhash::fast::FixedState>) {
         let names_of = |staying: bool| {
-            let symbols = self.out.symbols.iter().enumerate();
+            let symbols = self.out.symbols.enumerated();
             symbols.filter(move |(i, _)| gone.contains(i) != staying).map(|(_, symbol)| symbol.name)
         };
         let staying: HashSet<u32, foldhash::fast::FixedState> = names_of(true).collect();
@@ -88,7 +88,7 @@ impl Merger<'_, '_> {
         for section in &self.out.sections {
             let Content::Relocs(_, sources) = section.content() else { continue };
             for from in sources {
-                let cubin = &self.cx.objects[from.object.0 as usize].cubin;
+                let cubin = &self.cx.objects[from.object].cubin;
                 let table = cubin.section(from.section).and_then(|s| cubin.reloc_table(&s).ok());
                 for reloc in table.iter().flat_map(|table| table.iter()) {
                     out.extend(self.cx.resolution.id(from.object, reloc.symbol.0));

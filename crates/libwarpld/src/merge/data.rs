@@ -25,7 +25,7 @@ impl<'a> Merger<'a, '_> {
             Emitted::No => false,
             Emitted::WithSection(section) => self.out.placements.section(object, section).is_some(),
         };
-        if emitted && self.out.symbol_of[id.0 as usize].is_none() {
+        if emitted && self.out.symbol_of[id].is_none() {
             self.named_symbol(id, list);
         }
     }
@@ -44,7 +44,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     fn plain_section(&mut self, from: InputSection) -> Option<SectionId> {
-        let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+        let input = self.cx.objects[from.object].cubin.section(from.section)?;
         let section = self.create(NewSection {
             name: Text::new(input.name),
             kind: self.cx.output_kind(input.kind),
@@ -55,7 +55,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: true,
             function: None,
         });
-        self.out.sections[section.0 as usize].set_bank(bank::number_of(input.name, input.kind));
+        self.out.sections[section].set_bank(bank::number_of(input.name, input.kind));
         self.by_name.insert(input.name, section);
         Some(section)
     }
@@ -86,11 +86,11 @@ impl<'a> Merger<'a, '_> {
         if self.out.placements.section(object, data.section).is_some() {
             return;
         }
-        let sections = self.out.function_sections[function.0 as usize];
+        let sections = self.out.function_sections[function];
         match data.what {
             Kind::Bank2 => self.bank2_data(from, data),
             Kind::Shared => {
-                if sections.shared.is_none() && !self.cx.reach.is_unnamed(function) {
+                if sections.shared.is_none() && !self.cx.reach.is_late(function) {
                     return;
                 }
                 let section = self.late_kernel_shared(function);
@@ -102,12 +102,12 @@ impl<'a> Merger<'a, '_> {
                 else {
                     return;
                 };
-                self.out.function_sections[function.0 as usize].constant0 = bank.into();
+                self.out.function_sections[function].constant0 = bank.into();
                 self.parameter_bank(bank, from, align, size);
             }
             Kind::Other | Kind::OtherBank if role == Role::Discarded => {}
             Kind::Other | Kind::OtherBank => {
-                let input = self.cx.objects[object.0 as usize].cubin.section(from.section);
+                let input = self.cx.objects[object].cubin.section(from.section);
                 let Some(name) = input.map(|input| input.name) else { return };
                 let known = self.by_function.get(&(id, name)).copied();
                 let Some(section) = self.per_function(known, id, from, 0) else { return };
@@ -127,7 +127,7 @@ impl<'a> Merger<'a, '_> {
             let symbol = owner.and_then(|(_, at)| self.cx.input_symbol(at));
             symbol.is_some_and(|s| s.binding() == Binding::WEAK)
         };
-        let chunks = self.out.sections[bank.0 as usize].chunks();
+        let chunks = self.out.sections[bank].chunks();
         match chunks.last().copied() {
             Some(last) if is_weak(from) && chunks.iter().all(|c| is_weak(c.from)) => {
                 let at = Placement { section: bank, offset: last.offset };
@@ -148,10 +148,10 @@ impl<'a> Merger<'a, '_> {
         if known.is_some() {
             return known;
         }
-        let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+        let input = self.cx.objects[from.object].cubin.section(from.section)?;
         let flags = input.flags | more_flags;
         let section = self.create(self.like((input.kind, flags), Text::new(input.name), id));
-        self.out.sections[section.0 as usize].set_bank(bank::number_of(input.name, input.kind));
+        self.out.sections[section].set_bank(bank::number_of(input.name, input.kind));
         Some(section)
     }
 
@@ -191,7 +191,7 @@ impl<'a> Merger<'a, '_> {
                 (name, self.new_name(relocs, id, function))
             }
             false => {
-                let input = self.cx.objects[from.object.0 as usize].cubin.section(from.section)?;
+                let input = self.cx.objects[from.object].cubin.section(from.section)?;
                 let hash = NameHash::of(input.name);
                 let relocs = Text::prefixed(self.cx.handles_prefix(), input.name, hash);
                 (Text::hashed(input.name, hash), relocs)
@@ -202,7 +202,7 @@ impl<'a> Merger<'a, '_> {
             true => self.create(new),
             false => self.bank_of_handles(new, relocs, id),
         };
-        self.out.sections[bank.0 as usize].set_bank(Some(0));
+        self.out.sections[bank].set_bank(Some(0));
         Some(bank)
     }
 

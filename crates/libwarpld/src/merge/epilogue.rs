@@ -65,8 +65,8 @@ impl<'a, 'o> Merger<'a, 'o> {
     fn late_shared(&mut self) {
         let cx = self.cx;
         let lacks = |out: &super::Merged, f: FunctionId| {
-            (cx.reach.is_unnamed(f) || cx.reach.is_stub_root(f))
-                && out.function_sections[f.0 as usize].shared.is_none()
+            (cx.reach.is_late(f) || cx.reach.is_stub_root(f))
+                && out.function_sections[f].shared.is_none()
         };
         if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
             return;
@@ -120,11 +120,11 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// their handles, before any bank is filled with its callees' tables.
     fn banks_of_handles(&mut self) {
         for function in self.image_users() {
-            if self.out.function_sections[function.0 as usize].text.is_none() {
+            if self.out.function_sections[function].text.is_none() {
                 continue;
             }
             let id = self.cx.graph.symbol(function);
-            let kernel = self.cx.resolution.symbols[id.0 as usize].name;
+            let kernel = self.cx.resolution.symbols[id].name;
             let name = [prefix::MERCURY_CONSTANT_IMAGE_HEADERS, kernel].concat();
             let hash = NameHash::of(&name);
             let new = NewSection {
@@ -139,8 +139,8 @@ impl<'a, 'o> Merger<'a, 'o> {
             };
             let relocs = Text::prefixed(self.cx.handles_prefix(), &name, hash);
             let section = self.bank_of_handles(new, relocs, id);
-            self.out.sections[section.0 as usize].set_bank(Some(0));
-            self.out.function_sections[function.0 as usize].constant0 = section.into();
+            self.out.sections[section].set_bank(Some(0));
+            self.out.function_sections[function].constant0 = section.into();
         }
     }
 
@@ -162,7 +162,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             return;
         }
         let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
-        let by_text = |f: &FunctionId| self.out.function_sections[f.0 as usize].text.get();
+        let by_text = |&f: &FunctionId| self.out.function_sections[f].text.get();
         let mut functions = self.out.bank2_order.clone();
         if cx.dialect.orders_bank2_by_input() {
             // Seen in links of three files in two orders: as the banks came, those that
@@ -207,7 +207,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             has_symbol: true,
             function: Some(id),
         });
-        self.out.sections[section.0 as usize].set_bank(Some(2));
+        self.out.sections[section].set_bank(Some(2));
         self.out.constant2.insert(entry, section);
         section
     }

@@ -9,7 +9,7 @@ use cubin::names::prefix;
 
 impl<'a> Merger<'a, '_> {
     pub(super) fn function_symbol(&mut self, id: SymbolId, function: FunctionId, list: List) {
-        if self.out.symbol_of[id.0 as usize].is_some() {
+        if self.out.symbol_of[id].is_some() {
             return;
         }
         self.out.function_order.push(function);
@@ -23,17 +23,17 @@ impl<'a> Merger<'a, '_> {
             List::Global => 0,
         };
         let symbol = self.push_symbol(name, list, Meaning::Symbol(id));
-        self.out.symbol_of[id.0 as usize] = symbol.into();
+        self.out.symbol_of[id] = symbol.into();
     }
 
     pub(super) fn function_definition(&mut self, object: ObjectId, definition: &Definition) {
         let Definition { id, function, list, if_new, single, start, ref code } = *definition;
-        if if_new && self.out.symbol_of[id.0 as usize].is_some() {
+        if if_new && self.out.symbol_of[id].is_some() {
             return;
         }
-        self.single[function.0 as usize] = single;
+        self.single[function] = single;
         self.function_symbol(id, function, list);
-        if self.out.function_sections[function.0 as usize].text.is_some() {
+        if self.out.function_sections[function].text.is_some() {
             self.replaced(id, function, object);
             return;
         }
@@ -54,8 +54,8 @@ impl<'a> Merger<'a, '_> {
             function: Some(id),
         });
         self.place(text, from, code.align, code.size);
-        self.out.function_sections[function.0 as usize].text = text.into();
-        self.out.code[function.0 as usize] = self.code(id, text, code);
+        self.out.function_sections[function].text = text.into();
+        self.out.code[function] = self.code(id, text, code);
         match start {
             Start::Plain => {}
             Start::Kernel => {
@@ -85,13 +85,13 @@ impl<'a> Merger<'a, '_> {
 
     /// Leaves the name of a function's shared memory.
     pub(super) fn mention_shared(&mut self, id: SymbolId) {
-        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        let symbol = &self.cx.resolution.symbols[id];
         self.mention(Text::of_function(prefix::SHARED, symbol.name, symbol.hash));
     }
 
     /// Gets or creates the section of a kernel's shared memory after all else of it.
     pub(super) fn late_kernel_shared(&mut self, function: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[function.0 as usize].shared.get() {
+        if let Some(known) = self.out.function_sections[function].shared.get() {
             return known;
         }
         let id = self.cx.graph.symbol(function);
@@ -110,7 +110,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: true,
             function: Some(id),
         });
-        self.out.function_sections[function.0 as usize].shared = shared.into();
+        self.out.function_sections[function].shared = shared.into();
         shared
     }
 
@@ -118,15 +118,15 @@ impl<'a> Merger<'a, '_> {
     /// constants of that go, and, if it has relocations with addends, so do the
     /// debug relocations against it that were read so far.
     fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
-        let text = self.out.function_sections[function.0 as usize].text.get();
-        if text.is_some_and(|t| self.out.sections[t.0 as usize].rela().is_some()) {
+        let text = self.out.function_sections[function].text.get();
+        if text.is_some_and(|t| self.out.sections[t].rela().is_some()) {
             self.out.debug_cut.insert(id, object);
         }
         self.clear_bank2(id, function);
     }
 
     pub(super) fn info_section(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
-        if let Some(known) = self.out.function_sections[function.0 as usize].info.get() {
+        if let Some(known) = self.out.function_sections[function].info.get() {
             return known;
         }
         if !self.cx.config.relocatable && self.cx.unified.is_stub(id) {
@@ -151,7 +151,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: false,
             function: Some(id),
         });
-        self.out.function_sections[function.0 as usize].info = info.into();
+        self.out.function_sections[function].info = info.into();
         info
     }
 }

@@ -57,7 +57,7 @@ impl Part {
 
 impl Merger<'_, '_> {
     pub(super) fn ghost(&mut self, function: FunctionId, part: Part) {
-        let Some(made) = self.ghosts.get_mut(function.0 as usize) else { return };
+        let Some(made) = self.ghosts.get_mut(function.index()) else { return };
         if *made & part as u8 == 0 || part == Part::Other {
             *made |= part as u8;
             self.out.creation_index += part.numbers(self.cx);
@@ -104,7 +104,7 @@ impl Planner<'_, '_> {
             return;
         }
         self.ghost(Pass::Symbols, index, Part::Text);
-        if self.cx.resolution.get(id).entry && !self.cx.reach.is_unnamed(function) {
+        if self.cx.resolution.get(id).entry && !self.cx.reach.is_late(function) {
             self.ghost(Pass::Symbols, index, Part::Info);
         }
     }
@@ -128,7 +128,7 @@ impl Planner<'_, '_> {
         section: u32,
         target: SectionClass,
     ) {
-        let input = &self.cx.objects[object.0 as usize];
+        let input = &self.cx.objects[object];
         let Some(relocs) = input.section(section).filter(|relocs| relocs.size > 0) else {
             return;
         };

@@ -27,7 +27,9 @@ pub use section::{Chunk, Chunks, Content, Section, Synthetic};
 pub use strings::{StringTables, Text};
 
 use crate::context::Analysis;
-use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
+use crate::ids::{
+    FunctionId, IdVec, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId,
+};
 use crate::object::Object;
 use crate::usage::Usage;
 use cubin::SectionType;
@@ -113,7 +115,7 @@ struct Merger<'a, 'o> {
     /// `.nv.info`
     module_info: Option<SectionId>,
     /// By function: whether no other symbol has its name, if a definition was met.
-    single: Vec<bool>,
+    single: IdVec<FunctionId, bool>,
     /// By section, 64 of them in each and as far as there are any: whether the name of a
     /// section of its relocations without addends is in the string tables.
     rel_named: Vec<u64>,
@@ -159,14 +161,14 @@ impl<'a, 'o> Merger<'a, 'o> {
         let mut strings = StringTables::default();
         strings.reserve(sections * NAME_LENGTH);
         let out = Merged {
-            sections: Vec::with_capacity(sections),
-            symbols: Vec::with_capacity(sections),
-            symbol_of: vec![OptId::NONE; cx.resolution.symbols.len()],
+            sections: IdVec::with_capacity(sections),
+            symbols: IdVec::with_capacity(sections),
+            symbol_of: IdVec::filled(OptId::NONE, cx.resolution.symbols.len()),
             strings,
             creation_index: 0,
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
-            function_sections: vec![FunctionSections::default(); cx.graph.len()],
-            code: vec![Code::default(); cx.graph.len()],
+            function_sections: IdVec::filled(FunctionSections::default(), cx.graph.len()),
+            code: IdVec::filled(Code::default(), cx.graph.len()),
             constant2: HashMap::default(),
             function_order: Vec::with_capacity(cx.graph.len()),
             common_shared: None,
@@ -193,7 +195,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             function_table: None,
             function_table_info: None,
             module_info: None,
-            single: vec![false; cx.graph.len()],
+            single: IdVec::filled(false, cx.graph.len()),
             rel_named: Vec::new(),
             ghosts: if ghosts { vec![0; cx.graph.len()] } else { Vec::new() },
             handles: usage.mentions_images(cx),
@@ -222,7 +224,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Callers know most of what a new section is described by: there it comes to little.
     #[inline(always)]
     fn create_named(&mut self, name: u32, symbol_name: u32, new: NewSection<'_>) -> SectionId {
-        let id = SectionId(self.out.sections.len() as u32);
+        let id = self.out.sections.next_id();
         self.out.creation_index += 1;
         let symbol = new
             .has_symbol
@@ -234,9 +236,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     #[inline]
     fn push_symbol(&mut self, name: u32, list: List, meaning: Meaning) -> OutSymbolId {
-        let id = OutSymbolId(self.out.symbols.len() as u32);
-        self.out.symbols.push(OutSymbol::new(name, list, meaning));
-        id
+        self.out.symbols.push(OutSymbol::new(name, list, meaning))
     }
 
     fn fixed_sections(&mut self) {
@@ -319,13 +319,13 @@ impl<'a, 'o> Merger<'a, 'o> {
 
     /// Appends a whole input section to an output section.
     fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
-        let offset = self.out.sections[section.0 as usize].append(from, align, size);
+        let offset = self.out.sections[section].append(from, align, size);
         self.out.placements.set(from, Placement { section, offset });
     }
 
     /// Does what the inputs ask for.
     fn follow(&mut self, planned: &[Vec<Step<'a>>]) {
-        let mut object = ObjectId(0);
+        let mut object = ObjectId::new(0);
         for step in planned.iter().flatten() {
             match step {
                 Step::Input(next) => object = *next,
@@ -361,7 +361,7 @@ impl<'a, 'o> Merger<'a, 'o> {
     }
 
     fn add_attributes(&mut self, info: SectionId, from: InputSection) {
-        self.out.sections[info.0 as usize].add_source(from);
+        self.out.sections[info].add_source(from);
     }
 }
 

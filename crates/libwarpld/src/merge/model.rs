@@ -4,7 +4,9 @@ use super::section::{Content, Section, Synthetic};
 use super::strings::StringTables;
 use crate::align::align_up;
 use crate::context::Analysis;
-use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
+use crate::ids::{
+    FunctionId, IdVec, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId,
+};
 use crate::usage::CodeOrder;
 use cubin::Binding;
 use cubin::consts::shn;
@@ -48,9 +50,9 @@ impl OutSymbol {
     #[inline]
     pub(super) fn new(name: u32, list: List, meaning: Meaning) -> Self {
         let (kind, id) = match meaning {
-            Meaning::Section(id) => (0, id.0),
-            Meaning::Symbol(id) => (1, id.0),
-            Meaning::DynamicInstance(kernel) => (2, kernel.0),
+            Meaning::Section(id) => (0, id.as_u32()),
+            Meaning::Symbol(id) => (1, id.as_u32()),
+            Meaning::DynamicInstance(kernel) => (2, kernel.as_u32()),
         };
         let list = if list == List::Global { GLOBAL } else { 0 };
         Self { name, what: list | kind << KIND | id }
@@ -67,9 +69,9 @@ impl OutSymbol {
     pub fn meaning(&self) -> Meaning {
         let id = self.what & ((1 << KIND) - 1);
         match (self.what & !GLOBAL) >> KIND {
-            0 => Meaning::Section(SectionId(id)),
-            1 => Meaning::Symbol(SymbolId(id)),
-            _ => Meaning::DynamicInstance(FunctionId(id)),
+            0 => Meaning::Section(SectionId::from(id)),
+            1 => Meaning::Symbol(SymbolId::from(id)),
+            _ => Meaning::DynamicInstance(FunctionId::from(id)),
         }
     }
 }
@@ -115,8 +117,8 @@ impl Placements {
 
     #[inline]
     fn index(&self, object: ObjectId, section: u32) -> Option<usize> {
-        let start = *self.starts.get(object.0 as usize)?;
-        let end = *self.starts.get(object.0 as usize + 1)?;
+        let start = *self.starts.get(object.index())?;
+        let end = *self.starts.get(object.index() + 1)?;
         Some(start + section as usize).filter(|&index| index < end)
     }
 
@@ -125,7 +127,7 @@ impl Placements {
     pub fn get(&self, object: ObjectId, section: u32) -> Option<Placement> {
         let index = self.index(object, section)?;
         let noted = self.sections[index];
-        let section = SectionId((noted & !INSIDE).checked_sub(1)?);
+        let section = SectionId::from((noted & !INSIDE).checked_sub(1)?);
         let offset = if noted & INSIDE != 0 { self.offset(object, index) } else { 0 };
         Some(Placement { section, offset })
     }
@@ -134,14 +136,14 @@ impl Placements {
     #[inline]
     pub(super) fn section(&self, object: ObjectId, section: u32) -> Option<SectionId> {
         let noted = self.sections[self.index(object, section)?];
-        Some(SectionId((noted & !INSIDE).checked_sub(1)?))
+        Some(SectionId::from((noted & !INSIDE).checked_sub(1)?))
     }
 
     /// Notes where an input section went.
     pub(super) fn set(&mut self, from: InputSection, at: Placement) {
         let Some(index) = self.index(from.object, from.section) else { return };
         let inside = at.offset != 0;
-        self.sections[index] = (at.section.0 + 1) | if inside { INSIDE } else { 0 };
+        self.sections[index] = (at.section.as_u32() + 1) | if inside { INSIDE } else { 0 };
         if !inside {
             return;
         }
@@ -170,7 +172,7 @@ impl Placements {
 
     fn offset(&self, object: ObjectId, index: usize) -> u64 {
         // Of most inputs there is one.
-        let object = object.0 as usize;
+        let object = object.index();
         let own = match self.first_offsets.get(object..object + 2) {
             Some(&[start, end]) => &self.offsets[start as usize..end as usize],
             _ => &self.offsets,
@@ -230,7 +232,7 @@ impl Bank2Parts {
     pub fn offsets(&self, cx: Analysis<'_, '_>) -> Vec<(InputSection, u64)> {
         let mut end: u64 = 0;
         let place = |&from: &InputSection| {
-            let object = &cx.objects[from.object.0 as usize];
+            let object = &cx.objects[from.object];
             let input = object.cubin.section(from.section)?;
             let offset = align_up(end, input.align);
             end = offset.saturating_add(cx.linked_size(from.object, &input));
@@ -244,11 +246,11 @@ impl Bank2Parts {
 #[derive(Debug)]
 pub struct Merged {
     /// Sections in creation order.
-    pub sections: Vec<Section>,
+    pub sections: IdVec<SectionId, Section>,
     /// Symbols in creation order (both lists).
-    pub symbols: Vec<OutSymbol>,
+    pub symbols: IdVec<OutSymbolId, OutSymbol>,
     /// Output symbol of each resolved symbol.
-    pub symbol_of: Vec<OptId<OutSymbolId>>,
+    pub symbol_of: IdVec<SymbolId, OptId<OutSymbolId>>,
     /// `.shstrtab`, and `.strtab`: prototypes, then section and local names in
     /// creation order, then what global names add.
     pub strings: StringTables,
@@ -257,9 +259,9 @@ pub struct Merged {
     /// Where each input section went.
     pub placements: Placements,
     /// Sections of each function.
-    pub function_sections: Vec<FunctionSections>,
+    pub function_sections: IdVec<FunctionId, FunctionSections>,
     /// Code of each function.
-    pub code: Vec<Code>,
+    pub code: IdVec<FunctionId, Code>,
     /// `.nv.constant2.F` of the functions that have it.
     pub constant2: hashbrown::HashMap<FunctionId, SectionId, foldhash::fast::FixedState>,
     /// Live functions in creation order.
@@ -297,19 +299,19 @@ impl Merged {
 
     /// The section with this id.
     pub fn section(&self, id: SectionId) -> &Section {
-        &self.sections[id.0 as usize]
+        &self.sections[id]
     }
 
     /// The section that the linker makes for this purpose, if there is one.
     pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
-        self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId(i as u32))
+        self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId::new(i))
     }
 
     /// The code of an ordinary function.
     #[inline]
     pub fn code_of(&self, cx: Analysis<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
         let function = cx.graph.function(id)?;
-        let code = self.code[function.0 as usize];
+        let code = self.code[function];
         Some((code.section.get()?, code))
     }
 
@@ -334,7 +336,7 @@ impl Merged {
 
 impl CodeOrder for Merged {
     fn text(&self, function: FunctionId) -> Option<SectionId> {
-        self.function_sections[function.0 as usize].text.get()
+        self.function_sections[function].text.get()
     }
 
     fn first_relocs(&self, function: FunctionId) -> Option<(ObjectId, u32)> {

@@ -43,8 +43,8 @@ impl<'a> Merger<'a, '_> {
         id: SymbolId,
         function: FunctionId,
     ) -> Text<'a> {
-        let symbol = &self.cx.resolution.symbols[id.0 as usize];
-        match self.single[function.0 as usize] {
+        let symbol = &self.cx.resolution.symbols[id];
+        match self.single[function] {
             true => Text::once(prefix, symbol.name),
             false => Text::of_function(prefix, symbol.name, symbol.hash),
         }
@@ -52,7 +52,7 @@ impl<'a> Merger<'a, '_> {
 
     /// The name of a function after a prefix, where the string may be there or come again.
     pub(super) fn known_name(&self, prefix: &'static [u8], id: SymbolId) -> Text<'a> {
-        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        let symbol = &self.cx.resolution.symbols[id];
         Text::prefixed(prefix, symbol.name, symbol.hash)
     }
 
@@ -64,7 +64,7 @@ impl<'a> Merger<'a, '_> {
         }
         let at = self.cx.resolution.get(id).definition?;
         let symbol = self.cx.input_symbol(at).filter(SymbolRef::is_internal)?;
-        let object = &self.cx.objects[at.object.0 as usize];
+        let object = &self.cx.objects[at.object];
         let is_constant = |s: &SymbolRef<'_>| {
             let class = object.classes.get(s.shndx as usize);
             s.is_internal() && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
@@ -83,7 +83,7 @@ impl<'a> Merger<'a, '_> {
         if let Some(name) = self.constant_name(id) {
             return name;
         }
-        let symbol = &self.cx.resolution.symbols[id.0 as usize];
+        let symbol = &self.cx.resolution.symbols[id];
         match symbol.name {
             b"" => 0,
             name => self.out.strings.add_symbol(Text::hashed(name, symbol.hash)),
@@ -116,9 +116,7 @@ impl<'a> Merger<'a, '_> {
     /// What a symbol stands for, if its name comes last.
     fn last(&self, symbol: &OutSymbol) -> Option<SymbolId> {
         match (symbol.list(), symbol.meaning()) {
-            (List::Global, Meaning::Symbol(id)) => {
-                self.out.symbol_of[id.0 as usize].is_some().then_some(id)
-            }
+            (List::Global, Meaning::Symbol(id)) => self.out.symbol_of[id].is_some().then_some(id),
             _ => None,
         }
     }
@@ -129,7 +127,7 @@ impl<'a> Merger<'a, '_> {
         let mut out = LastNames::default();
         for (i, symbol) in symbols.iter_mut().enumerate() {
             let Some(id) = self.last(symbol) else { continue };
-            let input = &self.cx.resolution.symbols[id.0 as usize];
+            let input = &self.cx.resolution.symbols[id];
             // A name with a dot may be one that sections have, which not all are in the index.
             let is_plain = !matches!(input.name.first(), None | Some(b'.'))
                 && (input.function || !self.cx.dialect.numbers_compiler_constants());

@@ -12,10 +12,10 @@ use super::steps::{
 use crate::builtins::is_builtin_function;
 use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
-use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
+use crate::ids::{FunctionId, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::object::symbols::{InputSymbol, Place};
 use crate::object::{Object, Section, SectionClass, is_dynamic_array};
-use crate::resolve::{NO_SYMBOL, Role};
+use crate::resolve::Role;
 use crate::usage::{Usage, has_groups, is_declared_array};
 use cubin::consts::sto;
 use cubin::names::prefix;
@@ -61,7 +61,8 @@ pub(super) fn plan<'a>(
     objects: std::ops::Range<usize>,
 ) -> Vec<Step<'a>> {
     let Planning { cx, usage, shown, names, ghosts } = planning;
-    let sections: usize = cx.objects[objects.clone()].iter().map(|o| o.classes.len()).sum();
+    let sections: usize =
+        cx.objects.iter().take(objects.end).skip(objects.start).map(|o| o.classes.len()).sum();
     let mut planner = Planner {
         cx,
         usage,
@@ -72,12 +73,12 @@ pub(super) fn plan<'a>(
         fates: Vec::new(),
         attributes: Vec::new(),
         relocs: Vec::new(),
-        named: [NO_SYMBOL; NAMED],
+        named: [OptId::NONE; NAMED],
         classes: (&[], Vec::new()),
         name_places: (None, Vec::new()),
     };
     for object in objects {
-        planner.object(ObjectId(object as u32));
+        planner.object(ObjectId::new(object));
     }
     planner.steps
 }
@@ -103,7 +104,7 @@ pub(super) struct Planner<'a, 'o> {
     pub(super) relocs: Vec<Step<'a>>,
     /// Symbols that have steps already. All inputs refer to the same few, and the first
     /// one of them is enough.
-    named: [SymbolId; NAMED],
+    named: [OptId<SymbolId>; NAMED],
     /// Classes of sections, and those of them that the plan has to do with. Many inputs have
     /// the same list.
     classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
@@ -145,7 +146,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     fn object(&mut self, object: ObjectId) {
-        let input = &self.cx.objects[object.0 as usize];
+        let input = &self.cx.objects[object];
         self.steps.push(Step::Input(object));
         self.fates.clear();
         let ids = self.cx.resolution.ids_of(object).unwrap_or_default();
@@ -160,10 +161,10 @@ impl<'a> Planner<'a, '_> {
         let mut last = None;
         for named in input.data.iter() {
             // All inputs refer to the same few.
-            let id = ids.get(named.symbol as usize).copied().unwrap_or(NO_SYMBOL);
+            let id = ids.get(named.symbol as usize).and_then(|id| id.get());
             let is_reference =
                 named.place == Place::Undefined && named.other & sto::SPACE != sto::SHARED;
-            if is_reference && id != NO_SYMBOL && self.is_known(id) {
+            if is_reference && id.is_some_and(|id| self.is_known(id)) {
                 continue;
             }
             if let Some(symbol) = input.cubin.symbol(named.symbol) {
@@ -220,7 +221,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
-        let Some(input) = self.cx.objects[object.0 as usize].section(section) else { return };
+        let Some(input) = self.cx.objects[object].section(section) else { return };
         // Zero-initialised data whose symbols all lost is not allocated.
         if class != SectionClass::Data || !input.kind.is_nobits() {
             self.data_section(object, &input, class, false);
@@ -241,13 +242,13 @@ impl<'a> Planner<'a, '_> {
 
     /// What became of the function that a section of the input at hand belongs to.
     fn owner_fate(&self, object: ObjectId, section: u32) -> Option<(usize, Fate)> {
-        let input = &self.cx.objects[object.0 as usize];
+        let input = &self.cx.objects[object];
         self.fate(input, input.owner(section)?)
     }
 
     /// An alias needs the section of the function behind it, which comes first.
     fn alias_owner(&mut self, object: ObjectId, alias: usize, section: u32) {
-        let input = &self.cx.objects[object.0 as usize];
+        let input = &self.cx.objects[object];
         let symbol = input.functions[alias].symbol;
         let Some(owner) = input.owner(section).filter(|&owner| owner > symbol) else { return };
         let created = self.fates[alias].is_some_and(|f| f.live && f.role != Role::Discarded);
@@ -260,7 +261,7 @@ impl<'a> Planner<'a, '_> {
     fn function(&mut self, object: ObjectId, index: usize, section: Option<u32>, if_new: bool) {
         let cx = self.cx;
         let Some(Fate { id, function, role, live, .. }) = self.fates[index] else { return };
-        let named = &cx.objects[object.0 as usize].functions[index];
+        let named = &cx.objects[object].functions[index];
         if !live {
             // A kernel pruned for lack of host references leaves this name.
             let pruned = cx.reach.pruning == Pruning::HostReferences;
@@ -268,7 +269,7 @@ impl<'a> Planner<'a, '_> {
                 self.steps.push(Step::MentionShared(id));
             }
             if let (true, Some(section)) = (self.ghosts, section) {
-                let owns = cx.objects[object.0 as usize].owner(section) == Some(named.symbol);
+                let owns = cx.objects[object].owner(section) == Some(named.symbol);
                 self.ghost_function(index, owns);
             }
             return;
@@ -280,7 +281,7 @@ impl<'a> Planner<'a, '_> {
                     _ => List::Global,
                 };
                 let symbol = cx.resolution.get(id);
-                let start = match symbol.entry && !cx.reach.is_unnamed(function) {
+                let start = match symbol.entry && !cx.reach.is_late(function) {
                     true => Start::Kernel,
                     false if is_builtin_function(symbol.name) => Start::Builtin,
                     false => Start::Plain,
@@ -302,13 +303,13 @@ impl<'a> Planner<'a, '_> {
 
     /// Whether the symbol is remembered.
     fn is_known(&self, id: SymbolId) -> bool {
-        self.named[id.0 as usize % NAMED] == id
+        self.named[id.index() % NAMED] == id.into()
     }
 
     /// Whether the symbol is not remembered; it is from now on.
     fn is_first(&mut self, id: SymbolId) -> bool {
-        let place = &mut self.named[id.0 as usize % NAMED];
-        std::mem::replace(place, id) != id
+        let place = &mut self.named[id.index() % NAMED];
+        std::mem::replace(place, id.into()) != id.into()
     }
 
     fn variable(&mut self, object: ObjectId, symbol: &SymbolRef<'a>, last: &mut Option<u32>) {
@@ -320,9 +321,9 @@ impl<'a> Planner<'a, '_> {
             && !symbol.reserved
             && cx.resolution.role(id, at, true) != Role::Discarded
             && !cx.is_lost_bank2(object, symbol.shndx)
-            && let Some(section) = cx.objects[object.0 as usize].section(symbol.shndx)
+            && let Some(section) = cx.objects[object].section(symbol.shndx)
         {
-            let class = cx.objects[object.0 as usize].classes[symbol.shndx as usize];
+            let class = cx.objects[object].classes[symbol.shndx as usize];
             // Once is enough for what many symbols lead to.
             if class != SectionClass::Data || *last != Some(symbol.shndx) {
                 *last = Some(symbol.shndx);
@@ -363,7 +364,7 @@ impl<'a> Planner<'a, '_> {
                 return shown(config.is_debug_link() || self.shown.unplaced);
             }
             let any = config.is_debug_link() || config.preserve_relocs;
-            let class = self.cx.objects[object.0 as usize].classes.get(symbol.shndx as usize);
+            let class = self.cx.objects[object].classes.get(symbol.shndx as usize);
             let own = matches!(class, Some(SectionClass::KernelShared(_)));
             return shown(any && (own || self.usage.by_symbol.contains_key(&id)));
         }
@@ -379,7 +380,7 @@ impl<'a> Planner<'a, '_> {
 
     /// The name of an input's section, which is in none of the tables that are at hand.
     fn name(&mut self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
-        let input = &self.cx.objects[object.0 as usize];
+        let input = &self.cx.objects[object];
         let (of, places) = &mut self.name_places;
         if !of.is_some_and(|of| input.has_table_of(of)) {
             *of = Some(input);
@@ -480,7 +481,7 @@ impl<'a> Planner<'a, '_> {
             self.attributes.push(Step::Attributes(all));
             return;
         };
-        let fate = self.fate(&self.cx.objects[object.0 as usize], owner);
+        let fate = self.fate(&self.cx.objects[object], owner);
         let Some((index, Fate { id, function, role, live, .. })) = fate else { return };
         if role == Role::Discarded {
             return;
@@ -495,7 +496,7 @@ impl<'a> Planner<'a, '_> {
 
     fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
         let cx = self.cx;
-        let class = cx.objects[object.0 as usize].classes[target as usize];
+        let class = cx.objects[object].classes[target as usize];
         let owner = self.owner_fate(object, target);
         if let Some((index, Fate { role, live: false, .. })) = owner {
             if self.ghosts && role != Role::Discarded {
@@ -503,7 +504,7 @@ impl<'a> Planner<'a, '_> {
             }
             return;
         }
-        let input = cx.objects[object.0 as usize].section(section);
+        let input = cx.objects[object].section(section);
         let Some(input) = input.filter(|input| input.size > 0) else { return };
         let of_code = matches!(class, SectionClass::Text(_));
         let owner = owner.map(|(_, fate)| (fate.function, fate.role));
@@ -548,8 +549,8 @@ fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
 
 impl Analysis<'_, '_> {
     /// What became of a function of an input, whose symbols have these ids.
-    fn fate(&self, object: ObjectId, ids: &[SymbolId], named: &InputSymbol) -> Option<Fate> {
-        let id = *ids.get(named.symbol as usize).filter(|&&id| id != NO_SYMBOL)?;
+    fn fate(&self, object: ObjectId, ids: &[OptId<SymbolId>], named: &InputSymbol) -> Option<Fate> {
+        let id = ids.get(named.symbol as usize)?.get()?;
         let function = self.graph.function(id)?;
         let at = SymbolRefId { object, symbol: named.symbol };
         let role = self.resolution.role(id, at, named.place != Place::Undefined);
@@ -560,7 +561,7 @@ impl Analysis<'_, '_> {
 
     /// The code of a definition in this section, unless it is an alias of another one.
     fn code(&self, at: SymbolRefId, section: u32) -> Option<Code> {
-        let object = &self.objects[at.object.0 as usize];
+        let object = &self.objects[at.object];
         // An alias lives in the section of the function it stands for.
         if object.owner(section) != Some(at.symbol) {
             return None;

@@ -35,7 +35,7 @@ pub(super) fn looked_at<'a>(
     target: Option<&[u8]>,
     none_lost: bool,
 ) -> Found {
-    let input = &cx.objects[object.0 as usize];
+    let input = &cx.objects[object];
     let Ok(relocs) = input.relocs(section) else {
         return Found { any: false, zero_addend: false };
     };
@@ -73,7 +73,7 @@ fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) ->
         return true;
     }
     let object = place.object;
-    let cubin = &cx.objects[object.0 as usize].cubin;
+    let cubin = &cx.objects[object].cubin;
     let (Some(id), Some(input)) = (cx.resolution.id(object, symbol), cubin.unnamed_symbol(symbol))
     else {
         return true;

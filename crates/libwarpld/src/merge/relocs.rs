@@ -31,7 +31,7 @@ impl<'a> Merger<'a, '_> {
         }
         let out = match place {
             Some(_) => place,
-            None if relocs.of_code => self.out.function_sections[function.0 as usize].text.get(),
+            None if relocs.of_code => self.out.function_sections[function].text.get(),
             None => None,
         };
         // Those of Mercury's tables stay although the table was replaced.
@@ -61,7 +61,7 @@ impl<'a> Merger<'a, '_> {
         if !selected {
             return;
         }
-        self.out.sections[section.0 as usize].add_source(from);
+        self.out.sections[section].add_source(from);
     }
 
     /// What the relocations were found to have, if they are for what they looked to be for.
@@ -75,7 +75,7 @@ impl<'a> Merger<'a, '_> {
         match relocs.found {
             Some(found) if of_text == relocs.of_code => found,
             _ => {
-                let input = self.cx.objects[from.object.0 as usize].section(from.section);
+                let input = self.cx.objects[from.object].section(from.section);
                 let name = (!of_text).then(|| self.out.section_name(target));
                 let nothing = Found { any: false, zero_addend: false };
                 input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name, false))
@@ -102,7 +102,7 @@ impl<'a> Merger<'a, '_> {
 
     /// Whether the name of a section's relocations without addends was added, which it is now.
     fn name_rel(&mut self, target: SectionId) -> bool {
-        let (word, bit) = (target.0 as usize / 64, target.0 % 64);
+        let (word, bit) = (target.index() / 64, target.as_u32() % 64);
         if word >= self.rel_named.len() {
             self.rel_named.resize(word + 1, 0);
         }
@@ -114,10 +114,10 @@ impl<'a> Merger<'a, '_> {
 
     /// The function whose code a section is, named after it.
     fn function_of_text(&self, section: SectionId) -> Option<(SymbolId, FunctionId)> {
-        let out = &self.out.sections[section.0 as usize];
+        let out = &self.out.sections[section];
         let id = out.function.get().filter(|_| out.kind == SectionType::PROGBITS)?;
         let function = self.cx.graph.function(id)?;
-        let is_text = self.out.function_sections[function.0 as usize].text.get() == Some(section);
+        let is_text = self.out.function_sections[function].text.get() == Some(section);
         is_text.then_some((id, function))
     }
 
@@ -129,7 +129,7 @@ impl<'a> Merger<'a, '_> {
         text: Option<(SymbolId, FunctionId)>,
         rela: bool,
     ) -> SectionId {
-        let out = &self.out.sections[target.0 as usize];
+        let out = &self.out.sections[target];
         if let Some(known) = if rela { out.rela() } else { out.rel() } {
             return known;
         }
@@ -158,7 +158,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: false,
             function,
         });
-        let out = &mut self.out.sections[target.0 as usize];
+        let out = &mut self.out.sections[target];
         let first = out.rel().is_none() && out.rela().is_none();
         out.set_relocs(rela, section);
         if self.cx.config.preserve_relocs && first {
@@ -171,7 +171,7 @@ impl<'a> Merger<'a, '_> {
     /// What was applied is kept by name: functions of one name share it.
     fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
         if let Some(&known) = self.resolved_by_name.get(name) {
-            self.out.sections[known.0 as usize].add_resolved(target);
+            self.out.sections[known].add_resolved(target);
             return;
         }
         let section = self.create(NewSection {
@@ -184,7 +184,7 @@ impl<'a> Merger<'a, '_> {
             has_symbol: false,
             function,
         });
-        self.out.sections[section.0 as usize].add_resolved(target);
+        self.out.sections[section].add_resolved(target);
         self.resolved_by_name.insert(name.to_vec(), section);
     }
 
@@ -195,7 +195,7 @@ impl<'a> Merger<'a, '_> {
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
         // Of a kernel's table that a replacement cleared only a name is left.
-        let class = self.cx.objects[from.object.0 as usize].classes[target as usize];
+        let class = self.cx.objects[from.object].classes[target as usize];
         let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
             && self.cx.dialect.forgets_cleared_tables()
             && !matches!(class, SectionClass::Text(_));
@@ -210,7 +210,7 @@ impl<'a> Merger<'a, '_> {
         }
         if self.cx.config.preserve_relocs {
             // The name of a section that never comes to be.
-            let input = &self.cx.objects[from.object.0 as usize];
+            let input = &self.cx.objects[from.object];
             let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
             self.mention(Text::prefixed(prefix::RESOLVED_RELA, name, NameHash::of(name)));
         }

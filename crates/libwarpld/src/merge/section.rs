@@ -131,7 +131,7 @@ const _: () = assert!(size_of::<Section>() <= 56);
 
 const NO_BANK: u8 = u8::MAX;
 
-const NOTHING: InputSection = InputSection { object: ObjectId(u32::MAX), section: 0 };
+const NOTHING: InputSection = InputSection { object: ObjectId::new(u32::MAX as usize), section: 0 };
 
 /// A section that is made of several others, or that has odd properties (which nobody needs,
 /// but inputs may say anything).
@@ -286,7 +286,7 @@ impl Section {
     /// What relocations are for, which is known since they were created.
     #[inline]
     fn target(&self) -> SectionId {
-        self.relocs[0].get().unwrap_or(SectionId(0))
+        self.relocs[0].get().unwrap_or(SectionId::new(0))
     }
 
     #[inline]
@@ -431,7 +431,7 @@ mod tests {
     }
 
     fn chunk(section: u32, offset: u64) -> Chunk {
-        Chunk { from: InputSection { object: ObjectId(7), section }, offset }
+        Chunk { from: InputSection { object: ObjectId::new(7), section }, offset }
     }
 
     #[test]
@@ -462,7 +462,7 @@ mod tests {
             let mut section = section(Made::Chunks, 6, 2, 0);
             let (mut end, mut most) = (0, 2);
             for (i, align) in (1..).zip(aligns) {
-                let from = InputSection { object: ObjectId(7), section: i };
+                let from = InputSection { object: ObjectId::new(7), section: i };
                 let offset = section.append(from, align, 10);
                 assert_eq!(offset, align_up(end, align));
                 (end, most) = (offset + 10, align.max(most));
@@ -489,13 +489,13 @@ mod tests {
 
     #[test]
     fn relocations_know_their_target() {
-        let mut section = section(Made::Relocs { target: SectionId(9) }, 0, 8, 24);
+        let mut section = section(Made::Relocs { target: SectionId::new(9) }, 0, 8, 24);
         assert_eq!(section.rel(), None);
-        let sources = [4, 5].map(|section| InputSection { object: ObjectId(1), section });
+        let sources = [4, 5].map(|section| InputSection { object: ObjectId::new(1), section });
         for (i, from) in sources.into_iter().enumerate() {
             section.add_source(from);
             let Content::Relocs(target, from) = section.content() else { panic!() };
-            assert_eq!((target, from), (SectionId(9), &sources[..=i]));
+            assert_eq!((target, from), (SectionId::new(9), &sources[..=i]));
         }
     }
 }

@@ -33,12 +33,12 @@ impl<'a> Merger<'a, '_> {
 
     /// The code of the stub of a unified function.
     pub(super) fn stub(&mut self, id: SymbolId, function: FunctionId, code: &Code) {
-        let cubin = &self.cx.objects[code.object.0 as usize].cubin;
+        let cubin = &self.cx.objects[code.object].cubin;
         let Some(input) = cubin.section(code.section) else { return };
         let table = self.stub_section(id, &input);
         let from = InputSection { object: code.object, section: code.section };
         self.place(table, from, code.align, code.size);
-        self.out.function_sections[function.0 as usize].text = table.into();
+        self.out.function_sections[function].text = table.into();
         if !self.cx.config.relocatable {
             self.stub_info(id, function);
         }
@@ -67,7 +67,7 @@ impl<'a> Merger<'a, '_> {
     /// The attributes of a stub: those of all stubs share a section in an executable.
     pub(super) fn stub_info(&mut self, id: SymbolId, function: FunctionId) -> SectionId {
         if let Some(known) = self.function_table_info {
-            self.out.function_sections[function.0 as usize].info = known.into();
+            self.out.function_sections[function].info = known.into();
             return known;
         }
         let info = self.new_info(id, function, Text::new(names::UFT_INFO));

@@ -77,19 +77,19 @@ impl<'o, 'a> Parts<'o, 'a> {
     /// Adds the next part and returns the index of its first object.
     pub fn add(&mut self, part: &'o [Object<'a>]) -> ObjectId {
         self.parts.push(part);
-        ObjectId(((self.parts.len() - 1) * self.share) as u32)
+        ObjectId::new((self.parts.len() - 1) * self.share)
     }
 
     /// The part that starts with this object.
     pub fn part(&self, first: ObjectId) -> &'o [Object<'a>] {
-        self.parts.get(first.0 as usize / self.share).copied().unwrap_or_default()
+        self.parts.get(first.index() / self.share).copied().unwrap_or_default()
     }
 }
 
 impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
     type Output = Object<'a>;
     fn index(&self, id: ObjectId) -> &Object<'a> {
-        let id = id.0 as usize;
+        let id = id.index();
         &self.parts[id / self.share][id % self.share]
     }
 }

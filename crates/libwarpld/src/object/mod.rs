@@ -1,6 +1,7 @@
 //! One input of the link: a validated cubin with the tables that several phases use, parsed once
 //! and in parallel.
 
+use crate::ids::{IdVec, ObjectId};
 use crate::object::call_lists::Prototype;
 use crate::object::symbols::{InputSymbol, Place};
 use cubin::half::Halves;
@@ -62,6 +63,9 @@ pub struct Object<'a> {
     /// Whether flags of text sections count barriers, as in old objects.
     pub barriers_in_flags: bool,
 }
+
+/// All inputs, in link order.
+pub type Objects<'a> = IdVec<ObjectId, Object<'a>>;
 
 /// Sections with the contents that symbols refer to.
 #[derive(Debug)]

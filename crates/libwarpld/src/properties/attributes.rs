@@ -157,7 +157,7 @@ impl Propagation<'_, '_> {
     /// A function's own attributes.
     fn all_own(&self, function: FunctionId) -> &Own {
         const NOTHING: &Own = &Own::NOTHING;
-        self.components.position(function.0).map_or(NOTHING, |at| &self.own[at])
+        self.components.position(function.as_u32()).map_or(NOTHING, |at| &self.own[at])
     }
 
     pub(super) fn own(&self, function: FunctionId) -> &Contribution {
@@ -166,7 +166,7 @@ impl Propagation<'_, '_> {
 
     /// What the device functions reached from a function contribute.
     fn below<'b>(&self, function: FunctionId, below: &'b [Contribution]) -> &'b Contribution {
-        &below[self.components.of[function.0 as usize] as usize]
+        &below[self.components.of[function.index()] as usize]
     }
 
     pub(super) fn change(&mut self, function: FunctionId) -> &mut Changes {
@@ -246,7 +246,7 @@ impl Propagation<'_, '_> {
             // An alias counts for its function.
             let function = self.reader.section_owner(function);
             let value = self.reader.missing_sparse_mask(function);
-            if let Some(at) = self.components.position(function.0) {
+            if let Some(at) = self.components.position(function.as_u32()) {
                 let own = &mut self.own[at].contribution;
                 let mask = own.code(sparse_slot()).map(|mask| mask | value);
                 own.set_code(sparse_slot(), mask);
@@ -261,7 +261,7 @@ impl Propagation<'_, '_> {
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
         let graph = self.reader.cx.graph;
-        let is_nested = |&f: &u32| self.reader.is_nested(FunctionId(f));
+        let is_nested = |&f: &u32| self.reader.is_nested(FunctionId::from(f));
         let nested = || (0..graph.len() as u32).filter(is_nested).count();
         count > 0 && count < graph.len() && count + nested() < graph.len()
     }
@@ -304,7 +304,7 @@ impl Propagation<'_, '_> {
     ) -> Vec<(FunctionId, Vec<FunctionId>)> {
         let mut with: Vec<FunctionId> = (self.components.nodes().iter().zip(&self.own))
             .filter(|(_, own)| wanted(&own.contribution) && !own.is_entry)
-            .map(|(&f, _)| FunctionId(f))
+            .map(|(&f, _)| FunctionId::from(f))
             .collect();
         with.sort_unstable();
         if with.is_empty() {
@@ -340,7 +340,7 @@ impl Propagation<'_, '_> {
             let own = &self.own[self.components.range(component)];
             for (&node, own) in self.components.members(component).iter().zip(own) {
                 if own.contribution.has_code(code) && !own.is_entry {
-                    let key = self.reader.first(FunctionId(node), code);
+                    let key = self.reader.first(FunctionId::from(node), code);
                     joint = joint.min(key.unwrap_or(Key::MISSING));
                 }
                 for &callee in graph.of(node) {
@@ -429,7 +429,7 @@ impl Propagation<'_, '_> {
             *slot = Some(slot.map_or(key, |known| known.min(key)));
         };
         for &(function, key) in users {
-            earlier(&mut first[components.of[function.0 as usize] as usize], key);
+            earlier(&mut first[components.of[function.index()] as usize], key);
         }
         for component in 0..components.len() {
             for &node in components.members(component) {
@@ -440,15 +440,14 @@ impl Propagation<'_, '_> {
                 }
             }
         }
-        let of_entry =
-            |&e: &FunctionId| first[components.of[e.0 as usize] as usize].map(|k| (e, k));
+        let of_entry = |&e: &FunctionId| first[components.of[e.index()] as usize].map(|k| (e, k));
         self.properties.entries.iter().filter_map(of_entry).collect()
     }
 
     /// The changes to a kernel, including those made so far, if there are new ones.
     fn entry(&self, entry: FunctionId, inherited: &Inherited) -> Option<Changes> {
         let own = self.all_own(entry);
-        let component = self.components.of[entry.0 as usize] as usize;
+        let component = self.components.of[entry.index()] as usize;
         let mut replaced: SmallVec<[Record; 2]> = self.stack_record(entry).into_iter().collect();
         let mut new: SmallVec<[(Key, Record); 2]> = SmallVec::new();
         let mut reached = inherited.below[component];
@@ -533,7 +532,7 @@ impl Propagation<'_, '_> {
                 .filter(|_| code != Attr::SPARSE_MMA_MASK)
                 .collect();
             let places = if values.is_empty() { Vec::new() } else { self.first_places(code) };
-            let place = |stub: FunctionId| places[self.components.of[stub.0 as usize] as usize];
+            let place = |stub: FunctionId| places[self.components.of[stub.index()] as usize];
             let values: Vec<(u16, Key)> = match rule {
                 Combine::Sum => roots.iter().filter_map(|stub| sums.get(stub).copied()).collect(),
                 _ => values.into_iter().map(|(stub, value)| (value, place(stub))).collect(),

@@ -87,7 +87,7 @@ pub struct Key(pub ObjectId, pub u32, pub u32);
 
 impl Key {
     /// Stands for a missing record.
-    pub const MISSING: Key = Key(ObjectId(u32::MAX), u32::MAX, u32::MAX);
+    pub const MISSING: Key = Key(ObjectId::new(u32::MAX as usize), u32::MAX, u32::MAX);
 }
 
 /// A set of codes with the values of those in [`CODES`].
@@ -321,7 +321,7 @@ pub struct Reader<'a, 'o> {
 impl<'o> Reader<'_, 'o> {
     /// The input sections of `.nv.info.F`.
     fn sources(&self, function: FunctionId) -> &'o [InputSection] {
-        let section = self.merged.function_sections[function.0 as usize].info.get();
+        let section = self.merged.function_sections[function].info.get();
         match section.map(|s| self.merged.section(s).content()) {
             Some(Content::Attributes(sources)) => sources,
             _ => &[],
@@ -341,7 +341,7 @@ impl<'o> Reader<'_, 'o> {
         let objects = self.cx.objects;
         let sources = self.sources(function).iter();
         let records = sources.flat_map(move |&from| {
-            let data = objects[from.object.0 as usize].section_data(from.section);
+            let data = objects[from.object].section_data(from.section);
             info::readable_records(data).map(move |r| (from, r))
         });
         records.enumerate().map(|(i, (from, r))| (Key(from.object, from.section, i as u32), r))
@@ -366,7 +366,7 @@ impl<'o> Reader<'_, 'o> {
     /// A call graph node's own attributes; prototypes have none.
     pub fn own_of_node(&self, node: u32) -> Own {
         match (node as usize) < self.cx.graph.len() {
-            true => self.own(FunctionId(node)),
+            true => self.own(FunctionId::from(node)),
             false => Own::NOTHING,
         }
     }
@@ -377,7 +377,7 @@ impl<'o> Reader<'_, 'o> {
         let symbol = cx.resolution.get(cx.graph.symbol(function));
         let mut out = Own { is_entry: symbol.entry, ..Own::NOTHING };
         if let Some(at) = symbol.definition {
-            let object = &cx.objects[at.object.0 as usize];
+            let object = &cx.objects[at.object];
             let figures = object.figures(at.symbol);
             (out.registers, out.frame) = (figures.registers, figures.frame);
             out.unbounded = symbol.entry && figures.unbounded;
@@ -385,7 +385,7 @@ impl<'o> Reader<'_, 'o> {
         }
         let mut has_limit = None;
         for &from in self.sources(function) {
-            let data = cx.objects[from.object.0 as usize].section_data(from.section);
+            let data = cx.objects[from.object].section_data(from.section);
             for raw in info::raw_records(data) {
                 let &[format, code, low, high, ref payload @ ..] = raw else { continue };
                 let bit = BITS[usize::from(code)];
@@ -435,7 +435,7 @@ impl<'o> Reader<'_, 'o> {
     }
 
     fn barriers_in_flags(&self, at: SymbolRefId) -> u16 {
-        let object = &self.cx.objects[at.object.0 as usize];
+        let object = &self.cx.objects[at.object];
         if !object.barriers_in_flags {
             return 0;
         }

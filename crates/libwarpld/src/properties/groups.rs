@@ -25,7 +25,8 @@ pub fn check(
         return;
     }
     let uses = |c: &Contribution| (c.code(SINGLE).is_some(), c.code(PAIR).is_some());
-    let of = |f: FunctionId| out.components.position(f.0).map(|at| uses(&own[at].contribution));
+    let of =
+        |f: FunctionId| out.components.position(f.as_u32()).map(|at| uses(&own[at].contribution));
     let mixed = |entry: FunctionId, others: (bool, bool)| {
         let (single, pair) = of(entry).unwrap_or_default();
         single && others.1 || pair && others.0
@@ -45,7 +46,7 @@ pub fn check(
                     &reached
                 }
             };
-            let below = |f: FunctionId| uses(&below[out.components.of[f.0 as usize] as usize]);
+            let below = |f: FunctionId| uses(&below[out.components.of[f.index()] as usize]);
             let is_refused = |f: FunctionId| mixed(f, below(f)) || below(f) == (true, true);
             out.entries.iter().copied().filter(|&f| is_refused(f)).collect()
         }

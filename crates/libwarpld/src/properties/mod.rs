@@ -53,7 +53,7 @@ pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 impl Properties {
     /// The depth of a live function.
     pub fn depth(&self, function: FunctionId) -> Depth {
-        let component = self.components.of.get(function.0 as usize);
+        let component = self.components.of.get(function.index());
         let depth = component.and_then(|&component| self.depth.get(component as usize));
         depth.copied().unwrap_or_default()
     }
@@ -68,11 +68,11 @@ impl Properties {
 /// Computes everything in one pass over the strongly connected components.
 pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Properties {
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
-        .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_pruned(f))
+        .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_unrequested(f))
         .collect();
     // Dead functions count only as far as live ones call them.
     let roots = (0..cx.graph.len() as u32)
-        .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId(f)));
+        .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId::from(f)));
     let components = Components::reached_from(cx.graph.successors(), roots);
     let mut out =
         Properties { depth: Vec::new(), components, attributes: HashMap::default(), entries };
@@ -140,7 +140,8 @@ fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Dep
 /// function by function and reports each raise past the limit.
 fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     let cx = reader.cx;
-    let own = |f: FunctionId| out.components.position(f.0).map_or(Own::NOTHING, |at| own[at]);
+    let own =
+        |f: FunctionId| out.components.position(f.as_u32()).map_or(Own::NOTHING, |at| own[at]);
     let limited: Map<FunctionId, u32> = (out.entries.iter())
         .filter_map(|&e| Some((e, own(e).limit?.into())))
         .filter(|(e, limit)| out.depth(*e).registers > *limit)
@@ -186,7 +187,8 @@ fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags:
     if cx.config.suppress_stack_size_warning {
         return;
     }
-    let is_known = |f: FunctionId| out.components.position(f.0).is_some_and(|at| own[at].unbounded);
+    let is_known =
+        |f: FunctionId| out.components.position(f.as_u32()).is_some_and(|at| own[at].unbounded);
     let recursive = |entry: &FunctionId| out.depth(*entry).recursive && !is_known(*entry);
     for &entry in out.entries.iter().filter(|entry| recursive(entry)) {
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);

@@ -27,7 +27,7 @@ impl Found {
             GONE if kind.clears => Action::Clear,
             GONE | NAMELESS => Action::Drop,
             _ if kind.clears => Action::Drop,
-            symbol => Action::Keep { symbol: OutSymbolId(symbol), relative: false },
+            symbol => Action::Keep { symbol: OutSymbolId::from(symbol), relative: false },
         }
     }
 }
@@ -47,7 +47,7 @@ impl Functions {
     pub(super) fn new(cx: Analysis<'_, '_>, merged: &Merged) -> Self {
         let symbols = cx.resolution.symbols.par_iter().enumerate().with_min_len(TASK);
         let find = |(i, symbol): (usize, &Symbol<'_>)| match symbol.function {
-            true => find(cx, merged, SymbolId(i as u32)),
+            true => find(cx, merged, SymbolId::new(i)),
             false => OTHER,
         };
         Self(symbols.map(find).collect())
@@ -62,7 +62,7 @@ impl Functions {
     /// What represents a function; `None` if the symbol is not a function.
     #[inline]
     pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
-        let symbol = *self.0.get(id.0 as usize)?;
+        let symbol = *self.0.get(id.index())?;
         (symbol != OTHER).then_some(Found(symbol))
     }
 }
@@ -79,7 +79,7 @@ fn find(cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
         // An alias is replaced by its function.
         None => cx.owner_of_code(id).unwrap_or(id),
     };
-    merged.symbol_of[function.0 as usize].get().map_or(NAMELESS, |symbol| symbol.0)
+    merged.symbol_of[function].get().map_or(NAMELESS, |symbol| symbol.as_u32())
 }
 
 fn is_nested(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
@@ -128,7 +128,7 @@ impl<'a> Relocator<'a, '_> {
     /// Whether a replaced definition had relocations in its code.
     fn had_text_relocs(&self, id: SymbolId) -> bool {
         let relocated = |at: &SymbolRefId| {
-            let object = &self.cx.objects[at.object.0 as usize];
+            let object = &self.cx.objects[at.object];
             let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
             object
                 .of_class(|class| matches!(class, SectionClass::Reloc(t) if Some(t) == text))

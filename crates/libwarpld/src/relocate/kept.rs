@@ -168,7 +168,7 @@ mod tests {
         for kind in kinds.map(RelocKind) {
             for offset in offsets {
                 for addend in addends {
-                    let symbol = OutSymbolId(all.len() as u32);
+                    let symbol = OutSymbolId::new(all.len());
                     all.push(OutReloc { offset, kind, symbol, addend });
                 }
             }

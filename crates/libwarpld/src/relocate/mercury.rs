@@ -42,7 +42,7 @@ impl CopiedTables {
         }
         let objects: BTreeSet<ObjectId> = out.tables.keys().map(|(object, _)| *object).collect();
         for object in objects {
-            let symbols = cx.objects[object.0 as usize].cubin.symbols();
+            let symbols = cx.objects[object].cubin.symbols();
             for symbol in symbols.filter(cubin::SymbolRef::is_internal) {
                 if let Some(tables) = out.tables.get_mut(&(object, symbol.shndx)) {
                     tables.push((symbol.value, symbol.size));
@@ -66,7 +66,7 @@ impl CopiedTables {
                     out.extend(tables.iter().map(at));
                 }
                 None => {
-                    let input = &cx.objects[part.object.0 as usize].cubin;
+                    let input = &cx.objects[part.object].cubin;
                     out.push((offset, input.section(part.section).map_or(0, |s| s.size)));
                 }
             }

@@ -23,7 +23,7 @@ use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
 use crate::resolve::losers::{is_weak_sensitive_debug, names_lost_copy};
-use crate::resolve::{NO_SYMBOL, text};
+use crate::resolve::text;
 use crate::usage::{is_declared_array, is_dynamic, is_orphan};
 use cubin::bank;
 use cubin::consts::{shn, sto};
@@ -125,7 +125,7 @@ struct Place<'t, 'a> {
     object: ObjectId,
     input: &'t Object<'a>,
     /// What the input's symbols resolve to.
-    ids: &'t [SymbolId],
+    ids: &'t [OptId<SymbolId>],
     target: &'t Target<'t>,
     /// Offset of the relocated data, if it was copied.
     base: Option<u64>,
@@ -135,7 +135,7 @@ impl<'t, 'a> Place<'t, 'a> {
     fn new(cx: Analysis<'a, 't>, from: InputSection, target: &'t Target<'t>) -> Self {
         let object = from.object;
         let ids = cx.resolution.ids_of(object).unwrap_or_default();
-        let input = &cx.objects[object.0 as usize];
+        let input = &cx.objects[object];
         Self { from, object, input, ids, target, base: None }
     }
 }
@@ -211,14 +211,20 @@ impl<'a, 'o> Relocator<'a, 'o> {
     /// The action for a symbol. The link knows the symbol's kind by its id, without looking at the
     /// input's table: no function is declared as data anywhere, or the link would have stopped.
     #[inline(never)]
-    fn action(&self, place: &Place<'_, 'a>, reloc: &Reloc, kind: &Facts, id: SymbolId) -> Action {
+    fn action(
+        &self,
+        place: &Place<'_, 'a>,
+        reloc: &Reloc,
+        kind: &Facts,
+        id: OptId<SymbolId>,
+    ) -> Action {
         let index = reloc.symbol.0;
         if kind.yields {
             return Action::Drop;
         }
-        if id == NO_SYMBOL {
+        let Some(id) = id.get() else {
             return self.unresolved(place, index, kind).unwrap_or(Action::Drop);
-        }
+        };
         let lost =
             |symbol: SymbolRef<'_>| names_lost_copy(self.cx.resolution, place.object, &symbol, id);
         if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
@@ -276,7 +282,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         if names::symbol::is_of_unified_table(name) && !self.cx.unified.has_table(name) {
             return Action::Drop;
         }
-        let mut out = self.merged.symbol_of[id.0 as usize].get();
+        let mut out = self.merged.symbol_of[id].get();
         if kind.linker_applies {
             // In a relocatable file, weak symbols may still be replaced.
             let open =
@@ -341,7 +347,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     /// that of no section (0 - 0x64).
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
-            let symbol = self.merged.symbol_of[id.0 as usize];
+            let symbol = self.merged.symbol_of[id];
             return Action::Apply { value: 0, bank: NO_BANK, symbol };
         }
         let value = self.layout.images.offset_of.get(&id).copied().unwrap_or(0);

@@ -184,7 +184,7 @@ impl Used {
     /// Adds a symbol. Most are already in the set and are not written again, because other threads
     /// read them, too.
     pub(super) fn add(&self, symbol: OutSymbolId) {
-        if let Some(used) = self.0.get(symbol.0 as usize)
+        if let Some(used) = self.0.get(symbol.index())
             && !used.load(Ordering::Relaxed)
         {
             used.store(true, Ordering::Relaxed);
@@ -193,7 +193,7 @@ impl Used {
 
     /// Whether something refers to the symbol.
     pub fn has(&self, symbol: OutSymbolId) -> bool {
-        self.0[symbol.0 as usize].load(Ordering::Relaxed)
+        self.0[symbol.index()].load(Ordering::Relaxed)
     }
 }
 
@@ -204,7 +204,7 @@ impl Relocated {
     /// The entries of an output relocation section; empty for other sections.
     #[inline]
     pub fn kept(&self, section: SectionId) -> Kept<'_> {
-        let section = section.0 as usize;
+        let section = section.index();
         let block = self.blocks.get(section / BLOCK);
         block.map_or(Kept::default(), |block| block.kept.part(range(&block.ends, section % BLOCK)))
     }
@@ -212,7 +212,7 @@ impl Relocated {
     /// The changes to the target of an output relocation section.
     #[inline]
     pub fn patches(&self, section: SectionId) -> &[Patch] {
-        let section = section.0 as usize;
+        let section = section.index();
         match self.blocks.get(section / BLOCK) {
             Some(block) if !block.patch_ends.is_empty() => {
                 &block.patches[range(&block.patch_ends, section % BLOCK)]
@@ -224,7 +224,7 @@ impl Relocated {
     /// The results for an output relocation section; empty for other sections.
     #[inline]
     pub fn of(&self, section: SectionId) -> SectionRelocs<'_> {
-        let section = section.0 as usize;
+        let section = section.index();
         let block = self.blocks.get(section / BLOCK);
         block.map_or(SectionRelocs::default(), |block| block.section(section % BLOCK))
     }

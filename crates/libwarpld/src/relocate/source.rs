@@ -4,7 +4,7 @@ use super::kind::Facts;
 use super::outcome::Block;
 use super::{Action, OutReloc, Patch, Place, Relocator, Source};
 use crate::diag::Diagnostic;
-use crate::ids::{InputSection, OutSymbolId, SectionId, SymbolId, SymbolRefId};
+use crate::ids::{InputSection, OptId, OutSymbolId, SectionId, SymbolId, SymbolRefId};
 use crate::resolve::losers::lost_data;
 use cubin::{Reloc, RelocKind, reloc};
 use std::ops::Range;
@@ -56,7 +56,7 @@ impl<'a> Relocator<'a, '_> {
             lost: lost_data(
                 self.cx.resolution,
                 place.object,
-                &self.cx.objects[place.object.0 as usize],
+                &self.cx.objects[place.object],
                 place.target.name,
                 relocated,
             ),
@@ -112,9 +112,9 @@ impl<'a> Relocator<'a, '_> {
         place: &Place<'_, 'a>,
         reloc: &Reloc,
         kind: &Facts,
-        id: SymbolId,
+        id: OptId<SymbolId>,
     ) -> Option<Action> {
-        let target = place.target;
+        let (id, target) = (id.get()?, place.target);
         let found = self.functions.get(id).filter(|_| !kind.yields && !target.constant)?;
         // The selected definition drops nothing, unless it replaced another one.
         let at = SymbolRefId { object: place.object, symbol: reloc.symbol.0 };

@@ -68,13 +68,14 @@ impl Collector<'_, '_> {
 
     fn file(&self, symbol: SymbolId) -> Option<String> {
         let at = self.parts.cx.resolution.get(symbol).definition?;
-        Some(self.parts.cx.objects.get(at.object.0 as usize)?.name.to_owned())
+        Some(self.parts.cx.objects.get(at.object)?.name.to_owned())
     }
 
     fn size_of_sections(&self, names: &[&[u8]]) -> u64 {
         let merged = self.parts.merged;
-        (0..merged.sections.len() as u32)
-            .map(SectionId)
+        merged
+            .sections
+            .ids()
             .filter(|&id| {
                 matches!(merged.section(id).content(), Content::Chunks(_))
                     && names.contains(&merged.section_name(id))
@@ -97,7 +98,7 @@ impl Collector<'_, '_> {
 
     fn callgraph(&self) -> Vec<CallGraphNode> {
         let graph = self.parts.cx.graph;
-        (0..graph.len() as u32).map(|f| self.node(FunctionId(f))).collect()
+        graph.functions.ids().map(|f| self.node(f)).collect()
     }
 
     fn node(&self, function: FunctionId) -> CallGraphNode {
@@ -105,7 +106,7 @@ impl Collector<'_, '_> {
         let id = cx.graph.symbol(function);
         let symbol = cx.resolution.get(id);
         let own = symbol.definition.and_then(|at| {
-            let object = cx.objects.get(at.object.0 as usize)?;
+            let object = cx.objects.get(at.object)?;
             Some((object, at.symbol))
         });
         CallGraphNode {
@@ -115,7 +116,7 @@ impl Collector<'_, '_> {
             address_taken: cx
                 .graph
                 .address_taken
-                .get(function.0 as usize)
+                .get(function)
                 .is_some_and(|taken| taken.is_some()),
             registers: own.map(|(object, symbol)| object.registers(symbol)),
             frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
@@ -131,8 +132,11 @@ impl Collector<'_, '_> {
     /// two to four types of pointers).
     fn callees(&self, function: FunctionId) -> Vec<usize> {
         let graph = self.parts.cx.graph;
-        let (direct, indirect): (Vec<u32>, Vec<u32>) =
-            graph.successors().of(function.0).iter().partition(|&&n| (n as usize) < graph.len());
+        let (direct, indirect): (Vec<u32>, Vec<u32>) = graph
+            .successors()
+            .of(function.as_u32())
+            .iter()
+            .partition(|&&n| (n as usize) < graph.len());
         let reached = indirect.iter().rev().flat_map(|&node| graph.successors().of(node));
         let mut callees: Vec<usize> = direct.iter().chain(reached).map(|&f| f as usize).collect();
         callees.reverse();
@@ -142,8 +146,7 @@ impl Collector<'_, '_> {
     /// The handles of one kind that the kernel has places for.
     fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
         let (merged, images) = (self.parts.merged, &self.parts.layout.images);
-        let bank =
-            merged.function_sections.get(function.0 as usize).and_then(|s| s.constant0.get());
+        let bank = merged.function_sections.get(function).and_then(|s| s.constant0.get());
         if bank.is_none_or(|bank| !images.banks.contains_key(&bank)) {
             return 0;
         }
@@ -152,14 +155,14 @@ impl Collector<'_, '_> {
 
     fn barriers(&self, function: FunctionId) -> u32 {
         let merged = self.parts.merged;
-        let info = merged.function_sections.get(function.0 as usize).and_then(|s| s.info.get());
+        let info = merged.function_sections.get(function).and_then(|s| s.info.get());
         let Some(Content::Attributes(sources)) = info.map(|id| merged.section(id).content()) else {
             return 0;
         };
         let objects = self.parts.cx.objects;
         sources
             .iter()
-            .filter_map(|from| objects.get(from.object.0 as usize)?.cubin.section(from.section))
+            .filter_map(|from| objects.get(from.object)?.cubin.section(from.section))
             .flat_map(|section| info::records(section.data).map_while(Result::ok))
             .filter(|record| record.attr() == Attr::NUM_BARRIERS)
             .map(|record| u32::from(record.value))
@@ -172,7 +175,7 @@ impl Collector<'_, '_> {
         let cx = self.parts.cx;
         let section = cx.resolution.get(cx.graph.symbol(function)).definition.and_then(|at| {
             let section = cx.input_symbol(at)?.shndx;
-            cx.objects.get(at.object.0 as usize)?.cubin.section(section)
+            cx.objects.get(at.object)?.cubin.section(section)
         });
         section.map_or(0, |s| ((s.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32)
     }
@@ -182,7 +185,7 @@ impl Collector<'_, '_> {
     fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
         let needs = self.needs(nodes);
         let (graph, merged) = (self.parts.cx.graph, self.parts.merged);
-        let text = |f: FunctionId| merged.function_sections.get(f.0 as usize)?.text.get();
+        let text = |f: FunctionId| merged.function_sections.get(f)?.text.get();
         let kernels = merged.function_order.iter().filter(|&&f| graph.is_entry(f));
         let mut kernels: Vec<(SectionId, FunctionId)> = kernels
             .filter(|&&f| graph.is_defined(f))
@@ -190,7 +193,7 @@ impl Collector<'_, '_> {
             .collect();
         kernels.sort_unstable_by(|a, b| b.cmp(a));
         let kernel = |&(_, function): &(SectionId, FunctionId)| {
-            let index = function.0 as usize;
+            let index = function.index();
             Some(self.kernel(function, nodes.get(index)?, nodes, needs.get(index)?, &needs))
         };
         kernels.iter().filter_map(kernel).collect()
@@ -216,7 +219,7 @@ impl Collector<'_, '_> {
         let from = culprit(needed.barriers, node.barriers);
         KernelUse {
             name: node.name.clone(),
-            index: function.0 as usize,
+            index: function.index(),
             registers: needed.registers.value,
             registers_from: culprit(needed.registers, node.registers.unwrap_or(0)),
             barriers,
@@ -224,7 +227,7 @@ impl Collector<'_, '_> {
             stack: if needed.recursive { 0 } else { needed.stack.into() },
             own_stack: node.frame.into(),
             recursive: needed.recursive,
-            deepest_chain: chain(function.0, needs, nodes.len()),
+            deepest_chain: chain(function.as_u32(), needs, nodes.len()),
             shared: self.shared(function),
             constants: self.constants(function),
             textures: self.images(function, SymbolType::CUDA_TEXTURE),
@@ -238,7 +241,7 @@ impl Collector<'_, '_> {
     fn shared(&self, function: FunctionId) -> u64 {
         let config = self.parts.cx.config;
         let shared = &self.parts.layout.shared;
-        let sections = self.parts.merged.function_sections.get(function.0 as usize);
+        let sections = self.parts.merged.function_sections.get(function);
         let section = sections.and_then(|sections| sections.shared.get());
         let placed = section.and_then(|section| shared.kernels.get(&section));
         match placed.filter(|_| self.parts.cx.dialect.reports_reserved_shared()) {
@@ -251,7 +254,7 @@ impl Collector<'_, '_> {
     /// Constant banks 0 and 2, of which Mercury has the latter only.
     fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
         let merged = self.parts.merged;
-        let Some(sections) = merged.function_sections.get(function.0 as usize) else {
+        let Some(sections) = merged.function_sections.get(function) else {
             return Vec::new();
         };
         let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
@@ -321,7 +324,7 @@ impl Collector<'_, '_> {
     /// Variables that are defined or looked for.
     fn data(&self) -> Vec<Data> {
         let cx = self.parts.cx;
-        let ids = (0..cx.resolution.symbols.len() as u32).map(SymbolId);
+        let ids = cx.resolution.symbols.ids();
         ids.filter(|&id| !cx.resolution.get(id).function && !cx.resolution.get(id).name.is_empty())
             .map(|id| Data {
                 name: self.name(id),

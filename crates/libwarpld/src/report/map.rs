@@ -77,7 +77,7 @@ pub fn collect_map(parts: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
 pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<LinkMap> {
     let file = Cubin::parse(image).ok()?;
     let merged = parts.merged;
-    let ids = (0..merged.sections.len() as u32).map(SectionId);
+    let ids = merged.sections.ids();
     let ids = ids.filter(|&id| merged.section(id).name > 0);
     let by_name: HashMap<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
     let sections = file.sections().iter().skip(1).map(|section| {
@@ -141,7 +141,7 @@ fn piece(
     copied: bool,
     half: Half,
 ) -> Option<MapPart> {
-    let object = parts.cx.objects.get(from.object.0 as usize)?;
+    let object = parts.cx.objects.get(from.object)?;
     let machine = match half {
         Half::Machine => object.halves.as_ref().and_then(|halves| halves.counterpart(from.section)),
         _ => None,

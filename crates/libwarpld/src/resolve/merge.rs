@@ -12,7 +12,7 @@ use cubin::{Binding, SymbolRef, SymbolType};
 impl<'a> Pass<'a, '_> {
     pub(super) fn merge(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         self.conflicts(id, at, symbol);
-        let known = &self.known.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id];
         if symbol.is_undefined() {
             return;
         }
@@ -59,23 +59,21 @@ impl<'a> Pass<'a, '_> {
     /// An initialized definition replaces a common symbol; a zero-initialized one is placed, but
     /// the symbol still gets common storage (quirk, seen on 40 random mixes).
     fn define(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
-        if self.known.out.symbols[id.0 as usize].common.is_some()
-            && !self.beats_common(id, at, symbol)
-        {
+        if self.known.out.symbols[id].common.is_some() && !self.beats_common(id, at, symbol) {
             return;
         }
-        let known = &mut self.known.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id];
         known.definition = Some(at);
         known.binding = symbol.binding();
         known.entry |= known.function && symbol.is_entry();
-        self.known.expected[id.0 as usize].other = symbol.other;
+        self.known.expected[id].other = symbol.other;
     }
 
     /// Whether a definition counts next to a common symbol.
     fn beats_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) -> bool {
         let file = self.file(at);
         let initialised = self.is_initialised(at);
-        let known = &mut self.known.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id];
         if let Some(common) = &known.common {
             if symbol.binding() == Binding::WEAK && !initialised {
                 // A weak zero-initialized definition is discarded for a common one.
@@ -95,19 +93,19 @@ impl<'a> Pass<'a, '_> {
 
     fn replace(&mut self, id: SymbolId, old: SymbolRefId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         self.known.out.replaced.entry(id).or_default().push(old);
-        let known = &mut self.known.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id];
         known.definition = Some(at);
         known.binding = symbol.binding();
-        self.known.expected[id.0 as usize].other = symbol.other;
+        self.known.expected[id].other = symbol.other;
     }
 
     fn merge_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         let file = self.file(at);
-        let known = &self.known.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id];
         let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
         let weak = known.binding == Binding::WEAK;
         let size = self.sighted(known.first).and_then(|first| checked_size(&first));
-        let known = &mut self.known.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id];
         let common = Common { size: symbol.size, align: symbol.value };
         match (&mut known.common, known.definition) {
             (Some(known), _) => known.size = known.size.max(symbol.size),
@@ -151,7 +149,7 @@ impl<'a> Pass<'a, '_> {
 
     /// Space, size, kernel and managed mismatches.
     fn conflicts(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
-        let known = &self.known.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id];
         let first = known.first;
         let mismatch = |code, what: &str| {
             Diagnostic::error(
@@ -201,11 +199,11 @@ impl<'a> Pass<'a, '_> {
 
     /// Compares the prototype of an input's function with the first one.
     pub(super) fn prototype(&mut self, object: ObjectId, id: SymbolId, prototype: Prototype) {
-        let symbol = &self.known.out.symbols[id.0 as usize];
+        let symbol = &self.known.out.symbols[id];
         if symbol.binding == Binding::LOCAL {
             return;
         }
-        let at = id.0 as usize;
+        let at = id.index();
         if at >= self.known.prototypes.len() {
             self.known.prototypes.resize(self.known.out.symbols.len(), FirstPrototype::default());
         }

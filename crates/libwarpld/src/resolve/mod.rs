@@ -5,11 +5,11 @@
 //! definition before they touch any section.
 
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::ids::{ObjectId, OptId, SymbolId, SymbolRefId};
+use crate::ids::{IdVec, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::call_lists::{Calls, KeptPrototype};
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{Object, Parts, is_dynamic_array};
+use crate::object::{Object, Objects, Parts, is_dynamic_array};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
 use hashbrown::hash_table::Entry;
@@ -68,33 +68,29 @@ pub struct Common {
 #[derive(Debug)]
 pub struct Resolution<'a> {
     /// All symbols in order of first mention.
-    pub symbols: Vec<Symbol<'a>>,
+    pub symbols: IdVec<SymbolId, Symbol<'a>>,
     /// Those private to one input, in order: only they may share a name with another one.
     pub own: Vec<SymbolId>,
-    /// The ids of all symbols of all inputs, input by input; `NO_SYMBOL` for section symbols,
+    /// The ids of all symbols of all inputs, input by input; none for section symbols,
     /// unnamed ones and undefined locals.
-    ids: Vec<SymbolId>,
+    ids: Vec<OptId<SymbolId>>,
     /// Where the ids of each input start, and where the last ones end.
     bounds: Vec<usize>,
     /// Definitions that were selected for a while, oldest first.
     pub replaced: HashMap<SymbolId, Vec<SymbolRefId>, foldhash::fast::FixedState>,
 }
 
-/// In `Resolution::ids`: the input symbol takes no part in resolution.
-pub const NO_SYMBOL: SymbolId = SymbolId(u32::MAX);
-
 impl Resolution<'_> {
     /// The id of an input symbol, if it has one.
     #[inline]
     pub fn id(&self, object: ObjectId, symbol: u32) -> Option<SymbolId> {
-        let id = *self.ids_of(object)?.get(symbol as usize)?;
-        (id != NO_SYMBOL).then_some(id)
+        self.ids_of(object)?.get(symbol as usize)?.get()
     }
 
-    /// The ids of an input's symbols; [`NO_SYMBOL`] for some.
+    /// The ids of an input's symbols; none for those that take no part in resolution.
     #[inline]
-    pub fn ids_of(&self, object: ObjectId) -> Option<&[SymbolId]> {
-        match *self.bounds.get(object.0 as usize..)? {
+    pub fn ids_of(&self, object: ObjectId) -> Option<&[OptId<SymbolId>]> {
+        match *self.bounds.get(object.index()..)? {
             [start, end, ..] => self.ids.get(start..end),
             _ => None,
         }
@@ -103,15 +99,15 @@ impl Resolution<'_> {
     /// The symbol with this id.
     #[inline]
     pub fn get(&self, id: SymbolId) -> &Symbol<'_> {
-        &self.symbols[id.0 as usize]
+        &self.symbols[id]
     }
 
     /// The function whose section holds the code that a name refers to: usually itself, for an
     /// alias its function, for a function that `ptxas -ewp` put into a kernel that kernel.
-    pub fn owner_of_code(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+    pub fn owner_of_code(&self, objects: &Objects<'_>, id: SymbolId) -> Option<SymbolId> {
         let known = self.get(id);
         let at = known.definition?;
-        let object = objects.get(at.object.0 as usize)?;
+        let object = objects.get(at.object)?;
         if known.function && !object.shares_code {
             return Some(id);
         }
@@ -124,7 +120,7 @@ impl Resolution<'_> {
     /// The kernel that has a function inside its code. Neither binding nor offset distinguishes
     /// such a function from an alias, only that a kernel has no alias (`whole-programs-relinked`;
     /// 20 objects with changed symbols).
-    pub fn kernel_around(&self, objects: &[Object<'_>], id: SymbolId) -> Option<SymbolId> {
+    pub fn kernel_around(&self, objects: &Objects<'_>, id: SymbolId) -> Option<SymbolId> {
         let owner = self.owner_of_code(objects, id)?;
         (owner != id && self.get(owner).entry).then_some(owner)
     }
@@ -175,7 +171,7 @@ pub struct Resolver<'a> {
     /// By name.
     names: HashTable<(ShortHash, SymbolId)>,
     /// By symbol.
-    expected: Vec<Expected>,
+    expected: IdVec<SymbolId, Expected>,
     /// By symbol, as far as there are any.
     prototypes: Vec<FirstPrototype>,
     /// The ids of the latest input's symbols that are not functions.
@@ -213,14 +209,14 @@ impl<'a> Resolver<'a> {
         Self {
             objects,
             names: HashTable::new(),
-            expected: Vec::new(),
+            expected: IdVec::new(),
             prototypes: Vec::new(),
             latest: Vec::new(),
             settled: false,
             stirred: false,
             accounts: None,
             out: Resolution {
-                symbols: Vec::new(),
+                symbols: IdVec::new(),
                 own: Vec::new(),
                 ids: Vec::new(),
                 bounds,
@@ -238,7 +234,7 @@ impl<'a> Resolver<'a> {
             self.make_room(part);
         }
         let mut pass = Pass { objects, known: self };
-        for ((id, object), (_, prototypes)) in (first.0..).map(ObjectId).zip(part).zip(calls.iter())
+        for ((id, object), (_, prototypes)) in crate::ids::onward(first).zip(part).zip(calls.iter())
         {
             if pass.known.has_conflicts() {
                 return;
@@ -248,9 +244,9 @@ impl<'a> Resolver<'a> {
             pass.tensor_memory(id, object);
             for &(function, prototype) in prototypes {
                 // Its symbols are the last ones.
-                match pass.known.out.ids.get(ids + function as usize) {
-                    None | Some(&NO_SYMBOL) => {}
-                    Some(&symbol) => pass.prototype(id, symbol, prototype),
+                let symbol = pass.known.out.ids.get(ids + function as usize);
+                if let Some(symbol) = symbol.and_then(|symbol| symbol.get()) {
+                    pass.prototype(id, symbol, prototype);
                 }
             }
         }
@@ -302,17 +298,17 @@ impl<'a> Pass<'a, '_> {
     fn object(&mut self, id: ObjectId, object: &Object<'a>) {
         let start = self.known.out.ids.len();
         let end = start + object.cubin.symbol_count();
-        self.known.out.ids.resize(end, NO_SYMBOL);
+        self.known.out.ids.resize(end, OptId::NONE);
         self.known.out.bounds.push(end);
         for named in object.functions {
             let symbol = self.symbol(id, object, named);
-            self.known.out.ids[start + named.symbol as usize] = symbol;
+            self.known.out.ids[start + named.symbol as usize] = symbol.into();
         }
         if object.repeats_data && self.known.settled {
             // What repeats the previous input has been processed.
             let ids = self.known.out.ids.get_mut(start..).unwrap_or_default();
             for (named, &latest) in object.data.iter().zip(&self.known.latest) {
-                ids[named.symbol as usize] = latest;
+                ids[named.symbol as usize] = latest.into();
             }
             return;
         }
@@ -321,7 +317,7 @@ impl<'a> Pass<'a, '_> {
                 Some(&latest) if named.repeats && self.known.settled => latest,
                 _ => self.latest(i, id, object, named),
             };
-            self.known.out.ids[start + named.symbol as usize] = latest;
+            self.known.out.ids[start + named.symbol as usize] = latest.into();
         }
         self.known.settled = !self.known.stirred;
         self.known.stirred = false;
@@ -376,7 +372,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     fn next_id(&self) -> SymbolId {
-        SymbolId(self.known.out.symbols.len() as u32)
+        self.known.out.symbols.next_id()
     }
 
     /// The symbol with a name, or the id of the one to create for it.
@@ -386,7 +382,7 @@ impl<'a> Pass<'a, '_> {
         let short = named.hash.short();
         let same = |&(other, id): &(ShortHash, SymbolId)| {
             other == short && {
-                let known = &symbols[id.0 as usize];
+                let known = &symbols[id];
                 known.hash == named.hash && object.name_of(named) == known.name
             }
         };
@@ -402,14 +398,14 @@ impl<'a> Pass<'a, '_> {
     /// Whether a symbol is a reference that agrees with what is known, as nearly all are;
     /// [`Self::merge`] would do nothing.
     fn is_plain_mention(&self, id: SymbolId, named: &InputSymbol) -> bool {
-        let known = &self.known.out.symbols[id.0 as usize];
+        let known = &self.known.out.symbols[id];
         if named.place != Place::Undefined || known.function != named.is_function() {
             return false;
         }
         if known.function {
             return known.entry == named.is_entry();
         }
-        let expected = self.known.expected[id.0 as usize];
+        let expected = self.known.expected[id];
         let size = named.small_size();
         known.common.is_none()
             && (expected.other ^ named.other) & (sto::SPACE | sto::MANAGED) == 0
@@ -419,7 +415,7 @@ impl<'a> Pass<'a, '_> {
     /// Defines a function that so far only had references, if both agree. [`Self::merge`] would do
     /// the same.
     fn define_plainly(&mut self, id: SymbolId, at: SymbolRefId, named: &InputSymbol) -> bool {
-        let known = &mut self.known.out.symbols[id.0 as usize];
+        let known = &mut self.known.out.symbols[id];
         let is_plain = named.place == Place::Defined
             && named.is_function()
             && known.function
@@ -430,7 +426,7 @@ impl<'a> Pass<'a, '_> {
         if is_plain {
             known.definition = Some(at);
             known.binding = named.binding();
-            self.known.expected[id.0 as usize].other = named.other;
+            self.known.expected[id].other = named.other;
         }
         is_plain
     }

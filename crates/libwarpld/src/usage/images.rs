@@ -53,7 +53,7 @@ impl<'a, 'o> ImageUsers<'a, 'o> {
         let users = images.iter().flat_map(|&symbol| self.usage.functions(symbol));
         let users: Vec<FunctionId> = users.copied().collect();
         let mut out: Kernels = self.callers.entries_reaching(&users).into_iter().collect();
-        let asked = |f: &&FunctionId| !cx.reach.is_pruned(**f);
+        let asked = |f: &&FunctionId| !cx.reach.is_unrequested(**f);
         let mut asked = self.kernels.iter().filter(asked);
         if let (Some(&only), None) = (asked.next(), asked.next()) {
             if cx.dialect.only_kernel_takes_mentioned_images() {

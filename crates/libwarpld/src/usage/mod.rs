@@ -46,9 +46,9 @@ impl Usage {
 
 /// Scans the text relocations of all inputs for shared and image symbols.
 pub fn collect(cx: Analysis<'_, '_>) -> Usage {
-    let objects = 0..cx.objects.len() as u32;
+    let objects = (0..cx.objects.len()).into_par_iter().map(ObjectId::new);
     let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> =
-        objects.into_par_iter().map(|i| scan(cx, ObjectId(i))).collect();
+        objects.map(|object| scan(cx, object)).collect();
     let mut out = Usage { by_symbol: HashMap::default(), mentioned: HashSet::default() };
     for (symbol, function) in per_object.into_iter().flatten() {
         out.mentioned.insert(symbol);
@@ -66,7 +66,7 @@ pub fn collect(cx: Analysis<'_, '_>) -> Usage {
 /// The shared and image symbols that the code of an input refers to, each with the function that
 /// does so if it is live.
 fn scan(cx: Analysis<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<FunctionId>)> {
-    let input = &cx.objects[object.0 as usize];
+    let input = &cx.objects[object];
     let mut found = Vec::new();
     if !input.has_shared_or_images {
         return found;

@@ -41,9 +41,8 @@ impl SharedObjects {
     pub fn collect(cx: Analysis<'_, '_>) -> Self {
         let mut out = Self::default();
         let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
-        let inputs = cx.objects.iter().enumerate().filter(|(_, o)| o.has_shared_or_images);
-        for (i, input) in inputs {
-            let object = ObjectId(i as u32);
+        let inputs = cx.objects.enumerated().filter(|(_, o)| o.has_shared_or_images);
+        for (object, input) in inputs {
             for symbol in input.cubin.symbols() {
                 if !symbol.is_shared() {
                     continue;
@@ -151,7 +150,7 @@ pub fn has_groups(cx: Analysis<'_, '_>, usage: &Usage) -> bool {
         let at = cx.resolution.get(id).definition.filter(|_| placed);
         let common = at.is_some_and(|at| {
             let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
-            let classes = &cx.objects[at.object.0 as usize].classes;
+            let classes = &cx.objects[at.object].classes;
             classes.get(section as usize) == Some(&SectionClass::CommonShared)
         });
         common && callers.entries_reaching(usage.functions(id)).len() != 1

@@ -42,9 +42,9 @@ const USUAL_SIZE: usize = 16;
 impl Contents<'_> {
     /// The contents of a section; empty if it is not built early.
     pub fn get(&self, section: SectionId) -> &[u8] {
-        let Some(batch) = self.batches.get(section.0 as usize / BATCH) else { return &[] };
+        let Some(batch) = self.batches.get(section.index() / BATCH) else { return &[] };
         let end = |i: usize| batch.ends.get(i).copied().unwrap_or(0);
-        let i = section.0 as usize % BATCH;
+        let i = section.index() % BATCH;
         let start = i.checked_sub(1).map_or(0, end);
         batch.bytes.get(start..end(i)).unwrap_or_default()
     }
@@ -64,7 +64,7 @@ pub fn contents<'a>(
         let mut ends = Vec::with_capacity(summaries.len());
         let mut writer = records::Writer::new(parts, numbering);
         let mut bytes = Vec::with_capacity(summaries.len() * USUAL_SIZE);
-        let mut id = SectionId((number * BATCH) as u32);
+        let mut id = SectionId::new(number * BATCH);
         for some in summaries.chunks_mut(TOGETHER) {
             ask_for(parts, id, some);
             for summary in some {
@@ -74,7 +74,7 @@ pub fn contents<'a>(
                 }
                 summary.settle(bytes.len() - start, &notes, numbering);
                 ends.push(bytes.len());
-                id.0 += 1;
+                id = SectionId::new(id.index() + 1);
             }
         }
         bytes.shrink_to_fit();
@@ -85,7 +85,7 @@ pub fn contents<'a>(
 
 /// Prefetches the sources of attribute sections, starting with this section.
 fn ask_for(parts: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]) {
-    for (id, summary) in (first.0..).map(SectionId).zip(summaries) {
+    for (id, summary) in (first.as_u32()..).map(SectionId::from).zip(summaries) {
         if summary.source == ContentSource::Attributes
             && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
         {

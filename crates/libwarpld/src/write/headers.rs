@@ -20,7 +20,7 @@ pub(crate) fn file_header(
     let config = parts.cx.config;
     let file_type = if config.relocatable { FileType::REL } else { FileType::EXEC };
     let note = parts.merged.synthetic(Synthetic::VersionNote);
-    let note = note.map_or(0, |id| index_of[id.0 as usize]);
+    let note = note.map_or(0, |id| index_of[id.index()]);
     Header::v8(file_type, FlagsV8::new(kind, config.arch.number, note), tables)
 }
 

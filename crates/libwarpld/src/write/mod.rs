@@ -68,11 +68,12 @@ pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
         next[i] += next[i - 1];
     }
     let count = next[Bucket::Gone as usize];
-    let mut order = vec![Ordered { id: SectionId(0), summary: SectionSummary::default() }; count];
+    let mut order =
+        vec![Ordered { id: SectionId::new(0), summary: SectionSummary::default() }; count];
     let mut index_of = vec![0; summaries.len()];
     for (i, &summary) in summaries.iter().enumerate().filter(|(_, summary)| summary.exists()) {
         let at = &mut next[summary.bucket as usize];
-        order[*at] = Ordered { id: SectionId(i as u32), summary };
+        order[*at] = Ordered { id: SectionId::new(i), summary };
         *at += 1;
         index_of[i] = *at as u32;
     }

@@ -224,7 +224,7 @@ mod tests {
     /// aligned, also with large or oddly aligned sections among them.
     #[test]
     fn sections_lie_one_after_the_other() {
-        let id = |i: usize| SectionId(i as u32);
+        let id = |i: usize| SectionId::new(i);
         let summary = |i: usize| match i % 7 {
             3 => SectionSummary::default().with_extent(1 << 40, 8),
             5 => SectionSummary::default().with_extent(10, 24),
@@ -269,7 +269,7 @@ mod tests {
         let size = |i: usize| if i / STEP == 1 { 1000 } else { 10 };
         let summary = |i| SectionSummary::default().with_extent(size(i), 4);
         let order =
-            (0..3 * STEP + 5).map(|i| Ordered { id: SectionId(i as u32), summary: summary(i) });
+            (0..3 * STEP + 5).map(|i| Ordered { id: SectionId::new(i), summary: summary(i) });
         let places = Places::new(order.collect(), Unusual::default(), |_| {});
         let extents: Vec<_> = places.extents(1000).collect();
         assert_eq!(extents.len(), 3 + STEP);

@@ -224,7 +224,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             && cx.resolution.get(id).entry
             && !cx.config.relocatable
             && let Some(function) = cx.graph.function(id)
-            && !cx.reach.is_pruned(function)
+            && !cx.reach.is_unrequested(function)
         {
             value = self.parts.properties.depth(function).registers;
         }
@@ -247,9 +247,9 @@ impl<'a, 'o> Writer<'a, 'o> {
         let owner = self.parts.cx.owner(from.object, from.section);
         let bank = owner
             .and_then(|(id, _)| self.parts.cx.graph.function(id))
-            .and_then(|f| self.parts.merged.function_sections[f.0 as usize].constant0.get())
+            .and_then(|f| self.parts.merged.function_sections[f].constant0.get())
             .and_then(|s| self.parts.merged.section(s).symbol.get());
-        bank.map_or(0, |s| self.numbering.index[s.0 as usize])
+        bank.map_or(0, |s| self.numbering.index[s.index()])
     }
 
     fn record(&self, record: &Record, out: &mut Vec<u8>) {
@@ -301,9 +301,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn number(&self, id: SymbolId) -> u32 {
-        self.parts.merged.symbol_of[id.0 as usize]
-            .get()
-            .map_or(0, |s| self.numbering.index[s.0 as usize])
+        self.parts.merged.symbol_of[id].get().map_or(0, |s| self.numbering.index[s.index()])
     }
 }
 

@@ -121,7 +121,7 @@ impl ContentSource {
 /// Summarizes all sections.
 pub fn collect(parts: Linked<'_, '_>) -> Vec<SectionSummary> {
     let sections = parts.merged.sections.par_iter().enumerate();
-    sections.map(|(i, section)| summary(parts, SectionId(i as u32), section)).collect()
+    sections.map(|(i, section)| summary(parts, SectionId::new(i), section)).collect()
 }
 
 #[inline]
@@ -251,7 +251,7 @@ fn are_chunks_there(
             .function
             .get()
             .and_then(|f| parts.cx.graph.function(f))
-            .is_some_and(|f| parts.merged.function_sections[f.0 as usize].shared == id.into());
+            .is_some_and(|f| parts.merged.function_sections[f].shared == id.into());
     if parts.cx.config.relocatable {
         size() > 0 || !is_kernel_shared && section.bank() != Some(2)
     } else if section.bank() == Some(2) && size() == 0 {

@@ -30,7 +30,7 @@ impl Numbering {
     /// The index of a symbol that something refers to.
     #[inline]
     pub fn of(&self, symbol: OutSymbolId) -> u32 {
-        self.index.get(symbol.0 as usize).copied().unwrap_or(0)
+        self.index.get(symbol.index()).copied().unwrap_or(0)
     }
 }
 
@@ -42,13 +42,13 @@ pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering 
     let mut local_count = 0;
     let symbols = merged.symbols.par_iter().enumerate().with_min_len(TASK);
     let list = |(i, symbol): (usize, &OutSymbol)| {
-        remains(parts, OutSymbolId(i as u32), symbol, summaries).then(|| symbol.list())
+        remains(parts, OutSymbolId::new(i), symbol, summaries).then(|| symbol.list())
     };
     let lists: Vec<Option<List>> = symbols.map(list).collect();
     for list in [List::Local, List::Global] {
         for (i, index) in index.iter_mut().enumerate() {
             if lists[i] == Some(list) {
-                order.push(OutSymbolId(i as u32));
+                order.push(OutSymbolId::new(i));
                 *index = order.len() as u32;
             }
         }
@@ -71,7 +71,7 @@ fn remains(
 ) -> bool {
     match symbol.meaning() {
         Meaning::Section(section) => {
-            let summary = &summaries[section.0 as usize];
+            let summary = &summaries[section.index()];
             let size = || {
                 let no_bits = !summary.has_bytes();
                 if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
@@ -103,7 +103,7 @@ fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
 
 #[inline]
 fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
-    if parts.merged.symbol_of[id.0 as usize].is_none() {
+    if parts.merged.symbol_of[id].is_none() {
         return false;
     }
     // All functions remain; checking them further would touch cold memory.
@@ -143,7 +143,7 @@ pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &m
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
         let symbol = id.map_or(null, |id| {
-            let name = parts.merged.symbols[id.0 as usize].name;
+            let name = parts.merged.symbols[id].name;
             entry(parts, id, name, &plan.index_of).0
         });
         out.copy_from_slice(symbol.as_bytes());
@@ -157,7 +157,7 @@ pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
         let word = id.map_or(0, |id| {
             let Some(section) = section(parts, id) else { return 0 };
-            match plan.index_of[section.0 as usize] {
+            match plan.index_of[section.index()] {
                 number if has_room(number) => parts.merged.section(section).creation_index,
                 number => number,
             }
@@ -168,7 +168,7 @@ pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>
 
 /// An output symbol's section.
 fn section(parts: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
-    match parts.merged.symbols[id.0 as usize].meaning() {
+    match parts.merged.symbols[id].meaning() {
         Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
             if let Some((section, _)) = code(parts, id) {
@@ -223,8 +223,8 @@ fn symbol_section(
 /// The table entry of an output symbol, and its section's index, which may not fit the entry.
 #[inline]
 pub fn entry(parts: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
-    let (info, other, section, value, size) = match parts.merged.symbols[id.0 as usize].meaning() {
-        Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.0 as usize], 0, 0),
+    let (info, other, section, value, size) = match parts.merged.symbols[id].meaning() {
+        Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.index()], 0, 0),
         Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
         Meaning::DynamicInstance(kernel) => {
             let info = Binding::WEAK.0 << 4 | SymbolType::CUDA_OBJECT.0;
@@ -254,13 +254,13 @@ pub(crate) fn symbol_fields(
     if let Some((section, code)) = code(parts, id) {
         let other =
             final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
-        let section = index_of[section.0 as usize];
+        let section = index_of[section.index()];
         let info = code.binding.0 << 4 | SymbolType::FUNC.0;
         return (info, other, section, 0, code.size.into());
     }
     let symbol = cx.resolution.get(id);
     let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
-    let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.0 as usize]);
+    let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.index()]);
     let mut value = address.map_or(0, |a| a.value);
     let relocatable = cx.config.relocatable;
     let mut kind = input.kind();
@@ -275,7 +275,7 @@ pub(crate) fn symbol_fields(
     if input.is_shared() {
         if relocatable {
             let at = symbol.definition.unwrap_or(symbol.first);
-            let alignment = cx.objects[at.object.0 as usize].shared_alignment(&input);
+            let alignment = cx.objects[at.object].shared_alignment(&input);
             value = if is_orphan(cx, id) { 0 } else { alignment };
             if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
                 value = u64::MAX;

@@ -108,7 +108,7 @@ pub fn image_relocs(parts: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<O
     let slots = parts.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
-            let symbol = parts.merged.symbol_of[slot.symbol.0 as usize].get()?;
+            let symbol = parts.merged.symbol_of[slot.symbol].get()?;
             Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
@@ -127,7 +127,7 @@ fn version_note(parts: Linked<'_, '_>, out: &mut Vec<u8>) {
 
 fn function_number(parts: Linked<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
     let symbol = parts.cx.graph.symbol(function);
-    parts.merged.symbol_of[symbol.0 as usize].get().map_or(0, |s| numbering.index[s.0 as usize])
+    parts.merged.symbol_of[symbol].get().map_or(0, |s| numbering.index[s.index()])
 }
 
 /// Offset of a prototype in `.strtab`; kernels have the empty one, which is not the table's leading
@@ -156,7 +156,7 @@ fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     // Not resolution order: a function is created before its alias.
     let mut rank = vec![u32::MAX; graph.len()];
     for (i, f) in parts.merged.function_order.iter().enumerate() {
-        rank[f.0 as usize] = i as u32;
+        rank[f.index()] = i as u32;
     }
     let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
@@ -166,13 +166,13 @@ fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
     out.by_function(both(&graph.calls), once, &rank, number);
     out.sentinel(-2);
     for &f in &parts.merged.function_order {
-        if let Some(proto) = graph.address_taken[f.0 as usize].get() {
-            out.push(number(f), prototype[proto.0 as usize]);
+        if let Some(proto) = graph.address_taken[f].get() {
+            out.push(number(f), prototype[proto.index()]);
         }
     }
     out.sentinel(-3);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
-    let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.0 as usize])).collect();
+    let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.index()])).collect();
     out.by_function(indirect, false, &rank, number);
     out.sentinel(-4);
     out.by_function(both(&graph.takes_address), once, &rank, number);
@@ -207,7 +207,7 @@ impl PairList<'_> {
             list.retain(|entry| seen.insert(*entry));
         }
         // Where the entries of each rank start; those without one come last.
-        let slot = |f: FunctionId| (rank[f.0 as usize] as usize).min(rank.len());
+        let slot = |f: FunctionId| (rank[f.index()] as usize).min(rank.len());
         let mut next = vec![0; rank.len() + 2];
         for (f, _) in &list {
             next[slot(*f) + 1] += 1;
@@ -230,18 +230,20 @@ impl PairList<'_> {
 fn prototyped<'p>(parts: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
     let graph = parts.cx.graph;
     parts.merged.function_order.iter().filter_map(move |&f| {
-        let taken = graph.address_taken[f.0 as usize].is_some();
-        let proto = graph.prototype_of[f.0 as usize].get().filter(|_| !taken)?;
-        Some((f, proto.0))
+        let taken = graph.address_taken[f].is_some();
+        let proto = graph.prototype_of[f].get().filter(|_| !taken)?;
+        Some((f, proto.as_u32()))
     })
 }
 
 /// Whether `.nv.prototype` is needed.
 pub fn has_prototypes(parts: Linked<'_, '_>) -> bool {
     let graph = parts.cx.graph;
-    parts.merged.function_order.iter().any(|f| {
-        graph.address_taken[f.0 as usize].is_none() && graph.prototype_of[f.0 as usize].is_some()
-    })
+    parts
+        .merged
+        .function_order
+        .iter()
+        .any(|&f| graph.address_taken[f].is_none() && graph.prototype_of[f].is_some())
 }
 
 fn prototypes(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
@@ -266,7 +268,7 @@ pub fn link_and_info(
         (SYMTAB, subject)
     } else if !section.is_chunks() || section.kind.is_unified_entries() {
         other_link_and_info(parts, section, numbering, index_of)
-    } else if subject != 0 && subject == index_of[id.0 as usize] {
+    } else if subject != 0 && subject == index_of[id.index()] {
         (SYMTAB, text_info(parts, section, numbering))
     } else {
         (0, subject)
@@ -280,7 +282,7 @@ fn other_link_and_info(
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
-    let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.0 as usize]);
+    let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.index()]);
     match section.content() {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
         Content::Synthetic(Synthetic::VersionNote) => {
@@ -290,7 +292,7 @@ fn other_link_and_info(
             Synthetic::CallGraph | Synthetic::Prototype | Synthetic::SymbolSections,
         ) => (SYMTAB, 0),
         Content::ResolvedRelocs(targets) => {
-            (SYMTAB, targets.first().map_or(0, |target| index_of[target.0 as usize]))
+            (SYMTAB, targets.first().map_or(0, |target| index_of[target.index()]))
         }
         // The list that an executable has early does not link to a symbol table.
         Content::Chunks(_) => {
@@ -307,29 +309,29 @@ fn other_link_and_info(
 pub fn subject(parts: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
     let section = parts.merged.section(id);
     if let Some(target) = section.relocates() {
-        return index_of[target.0 as usize];
+        return index_of[target.index()];
     }
     section
         .function
         .get()
         .and_then(|f| parts.cx.graph.function(f))
-        .and_then(|f| parts.merged.function_sections[f.0 as usize].text.get())
-        .map_or(0, |text| index_of[text.0 as usize])
+        .and_then(|f| parts.merged.function_sections[f].text.get())
+        .map_or(0, |text| index_of[text.index()])
 }
 
 /// A text section links to its function's symbol, before sm_90 with the input's register count in
 /// the high byte.
 #[inline]
 fn text_info(parts: Linked<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
-    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f.0 as usize].get());
-    let number = symbol.map_or(0, |s| numbering.index[s.0 as usize]);
+    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f].get());
+    let number = symbol.map_or(0, |s| numbering.index[s.index()]);
     if !parts.cx.dialect.registers_in_text_info() {
         return number;
     }
     let registers = || {
         let Content::Chunks(chunks) = section.content() else { return None };
         let from = chunks.first()?.from;
-        let object = &parts.cx.objects[from.object.0 as usize];
+        let object = &parts.cx.objects[from.object];
         Some(object.registers(object.owner(from.section)?))
     };
     number | registers().unwrap_or(0) << 24

@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 /// Appends the records of all inputs, with the output's symbols and offsets.
 pub fn entries(parts: Linked<'_, '_>, numbering: &Numbering, list: &[Chunk], out: &mut Vec<u8>) {
     for chunk in list {
-        let object = &parts.cx.objects[chunk.from.object.0 as usize];
+        let object = &parts.cx.objects[chunk.from.object];
         let Some(section) = object.cubin.section(chunk.from.section) else { continue };
         for entry in unified::entries(section.data) {
             let symbol = entry.symbol.get();
@@ -44,8 +44,8 @@ fn value(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
 }
 
 fn number(parts: Linked<'_, '_>, numbering: &Numbering, id: Option<SymbolId>) -> u32 {
-    let symbol = id.and_then(|id| parts.merged.symbol_of[id.0 as usize].get());
-    symbol.map_or(0, |symbol| numbering.index[symbol.0 as usize])
+    let symbol = id.and_then(|id| parts.merged.symbol_of[id].get());
+    symbol.map_or(0, |symbol| numbering.index[symbol.index()])
 }
 
 /// The index file, followed by those of inputs that were linked with one.

@@ -95,7 +95,7 @@ fn write_section_headers(file: &impl OutputFile, headers: Range<usize>, out: &mu
 /// section of any size there that has bytes here. Each kernel has a copy of the constants (64 KiB
 /// at most) of what it calls.
 pub(crate) fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> {
-    let sections = (0..parts.merged.sections.len() as u32).into_par_iter().map(SectionId);
+    let sections = (0..parts.merged.sections.len()).into_par_iter().map(SectionId::new);
     let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
     let sizes = with_bytes.map(|id| {
         let (size, align) = extent(parts, id);
