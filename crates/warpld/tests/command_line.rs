@@ -56,7 +56,7 @@ fn files_that_cannot_be_used_end_in_a_message() {
         (["-arch=sm_90", &a, &b, "-o", "no/o"], "Could not open output file 'no/o'"),
         (["-arch=sm_90", &a, &b, "-o", "/dev/full"], "Internal error: writing file"),
     ] {
-        let output = WARPLD.run(&folder, &args);
+        let output = WARPLD.run(&folder, args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let expected = format!("warpld fatal   : {message} [");
         assert!(stderr(&output).starts_with(&expected), "{}", stderr(&output));
@@ -98,7 +98,7 @@ fn messages_of_a_kind_are_limited() {
         let host: Vec<String> = names.iter().map(|name| host_object(&folder, name)).collect();
         let host = host.iter().map(String::as_str);
         let args: Vec<&str> = fixed.into_iter().chain(words.iter().copied()).chain(host).collect();
-        let output = WARPLD.run(&folder, &args);
+        let output = WARPLD.run(&folder, args);
         let text = stderr(&output);
         (text.matches("[arch-not-found]").count(), text)
     };

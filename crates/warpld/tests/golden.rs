@@ -1,6 +1,5 @@
 //! Links of the fixtures against what nvlink made of them (`scripts/fixtures.sh`).
 
-use std::path::Path;
 use support::{Program, fixture, fixture_path, stderr};
 
 const WARPLD: Program = support::warpld!();
@@ -16,7 +15,7 @@ fn compare(inputs: &[&str], words: &[&str], answer: &str) {
         let done = command.arg("-o").arg(&output).current_dir(&folder).output();
         let done = done.expect("warpld runs");
         assert!(done.status.success(), "{}", stderr(&done));
-        let ours = std::fs::read(folder.join(Path::new(&output))).expect("an output");
+        let ours = std::fs::read(folder.join(&output)).expect("an output");
         if let Some(words) = differential::difference(&fixture(&output), &ours) {
             panic!("{output} is not nvlink's:\n{words}");
         }

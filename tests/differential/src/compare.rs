@@ -36,7 +36,7 @@ pub fn zeros_where_varying(first: &[u8], again: &[u8], ours: &[u8]) -> bool {
 
 /// Lines that tell the first differences.
 pub fn explain(a: &[u8], b: &[u8]) -> Vec<String> {
-    let mut lines = vec![format!("sizes: nvlink {}, warpld {}", a.len(), b.len())];
+    let mut lines = vec![format!("sizes: A (nvlink) {}, B (warpld) {}", a.len(), b.len())];
     match cubin_tools::diff::compare(a, b, &Options::default()) {
         Ok(report) => lines.extend(report.lines(MAX_LINES)),
         Err(error) if error.side == Side::A => lines.push(format!("nvlink's output: {error}")),

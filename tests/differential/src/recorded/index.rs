@@ -71,7 +71,7 @@ impl Index {
                 let [name, sm, key] = words[..] else { return Err(wrong()) };
                 let at = (name.to_owned(), Sm::parse(sm).ok_or_else(wrong)?);
                 let entry = Entry { key: key.into(), links: Vec::new() };
-                current = Some(index.0.entry(at).insert_entry(entry).into_mut());
+                current = Some(index.0.entry(at).or_insert(entry));
             }
         }
         Ok(index)

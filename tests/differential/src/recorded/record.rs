@@ -79,8 +79,13 @@ pub fn record(recording: &Recording<'_>) -> Result<bool, String> {
     for path in &changed {
         println!("{path}: {}", if check { "is not what nvlink answers" } else { "written" });
     }
-    let count: usize = index.0.values().map(|entry| entry.links.len()).sum();
-    println!("{count} recorded answers, {} of {} files new", changed.len(), files.len() + 1);
+    let links = index.0.values().flat_map(|entry| &entry.links);
+    let count = links.filter(|(_, answers)| answers.is_some()).count();
+    match (check, changed.len()) {
+        (true, 0) => println!("{count} recorded answers are those of nvlink"),
+        (true, n) => println!("{n} files of recorded answers are out of date"),
+        (false, n) => println!("{count} recorded answers, {n} files written"),
+    }
     Ok(!check || changed.is_empty())
 }
 

@@ -180,7 +180,7 @@ impl Folder<'_> {
             self.case.sm,
             self.replay.warpld.display()
         ));
-        replayed.failures.push(format!("{name}: {}", bad.join("\n  ")));
+        replayed.failures.push(format!("{name}\n  {}", bad.join("\n  ")));
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Folder<'_> {
         let mut words = told(&format!("{}, compared with nvlink", link.label), &nvlink, &warpld);
         if let Some(ours) = &answers.ours {
             let ours = self.recorded(link, WARPLD_OUT, ours)?;
-            words.extend(told("compared with warpld as it was recorded (n)", &ours, &warpld));
+            words.extend(told("compared with warpld as it was recorded (A, n)", &ours, &warpld));
         }
         Ok(words)
     }
