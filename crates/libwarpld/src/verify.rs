@@ -375,9 +375,8 @@ mod tests {
 
     #[test]
     fn fixtures_linked_by_nvlink_pass_and_damaged_ones_do_not() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures");
         for name in ["linked-object.sm_75", "linked-object.sm_90", "linked-vec.sm_90"] {
-            let image = std::fs::read(format!("{folder}/{name}.cubin")).unwrap();
+            let image = support::fixture(&format!("{name}.cubin"));
             assert_eq!(verify(&image, &plain()), Ok(()), "{name}");
             let cubin = Cubin::parse(&image).unwrap();
             let (at, shoff) = (cubin.sections().len() - 1, cubin.header().shoff as usize);

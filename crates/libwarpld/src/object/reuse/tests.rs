@@ -5,11 +5,7 @@ use crate::inputs::LinkInput;
 use crate::name_hash::NameHash;
 use crate::object::{Object, ObjectBatch};
 use std::fmt::Write;
-
-fn fixture(name: &str) -> Vec<u8> {
-    let path = format!("{}/../../tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(path).expect("a fixture")
-}
+use support::fixture;
 
 /// All that is known of the last of some inputs, or what is wrong with one of them.
 fn last_of(files: &[&[u8]]) -> String {
