@@ -15,23 +15,23 @@ use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
 };
 
-/// A link whose output went where it was told to.
+/// The result of a link whose output went to its destination.
 #[derive(Debug)]
 pub struct Written {
-    /// Whether there is an output. There is none if there were errors, which the diagnostics
-    /// hold; the report is made all the same.
+    /// Whether there is an output. There is none after errors, which are in the diagnostics; the
+    /// report is built all the same.
     pub complete: bool,
     /// Figures and graphs, if the settings ask for them.
     pub report: LinkReport,
 }
 
-/// What becomes of the memory that a link has taken.
+/// What happens to the memory of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// It is freed.
     Freed,
-    /// It is left to the system, as the process ends with the link: that is faster than to
-    /// free it piece by piece.
+    /// It is left to the system, because the process exits after the link: that is faster than
+    /// freeing it block by block.
     LeakedAtExit,
 }
 
@@ -56,7 +56,7 @@ pub fn link_images(
         compat::check(&objects, config.arch, diags);
     }
 
-    // Which definition each name stands for.
+    // Which definition each name refers to.
     let Some(resolution) = resolver.finish(diags) else {
         explain::definitions::explain(&objects, diags);
         return Err(std::mem::take(diags).into_error());
@@ -69,7 +69,7 @@ pub fn link_images(
     let unified = unified::collect(&objects, &resolution, config, dialect)
         .map_err(|error| diags.fail(error))?;
 
-    // Which functions stay.
+    // Which functions are live.
     let reach = reach::reach(
         &objects,
         &graph,
@@ -110,14 +110,14 @@ pub fn link_images(
     checks::uncalled(cx, diags);
     diags.append(limits);
 
-    // Names nobody defines.
+    // Undefined names.
     undefined::check(cx, &merged, diags);
 
-    // What is patched now and what is left to the loader.
+    // Which relocations are applied and which are emitted for the loader.
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
     diags.move_to_end(properties::TOO_MANY_REGISTERS);
 
-    // Final order, numbers and tables need all of that.
+    // Final order, indices and tables need all of that.
     let parts = Linked {
         cx,
         merged: &merged,

@@ -1,5 +1,5 @@
-//! Choosing the image of each input for one target, and whether the system
-//! library takes part.
+//! Selects the image of each input for one target, and decides whether the system library takes
+//! part.
 
 use super::host_use::{HostSide, HostUse};
 use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
@@ -27,12 +27,12 @@ pub struct SelectOptions {
     /// `--lazy-archives`: archive members are linked only if something needs
     /// them. nvlink links all.
     pub lazy_archives: bool,
-    /// Whether to say what to register.
+    /// Whether to collect what to register.
     pub register: bool,
-    /// Whether to say what became of all inputs.
+    /// Whether to trace what happened to all inputs.
     pub trace: bool,
-    /// An input that cannot contribute because of what it is, or of the targets it is for,
-    /// is an error. nvlink passes over most of them.
+    /// An input that cannot contribute because of its type or its targets is an error. nvlink skips
+    /// most of them.
     pub strict: bool,
 }
 
@@ -52,7 +52,7 @@ impl SelectOptions {
     }
 }
 
-/// What became of the system library.
+/// What happened to the system library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SystemLibrary {
     /// It is not among the inputs.
@@ -69,7 +69,7 @@ pub enum SystemLibrary {
 pub struct Registration {
     /// Module ids in order.
     pub module_ids: Vec<String>,
-    /// What became of the system library.
+    /// What happened to the system library.
     pub system_library: SystemLibrary,
 }
 
@@ -78,20 +78,20 @@ pub struct Registration {
 pub struct Selected<'f> {
     /// What to link.
     pub inputs: Inputs<'f>,
-    /// What to register, if that was asked for.
+    /// What to register, if requested.
     pub registration: Registration,
-    /// What became of all inputs, in link order, if that was asked for.
+    /// What happened to all inputs, in link order, if requested.
     pub trace: Vec<Traced>,
 }
 
-/// What became of an input.
+/// What happened to an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced {
     /// Its name.
     pub name: Arc<str>,
     /// How many images of it are linked.
     pub images: usize,
-    /// Why none is, where there is no message about it.
+    /// Why none is, if there is no message about it.
     pub ignored: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl<'f> Loaded<'f> {
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
         let how = How { options, read_all: self.is_looked_into(options) };
-        // The system library is seldom needed: it is unpacked when it is.
+        // The system library is seldom needed, so it is unpacked on demand.
         let source = |item: &'s Scanned<'f>| match &item.step {
             Step::Source(source) if !source.system_library && !self.is_linked(source) => {
                 Some(source)
@@ -147,7 +147,7 @@ impl<'f> Loaded<'f> {
             return Err(std::mem::take(diagnostics).into_error());
         }
         if selected.inputs.images.is_empty() {
-            // Why is asked for now.
+            // Find out why only now.
             let again = SelectOptions { strict: false, trace: true, ..*options };
             let traced = self.select(&again, &mut Diagnostics::default())?.trace;
             return Err(diagnostics.fail(messages::nothing_to_link(&traced, options.arch)));
@@ -155,7 +155,7 @@ impl<'f> Loaded<'f> {
         Ok(selected)
     }
 
-    /// Takes images that nothing is to be said of.
+    /// Takes images that need no messages.
     fn take_all(&self, picks: Vec<Option<Pick<'f>>>) -> Selected<'f> {
         let mut host_use = HostUse::default();
         self.scanned.iter().for_each(|item| host_use.add(&item.host));
@@ -165,10 +165,9 @@ impl<'f> Loaded<'f> {
         Selected { inputs, ..Selected::default() }
     }
 
-    /// Whether images are looked into before the link: for what they lack, which decides on
-    /// the system library and on members of archives, or for their Mercury half. Then they
-    /// are read at once. Elsewhere a link does so, which finds them in the cache when it
-    /// goes on with them.
+    /// Whether images are examined before the link: for what they lack, which decides about the
+    /// system library and archive members, or for their Mercury half. Then they are parsed at once.
+    /// Otherwise the link parses them, and has them in the cache when it continues with them.
     fn is_looked_into(&self, options: &SelectOptions) -> bool {
         target::has_mercury(options.arch) || options.lazy_archives || self.has_system_library
     }
@@ -317,8 +316,8 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
     }
 
-    /// Empties the picks of archive members that nothing needs. They stay
-    /// registered: the host linker may take their host code all the same.
+    /// Empties the picks of archive members that nothing needs. They stay registered: the host
+    /// linker may still take their host code.
     fn drop_unneeded(&self, members: &[Scanned<'f>], picked: &mut [Option<Picked<'f>>]) {
         let is_member =
             |item: &Scanned<'f>| matches!(&item.step, Step::Source(s) if s.archive.is_some());

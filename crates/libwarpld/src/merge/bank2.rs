@@ -13,12 +13,11 @@ use std::cell::OnceCell;
 
 /// The two places that may hold a function's bank 2, as far as they exist.
 ///
-/// Symbols lead to the one of the function itself: for a kernel, and in a
-/// relocatable file, its section; else what is collected for the kernels. Quirk:
-/// whatever has no symbol of a selected copy (copies that lost) goes by *name* to
-/// the place that came first, and that may be a stray section made for such data
-/// while the copy in force had none. Only the first place is cleared by a
-/// replacement, and only the first one gets the data of functions.
+/// Symbols lead to the function's own place: for a kernel, and in a relocatable file, its section;
+/// otherwise what is collected for the kernels. Quirk: data without a symbol of a selected copy
+/// (discarded copies) goes by *name* to the place that came first, which may be a stray section
+/// created for such data while the selected copy had none. A replacement clears only the first
+/// place, and only the first one gets the data of functions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<T> {
     own: Option<T>,
@@ -32,7 +31,7 @@ impl<T> Default for Places<T> {
 }
 
 impl<T> Places<T> {
-    /// The place that a name leads to. A stray one came first, or it would not be.
+    /// The place that a name leads to. A stray one came first, or it would not exist.
     fn named(&mut self) -> Option<&mut T> {
         self.stray.as_mut().or(self.own.as_mut())
     }
@@ -43,7 +42,7 @@ impl<T> Places<T> {
     }
 }
 
-/// Of functions that were ever replaced: whether the places have data in the end.
+/// For functions that were ever replaced: whether the places have data at the end.
 pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
 
 /// Replays which places are filled and cleared, input by input.
@@ -71,7 +70,7 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
             break;
         }
         let is_bank2 = |c| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
-        // The sections that hold something, once somebody asks.
+        // The non-empty sections, collected on first use.
         let full: OnceCell<HashSet<u32, foldhash::fast::FixedState>> = OnceCell::new();
         let is_full = |section: u32| {
             let sized = || input.cubin.symbols().filter(|s| s.size > 0).map(|s| s.shndx).collect();
@@ -132,8 +131,8 @@ fn given_to_kernels(cx: Analysis<'_, '_>, fates: &mut Fates, order: &[FunctionId
 }
 
 impl Merger<'_, '_> {
-    /// Bank 2 data of one input's copy of a function, see [`Places`]. A place that is
-    /// empty in the end leaves no trace in an executable.
+    /// Bank 2 data of one input's copy of a function, see [`Places`]. A place that is empty at the
+    /// end leaves no trace in an executable.
     pub(super) fn bank2_data(&mut self, from: InputSection, data: &FunctionData) {
         let FunctionData { id, function, by_symbol, align, .. } = *data;
         if self.out.bank2.get(&function).is_some_and(|bank| bank.parts.last() == Some(&from)) {
@@ -142,7 +141,7 @@ impl Merger<'_, '_> {
         let mut places = self.bank2_places.get(&function).copied().unwrap_or_default();
         let stray = places.is_stray(by_symbol);
         if !stray && !self.has_bank2_section(id) {
-            // nvlink makes a section of it all the same, and drops that.
+            // nvlink creates a section for it all the same, and drops it.
             self.out.creation_index += u32::from(places.own.is_none());
             places.own = Some(None);
             self.collect_bank2(function, from, align, by_symbol);
@@ -199,7 +198,7 @@ impl Merger<'_, '_> {
         bank.align = bank.align.max(align);
     }
 
-    /// What a better definition does to the bank of the one so far.
+    /// Applies a better definition to the bank of the previous one.
     pub(super) fn clear_bank2(&mut self, id: SymbolId, function: FunctionId) {
         let Some(places) = self.bank2_places.get_mut(&function) else { return };
         let collected = places.stray.is_none();
@@ -218,8 +217,8 @@ impl Merger<'_, '_> {
         self.out.sections[section].clear_chunks();
     }
 
-    /// Whether a device function gives its kernels anything. Quirk: one whose data
-    /// a replacement cleared still makes their banks end alike.
+    /// Whether a device function passes anything to its kernels. Quirk: one whose data a
+    /// replacement cleared still makes their banks end alike.
     pub(super) fn gives_bank2(
         &self,
         function: FunctionId,
@@ -236,8 +235,8 @@ impl Merger<'_, '_> {
 }
 
 impl Analysis<'_, '_> {
-    /// Whether the symbol's section is bank 2 of a copy that lost. It does not
-    /// lead to the section.
+    /// Whether the symbol's section is bank 2 of a discarded copy. The symbol does not lead to the
+    /// section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
         let class = self.objects[object].classes.get(section as usize);
         matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))

@@ -1,4 +1,4 @@
-//! Constants that go because the bank is too small for all.
+//! Drops constants if the bank is too small for all of them.
 
 use super::{Content, Meaning, Merger, Text};
 use crate::callgraph::reach::Pruning;
@@ -8,8 +8,8 @@ use cubin::Binding;
 use hashbrown::HashSet;
 
 impl Merger<'_, '_> {
-    /// If bank 3 overflows where kernels are pruned, constants go that neither live code
-    /// nor other data refers to and that nobody asked for. Below the limit all stay.
+    /// If bank 3 overflows in a link that prunes kernels, drops unrequested constants that neither
+    /// live code nor other data refers to. Below the limit all stay.
     pub(super) fn unused_constants(&mut self) {
         let Some(bank) = self.out.constant3 else { return };
         let pruning = self.cx.reach.pruning != Pruning::None;
@@ -39,8 +39,8 @@ impl Merger<'_, '_> {
         self.out.used_constants = Some(used);
     }
 
-    /// Static constants that go leave no name behind, as others leave none that have not
-    /// got theirs yet.
+    /// Dropped static constants leave no name behind; neither do others that have not got theirs
+    /// yet.
     fn forget_names(&mut self, gone: &HashSet<OutSymbolId, foldhash::fast::FixedState>) {
         let names_of = |staying: bool| {
             let symbols = self.out.symbols.enumerated();
@@ -82,7 +82,7 @@ impl Merger<'_, '_> {
         })
     }
 
-    /// What relocations of the output's code and data name.
+    /// The symbols that relocations of the output's code and data refer to.
     fn mentioned(&self) -> HashSet<SymbolId, foldhash::fast::FixedState> {
         let mut out = HashSet::default();
         for section in &self.out.sections {

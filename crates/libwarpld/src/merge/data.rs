@@ -1,4 +1,4 @@
-//! Passes 2 and 3: all other symbols, and the sections they or nobody names.
+//! Passes 2 and 3: all other symbols, and their sections, with or without symbols.
 
 use super::steps::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
@@ -119,8 +119,8 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
-    /// Of several weak kernels one parameter bank is kept. Quirk: those that come
-    /// with or after a strong one are all appended.
+    /// Only one parameter bank of several weak kernels is kept. Quirk: those that come with or
+    /// after a strong one are all appended.
     fn parameter_bank(&mut self, bank: SectionId, from: InputSection, align: u64, size: u64) {
         let is_weak = |from: InputSection| {
             let owner = self.cx.owner(from.object, from.section);
@@ -206,8 +206,8 @@ impl<'a> Merger<'a, '_> {
         Some(bank)
     }
 
-    /// A bank for texture handles brings the name of a relocation section along;
-    /// the two string tables get the pair in opposite orders.
+    /// A bank for texture handles adds the name of a relocation section; the two string tables get
+    /// the pair in opposite orders.
     pub(super) fn bank_of_handles(
         &mut self,
         new: NewSection<'_>,
@@ -222,8 +222,8 @@ impl<'a> Merger<'a, '_> {
         bank
     }
 
-    /// The relocation section of texture handles, dropped if it stays empty: then only its
-    /// name and number are left.
+    /// The relocation section of texture handles, dropped if it stays empty: then only its name and
+    /// index are left.
     fn image_relocs(&mut self, bank: SectionId, id: SymbolId, name: Text<'_>, at: (u32, u32)) {
         if !self.handles {
             self.out.creation_index += 1;

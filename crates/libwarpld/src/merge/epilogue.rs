@@ -1,4 +1,4 @@
-//! What comes after all files: tables, storage of commons, banks of kernels.
+//! The last pass, after all files: tables, storage of commons, banks of kernels.
 
 use super::{List, Made, Meaning, Merger, NewSection, Synthetic, Text};
 use crate::callgraph::callers::Callers;
@@ -60,8 +60,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection { entsize: 8, has_symbol: true, ..action });
     }
 
-    /// Kernels that `--kernels-used` left out, and stubs of unified functions, get their shared memory when it turns
-    /// out that they need some.
+    /// Kernels that `--kernels-used` left out, and stubs of unified functions, get their shared
+    /// memory when they turn out to need some.
     fn late_shared(&mut self) {
         let cx = self.cx;
         let lacks = |out: &super::Merged, f: FunctionId| {
@@ -154,8 +154,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         functions.iter().copied().filter(|f| found.contains(f)).collect()
     }
 
-    /// Bank 2 data of device functions is copied into every kernel that reaches
-    /// them; kernels without a bank of their own get one here.
+    /// Bank 2 data of device functions is copied into every kernel that reaches them; kernels
+    /// without a bank get one here.
     fn entry_banks(&mut self) {
         let cx = self.cx;
         if self.out.bank2.is_empty() {
@@ -165,8 +165,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         let by_text = |&f: &FunctionId| self.out.function_sections[f].text.get();
         let mut functions = self.out.bank2_order.clone();
         if cx.dialect.orders_bank2_by_input() {
-            // Seen in links of three files in two orders: as the banks came, those that
-            // were replaced since included (`bank2-order`).
+            // Seen in links of three files in two orders: in the order of the banks, including
+            // those replaced since (`bank2-order`).
             functions.sort_by_key(|f| {
                 let first = self.out.bank2.get(f).and_then(|bank| bank.first);
                 first.map(|part| (part.object, part.section))

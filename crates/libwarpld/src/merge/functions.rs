@@ -70,7 +70,7 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
-    /// What is noted of a function's code, which is in this section.
+    /// The record of a function's code, which is in this section.
     #[inline]
     fn code(&self, id: SymbolId, text: SectionId, code: &steps::Code) -> Code {
         let symbol = self.cx.resolution.get(id);
@@ -89,7 +89,7 @@ impl<'a> Merger<'a, '_> {
         self.mention(Text::of_function(prefix::SHARED, symbol.name, symbol.hash));
     }
 
-    /// Gets or creates the section of a kernel's shared memory after all else of it.
+    /// Gets or creates the section of a kernel's shared memory after its other sections.
     pub(super) fn late_kernel_shared(&mut self, function: FunctionId) -> SectionId {
         if let Some(known) = self.out.function_sections[function].shared.get() {
             return known;
@@ -114,9 +114,9 @@ impl<'a> Merger<'a, '_> {
         shared
     }
 
-    /// A better definition takes the place of the one so far: the compiler's
-    /// constants of that go, and, if it has relocations with addends, so do the
-    /// debug relocations against it that were read so far.
+    /// A better definition replaces the previous one: the compiler's constants of that are dropped,
+    /// and, if it has relocations with addends, so are the debug relocations against it that were
+    /// read so far.
     fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
         let text = self.out.function_sections[function].text.get();
         if text.is_some_and(|t| self.out.sections[t].rela().is_some()) {

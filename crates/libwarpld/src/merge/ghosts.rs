@@ -1,9 +1,9 @@
 //! Sections of functions that are not in the output.
 //!
-//! nvlink creates them like all others, in the same passes, and takes them out at the
-//! end together with their names. What is left of them is that sections created later
-//! have higher numbers, which show in large links only (`.symtab_shndx`). [Ten programs
-//! with and without dead code, linked before 14,000 kernels]
+//! nvlink creates them like all others, in the same passes, and removes them at the end together
+//! with their names. Their only trace is that sections created later have higher numbers, which
+//! show only in large links (`.symtab_shndx`). [Ten programs with and without dead code, linked
+//! before 14,000 kernels]
 
 use super::Merger;
 use super::plan::{Fate, Planner};
@@ -34,10 +34,10 @@ pub(super) enum Part {
     Other = 128,
 }
 
-/// Whether the numbers of such sections may be seen.
+/// Whether the numbers of such sections may show.
 pub(super) fn are_seen(cx: Analysis<'_, '_>) -> bool {
-    // An input section creates one of its own, the name of another and, for a kernel,
-    // two more at most.
+    // An input section creates its own output section, the name of another and, for a kernel, two
+    // more at most.
     const MOST: usize = 4;
     const FIXED: usize = 64;
     let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
@@ -74,11 +74,11 @@ pub(super) enum Pass {
 }
 
 impl Planner<'_, '_> {
-    /// A part of the function with this place in the list of the input at hand.
+    /// Plans a part of the function with this index in the current input's list.
     pub(super) fn ghost(&mut self, pass: Pass, index: usize, part: Part) {
         let Some(Some(fate)) = self.fates.get_mut(index) else { return };
         let step = match fate.sole && !matches!(part, Part::Parameters | Part::Bank2) {
-            // No other input creates it: only its numbers are of interest.
+            // No other input creates it: only its numbers matter.
             true if fate.made & part as u8 != 0 && part != Part::Other => return,
             true => Step::Numbers(part.numbers(self.cx)),
             false => Step::Ghost(fate.function, part),

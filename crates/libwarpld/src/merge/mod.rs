@@ -1,9 +1,9 @@
 //! Output sections and symbols in creation order.
 //!
-//! nvlink numbers strings, sections and symbols as they are first touched, file
-//! by file and pass by pass. This phase is that fold: it decides what exists
-//! and in which order, and touches names and numbers only, never section bytes.
-//! What the inputs ask for is found out in parallel, one batch ahead of it.
+//! nvlink numbers strings, sections and symbols when they are first touched, file by file and pass
+//! by pass. This phase is that fold: it determines what exists and in which order, and touches only
+//! names and numbers, never section contents. What the inputs need is planned in parallel, one
+//! batch ahead.
 
 mod bank2;
 mod constants;
@@ -64,11 +64,11 @@ pub fn merge(cx: Analysis<'_, '_>, usage: &Usage) -> Merged {
     merger.out
 }
 
-/// Inputs with about so many sections are planned at a time: enough to share the work,
-/// few enough to stay in the cache.
+/// Inputs with about this many sections are planned at a time: enough to share the work, few enough
+/// to stay in the cache.
 const BATCH: usize = 1 << 12;
 
-/// Bytes that the name of a section takes, about.
+/// Estimated length of a section name.
 const NAME_LENGTH: usize = 32;
 
 /// Parts in which a batch is planned.
@@ -100,13 +100,13 @@ struct Merger<'a, 'o> {
     usage: &'o Usage,
     out: Merged,
     by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
-    /// Created for a function while another definition of it was in force.
+    /// Created for a function while another definition of it was selected.
     by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
     /// `--preserve-relocs`: sections of applied relocations, by their target's name.
     resolved_by_name: HashMap<Vec<u8>, SectionId, foldhash::fast::FixedState>,
     /// The members of `Merged::commons`.
     seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
-    /// Where the bank 2 of a function goes; no section where none is left in the end.
+    /// Where the bank 2 of a function goes; no section if none is left at the end.
     bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
     bank2_fates: bank2::Fates,
     /// The table of unified functions and its attributes.
@@ -114,19 +114,19 @@ struct Merger<'a, 'o> {
     function_table_info: Option<SectionId>,
     /// `.nv.info`
     module_info: Option<SectionId>,
-    /// By function: whether no other symbol has its name, if a definition was met.
+    /// By function: whether its name is unique, if a definition was seen.
     single: IdVec<FunctionId, bool>,
-    /// By section, 64 of them in each and as far as there are any: whether the name of a
-    /// section of its relocations without addends is in the string tables.
+    /// One bit per section, as far as set: whether the name of its REL section is in the string
+    /// tables.
     rel_named: Vec<u64>,
-    /// By function: the parts that were created of those that are not part of the output.
-    /// Nothing if nobody will see the numbers.
+    /// By function: the parts created for those that are not in the output. Empty if the numbers do
+    /// not show.
     ghosts: Vec<u8>,
     /// Whether any code uses textures, samplers or surfaces.
     handles: bool,
 }
 
-/// How a new section is described.
+/// The description of a new section.
 struct NewSection<'n> {
     name: Text<'n>,
     kind: SectionType,
@@ -154,9 +154,9 @@ impl<'n> NewSection<'n> {
 }
 
 impl<'a, 'o> Merger<'a, 'o> {
-    /// With all that comes before the inputs; whether there are ghosts is known.
+    /// Starts with everything that comes before the inputs.
     fn new(cx: Analysis<'a, 'o>, usage: &'o Usage, ghosts: bool) -> Self {
-        // More than are needed, mostly: room that is not used costs nothing, growing does.
+        // Usually more than needed: unused room costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
         strings.reserve(sections * NAME_LENGTH);
@@ -205,8 +205,8 @@ impl<'a, 'o> Merger<'a, 'o> {
         merger
     }
 
-    /// Mentioning a section name adds it to `.shstrtab` and to the local run of
-    /// `.strtab`, whether or not the section comes to be.
+    /// Mentioning a section name adds it to `.shstrtab` and to the local run of `.strtab`, whether
+    /// or not the section is created.
     fn mention(&mut self, name: Text<'_>) {
         let known = self.out.strings.sections().len();
         self.out.strings.add(name);
@@ -221,7 +221,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create_named(name, symbol_name, new)
     }
 
-    /// Callers know most of what a new section is described by: there it comes to little.
+    /// Inlined, because callers know most of the description as constants.
     #[inline(always)]
     fn create_named(&mut self, name: u32, symbol_name: u32, new: NewSection<'_>) -> SectionId {
         let id = self.out.sections.next_id();
@@ -301,7 +301,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             );
             self.create(NewSection { has_symbol: true, ..index });
         }
-        // One number of executables is never seen.
+        // Executables skip one number.
         self.out.creation_index += u32::from(!self.cx.config.relocatable);
         if self.cx.config.nv_host.is_some() {
             self.create(NewSection {
@@ -323,7 +323,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.out.placements.set(from, Placement { section, offset });
     }
 
-    /// Does what the inputs ask for.
+    /// Carries out the inputs' steps.
     fn follow(&mut self, planned: &[Vec<Step<'a>>]) {
         let mut object = ObjectId::new(0);
         for step in planned.iter().flatten() {
@@ -366,7 +366,7 @@ impl<'a, 'o> Merger<'a, 'o> {
 }
 
 impl Analysis<'_, '_> {
-    /// Executables carry standard types where objects have NVIDIA's own.
+    /// Executables have standard types where objects have NVIDIA's own.
     fn output_kind(&self, kind: SectionType) -> SectionType {
         if self.config.relocatable {
             kind
@@ -379,9 +379,9 @@ impl Analysis<'_, '_> {
         }
     }
 
-    /// How many creation numbers a name `.rel.X` takes that is only looked up.
-    /// [Kernels that call one or two functions, before 620 objects; with
-    /// `--preserve-relocs` 13 kinds of relocations before 14,000 kernels]
+    /// How many creation numbers a name `.rel.X` takes that is only looked up. [Kernels that call
+    /// one or two functions, before 620 objects; with `--preserve-relocs` 13 kinds of relocations
+    /// before 14,000 kernels]
     fn numbers_of_rel_name(&self) -> u32 {
         1 + u32::from(self.dialect.looks_up_rel_names_twice() || self.config.preserve_relocs)
     }

@@ -20,7 +20,7 @@ pub enum List {
     Global,
 }
 
-/// What an output symbol stands for.
+/// The meaning of an output symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A section.
@@ -36,14 +36,14 @@ pub enum Meaning {
 pub struct OutSymbol {
     /// Offset of the name in `.strtab`.
     pub name: u32,
-    /// The number of what it stands for, and in the highest bits what that is and the list.
+    /// The id of its meaning; the highest bits hold the kind of meaning and the list.
     what: u32,
 }
 
 /// Marks symbols of [`List::Global`].
 const GLOBAL: u32 = 1 << 31;
 
-/// Where the kind of a [`Meaning`] is. There are never as many sections or symbols.
+/// Position of the kind of a [`Meaning`]. Ids of sections and symbols never reach that bit.
 const KIND: u32 = 29;
 
 impl OutSymbol {
@@ -85,25 +85,24 @@ pub struct Placement {
     pub offset: u64,
 }
 
-/// Places of all input sections, four bytes each: most are the only ones in their output
-/// section.
+/// Offsets of all input sections in four bytes each: most are alone in their output section.
 #[derive(Debug)]
 pub struct Placements {
     /// Where the sections of each input start in `sections`.
     starts: Vec<usize>,
-    /// Output section plus one; 0 for none. Marked with [`INSIDE`] if it has an offset there.
+    /// Output section plus one; 0 for none. Flagged with [`INSIDE`] if it has an offset there.
     sections: Vec<u32>,
-    /// The offsets of those, by place in `sections`.
+    /// The offsets of those, by index in `sections`.
     offsets: Vec<(usize, u64)>,
-    /// Where those of each input start, once all are there.
+    /// Where those of each input start, once all are recorded.
     first_offsets: Vec<u32>,
 }
 
-/// Marks input sections with an offset. There are never as many output sections.
+/// Flags input sections with an offset. Ids of output sections never reach that bit.
 const INSIDE: u32 = 1 << 31;
 
 impl Placements {
-    /// Room for inputs with so many sections.
+    /// For inputs with these numbers of sections.
     pub(super) fn new(counts: impl ExactSizeIterator<Item = usize>) -> Self {
         let (mut starts, mut total) = (Vec::with_capacity(counts.len() + 1), 0);
         starts.push(0);
@@ -139,7 +138,7 @@ impl Placements {
         Some(SectionId::from((noted & !INSIDE).checked_sub(1)?))
     }
 
-    /// Notes where an input section went.
+    /// Records where an input section went.
     pub(super) fn set(&mut self, from: InputSection, at: Placement) {
         let Some(index) = self.index(from.object, from.section) else { return };
         let inside = at.offset != 0;
@@ -158,7 +157,7 @@ impl Placements {
         }
     }
 
-    /// Notes where the offsets of each input are. Nothing is added after that.
+    /// Records where the offsets of each input start. Nothing is added after that.
     pub(super) fn close(&mut self) {
         let mut first = Vec::with_capacity(self.starts.len());
         let mut at = 0;
@@ -171,7 +170,7 @@ impl Placements {
     }
 
     fn offset(&self, object: ObjectId, index: usize) -> u64 {
-        // Of most inputs there is one.
+        // Most inputs have one.
         let object = object.index();
         let own = match self.first_offsets.get(object..object + 2) {
             Some(&[start, end]) => &self.offsets[start as usize..end as usize],
@@ -195,8 +194,8 @@ pub struct FunctionSections {
     pub constant0: OptId<SectionId>,
 }
 
-/// The code of an ordinary function, which is all there is in its section, and what the
-/// definition says of it.
+/// The code of an ordinary function, which has its section to itself, and properties of the
+/// definition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Code {
     /// The output section; none if the function is not ordinary.
@@ -216,14 +215,14 @@ const _: () = assert!(size_of::<Code>() <= 12);
 /// Constant bank 2 contributions of one device function.
 #[derive(Clone, Debug, Default)]
 pub struct Bank2Parts {
-    /// What it was created with, replaced or not.
+    /// The section it was created with, replaced or not.
     pub first: Option<InputSection>,
-    /// The copy in force and the losers after it.
+    /// The selected copy and the discarded ones after it.
     pub parts: Vec<InputSection>,
     /// Largest alignment ever seen, replaced copies included.
     pub align: u64,
-    /// Relocation sections for the data, in input order, and where the data lay
-    /// when each was read; those of replaced copies stay.
+    /// Relocation sections for the data, in input order, and the data's offset when each was read;
+    /// those of replaced copies stay.
     pub relocs: Vec<(InputSection, u64)>,
 }
 
@@ -277,7 +276,7 @@ pub struct Merged {
     pub bank2_users: Vec<(FunctionId, Vec<FunctionId>)>,
     /// `.nv.constant3`.
     pub constant3: Option<SectionId>,
-    /// Where the bank overflows and unused constants go: those that stay, in order.
+    /// If the bank overflows and unused constants are dropped: those that stay, in order.
     pub used_constants: Option<Vec<SymbolId>>,
     /// `.nv.global`, if a common symbol needs it.
     pub common_storage: Option<SectionId>,
@@ -291,8 +290,8 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Whether the file has `.symtab_shndx`. nvlink decides that by the number of
-    /// sections it ever created, including those that are gone in the end.
+    /// Whether the file has `.symtab_shndx`. nvlink decides that by the number of sections it ever
+    /// created, including those it drops at the end.
     pub fn needs_symbol_sections(&self) -> bool {
         self.creation_index >= shn::LORESERVE
     }
@@ -302,7 +301,7 @@ impl Merged {
         &self.sections[id]
     }
 
-    /// The section that the linker makes for this purpose, if there is one.
+    /// The section that the linker creates for this purpose, if there is one.
     pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
         self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId::new(i))
     }

@@ -1,6 +1,5 @@
-//! What every input asks of the merge, found out beforehand and in parallel: which of its
-//! symbols and sections count, whose they are, how large. What is left to do one after
-//! the other is to number things.
+//! Plans the merge of every input in advance and in parallel: which of its symbols and sections
+//! count, whom they belong to, and their sizes. Only numbering is left to do sequentially.
 
 use super::List;
 use super::ghosts::{Part, Pass};
@@ -22,14 +21,14 @@ use cubin::names::prefix;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use std::collections::HashMap;
 
-/// Which symbols of shared memory are shown that usually are not.
+/// Which usually hidden symbols of shared memory are shown.
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
-    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no place, only if
-    /// the reserve is added to that, as it is where kernels share objects.
+    /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no offset, only if the reserved
+    /// part is added to it, as it is if kernels share objects.
     pub unplaced: bool,
-    /// The same for instances of them in relinked files; with `-g`, where they have a
-    /// place, if there is a reserve or kernels share objects.
+    /// The same for their instances in files that are linked again; with `-g`, where they have an
+    /// offset, if there is a reserved part or kernels share objects.
     pub instances: bool,
 }
 
@@ -44,7 +43,7 @@ impl Shown {
     }
 }
 
-/// What all steps are planned by.
+/// The input of all planning.
 #[derive(Clone, Copy)]
 pub(super) struct Planning<'a, 'o> {
     pub cx: Analysis<'a, 'o>,
@@ -83,10 +82,10 @@ pub(super) fn plan<'a>(
     planner.steps
 }
 
-/// How many names are remembered.
+/// Number of symbols remembered.
 const NAMED: usize = 64;
 
-/// Of how many sections the place of their name is.
+/// Number of sections whose name offset is remembered.
 const NAME_PLACES: usize = 8;
 
 pub(super) struct Planner<'a, 'o> {
@@ -97,33 +96,32 @@ pub(super) struct Planner<'a, 'o> {
     /// Whether sections of dead functions count.
     ghosts: bool,
     pub(super) steps: Vec<Step<'a>>,
-    /// What became of the functions of the input at hand, as its list has them.
+    /// What happened to the functions of the current input, in list order.
     pub(super) fates: Vec<Option<Fate>>,
     /// Those of the last two passes over an input.
     pub(super) attributes: Vec<Step<'a>>,
     pub(super) relocs: Vec<Step<'a>>,
-    /// Symbols that have steps already. All inputs refer to the same few, and the first
-    /// one of them is enough.
+    /// Symbols that already have steps. All inputs refer to the same few, and the first reference
+    /// is enough.
     named: [OptId<SymbolId>; NAMED],
-    /// Classes of sections, and those of them that the plan has to do with. Many inputs have
-    /// the same list.
+    /// Classes of sections, and those that the plan is about. Many inputs have the same list.
     classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
-    /// An input, and where it has the names of some of its sections. Inputs with the same table
-    /// have them there, too, and that table, which is cold, is not looked at.
+    /// An input, and the name offsets of some of its sections. Inputs with the same table have the
+    /// same offsets, so that table, which is cold, is not read.
     name_places: (Option<&'o Object<'a>>, Vec<(u32, u32)>),
 }
 
-/// What became of an input's mention of a function.
+/// What happened to an input's reference to a function.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
     pub id: SymbolId,
     pub function: FunctionId,
     pub role: Role,
-    /// Whether the function is part of the output.
+    /// Whether the function is live.
     pub live: bool,
-    /// Whether this is the only definition that was ever in force.
+    /// Whether this is the only definition that was ever selected.
     pub sole: bool,
-    /// The parts that were created, if it is not part of the output.
+    /// The parts that were created, if it is dead.
     pub made: u8,
 }
 
@@ -134,7 +132,7 @@ impl Fate {
 }
 
 impl<'a> Planner<'a, '_> {
-    /// Finds the sections of an input that the plan has to do with.
+    /// Finds the sections of an input that the plan is about.
     #[inline]
     fn look_at_classes(&mut self, classes: &'a [SectionClass]) {
         if !std::ptr::eq(self.classes.0, classes) {
@@ -193,8 +191,8 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
-    /// Shared memory that has no symbols comes last, where kernels that nobody asked for have
-    /// none yet (`whole-programs-used`).
+    /// Shared memory without symbols comes last; unrequested kernels have none yet then
+    /// (`whole-programs-used`).
     fn nameless_shared(&mut self, object: ObjectId, input: &Object<'a>) {
         for (section, &class) in (0..).zip(input.classes) {
             if let (SectionClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
@@ -203,8 +201,8 @@ impl<'a> Planner<'a, '_> {
         }
     }
 
-    /// Quirk: in a relinked file functions of one name have attributes of one name, and a
-    /// Mercury link finds the first of them for all: those after it, with that one.
+    /// Quirk: in a file that is linked again, functions of one name have attributes of one name,
+    /// and a Mercury link finds the first of them for all: maps the later ones to the first.
     fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
         let is_local = |named: &InputSymbol| named.binding() == Binding::LOCAL;
         if !self.cx.dialect.merges_attributes_of_namesakes()
@@ -222,15 +220,15 @@ impl<'a> Planner<'a, '_> {
 
     fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
         let Some(input) = self.cx.objects[object].section(section) else { return };
-        // Zero-initialised data whose symbols all lost is not allocated.
+        // Zero-initialized data whose symbols were all discarded is not allocated.
         if class != SectionClass::Data || !input.kind.is_nobits() {
             self.data_section(object, &input, class, false);
         }
     }
 
-    /// A function of the input at hand, by its place in the list, and what became of it.
+    /// A function of the current input with its index in the list, and what happened to it.
     fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<(usize, Fate)> {
-        // They mostly lie next to each other.
+        // They are mostly consecutive.
         let first = input.functions.first()?.symbol;
         let guess = symbol.wrapping_sub(first) as usize;
         let index = match input.functions.get(guess) {
@@ -240,13 +238,13 @@ impl<'a> Planner<'a, '_> {
         Some((index, (*self.fates.get(index)?)?))
     }
 
-    /// What became of the function that a section of the input at hand belongs to.
+    /// What happened to the function that a section of the current input belongs to.
     fn owner_fate(&self, object: ObjectId, section: u32) -> Option<(usize, Fate)> {
         let input = &self.cx.objects[object];
         self.fate(input, input.owner(section)?)
     }
 
-    /// An alias needs the section of the function behind it, which comes first.
+    /// An alias needs the section of its function, which comes first.
     fn alias_owner(&mut self, object: ObjectId, alias: usize, section: u32) {
         let input = &self.cx.objects[object];
         let symbol = input.functions[alias].symbol;
@@ -306,7 +304,7 @@ impl<'a> Planner<'a, '_> {
         self.named[id.index() % NAMED] == id.into()
     }
 
-    /// Whether the symbol is not remembered; it is from now on.
+    /// Remembers the symbol and returns whether it was new.
     fn is_first(&mut self, id: SymbolId) -> bool {
         let place = &mut self.named[id.index() % NAMED];
         std::mem::replace(place, id.into()) != id.into()
@@ -324,7 +322,7 @@ impl<'a> Planner<'a, '_> {
             && let Some(section) = cx.objects[object].section(symbol.shndx)
         {
             let class = cx.objects[object].classes[symbol.shndx as usize];
-            // Once is enough for what many symbols lead to.
+            // Once is enough for a section that many symbols are in.
             if class != SectionClass::Data || *last != Some(symbol.shndx) {
                 *last = Some(symbol.shndx);
                 self.data_section(object, &section, class, true);
@@ -345,8 +343,7 @@ impl<'a> Planner<'a, '_> {
         self.steps.push(Step::Variable(Variable { id, list, emitted, dynamic, common }));
     }
 
-    /// Internal symbols never leave their object; shared-memory symbols do so
-    /// only for debuggers.
+    /// Internal symbols never leave their object; shared-memory symbols do so only for debuggers.
     fn emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> Emitted {
         let config = self.cx.config;
         let lost = || self.cx.is_lost_bank2(object, symbol.shndx);
@@ -355,7 +352,7 @@ impl<'a> Planner<'a, '_> {
             return shown(!lost());
         }
         if symbol.is_shared() && symbol.is_internal() {
-            // The instances of dynamic arrays in a relinked file.
+            // The instances of dynamic arrays in a file that is linked again.
             return shown(self.shown.instances);
         }
         if symbol.is_shared() {
@@ -371,7 +368,7 @@ impl<'a> Planner<'a, '_> {
         if !symbol.is_internal() {
             return Emitted::Yes;
         }
-        // Compiler constants of device functions have no section of their own.
+        // Compiler constants of device functions have no separate section.
         match config.preserve_relocs && !symbol.is_undefined() && !lost() {
             true => Emitted::WithSection(symbol.shndx),
             false => Emitted::No,
@@ -404,7 +401,7 @@ impl<'a> Planner<'a, '_> {
         by_symbol: bool,
     ) {
         let section = input.index;
-        // The output has another section in place of this one.
+        // The output has another section instead of this one.
         if input.kind == SectionType::CUDA_UFT_INDEX && self.cx.config.uidx.is_some() {
             return;
         }
@@ -525,8 +522,8 @@ impl<'a> Planner<'a, '_> {
     }
 }
 
-/// Whether sections of this class are looked at one by one. Others are found by their symbols,
-/// or have no counterpart in the output.
+/// Whether sections of this class are planned one by one. Others are found by their symbols, or
+/// have no counterpart in the output.
 fn is_planned(class: SectionClass) -> bool {
     matches!(
         class,
@@ -539,7 +536,7 @@ fn is_planned(class: SectionClass) -> bool {
     )
 }
 
-/// The section of a symbol that is somewhere.
+/// The section of a defined symbol.
 fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
     match named.place {
         Place::Undefined => None,
@@ -548,7 +545,7 @@ fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
 }
 
 impl Analysis<'_, '_> {
-    /// What became of a function of an input, whose symbols have these ids.
+    /// What happened to a function of an input, whose symbols have these ids.
     fn fate(&self, object: ObjectId, ids: &[OptId<SymbolId>], named: &InputSymbol) -> Option<Fate> {
         let id = ids.get(named.symbol as usize)?.get()?;
         let function = self.graph.function(id)?;
@@ -562,7 +559,7 @@ impl Analysis<'_, '_> {
     /// The code of a definition in this section, unless it is an alias of another one.
     fn code(&self, at: SymbolRefId, section: u32) -> Option<Code> {
         let object = &self.objects[at.object];
-        // An alias lives in the section of the function it stands for.
+        // An alias is in the section of its function.
         if object.owner(section) != Some(at.symbol) {
             return None;
         }
@@ -579,8 +576,8 @@ impl Analysis<'_, '_> {
     }
 }
 
-/// Size and `st_other` of a function that starts where its section does. It is looked at while
-/// its entry is at hand, which is cold later.
+/// Size and `st_other` of a function that starts where its section does. Read while its entry is in
+/// the cache.
 fn ordinary(symbol: &SymbolRef<'_>) -> Option<(u32, u8)> {
     let is_ordinary = symbol.kind() == SymbolType::FUNC
         && !symbol.is_undefined()

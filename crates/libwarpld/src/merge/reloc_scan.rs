@@ -1,4 +1,4 @@
-//! Which relocations nvlink looks at while it merges, and what it looks up for them.
+//! Which relocations nvlink examines while it merges, and what it looks up for them.
 
 use crate::context::Analysis;
 use crate::ids::{ObjectId, SymbolRefId};
@@ -16,7 +16,7 @@ struct RelocPlace {
     weak_sensitive: bool,
 }
 
-/// What a section of relocations was found to have.
+/// Results of scanning a relocation section.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     /// A relocation that counts.
@@ -26,8 +26,8 @@ pub(super) struct Found {
     pub zero_addend: bool,
 }
 
-/// Looks through the relocations for a section of this name; for code if there is none.
-/// The caller may know that no function of the input lost.
+/// Scans the relocations for a section of this name, or for code if there is none. The caller may
+/// know that no function of the input was discarded.
 pub(super) fn looked_at<'a>(
     cx: Analysis<'a, '_>,
     object: ObjectId,
@@ -53,7 +53,7 @@ pub(super) fn looked_at<'a>(
         RelocPlace { object, lost, constant: names::is_user_constants(name), weak_sensitive };
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
     let first = relocs.iter().position(|r| counts(&r));
-    // What clears the frame of a loser creates the section and counts for nothing else.
+    // Clearing the frame of a discarded copy creates the section and counts for nothing else.
     let clears = || place.weak_sensitive && relocs.iter().any(|r| r.kind.clears_unused());
     let zero_addend = first.is_some_and(|first| {
         let rest = || relocs.iter().skip(first + 1).filter(|r| r.addend == Some(0));
@@ -62,9 +62,9 @@ pub(super) fn looked_at<'a>(
     Found { any: first.is_some() || clears(), zero_addend }
 }
 
-/// Whether nvlink looks at a relocation at all: not if it is debug data about
-/// a definition that lost, a constant that names code that is gone or a copy
-/// of the input itself that lost, or inside a variable that lost.
+/// Whether nvlink examines a relocation at all: not if it is in debug data about a discarded
+/// definition, in a constant that refers to dead code or to a discarded copy of the same input, or
+/// inside a discarded variable.
 fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
     if place.lost.iter().any(|range| range.contains(&offset)) {
         return false;
@@ -80,7 +80,7 @@ fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) ->
     };
     let at = SymbolRefId { object, symbol };
     let defined = !input.is_undefined() && !input.is_common();
-    // A copy that was replaced later was in force when this was read.
+    // A copy that was replaced later was still selected when this was read.
     let lost = || cx.resolution.role(id, at, defined) == Role::Discarded;
     if place.constant {
         return cx.keeps(id) && !lost();

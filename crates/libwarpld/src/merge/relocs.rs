@@ -22,8 +22,8 @@ impl<'a> Merger<'a, '_> {
         let from = InputSection { object, section: relocs.section };
         let place = self.out.placements.section(object, relocs.target);
         let keeps = self.cx.dialect.keeps_relocations_of_discarded_tables();
-        // The jump tables of a losing duplicate that were kept, see
-        // `function_data`, keep their relocations.
+        // The jump tables of a discarded duplicate that were kept, see `function_data`, keep their
+        // relocations.
         let stray = keeps && role == Role::Discarded && place.is_some();
         if role == Role::Discarded && !stray {
             self.jump_table_relocs(function, from, relocs.target);
@@ -64,7 +64,7 @@ impl<'a> Merger<'a, '_> {
         self.out.sections[section].add_source(from);
     }
 
-    /// What the relocations were found to have, if they are for what they looked to be for.
+    /// Results of scanning the relocations, if their target is the expected one.
     fn looked_at(
         &self,
         target: SectionId,
@@ -168,7 +168,7 @@ impl<'a> Merger<'a, '_> {
         section
     }
 
-    /// What was applied is kept by name: functions of one name share it.
+    /// Applied relocations are kept by name: functions of one name share the section.
     fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
         if let Some(&known) = self.resolved_by_name.get(name) {
             self.out.sections[known].add_resolved(target);
@@ -194,7 +194,7 @@ impl<'a> Merger<'a, '_> {
         let table = InputSection { object: from.object, section: target };
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
-        // Of a kernel's table that a replacement cleared only a name is left.
+        // A kernel's table that a replacement cleared leaves only a name.
         let class = self.cx.objects[from.object].classes[target as usize];
         let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
             && self.cx.dialect.forgets_cleared_tables()
@@ -209,7 +209,7 @@ impl<'a> Merger<'a, '_> {
             _ => return,
         }
         if self.cx.config.preserve_relocs {
-            // The name of a section that never comes to be.
+            // The name of a section that is never created.
             let input = &self.cx.objects[from.object];
             let name = input.cubin.section(target).map_or(&b""[..], |s| s.name);
             self.mention(Text::prefixed(prefix::RESOLVED_RELA, name, NameHash::of(name)));

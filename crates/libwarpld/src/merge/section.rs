@@ -1,5 +1,5 @@
-//! Output sections. Links have hundreds of thousands, and every phase after the merge goes
-//! through them: what few have is kept aside.
+//! Output sections. Links have hundreds of thousands, and every phase after the merge walks them,
+//! so rare properties are stored separately.
 
 use super::NewSection;
 use crate::align::align_up;
@@ -37,7 +37,7 @@ impl Deref for Chunks<'_> {
     }
 }
 
-/// What an output section is made of.
+/// The contents of an output section.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'m> {
     /// `.shstrtab`, `.strtab`, `.symtab`, notes, compat, call graph, prototype,
@@ -74,7 +74,7 @@ pub enum Synthetic {
     UnifiedIndex,
 }
 
-/// What an output section is made of, see [`Content`].
+/// The contents of an output section, see [`Content`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     Synthetic(Synthetic),
@@ -101,7 +101,7 @@ enum Kind {
 pub struct Section {
     /// Offset of the name in `.shstrtab`.
     pub name: u32,
-    /// Number by creation, mentions of other names counted; see
+    /// Index by creation, counting mentions of other names; see
     /// [`super::Merged::needs_symbol_sections`].
     pub creation_index: u32,
     /// Type in the output.
@@ -114,15 +114,15 @@ pub struct Section {
     /// another section, that one.
     relocs: [OptId<SectionId>; 2],
     made: Kind,
-    // From here on nothing counts if there is a `rest`.
+    // The fields from here on are unused if there is a `rest`.
     flags: u32,
     size: u32,
-    /// 0 if it is 0, else one more than the power of two that it is.
+    /// 0 if it is 0, otherwise log2 plus one.
     align: u8,
     entsize: u8,
     /// [`NO_BANK`] if there is none.
     bank: u8,
-    /// The one input section that it is made of, at offset 0; [`NOTHING`] before it comes.
+    /// The only input section in it, at offset 0; [`NOTHING`] before it comes.
     only: InputSection,
     rest: Option<Box<Rest>>,
 }
@@ -133,8 +133,8 @@ const NO_BANK: u8 = u8::MAX;
 
 const NOTHING: InputSection = InputSection { object: ObjectId::new(u32::MAX as usize), section: 0 };
 
-/// A section that is made of several others, or that has odd properties (which nobody needs,
-/// but inputs may say anything).
+/// A section made of several others, or with odd properties (which nothing needs, but inputs may
+/// have).
 #[derive(Debug)]
 struct Rest {
     flags: u64,
@@ -271,7 +271,7 @@ impl Section {
         self.made == Kind::Attributes
     }
 
-    /// What it relocates, if it consists of relocations that stay.
+    /// The section it relocates, if it holds emitted relocations.
     #[inline]
     pub fn relocates(&self) -> Option<SectionId> {
         self.is_relocs().then(|| self.target())
@@ -283,7 +283,7 @@ impl Section {
         self.made == Kind::Synthetic(what)
     }
 
-    /// What relocations are for, which is known since they were created.
+    /// The target of relocations, which is known since they were created.
     #[inline]
     fn target(&self) -> SectionId {
         self.relocs[0].get().unwrap_or(SectionId::new(0))
@@ -307,7 +307,7 @@ impl Section {
         }
     }
 
-    /// Appends bytes of an input, so many and so aligned; where they go.
+    /// Appends bytes of an input with this size and alignment, and returns their offset.
     #[inline]
     pub(super) fn append(&mut self, from: InputSection, align: u64, size: u64) -> u64 {
         // Most sections are made of one.
@@ -333,7 +333,7 @@ impl Section {
         }
     }
 
-    /// Forgets all bytes.
+    /// Drops all chunks.
     pub(super) fn clear_chunks(&mut self) {
         self.set_size(0);
         self.only = NOTHING;
@@ -383,12 +383,12 @@ impl Section {
         }
     }
 
-    /// Notes the section of its relocations, with or without addends.
+    /// Records the section of its relocations, with or without addends.
     pub(super) fn set_relocs(&mut self, rela: bool, relocs: SectionId) {
         self.relocs[usize::from(rela)] = relocs.into();
     }
 
-    /// What has no room in the section itself, moved aside.
+    /// Moves what does not fit the section itself into a `rest`.
     #[cold]
     fn rest(&mut self) -> &mut Rest {
         let full = self.rest.take().unwrap_or_else(|| {
@@ -408,8 +408,8 @@ impl Section {
     }
 }
 
-/// Appends to a list, of which a link has few long ones, as a rule of a member for each
-/// input. Growing copies it into fresh memory; room that is not used costs nothing.
+/// Appends to a list. A link has few long ones, usually with a member for each input. Growing
+/// copies it into fresh memory; unused room costs nothing.
 fn push<T>(list: &mut Vec<T>, item: T) {
     const LONG: usize = 64;
     if list.len() == list.capacity() && list.len() >= LONG {

@@ -1,4 +1,4 @@
-//! What inputs ask of the merge, one thing after the other.
+//! The steps of the merge that inputs need, in order.
 
 use super::List;
 use super::ghosts::Part;
@@ -7,29 +7,29 @@ use crate::ids::{FunctionId, ObjectId, SymbolId};
 use crate::resolve::Role;
 use cubin::SectionType;
 
-/// One thing to do, in the order of an input's passes.
+/// One step, in the order of an input's passes.
 pub(super) enum Step<'a> {
-    /// What follows is of this input.
+    /// The following steps are for this input.
     Input(ObjectId),
-    /// A function that is used.
+    /// A function that is referred to.
     Declare(SymbolId, FunctionId),
     /// A function that is defined.
     Define(Definition),
-    /// The name of a kernel's shared memory, which is not part of the output.
+    /// The name of the shared memory of a kernel that is not in the output.
     MentionShared(SymbolId),
-    /// The name of a section that is not part of the output.
+    /// The name of a section that is not in the output.
     Mention(&'a [u8]),
     /// A symbol that is not a function.
     Variable(Variable),
     /// A section of shared memory for all kernels.
     CommonShared(u32),
-    /// Data that is put together by name.
+    /// Data that is concatenated by name.
     Data(Data<'a>),
     /// Data of one function.
     FunctionData(FunctionData),
-    /// A section of a function that is not part of the output.
+    /// A section of a function that is not in the output.
     Ghost(FunctionId, Part),
-    /// Such sections that nobody else creates: so many numbers.
+    /// That many numbers of such sections that no other input creates.
     Numbers(u32),
     /// Attributes of a function, or of all.
     Attributes(Attributes),
@@ -37,12 +37,12 @@ pub(super) enum Step<'a> {
     Relocs(Relocs),
 }
 
-/// A definition of a function that was ever in force.
+/// A definition of a function that was ever selected.
 pub(super) struct Definition {
     pub id: SymbolId,
     pub function: FunctionId,
     pub list: List,
-    /// Whether it is only wanted if nothing of the name is there yet.
+    /// Whether it counts only if the name is new.
     pub if_new: bool,
     /// Whether no other symbol has the name.
     pub single: bool,
@@ -50,7 +50,7 @@ pub(super) struct Definition {
     pub code: Option<Code>,
 }
 
-/// The code of the definition in force in the end.
+/// The code of the definition that is selected at the end.
 pub(super) struct Code {
     pub object: ObjectId,
     pub section: u32,
@@ -67,7 +67,7 @@ pub(super) struct Code {
 pub(super) enum Start {
     Plain,
     Kernel,
-    /// A program's own copy of a function of the driver starts like a kernel.
+    /// A program's own copy of a driver function starts like a kernel.
     Builtin,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Variable {
     pub common: bool,
 }
 
-/// Whether a symbol is part of the output.
+/// Whether a symbol is in the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Emitted {
     Yes,

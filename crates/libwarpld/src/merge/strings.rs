@@ -1,10 +1,10 @@
 //! String tables in creation order: exact duplicates share an entry, nothing is
 //! sorted, suffixes are not merged.
 //!
-//! Nearly all strings are section names made from the name of a function, `.text.f`, which
-//! nobody adds twice and which nothing else can be equal to: such are appended without a
-//! look at the index. Only if a string of that form comes from elsewhere (a symbol may be
-//! called `.text.f`) is the index completed.
+//! Nearly all strings are section names built from the name of a function, `.text.f`, which are
+//! added only once and cannot equal anything else: those are appended without looking at the index.
+//! Only if a string of that form comes from elsewhere (a symbol may be called `.text.f`) is the
+//! index completed.
 
 use super::shared_strings::Pieced;
 use crate::name_hash::{NameHash, ShortHash};
@@ -21,14 +21,14 @@ pub struct Text<'n> {
     origin: Origin,
 }
 
-/// What is known about a string beforehand.
+/// What is known about a string in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// Nothing.
     Any,
-    /// Made from the name of a function.
+    /// Built from the name of a function.
     Function,
-    /// The same, and nobody adds it again.
+    /// The same, and it is added only once.
     Once,
 }
 
@@ -61,8 +61,8 @@ impl<'n> Text<'n> {
         Self { parts: [prefix, text], hash, origin: Origin::Any }
     }
 
-    /// The name of a function, which no other symbol has, after one of the prefixes that
-    /// are known here. It must not be added a second time.
+    /// The name of a function, which no other symbol has, after one of the known prefixes. It must
+    /// not be added a second time.
     pub fn once(prefix: &'static [u8], function: &'n [u8]) -> Self {
         debug_assert!(FUNCTION_PREFIXES.contains(&prefix));
         Self { parts: [prefix, function], hash: NameHash::default(), origin: Origin::Once }
@@ -83,7 +83,7 @@ impl<'n> Text<'n> {
         }
     }
 
-    /// Whether it looks like one that is made from the name of a function.
+    /// Whether it looks like one built from the name of a function.
     fn is_like_functions(&self) -> bool {
         let starts_with = |prefix: &&[u8]| {
             let own = self.parts[0].len().min(prefix.len());
@@ -114,7 +114,7 @@ impl<'n> Text<'n> {
         self.parts[0].len() + self.parts[1].len() + 1
     }
 
-    /// Whether what is in a table from some place on starts with it.
+    /// Whether the rest of a table starts with it.
     fn is_at(&self, table: &[u8]) -> bool {
         let rest = table.strip_prefix(self.parts[0]);
         let rest = rest.and_then(|rest| rest.strip_prefix(self.parts[1]));
@@ -133,7 +133,7 @@ pub struct StringTables {
     complete: bool,
 }
 
-/// Where a string is; 0, the place of the leading NUL, if it is not there.
+/// The offsets of a string; 0, the offset of the leading NUL, if it is absent.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     hash: ShortHash,
@@ -142,7 +142,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether it is that of a string.
+    /// Whether it is the entry of a string.
     fn is_of(&self, text: &Text<'_>, sections: &[u8], symbols: &Pieced) -> bool {
         match self.in_sections {
             0 => text.is_at(symbols.from(sections, self.in_symbols)),
@@ -150,7 +150,7 @@ impl Entry {
         }
     }
 
-    /// Adds its string to `.strtab`; the offset of the one entry it has.
+    /// Adds its string to `.strtab` and returns the offset of its only entry.
     fn add_symbol(&mut self, text: &Text<'_>, symbols: &mut Pieced) -> u32 {
         self.in_symbols = match (self.in_symbols, self.in_sections) {
             (0, 0) => text.append_to_pieced(symbols),
@@ -169,12 +169,12 @@ impl Default for StringTables {
 }
 
 impl StringTables {
-    /// Makes room for so many bytes of section names.
+    /// Reserves this many bytes for section names.
     pub fn reserve(&mut self, sections: usize) {
         self.sections.reserve(sections);
     }
 
-    /// Adds a string to `.strtab`; the offset of the one entry it has.
+    /// Adds a string to `.strtab` and returns the offset of its only entry.
     pub fn add_symbol(&mut self, text: Text<'_>) -> u32 {
         if self.since_sm_90(&text) {
             return text.append_to_pieced(&mut self.symbols);
@@ -183,7 +183,7 @@ impl StringTables {
         entry.add_symbol(&text, symbols)
     }
 
-    /// The same for a string that is at this place of `.shstrtab`.
+    /// The same for a string at this offset of `.shstrtab`.
     #[inline]
     pub fn add_symbol_of_section(&mut self, text: Text<'_>, at: u32) -> u32 {
         match self.since_sm_90(&text) {
@@ -192,7 +192,7 @@ impl StringTables {
         }
     }
 
-    /// Adds a string to `.shstrtab`; the offset of the one entry it has.
+    /// Adds a string to `.shstrtab` and returns the offset of its only entry.
     #[inline]
     pub fn add_section(&mut self, text: Text<'_>) -> u32 {
         match self.since_sm_90(&text) {
@@ -222,14 +222,14 @@ impl StringTables {
         (entry.in_sections, at)
     }
 
-    /// Adds names of symbols to `.strtab`, none of which is there or comes again; where the
-    /// first one is.
+    /// Adds symbol names to `.strtab` that are all new and added only once, and returns the offset
+    /// of the first.
     pub fn add_last(&mut self, names: Vec<u8>) -> u32 {
         self.symbols.add_list(names)
     }
 
-    /// Where the name of a symbol is in `.strtab`, unless it starts with a dot: only such may
-    /// be there and not in the index.
+    /// The offset of a symbol's name in `.strtab`, unless it starts with a dot: only such names may
+    /// be there without being in the index.
     pub fn find_symbol(&self, name: Text<'_>) -> Option<u32> {
         let hash = name.hash.short();
         let Self { sections, symbols, index, .. } = self;
@@ -238,7 +238,7 @@ impl StringTables {
         Some(index.find(hash.spread(), same)?.in_symbols)
     }
 
-    /// Whether the string is known to be new and need not be found again.
+    /// Whether the string is known to be new and is never looked up again.
     #[inline]
     fn since_sm_90(&self, text: &Text<'_>) -> bool {
         text.origin == Origin::Once && !self.complete
@@ -274,7 +274,7 @@ impl StringTables {
         (entry.or_insert(new).into_mut(), sections, symbols)
     }
 
-    /// Takes a string back from both tables; where it was. What follows moves up.
+    /// Removes a string from both tables and returns its offsets. What follows moves up.
     pub fn remove(&mut self, text: Text<'_>) -> (u32, u32) {
         let (in_sections, in_symbols) = self.add(text);
         let length = text.size() as u32;
@@ -290,8 +290,8 @@ impl StringTables {
         (in_sections, in_symbols)
     }
 
-    /// Takes strings back from `.strtab`, which are at these offsets in rising order and in
-    /// no other table; says where each offset is afterwards.
+    /// Removes strings from `.strtab` that are at these ascending offsets and in no other table;
+    /// the result maps old offsets to new ones.
     pub fn remove_symbols(&mut self, offsets: &[u32]) -> impl Fn(u32) -> u32 + use<> {
         let (mut removed, symbols) = (Vec::new(), self.symbols());
         let (mut kept, mut total, mut end) = (Vec::with_capacity(symbols.len()), 0, 0);
@@ -314,7 +314,7 @@ impl StringTables {
         after
     }
 
-    /// Frees what only adding needs.
+    /// Frees what is needed only for adding.
     pub fn close(&mut self) {
         self.index = HashTable::new();
     }
@@ -370,7 +370,7 @@ mod tests {
         let g = tables.add(Text::once(b".nv.info.", b"g"));
         assert_eq!(tables.add(Text::new(b".text.f")), f);
         assert_eq!(tables.add(Text::prefixed(b".nv", b".info.g", NameHash::of(b".info.g"))), g);
-        // From now on all are looked for.
+        // From now on all are looked up.
         let h = tables.add(Text::once(b".text.", b"h"));
         assert_eq!(tables.add(Text::new(b".text.h")), h);
         assert_eq!(tables.symbols(), b"\0.text.f\0.nv.info.g\0.text.h\0");
