@@ -207,7 +207,7 @@ pub enum Space {
     Unknown,
 }
 
-/// What a symbol stands for.
+/// What a symbol stands for. [`same-named-statics`, `static-and-visible`]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolClass {
     /// Index 0, or a nameless symbol without a type.

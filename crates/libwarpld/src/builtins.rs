@@ -6,6 +6,7 @@ const PREFIX: &[u8] = b"__cuda_syscall";
 
 /// Whether an undefined function of this name is no error. A definition in
 /// the link still takes precedence. Variables of these names are ordinary.
+/// [`device-runtime`, `own-malloc`]
 pub fn is_builtin_function(name: &[u8]) -> bool {
     // Found by linking calls to some 1700 candidate names and noting which were not
     // reported as undefined.

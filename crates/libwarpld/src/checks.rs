@@ -38,7 +38,7 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     }
 }
 
-/// nvlink cannot remove an alias without its function.
+/// nvlink cannot remove an alias without its function. [`alias`, `alias-dead`]
 pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     let functions = cx.graph.functions.par_iter().with_min_len(FUNCTIONS_AT_ONCE);
     let dead = functions.copied().filter(|&id| !cx.keeps(id));

@@ -29,7 +29,7 @@ const MERGED: [(u8, u8, u16); 5] = [
 /// The merged records. The target decides the accelerator mark, which comes
 /// first; every input that has the section is merged record by record, then
 /// what it lacks counts with a default. Inputs of older toolkits have no such
-/// section and do not count.
+/// section and do not count. [`accelerated-mix`, `older-toolkit`]
 pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
     let mut list: Vec<(u8, u8, u16)> = Vec::new();
     for data in kinds(objects) {

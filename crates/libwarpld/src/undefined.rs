@@ -12,6 +12,7 @@ use cubin::names;
 use rayon::prelude::*;
 
 /// Reports undefined symbols in output order.
+/// [`undefined`, `undefined-in-dead-code`, `undefined-globals-of-dead-code`]
 pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
     if cx.config.relocatable {
         return;
@@ -41,6 +42,7 @@ pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
 const SYMBOLS_AT_ONCE: usize = 1 << 12;
 
 /// Names that the driver, or nobody, needs to define.
+/// [`reserved-shared`, `texture-handles-filled`, `undefined-globals-allowed`]
 fn may_stay(cx: Analysis<'_, '_>, symbol: &Symbol<'_>) -> bool {
     if symbol.function {
         return is_builtin_function(symbol.name);

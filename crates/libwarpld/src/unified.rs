@@ -40,7 +40,7 @@ pub struct Stub {
 
 impl Unified {
     /// Whether there is something in the table that `__UFT*` or `__UDT*` stands for; an
-    /// index alone does not matter.
+    /// index alone does not matter. [`unified-pointers`]
     pub fn has_table(&self, symbol: &[u8]) -> bool {
         match names::symbol::is_of_function_table(symbol) {
             true => self.has_functions,
@@ -60,7 +60,7 @@ impl Unified {
 }
 
 /// Finds what is unified and gives it its place. The checks are those of nvlink,
-/// which looks at the index only where there is something to place.
+/// which looks at the index only where there is something to place. [`unified-index`]
 pub fn collect(
     objects: &Objects<'_>,
     resolution: &Resolution<'_>,

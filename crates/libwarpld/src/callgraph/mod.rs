@@ -310,7 +310,7 @@ impl<'a> Builder<'a> {
 
 /// Whether the input's copy of the function was discarded, and so was every function of the input
 /// that takes its address: then the address is not taken, not even by a data table. One surviving
-/// taker is enough to keep it.
+/// taker is enough to keep it. [`address-taken-by-loser`, `address-taken-by-weak-after-strong`]
 fn taken_by_discarded_code(
     Input { id, object, lists, .. }: Input<'_, '_>,
     resolution: &Resolution<'_>,

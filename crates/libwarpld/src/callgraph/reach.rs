@@ -56,6 +56,7 @@ impl Reach {
     /// Whether the function is a kernel that `--kernels-used` left out and that no input refers to
     /// before its definition, whether or not it stays for another reason. Its sections come after
     /// those of others.
+    /// [`kernels-used`, `kernels-used-late-shared`]
     pub fn is_late(&self, function: FunctionId) -> bool {
         self.late[function]
     }
@@ -78,6 +79,9 @@ impl Reach {
 }
 
 /// Determines which functions are live.
+/// [`dead-functions`, `indirect-call`, `prototypes`, `address-taken-unreached`,
+/// `address-taken-in-code`, `debug`, `device-launch`, `host-references`,
+/// `host-references-empty`]
 pub fn reach(
     objects: &Objects<'_>,
     graph: &CallGraph<'_>,
@@ -161,7 +165,7 @@ pub fn reach(
     Reach { live, unrequested, late, stub_roots, constants, pruning }
 }
 
-/// Which functions are stubs that count as kernels.
+/// Which functions are stubs that count as kernels. [`unified-roots`, `unified-reach`]
 fn stub_roots(graph: &CallGraph<'_>, unified: &Unified, kernels: usize) -> PerFunction {
     let mut out = IdVec::new();
     if kernels != 1 {

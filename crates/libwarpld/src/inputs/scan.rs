@@ -294,7 +294,7 @@ impl<'f, 's> Scanner<'f, 's> {
         Steps::Several(scanned.collect())
     }
 
-    /// A member, with the file it stands for in a thin archive.
+    /// A member, with the file it stands for in a thin archive. [`archive`]
     fn any_member(
         &self,
         member: Result<Member<'f>, ArchiveError>,
@@ -441,7 +441,7 @@ impl<'f, 's> Scanner<'f, 's> {
 
 /// All containers of a section or file. Objects merged by `ld -r` have
 /// several. Bytes after the first container that are no container are passed
-/// over, as nvlink does.
+/// over, as nvlink does. [`fatbin-inputs`]
 fn containers(data: &[u8]) -> Result<Vec<Container<'_>>, FatbinError> {
     let mut list = Vec::new();
     for container in Containers::new(data) {

@@ -276,6 +276,7 @@ impl<'s, 'f> Selection<'s, 'f> {
     }
 
     /// Takes the system library if a function is missing at this point.
+    /// [`device-runtime`, `device-launch`]
     fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Error> {
         let needed = self.options.keep_system_libraries
             || need::function_is_missing(&self.selected.inputs.images);

@@ -18,12 +18,13 @@ pub struct Bank2 {
     /// Size and alignment of those sections.
     pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
     /// The null symbol's new value. Quirk: nvlink writes the offset of the last discarded
-    /// duplicate's data into symbol 0.
+    /// duplicate's data into symbol 0. [`bank2-unreached`]
     pub null_value: Option<u64>,
 }
 
 /// Copies the compiler's constants of device functions into the bank of every kernel that reaches
 /// them, at the same offset in all of them, last function first.
+/// [`jump-table-in-function`, `jump-table-indirect`, `jump-table-rounding`, `jump-table`]
 pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
     let mut out = Bank2::default();
     for (function, entries) in &merged.bank2_users {
@@ -75,7 +76,7 @@ struct Blob {
 }
 
 /// The bank-2 data of one device function. Quirk: the data of discarded weak duplicates is still
-/// appended.
+/// appended. [`jump-table-weak`]
 fn blob_of(cx: Analysis<'_, '_>, merged: &Merged, function: FunctionId) -> Blob {
     let Some(bank) = merged.bank2.get(&function) else {
         return Blob { parts: Vec::new(), size: 0, align: 1 };
@@ -104,9 +105,9 @@ fn is_duplicate(cx: Analysis<'_, '_>, from: InputSection) -> bool {
 /// Bank 3 after duplicate values were dropped.
 #[derive(Debug)]
 pub struct Bank3 {
-    /// Contents.
+    /// Contents. [`bank2-unreached`]
     pub chunks: Vec<Chunk>,
-    /// Size.
+    /// Size. [`bank2-unreached`]
     pub size: u64,
     /// The null symbol's new value.
     pub null_value: Option<u64>,
@@ -114,7 +115,7 @@ pub struct Bank3 {
 
 /// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as nvlink does when
 /// kernels are pruned. Quirk: symbol values and relocations are not adjusted, and the null symbol
-/// gets the offset of the last mergeable one.
+/// gets the offset of the last mergeable one. [`equal-constants-16`]
 pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
     let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =

@@ -36,6 +36,7 @@ pub enum Form {
 
 impl Form {
     /// The kind of file that a link of this half describes handles in.
+    /// [`texture-handles-behind-parameters`, `texture-references`]
     pub fn of(half: Half) -> Self {
         match half {
             Half::Machine => Self::Classic,
@@ -98,7 +99,7 @@ const LIMITS: [(SymbolType, usize, &str); 3] = [
 ];
 
 /// Refuses a link with more references than kernels can have handles for; names the last kernel
-/// that has any.
+/// that has any. [`too-many-images`]
 pub fn check_images(
     cx: Analysis<'_, '_>,
     merged: &Merged,
@@ -134,7 +135,7 @@ impl Images {
 }
 
 /// Places the handles after the parameters of the kernel that has the most; in the Mercury half
-/// they have a separate bank.
+/// they have a separate bank. [`texture-handles-behind-parameters`]
 pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Images {
     let mut out = Images::default();
     let (symbols, kernels) = (merged.symbols_last_first(), &merged.function_order);
@@ -142,7 +143,7 @@ pub fn layout_images(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Im
     let parameter_bank = |f: FunctionId| merged.function_sections[f].constant0.get();
     // Code that uses textures without samplers has the samplers in the textures: then samplers have
     // slots, but nothing fills them. Quirk: the same goes for textures if only samplers are used,
-    // and surfaces count as both.
+    // and surfaces count as both. [`sampler-unmentioned`]
     let all = users.of(None);
     let textures = users.of(Some(SymbolType::CUDA_TEXTURE));
     let samplers = users.of(Some(SymbolType::CUDA_SAMPLER));

@@ -58,6 +58,7 @@ pub struct Address {
 }
 
 /// Lays out memory and checks limits. Exceeding some of them ends the link at once.
+/// [`constants-too-large`, `shared-too-large`]
 pub fn layout(
     cx: Analysis<'_, '_>,
     usage: &Usage,
@@ -135,7 +136,7 @@ impl Layout {
     }
 
     /// The value of `.nv.ptx.const0.size`: the size of the user's constants, all ones if there are
-    /// none (seen with libcudadevrt next to files with and without them).
+    /// none (seen with libcudadevrt next to files with and without them). [`constant-window`]
     pub fn user_constants(&self, merged: &Merged) -> u64 {
         merged.constant3.map_or(u64::MAX, |section| self.extent(merged, section).0)
     }
@@ -229,7 +230,7 @@ impl Layout {
     }
 }
 
-/// Commons go to the end of `.nv.global`, last seen first.
+/// Commons go to the end of `.nv.global`, last seen first. [`commons`]
 fn place_commons(cx: Analysis<'_, '_>, merged: &Merged, out: &mut Layout) {
     let Some(section) = merged.common_storage else { return };
     let (mut size, mut align) = (merged.section(section).size(), merged.section(section).align());

@@ -20,7 +20,7 @@ pub struct Pieces {
     by_input: Map<InputSection, Vec<usize>>,
     /// Size and alignment of the section.
     pub extent: (u64, u64),
-    /// Quirk: relocations of unified variables keep their offsets.
+    /// Quirk: relocations of unified variables keep their offsets. [`unified-variables`]
     moves_relocations: bool,
 }
 
@@ -41,7 +41,7 @@ const ALIGN: u64 = 8;
 
 /// Places constants by descending alignment and ascending size. Quirk: their alignment is not the
 /// declared one but their size up to 8, power of two or not (a constant of seven bytes is at a
-/// multiple of 7).
+/// multiple of 7). [`constants-unused-go`]
 pub fn constants(cx: Analysis<'_, '_>, used: &[SymbolId]) -> Pieces {
     let mut placed: Vec<Piece> = used.iter().filter_map(|&id| piece(cx, id)).collect();
     let align = |c: &Piece| c.size.min(ALIGN);

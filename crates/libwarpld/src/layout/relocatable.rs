@@ -38,6 +38,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
     let arrays = cx.resolution.symbols.ids();
     let arrays = arrays.filter(|&id| is_dynamic(cx, id) || is_orphan(cx, id));
     // Quirk: an instance created by an earlier link has its start where others have an alignment.
+    // [`relink-dynamic-and-groups`, `whole-programs-relinked`]
     let starts = arrays.filter_map(|id| cx.input_symbol(cx.resolution.get(id).first));
     let instances = starts.map(|s| s.value).max();
     let declared = instances.is_some();
@@ -68,7 +69,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
             size = align_up(size, ready.align).saturating_add(ready.size);
             align = align.max(ready.align);
             // Quirk: the value of an object without an offset is its alignment, and an unnamed one
-            // is symbol 0. The last kernel comes first.
+            // is symbol 0. The last kernel comes first. [`whole-programs-relinked`]
             if !ready.late {
                 null_value.get_or_insert(ready.align);
             }
@@ -86,6 +87,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         let align = if late { align } else { align.max(common_align) };
         let align = align.max(if dynamic { DYNAMIC_ALIGN } else { 0 });
         // Quirk: without objects it is kept only if its alignment is that of dynamic arrays.
+        // [`relink-shared`]
         let kept = size > 0 || ready.is_some() || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
         if kept {
             let (size, align) = padded(size, align);
@@ -152,6 +154,7 @@ fn static_extents(cx: Analysis<'_, '_>, merged: &Merged) -> Extents {
 }
 
 /// Quirk: a section no larger than its alignment grows by its alignment.
+/// [`relocatable-shared-sizes`]
 fn padded(size: u64, align: u64) -> (u64, u64) {
     (if size <= align { size.saturating_add(align) } else { size }, align)
 }

@@ -42,7 +42,7 @@ pub struct SharedLayout {
     pub null_value: Option<u64>,
 }
 
-/// Lays out the shared memory of every kernel.
+/// Lays out the shared memory of every kernel. [`shared-private`]
 pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> SharedLayout {
     let SharedObjects { mut private, common, dynamic } = SharedObjects::collect(cx);
     private.retain(|&kernel, _| merged.function_sections[kernel].shared.is_some());
@@ -81,6 +81,7 @@ struct Planner<'a, 'o> {
 
 impl Planner<'_, '_> {
     /// Assigns common objects with one user to that kernel and places the others in groups.
+    /// [`shared-groups`, `shared-in-functions`, `shared-weak`]
     fn groups(
         &mut self,
         mut common: Vec<SharedObject>,
@@ -92,7 +93,7 @@ impl Planner<'_, '_> {
         let mut users_of =
             HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
         // Quirk: instances created by an earlier `-r` link have their start where others have an
-        // alignment (and one name for all, so the first counts).
+        // alignment (and one name for all, so the first counts). [`relink-dynamic-and-groups`]
         let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
         // Objects that no code refers to only affect how ties are broken.
         common.retain(|o| {
@@ -140,7 +141,7 @@ impl Planner<'_, '_> {
         self.groups_end = position;
     }
 
-    /// `--reserve-null-pointer`: nothing is at offset 0.
+    /// `--reserve-null-pointer`: nothing is at offset 0. [`shared-options`]
     fn past_null(&self, offset: u64, align: u64) -> u64 {
         if offset == 0 && self.cx.config.reserve_null_pointer { align } else { offset }
     }
@@ -190,6 +191,7 @@ impl Planner<'_, '_> {
                 let size = end.saturating_add(reserved);
                 // Quirk: an empty section is kept only if its alignment is that of dynamic arrays,
                 // whether or not it has one. The Mercury half is linked without the system's part.
+                // [`shared-dynamic-unused`]
                 let counted =
                     if self.cx.dialect.sizes_exclude_reserved_shared() { end } else { size };
                 if counted > 0 || align == DYNAMIC_ALIGN {
@@ -201,7 +203,7 @@ impl Planner<'_, '_> {
     }
 
     /// Kernels that were compiled as a whole. Quirk: an empty section gets the system's part only
-    /// if the finalizer writes the file. An unnamed object is symbol 0.
+    /// if the finalizer writes the file. An unnamed object is symbol 0. [`whole-programs`]
     fn whole_programs(&mut self, ready_made: ReadyMade) {
         for (section, Ready { size, align, late }) in ready_made {
             if size > 0 && !late && self.cx.dialect.moves_null_symbol() {
@@ -210,6 +212,7 @@ impl Planner<'_, '_> {
             }
             if let Some(placed) = self.out.kernels.get_mut(&section) {
                 // Quirk: for debuggers objects have names, and are placed once more.
+                // [`whole-programs-debug`]
                 *placed = (placed.0.saturating_add(size), placed.1.max(align));
                 continue;
             }
@@ -249,6 +252,7 @@ impl Planner<'_, '_> {
 
     /// Dynamic arrays: every kernel that reaches a user ends at a multiple of 16; kernels that
     /// share a device function that uses one get the same end.
+    /// [`shared-dynamic`, `shared-dynamic-in-function`, `debug-dynamic-users`]
     fn dynamic(
         &mut self,
         dynamic: &[SymbolId],
@@ -318,7 +322,7 @@ impl Planner<'_, '_> {
     }
 
     /// `.nv_debug.shared` stays, empty, if dynamic arrays are declared; with -g it holds the
-    /// groups.
+    /// groups. [`shared-dynamic-in-function`]
     fn common_section(&mut self, dynamic: &[SymbolId], reserved: u64) {
         if self.merged.common_shared.is_none() {
             return;
@@ -362,6 +366,7 @@ impl Together {
 
 /// Largest alignment of the objects in the inputs' sections of common shared memory. (In files with
 /// dynamic arrays that are linked again, their sections may have more.)
+/// [`shared-unreferenced-alignment`]
 fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     let of_object = |input: &crate::object::Object<'_>| {
         let common = |s: &cubin::SymbolRef<'_>| {

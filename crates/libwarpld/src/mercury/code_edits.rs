@@ -83,7 +83,7 @@ pub fn moves_of_symbol<'e>(
     edited.get(&text).map(|e| &e.moves)
 }
 
-/// Updates the code offsets in a payload.
+/// Updates the code offsets in a payload. [`canaries-after-ends`]
 pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
     match code {
         Attr::EXIT_INSTR_OFFSETS
@@ -109,7 +109,7 @@ pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
 }
 
 /// Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
-/// entries of kinds never seen are left unchanged.
+/// entries of kinds never seen are left unchanged. [`spills-and-fences`]
 fn move_annotations(payload: &mut [u8], moves: &Moves) {
     const SPILL: u32 = 1;
     let pairs = payload.chunks_exact_mut(8);

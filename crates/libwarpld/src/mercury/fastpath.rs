@@ -49,7 +49,7 @@ fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
     }
 }
 
-/// The mask that the input declares for all its code.
+/// The mask that the input declares for all its code. [`data-of-another-number`]
 fn declared(object: &Object<'_>) -> Option<u64> {
     let section = object.first_of(SectionClass::Compat)?;
     let mut records = info::records(section.data).map_while(Result::ok);

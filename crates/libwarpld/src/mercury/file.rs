@@ -56,6 +56,7 @@ impl OutputFile for Placed<'_, '_, '_> {
         let header =
             headers::file_header(self.file.parts, v8::CAPSULE_MERCURY, index_of, &self.tables);
         // Quirk: an object with capsules has no program headers, and gives their entry size as 0.
+        // [`relink-partial`]
         let phentsize = if self.segments.is_empty() { 0 } else { header.phentsize };
         Header { phentsize, ..header }
     }

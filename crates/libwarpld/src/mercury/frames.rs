@@ -57,6 +57,7 @@ pub struct EntryHalves<'a> {
 impl<'a> Joined<'a> {
     /// Merges the entries of one function, given in output order, if some describe replaced copies.
     /// If the code has another name (`is_alias_first`), all of them are left without rows.
+    /// [`capsule-frames-of-copies`]
     pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
         let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.as_u32();
         let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
@@ -150,7 +151,7 @@ fn range(table: &[u8], address: u64) -> u64 {
     bytes.map_or(0, u64::from_le_bytes)
 }
 
-/// Appends the frames of one input.
+/// Appends the frames of one input. [`capsule-frames-of-copies`]
 pub fn add(
     out: &mut DebugTable,
     input: &Input<'_>,

@@ -20,7 +20,7 @@ const WORD: usize = 4;
 /// later of two for one word wins: the selected copy's offset if it jumps there too, otherwise 0.
 /// The compiler's values are ignored, because after `-r` words of replaced copies may have
 /// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
-/// clobbers (see `names`), all words of an executable are 0.
+/// clobbers (see `names`), all words of an executable are 0. [`jump-table-weak-kernels`]
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let parts = file.parts;
     let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };

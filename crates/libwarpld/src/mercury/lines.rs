@@ -110,7 +110,7 @@ impl Headers {
         Self(out)
     }
 
-    /// Maps a header field in Mercury's table to the other half.
+    /// Maps a header field in Mercury's table to the other half. [`line-header-strings`]
     pub fn place(&self, offset: u64) -> Option<u64> {
         let offset = usize::try_from(offset).ok()?;
         let header = self.0.get(self.0.partition_point(|header| header.end <= offset))?;

@@ -45,7 +45,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
         let at = merged.section(id).name as usize;
         if let Some(slot) = section_names.get_mut(at..at + name.len()) {
             // Quirk: if two sections share the name, nvlink looks for the function's name after the
-            // shortened one the second time, and it is not there any more.
+            // shortened one the second time, and it is not there any more. [`bank2-strays`]
             let kept = match renamed.insert(at) {
                 true => short.len(),
                 false => short.len() - bank::function(&short).map_or(0, <[u8]>::len),

@@ -17,7 +17,7 @@ use std::cell::OnceCell;
 /// otherwise what is collected for the kernels. Quirk: data without a symbol of a selected copy
 /// (discarded copies) goes by *name* to the place that came first, which may be a stray section
 /// created for such data while the selected copy had none. A replacement clears only the first
-/// place, and only the first one gets the data of functions.
+/// place, and only the first one gets the data of functions. [`bank2-strays`]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<T> {
     own: Option<T>,
@@ -45,7 +45,7 @@ impl<T> Places<T> {
 /// For functions that were ever replaced: whether the places have data at the end.
 pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
 
-/// Replays which places are filled and cleared, input by input.
+/// Replays which places are filled and cleared, input by input. [`bank2-cleared-kernel`]
 pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
     let mut out = Fates::default();
     let mut clears: Vec<(ObjectId, SymbolId)> = Vec::new();
@@ -198,7 +198,7 @@ impl Merger<'_, '_> {
         bank.align = bank.align.max(align);
     }
 
-    /// Applies a better definition to the bank of the previous one.
+    /// Applies a better definition to the bank of the previous one. [`bank2-of-replaced-kernel`]
     pub(super) fn clear_bank2(&mut self, id: SymbolId, function: FunctionId) {
         let Some(places) = self.bank2_places.get_mut(&function) else { return };
         let collected = places.stray.is_none();
@@ -218,7 +218,7 @@ impl Merger<'_, '_> {
     }
 
     /// Whether a device function passes anything to its kernels. Quirk: one whose data a
-    /// replacement cleared still makes their banks end alike.
+    /// replacement cleared still makes their banks end alike. [`bank2-of-kernels-alike`]
     pub(super) fn gives_bank2(
         &self,
         function: FunctionId,

@@ -31,7 +31,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Gets or creates the output section of an input data section and appends
-    /// the input's bytes, once.
+    /// the input's bytes, once. [`weak-variables`]
     pub(super) fn data_section(&mut self, object: ObjectId, data: &Data<'a>) {
         let from = InputSection { object, section: data.section };
         if self.out.placements.section(object, data.section).is_some() {
@@ -121,6 +121,7 @@ impl<'a> Merger<'a, '_> {
 
     /// Only one parameter bank of several weak kernels is kept. Quirk: those that come with or
     /// after a strong one are all appended.
+    /// [`weak-kernels-after-strong`, `weak-kernels`, `weak-kernel-then-strong`]
     fn parameter_bank(&mut self, bank: SectionId, from: InputSection, align: u64, size: u64) {
         let is_weak = |from: InputSection| {
             let owner = self.cx.owner(from.object, from.section);
@@ -174,6 +175,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// The section of a kernel's parameters, which is usually called after it.
+    /// [`one-kernel`, `large-parameters`]
     fn new_parameter_bank(
         &mut self,
         from: InputSection,

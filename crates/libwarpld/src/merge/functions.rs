@@ -116,7 +116,7 @@ impl<'a> Merger<'a, '_> {
 
     /// A better definition replaces the previous one: the compiler's constants of that are dropped,
     /// and, if it has relocations with addends, so are the debug relocations against it that were
-    /// read so far.
+    /// read so far. [`weak-fewer-registers`, `weak-then-strong`]
     fn replaced(&mut self, id: SymbolId, function: FunctionId, object: ObjectId) {
         let text = self.out.function_sections[function].text.get();
         if text.is_some_and(|t| self.out.sections[t].rela().is_some()) {

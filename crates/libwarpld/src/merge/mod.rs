@@ -154,7 +154,7 @@ impl<'n> NewSection<'n> {
 }
 
 impl<'a, 'o> Merger<'a, 'o> {
-    /// Starts with everything that comes before the inputs.
+    /// Starts with everything that comes before the inputs. [`one-kernel`]
     fn new(cx: Analysis<'a, 'o>, usage: &'o Usage, ghosts: bool) -> Self {
         // Usually more than needed: unused room costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
@@ -317,7 +317,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Appends a whole input section to an output section.
+    /// Appends a whole input section to an output section. [`globals`, `debug`]
     fn place(&mut self, section: SectionId, from: InputSection, align: u64, size: u64) {
         let offset = self.out.sections[section].append(from, align, size);
         self.out.placements.set(from, Placement { section, offset });

@@ -25,7 +25,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy)]
 pub(super) struct Shown {
     /// Quirk: `--preserve-relocs` shows dynamic arrays, which have no offset, only if the reserved
-    /// part is added to it, as it is if kernels share objects.
+    /// part is added to it, as it is if kernels share objects. [`debug-dynamic-and-groups`]
     pub unplaced: bool,
     /// The same for their instances in files that are linked again; with `-g`, where they have an
     /// offset, if there is a reserved part or kernels share objects.
@@ -203,6 +203,7 @@ impl<'a> Planner<'a, '_> {
 
     /// Quirk: in a file that is linked again, functions of one name have attributes of one name,
     /// and a Mercury link finds the first of them for all: maps the later ones to the first.
+    /// [`relinked-namesakes`]
     fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
         let is_local = |named: &InputSymbol| named.binding() == Binding::LOCAL;
         if !self.cx.dialect.merges_attributes_of_namesakes()
@@ -344,6 +345,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// Internal symbols never leave their object; shared-memory symbols do so only for debuggers.
+    /// [`shared-visible`, `debug-shared`, `shared-unreferenced`]
     fn emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> Emitted {
         let config = self.cx.config;
         let lost = || self.cx.is_lost_bank2(object, symbol.shndx);

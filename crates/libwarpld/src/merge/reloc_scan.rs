@@ -65,6 +65,7 @@ pub(super) fn looked_at<'a>(
 /// Whether nvlink examines a relocation at all: not if it is in debug data about a discarded
 /// definition, in a constant that refers to dead code or to a discarded copy of the same input, or
 /// inside a discarded variable.
+/// [`weak-lines`, `weak-equal-lines`, `frames-of-loser-after-relink`, `weak-table-loser`]
 fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
     if place.lost.iter().any(|range| range.contains(&offset)) {
         return false;

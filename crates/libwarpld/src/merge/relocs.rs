@@ -83,7 +83,7 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
-    /// The name of a REL section, which is looked up again and again.
+    /// The name of a REL section, which is looked up again and again. [`call-across-files`]
     fn mention_rel(&mut self, target: SectionId, text: Option<(SymbolId, FunctionId)>) {
         if self.name_rel(target) {
             return;
@@ -169,6 +169,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Applied relocations are kept by name: functions of one name share the section.
+    /// [`preserve-same-named-statics`, `preserve-long-static`, `preserve-weak-kernel-loses`]
     fn resolved_section(&mut self, target: SectionId, name: &[u8], function: Option<SymbolId>) {
         if let Some(&known) = self.resolved_by_name.get(name) {
             self.out.sections[known].add_resolved(target);
@@ -189,7 +190,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Jump tables of a device function's Mercury code have relocations, which
-    /// go where the table is copied to.
+    /// go where the table is copied to. [`jump-table-in-function`]
     fn jump_table_relocs(&mut self, function: FunctionId, from: InputSection, target: u32) {
         let table = InputSection { object: from.object, section: target };
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));

@@ -101,6 +101,7 @@ fn is_label(symbol: &SymbolRef<'_>) -> bool {
 }
 
 /// Places in reserved shared memory that hold nothing (`ptxas -ewp`) are not resolved.
+/// [`reserved-shared`]
 #[inline]
 fn is_mark(symbol: &SymbolRef<'_>) -> bool {
     symbol.size == 0 && !symbol.is_undefined() && symbol.other & sto::SPACE == sto::RESERVED_SHARED
@@ -113,7 +114,7 @@ fn has_name(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
 }
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
-/// `e_flags` say the same.
+/// `e_flags` say the same. [`older-toolkit`]
 pub(super) fn old_virtual_sm(header: &Header) -> u16 {
     const OLD_OSABI: u8 = 0x33;
     match header.ident[7] {
@@ -126,6 +127,7 @@ pub(super) fn old_virtual_sm(header: &Header) -> u16 {
 ///
 /// Quirk: the symbol of a table that a replacement cleared may still be there and reach
 /// past the section's end, in relinked files; nvlink reads on in the file then.
+/// [`bank2-past-the-end`]
 pub(super) fn bank2<'a>(
     cubin: &Cubin<'a>,
     classes: &[SectionClass],

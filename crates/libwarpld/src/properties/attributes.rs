@@ -176,6 +176,7 @@ impl Propagation<'_, '_> {
     /// Old objects have the barrier count in the text section's flags. At the end it becomes a
     /// record of the function, unless the function has one by then (quirk: then the flags stay),
     /// and those of device functions count for the kernels that reach them.
+    /// [`barriers-of-old-objects`]
     fn barriers_of_old_objects(&mut self) {
         if !self.any.barriers_in_flags {
             return;
@@ -257,7 +258,7 @@ impl Propagation<'_, '_> {
     }
 
     /// Quirk: with one kernel, masks are combined only if the link knows more functions (including
-    /// dead and undefined ones) than masks.
+    /// dead and undefined ones) than masks. [`sparse-mma-one-kernel`]
     pub(super) fn lacks_some_sparse_mask(&self) -> bool {
         let count = self.own.iter().filter(|own| own.has_mask()).count();
         let graph = self.reader.cx.graph;

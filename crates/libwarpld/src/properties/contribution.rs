@@ -69,7 +69,7 @@ const BITS: [u8; 256] = {
 };
 const NO_BIT: u8 = u8::MAX;
 
-/// Combines a kernel's value (`a`) with one from below (`b`).
+/// Combines a kernel's value (`a`) with one from below (`b`). [`clusters`, `ctaid-z`]
 pub fn combine(rule: Combine, a: u16, b: u16) -> u16 {
     match rule {
         Combine::Flag => b,
@@ -445,6 +445,7 @@ impl<'o> Reader<'_, 'o> {
     }
 
     /// External functions the function's records name, with their position.
+    /// [`externs-of-replaced`, `externs`]
     pub fn externs(&self, function: FunctionId) -> Vec<(Key, SymbolId)> {
         let mut out = Vec::new();
         for (key, record) in self.records(function).filter(|(_, r)| r.attr() == Attr::EXTERNS) {
@@ -468,6 +469,7 @@ impl<'o> Reader<'_, 'o> {
     }
 
     /// The function that owns an alias's section; others own theirs.
+    /// [`alias-across-files`, `alias`]
     pub fn section_owner(&self, function: FunctionId) -> FunctionId {
         let owner = self.cx.owner_of_code(self.cx.graph.symbol(function));
         owner.and_then(|owner| self.cx.graph.function(owner)).unwrap_or(function)

@@ -66,6 +66,7 @@ impl Properties {
 }
 
 /// Computes everything in one pass over the strongly connected components.
+/// [`chain-over-files`, `local-memory`, `mutual-recursion`]
 pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) -> Properties {
     let entries: Vec<FunctionId> = (merged.function_order.iter().copied())
         .filter(|&f| cx.graph.is_entry(f) && cx.graph.is_defined(f) && !cx.reach.is_unrequested(f))
@@ -137,7 +138,7 @@ fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Dep
 }
 
 /// Callees that need more registers than a kernel may have. nvlink raises the kernels' counts
-/// function by function and reports each raise past the limit.
+/// function by function and reports each raise past the limit. [`register-bound`]
 fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     let cx = reader.cx;
     let own =
@@ -183,6 +184,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
 }
 
 /// Stacks that the compiler already called unbounded need no warning.
+/// [`recursion`, `recursion-frames`]
 fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
     if cx.config.suppress_stack_size_warning {
         return;

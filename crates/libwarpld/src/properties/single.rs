@@ -8,6 +8,7 @@ use hashbrown::HashSet;
 
 impl Propagation<'_, '_> {
     /// Exactly one kernel: all functions count.
+    /// [`externs-one-kernel`, `barriers-one-kernel`, `mbarriers-one-kernel`]
     pub(super) fn single(&mut self, entry: FunctionId) {
         self.missing_sparse_masks();
         let mixed = self.lacks_some_sparse_mask();
@@ -62,6 +63,7 @@ impl Propagation<'_, '_> {
 
     /// All undefined functions and kernels that any record names, last met first in the order of
     /// the files' attribute sections; the kernel's own record stays if it names the same ones.
+    /// [`externs-order`, `externs-of-one-asked`]
     fn single_externs(&mut self, entry: FunctionId) {
         let mut functions = self.reader.merged.function_order.clone();
         functions.sort_by_key(|&f| self.reader.source(f));

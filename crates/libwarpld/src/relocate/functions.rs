@@ -21,6 +21,7 @@ pub(super) struct Found(u32);
 
 impl Found {
     /// The action for relocations against the function that are not dropped.
+    /// [`address-tables`, `alias`]
     #[inline]
     pub(super) fn action(self, kind: &Facts) -> Action {
         match self.0 {
@@ -126,6 +127,8 @@ impl<'a> Relocator<'a, '_> {
     }
 
     /// Whether a replaced definition had relocations in its code.
+    /// [`weak-kernel-replaced`, `weak-dead-with-relocations`, `weak-dead-replaced`,
+    /// `weak-dead-replaced-twice`, `weak-dead-then-strong`]
     fn had_text_relocs(&self, id: SymbolId) -> bool {
         let relocated = |at: &SymbolRefId| {
             let object = &self.cx.objects[at.object];

@@ -242,7 +242,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 
     /// The action for symbols that do not take part in resolution. Undefined local ones (labels in
-    /// location lists of inlined code) become symbol 0.
+    /// location lists of inlined code) become symbol 0. [`debug-shared`]
     fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
         let symbol = place.input.cubin.unnamed_symbol(symbol)?;
         if symbol.kind() == SymbolType::SECTION {
@@ -314,7 +314,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             }
             if self.cx.config.relocatable && self.is_missing_constant(symbol, id) {
                 // Quirk: "never allocated" goes into the code. The Mercury half leaves the bank
-                // alone.
+                // alone. [`relocatable-debug-arrays`]
                 let bank = match self.cx.dialect.keeps_bank_of_missing_constants() {
                     true => bank::USER,
                     false => NO_BANK,
@@ -344,7 +344,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 
     /// The handle's offset in bank 0. Quirk: in a relocatable file the offset is 0 and the bank
-    /// that of no section (0 - 0x64).
+    /// that of no section (0 - 0x64). [`texture-references`, `sampler-references`]
     fn image(&self, id: SymbolId) -> Action {
         if self.cx.config.relocatable {
             let symbol = self.merged.symbol_of[id];
@@ -355,7 +355,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 
     /// The offset of a shared object. Quirk: in a relocatable file it is "resolved" to `st_value`,
-    /// the alignment, unless it is weak.
+    /// the alignment, unless it is weak. [`relocatable-visible-shared`]
     fn shared_value(
         &self,
         place: &Place<'_, 'a>,
@@ -421,6 +421,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
 const NO_BANK: u8 = 0x1c;
 
 /// Whether the symbol is a constant of another input that is missing.
+/// [`constants-weak`, `undefined`]
 fn is_undefined_constant(symbol: &SymbolRef<'_>) -> bool {
     symbol.is_undefined() && symbol.other & sto::SPACE == sto::CONSTANT
 }

@@ -190,7 +190,7 @@ impl<'a> Relocator<'a, '_> {
         }
     }
 
-    /// Records an applied relocation, if requested.
+    /// Records an applied relocation, if requested. [`preserve-long-static`, `lines`]
     #[cold]
     fn preserve(
         &self,
@@ -217,7 +217,7 @@ impl<'a> Relocator<'a, '_> {
         out.resolved.push((source, OutReloc { offset, kind, symbol, addend }));
     }
 
-    /// The addend of an emitted relocation that has none.
+    /// The addend of an emitted relocation that has none. [`address-tables`, `globals`]
     #[cold]
     fn implied(&self, place: &Place<'_, 'a>, reloc: &Reloc, offset: u64) -> i64 {
         match self.cx.config.force_rela {
@@ -237,7 +237,7 @@ impl<'a> Relocator<'a, '_> {
     }
 
     /// The value in a REL relocation's field. Quirk: if equal constants were merged, that may be
-    /// something else.
+    /// something else. [`equal-constants-8`]
     #[cold]
     fn held(&self, target: SectionId, offset: u64, kind: RelocKind) -> i64 {
         let Some(known) = kind.info() else { return 0 };

@@ -63,7 +63,7 @@ pub struct KernelUse {
 const CODE: &str = "resource-usage";
 
 impl LinkReport {
-    /// The lines of `-v`.
+    /// The lines of `-v`. [`recursion-frames`, `shared-properties`, `messages`]
     pub fn verbose(&self) -> Vec<Diagnostic> {
         let mut first = format!("{} bytes gmem", self.memory.global);
         if let Some(constant) = self.memory.constant.filter(|_| !self.mercury) {

@@ -39,12 +39,13 @@ fn is_replaced_after(resolution: &Resolution<'_>, id: SymbolId, object: ObjectId
 }
 
 /// Debug sections in which relocations against a discarded weak copy are dropped.
+/// [`weak-lines`, `weak-debug`]
 pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
     matches!(target, names::DEBUG_FRAME | names::DEBUG_LINE | names::NV_DEBUG_LINE_SASS)
 }
 
 /// Extents of weak variables that were discarded for another weak one: nvlink leaves their bytes in
-/// `.nv.global.init` but drops their relocations.
+/// `.nv.global.init` but drops their relocations. [`weak-table-loser`, `weak-and-strong-variables`]
 pub fn lost_data(
     resolution: &Resolution<'_>,
     object: ObjectId,

@@ -22,7 +22,7 @@ impl<'a> Pass<'a, '_> {
         }
         match known.definition {
             // Quirk: the array of a file that is linked again must come before any other
-            // declaration.
+            // declaration. [`relink-declared-arrays`]
             None if is_dynamic_array(symbol)
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
@@ -58,6 +58,8 @@ impl<'a> Pass<'a, '_> {
 
     /// An initialized definition replaces a common symbol; a zero-initialized one is placed, but
     /// the symbol still gets common storage (quirk, seen on 40 random mixes).
+    /// [`common-and-definition`, `common-and-zero-definition`, `common-too-large`,
+    /// `weak-and-strong-variables`, `weak-variables`]
     fn define(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         if self.known.out.symbols[id].common.is_some() && !self.beats_common(id, at, symbol) {
             return;
@@ -148,6 +150,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Space, size, kernel and managed mismatches.
+    /// [`conflicts`, `duplicates`, `managed`, `shared-declared-elsewhere`]
     fn conflicts(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         let known = &self.known.out.symbols[id];
         let first = known.first;
@@ -198,6 +201,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Compares the prototype of an input's function with the first one.
+    /// [`prototypes-of-built-ins`, `conflicts`]
     pub(super) fn prototype(&mut self, object: ObjectId, id: SymbolId, prototype: Prototype) {
         let symbol = &self.known.out.symbols[id];
         if symbol.binding == Binding::LOCAL {
@@ -233,6 +237,8 @@ impl<'a> Pass<'a, '_> {
 
     /// Of two weak functions the one with fewer registers is selected; if equal, one for a newer
     /// virtual architecture than the first definition's.
+    /// [`weak-equal`, `weak-fewer-registers`, `weak-more-registers`, `weak-three-copies`,
+    /// `weak-kernels`]
     fn is_better(&self, id: SymbolId, new: SymbolRefId, old: SymbolRefId) -> bool {
         let virtual_sm = |at: SymbolRefId| self.objects[at.object].virtual_sm;
         let first =

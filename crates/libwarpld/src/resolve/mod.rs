@@ -146,7 +146,7 @@ impl Resolution<'_> {
         oldest.or(symbol.definition.as_ref()) == Some(&symbol.first)
     }
 
-    /// Whether this definition was ever selected.
+    /// Whether this definition was ever selected. [`weak-then-strong`]
     pub fn ever_selected(&self, id: SymbolId, at: SymbolRefId) -> bool {
         matches!(self.role(id, at, true), Role::Selected | Role::Replaced)
     }
@@ -375,7 +375,7 @@ impl<'a> Pass<'a, '_> {
         self.known.out.symbols.next_id()
     }
 
-    /// The symbol with a name, or the id of the one to create for it.
+    /// The symbol with a name, or the id of the one to create for it. [`names-with-one-hash`]
     fn look_up(&mut self, object: &Object<'a>, named: &InputSymbol) -> Result<SymbolId, SymbolId> {
         let new = self.next_id();
         let Resolver { names, out: Resolution { symbols, .. }, .. } = &mut *self.known;

@@ -158,7 +158,7 @@ pub fn has_groups(cx: Analysis<'_, '_>, usage: &Usage) -> bool {
 }
 
 /// Whether the symbol was declared as an array of unknown size before another input defined it with
-/// a size. Quirk: nvlink then never gives it an offset.
+/// a size. Quirk: nvlink then never gives it an offset. [`shared-declared-first`]
 pub fn is_orphan(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.resolution.get(id).definition.is_some() && is_declared_array(cx, id) && !is_dynamic(cx, id)
 }

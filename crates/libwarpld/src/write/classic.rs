@@ -193,6 +193,7 @@ pub(super) fn copy_all(
 }
 
 /// Applies a relocation to a section; `out` is the part of it that starts at `base`.
+/// [`address-bytes`, `constants`]
 pub(super) fn apply(patch: &Patch, base: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         Diagnostic::fatal(

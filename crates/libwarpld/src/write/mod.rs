@@ -43,7 +43,7 @@ pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
 
 /// Quirk: in a relocatable file, the section created with index SHN_COMMON keeps that index in
 /// every reference to it. [4,685 objects of five functions behind 0 to 7 others that moved the
-/// numbers]
+/// numbers] [`a_relocatable_file_and_the_number_of_common_symbols`]
 fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
     if !parts.cx.config.relocatable || !parts.merged.needs_symbol_sections() {
         return;

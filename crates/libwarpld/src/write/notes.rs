@@ -72,7 +72,7 @@ impl<'a> ToolNotes<'a> {
     }
 }
 
-/// The notes of the tools that built an input.
+/// The notes of the tools that built an input. [`relink-partial`, `older-toolkit`, `messages`]
 fn notes_of<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
     let classes = object.classes.iter().enumerate();
     let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);

@@ -28,7 +28,7 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Assigns file offsets and builds the program headers.
+    /// Assigns file offsets and builds the program headers. [`debug`, `weak-debug`]
     pub(super) fn new(
         parts: Linked<'_, '_>,
         order: Vec<Ordered>,
@@ -121,6 +121,7 @@ impl Loaded {
     }
 
     /// PHDR for `table`, the read-only and the writable part, and a LOAD for `table`.
+    /// [`one-kernel`]
     fn segments(&self, table: Range<u64>) -> Vec<Segment> {
         let mut out = vec![Segment::of_program_headers(table.clone(), pf::R | pf::X)];
         if let Some(range) = &self.readable {

@@ -76,7 +76,7 @@ impl<'a, 'o> Writer<'a, 'o> {
         }
     }
 
-    /// Appends the records of inputs, last input first.
+    /// Appends the records of inputs, last input first. [`barriers`, `launch-bounds`]
     fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
         let parts = self.parts;
         let adds_version = parts.cx.dialect.adds_mercury_version() && of_function;
@@ -348,6 +348,7 @@ fn put<'p>(bytes: &[u8], place: &'p mut [u8]) -> Option<&'p mut [u8]> {
 }
 
 /// Other codes whose first word is a symbol: image slots and sampler settings.
+/// [`sampler-references`]
 fn names_a_symbol(code: Attr) -> bool {
     matches!(
         code,
@@ -362,7 +363,7 @@ fn names_a_symbol(code: Attr) -> bool {
     )
 }
 
-/// Whether the records give the Mercury version.
+/// Whether the records give the Mercury version. [`older-compiler-without-version`]
 fn is_versioned(records: &[&[u8]]) -> bool {
     records.iter().any(|record| record.get(1) == Some(&Attr::MERCURY_ISA_VERSION.0))
 }

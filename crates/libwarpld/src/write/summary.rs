@@ -164,7 +164,7 @@ impl SectionSummary {
         Self { size, align, ..self }
     }
 
-    /// Whether the file has it.
+    /// Whether the file has it. [`empty`, `no-kernel`]
     pub fn exists(&self) -> bool {
         self.bucket != Bucket::Gone
     }
@@ -216,7 +216,7 @@ impl SectionSummary {
     }
 }
 
-/// Whether a section of this size is live; not for attribute records.
+/// Whether a section of this size is live; not for attribute records. [`empty`, `no-kernel`]
 #[inline]
 fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match section.content() {
@@ -235,6 +235,7 @@ fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) ->
 }
 
 /// Whether a section of this size that is copied from inputs is live.
+/// [`empty`, `kernel-without-parameters`, `no-kernel`]
 #[inline]
 fn are_chunks_there(
     parts: Linked<'_, '_>,
@@ -293,7 +294,7 @@ pub fn align(
     if source == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
 }
 
-/// nvlink's sort bucket of a section.
+/// nvlink's sort bucket of a section. [`one-kernel`, `globals`]
 #[inline]
 pub fn bucket(s: &Section) -> Bucket {
     let flags = s.flags();

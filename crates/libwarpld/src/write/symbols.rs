@@ -34,7 +34,7 @@ impl Numbering {
     }
 }
 
-/// Drops dead symbols and numbers the others: locals, then globals.
+/// Drops dead symbols and numbers the others: locals, then globals. [`undefined-then-weak`]
 pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
     let merged = parts.merged;
     let mut index = vec![0; merged.symbols.len()];
@@ -132,7 +132,7 @@ fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool
 }
 
 /// Whether a section index fits a symbol's entry. Quirk: nvlink treats the one section with index
-/// SHN_COMMON as if it fitted.
+/// SHN_COMMON as if it fitted. [`unused-2000`]
 pub fn has_room(section: u32) -> bool {
     section < shn::LORESERVE || section == shn::COMMON
 }
@@ -151,7 +151,7 @@ pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &m
 }
 
 /// Writes these rows of `.symtab_shndx`. Quirk: if the section's index fits the entry, the word is
-/// the index the section was created with.
+/// the index the section was created with. [`unused-2000`]
 pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
@@ -270,6 +270,7 @@ pub(crate) fn symbol_fields(
     }
     if symbol.function && symbol.definition != Some(symbol.first) {
         // Quirk: the first occurrence determines whether a function is unified.
+        // [`unified`, `shared-counted-twice`]
         other = other & !sto::UNIFIED | symbol.first_other & sto::UNIFIED;
     }
     if input.is_shared() {
@@ -286,7 +287,7 @@ pub(crate) fn symbol_fields(
             }
         } else if address.is_some() {
             // Quirk: it is added for each copy that was ever selected. The finalizer of Mercury
-            // code adds it once.
+            // code adds it once. [`shared-counted-twice`]
             let copies = match cx.dialect.adds_reserved_shared_once() {
                 true => 1,
                 false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
@@ -309,7 +310,7 @@ pub(crate) fn symbol_fields(
         value = parts.layout.user_constants(parts.merged);
     }
     if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
-        // Quirk: "never allocated" shows in the file.
+        // Quirk: "never allocated" shows in the file. [`debug-dynamic-and-groups`]
         value = u64::MAX;
     }
     if !symbol.function && symbol.name == names::symbol::RESERVED_SHARED_CAP {
@@ -329,6 +330,7 @@ pub(crate) fn symbol_fields(
 }
 
 /// `st_other` in the output: an executable's has no memory space.
+/// [`shared-private`, `jump-table`, `managed`]
 fn final_other(parts: Linked<'_, '_>, other: u8) -> u8 {
     if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
 }
@@ -356,6 +358,7 @@ fn dynamic_array(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
     // The finalizer of Mercury code adds the system's part to all values, once.
     let shifted = shared.grouped || parts.cx.dialect.adds_reserved_shared_once();
     // Quirk: it is added for the declaration and for each definition after it.
+    // [`shared-counted-twice`]
     let definitions = match is_orphan(parts.cx, id) && !parts.cx.dialect.adds_reserved_shared_once()
     {
         true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),

@@ -114,7 +114,7 @@ pub fn image_relocs(parts: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<O
         .collect()
 }
 
-/// The lowest virtual architecture of the inputs.
+/// The lowest virtual architecture of the inputs. [`older-targets`, `older-toolkit`]
 fn version_note(parts: Linked<'_, '_>, out: &mut Vec<u8>) {
     let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
     let info = CudaInfo {
@@ -131,7 +131,7 @@ fn function_number(parts: Linked<'_, '_>, numbering: &Numbering, function: Funct
 }
 
 /// Offset of a prototype in `.strtab`; kernels have the empty one, which is not the table's leading
-/// NUL.
+/// NUL. [`device-launch`, `device-runtime`]
 fn prototype_offsets(parts: Linked<'_, '_>) -> Vec<u32> {
     let mut offset = 1;
     parts
@@ -195,6 +195,7 @@ impl PairList<'_> {
 
     /// Functions in creation order, the entries of each in reverse input order; relocatable files
     /// list direct calls and taken addresses only once.
+    /// [`relocatable-prototypes`, `relocatable-taken-twice`]
     fn by_function(
         &mut self,
         mut list: Vec<(FunctionId, u32)>,
@@ -226,7 +227,7 @@ impl PairList<'_> {
     }
 }
 
-/// Functions listed in `.nv.prototype`.
+/// Functions listed in `.nv.prototype`. [`prototype-of-loser`, `prototypes`]
 fn prototyped<'p>(parts: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
     let graph = parts.cx.graph;
     parts.merged.function_order.iter().filter_map(move |&f| {

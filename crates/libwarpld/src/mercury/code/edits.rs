@@ -160,7 +160,7 @@ pub fn edit(
 
 /// Removes what a kernel that calls nothing does not need. A narrow fence is removed only before
 /// the wide one it belongs to: on its own it comes from the source; and it stays if there is an
-/// mbarrier anywhere (`fences-and-mbarriers`).
+/// mbarrier anywhere (`fences-and-mbarriers`). [`fences-call-free`]
 fn remove_protection(
     code: &[Instruction],
     capsule: &Capsule<'_>,
@@ -274,6 +274,7 @@ fn is_unoptimised(before: &[Instruction], exit: Instruction) -> bool {
 
 /// An EXIT that stalls longer than it has to, for the code after or before it; the inserted
 /// instructions take that time (6, 8 and 12 cycles seen), and 5 cycles remain.
+/// [`errors-at-early-ends`]
 fn unhurried(exit: Instruction) -> Instruction {
     const OWN: u8 = 5;
     const MOST: u8 = 15;
@@ -327,7 +328,7 @@ fn sets_no_predicate(instruction: Instruction) -> bool {
     )
 }
 
-/// Updates every instruction that refers to a code offset.
+/// Updates every instruction that refers to a code offset. [`errors-and-addresses`]
 fn retarget(
     code: &[Instruction],
     edits: &[Edit],
