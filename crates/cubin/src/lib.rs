@@ -91,14 +91,10 @@ mod read;
 pub mod relaction;
 pub mod reloc;
 mod sections;
-#[doc(hidden)]
-pub mod tables;
+mod tables;
 pub mod unified;
 pub mod validate;
 pub mod words;
-
-#[doc(hidden)]
-pub use model as layout;
 
 pub use arch::{Arch, UnknownArch, Variant};
 pub use attr::{Attr, Format};

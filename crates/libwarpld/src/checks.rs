@@ -3,7 +3,7 @@
 use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolRefId;
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::{Role, text};
 use cubin::{Attr, SectionRef, info};
 use rayon::prelude::*;
@@ -19,8 +19,8 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
         records.flatten().any(|r| r.attr() == Attr::RESERVED_SMEM_USED)
     };
     for (id, object) in cx.objects.enumerated() {
-        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Info(_))) {
-            let SectionClass::Info(symbol) = class else { continue };
+        for (section, class) in object.of_class(|c| matches!(c, MergeClass::Info(_))) {
+            let MergeClass::Info(symbol) = class else { continue };
             let at = SymbolRefId { object: id, symbol };
             let id = cx.resolution.id(at.object, symbol);
             let selected = id.filter(|&id| cx.resolution.role(id, at, true) == Role::Selected);

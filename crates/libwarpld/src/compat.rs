@@ -2,28 +2,21 @@
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::object::Object;
-use cubin::{Arch, Variant, info};
+use cubin::compat::Compat;
+use cubin::{Arch, Format, Variant, info};
 use rayon::prelude::*;
 
-const ISA_CLASS: u8 = 2;
-const TENSORMAP_V1: u8 = 3;
-const TCGEN05_MMA: u8 = 5;
-const OPPORTUNISTIC: u8 = 6;
-const MERCURY_ISA: u8 = 7;
-const PATCH_VERSION: u8 = 8;
-const ACCELERATOR: u8 = 9;
-const FASTPATH: u8 = 0xb;
 /// Size of the record that [`push_fastpath`] writes.
 pub const FASTPATH_SIZE: u64 = 12;
 
 /// Codes that are merged, in the order in which missing ones are added, with
 /// format and the value an input without the record counts as.
-const MERGED: [(u8, u8, u16); 5] = [
-    (ISA_CLASS, 2, 0),
-    (TENSORMAP_V1, 2, 3),
-    (TCGEN05_MMA, 2, 0),
-    (OPPORTUNISTIC, 2, 1),
-    (MERCURY_ISA, 3, 0x100),
+const MERGED: [(Compat, Format, u16); 5] = [
+    (Compat::ISA_CLASS, Format::BVAL, 0),
+    (Compat::INST_TENSORMAP_V1, Format::BVAL, 3),
+    (Compat::INST_TCGEN05_MMA, Format::BVAL, 0),
+    (Compat::ENABLE_OPPORTUNISTIC_FINALIZATION, Format::BVAL, 1),
+    (Compat::MERCURY_ISA_MAJOR_MINOR_VERSION, Format::HVAL, 0x100),
 ];
 
 /// The merged records. The target decides the accelerator mark, which comes
@@ -31,14 +24,18 @@ const MERGED: [(u8, u8, u16); 5] = [
 /// what it lacks counts with a default. Inputs of older toolkits have no such
 /// section and do not count. [`accelerated-mix`, `older-toolkit`]
 pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
-    let mut list: Vec<(u8, u8, u16)> = Vec::new();
+    let mut list: Vec<(Compat, Format, u16)> = Vec::new();
     for data in kinds(objects) {
-        let mut seen: Vec<u8> = Vec::new();
+        let mut seen: Vec<Compat> = Vec::new();
         for record in info::records(data).map_while(Result::ok) {
-            let format = MERGED.iter().find(|m| m.0 == record.code).map(|m| m.1);
-            if let Some(format) = format.or((record.code == PATCH_VERSION).then_some(3)) {
-                add(&mut list, record.code, format, record.value);
-                seen.push(record.code);
+            let code = record.compat();
+            let format = match code {
+                Compat::MERCURY_ISA_PATCH_VERSION => Some(Format::HVAL),
+                _ => MERGED.iter().find(|merged| merged.0 == code).map(|merged| merged.1),
+            };
+            if let Some(format) = format {
+                add(&mut list, code, format, record.value);
+                seen.push(code);
             }
         }
         for (code, format, missing) in MERGED {
@@ -49,7 +46,7 @@ pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
     }
     let accelerated = u16::from(arch.variant == Variant::Accelerated);
     let mut out = Vec::new();
-    push(&mut out, 2, ACCELERATOR, accelerated);
+    push(&mut out, Format::BVAL, Compat::CUDA_ACCELERATOR_TARGET, accelerated);
     for (code, format, value) in list {
         push(&mut out, format, code, value);
     }
@@ -59,7 +56,9 @@ pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
 /// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
 pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     let lacks = |data: &[u8]| {
-        !info::records(data).map_while(Result::ok).any(|record| record.code == ISA_CLASS)
+        !info::records(data)
+            .map_while(Result::ok)
+            .any(|record| record.compat() == Compat::ISA_CLASS)
     };
     if !kinds(objects).into_iter().any(lacks) {
         return;
@@ -80,7 +79,7 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
 
 /// Appends the record of the targets that the code runs on as it is.
 pub fn push_fastpath(targets: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[4, FASTPATH, 8, 0]);
+    out.extend_from_slice(&[Format::SVAL.0, Compat::CAN_FASTPATH_FINALIZE.0, 8, 0]);
     out.extend_from_slice(&targets.to_le_bytes());
 }
 
@@ -98,33 +97,35 @@ fn kinds<'a>(objects: &[Object<'a>]) -> Vec<&'a [u8]> {
 /// Fewer are not worth another thread.
 const OBJECTS_AT_ONCE: usize = 512;
 
-fn add(list: &mut Vec<(u8, u8, u16)>, code: u8, format: u8, value: u16) {
+fn add(list: &mut Vec<(Compat, Format, u16)>, code: Compat, format: Format, value: u16) {
     match list.iter_mut().find(|r| r.0 == code) {
         Some(known) => known.2 = combine(code, known.2, value),
         None => list.push((code, format, value)),
     }
 }
 
-fn combine(code: u8, a: u16, b: u16) -> u16 {
+fn combine(code: Compat, a: u16, b: u16) -> u16 {
     let weakest = |a: u16, b: u16| if a == 0 || b == 0 { 0 } else { a.max(b) };
     match code {
-        ISA_CLASS => weakest(a, b),
-        TENSORMAP_V1 => a | b,
+        Compat::ISA_CLASS => weakest(a, b),
+        Compat::INST_TENSORMAP_V1 => a | b,
         // Two 2-bit fields; the rest is the first input's.
-        TCGEN05_MMA => a & 0xf0 | weakest(a >> 2 & 3, b >> 2 & 3) << 2 | weakest(a & 3, b & 3),
-        OPPORTUNISTIC => {
+        Compat::INST_TCGEN05_MMA => {
+            a & 0xf0 | weakest(a >> 2 & 3, b >> 2 & 3) << 2 | weakest(a & 3, b & 3)
+        }
+        Compat::ENABLE_OPPORTUNISTIC_FINALIZATION => {
             if a == b {
                 a
             } else {
                 1
             }
         }
-        PATCH_VERSION => a,
+        Compat::MERCURY_ISA_PATCH_VERSION => a,
         _ => a.max(b),
     }
 }
 
-fn push(out: &mut Vec<u8>, format: u8, code: u8, value: u16) {
-    out.extend_from_slice(&[format, code]);
+fn push(out: &mut Vec<u8>, format: Format, code: Compat, value: u16) {
+    out.extend_from_slice(&[format.0, code.0]);
     out.extend_from_slice(&value.to_le_bytes());
 }

@@ -11,8 +11,9 @@ pub mod scc;
 use crate::ids::{FunctionId, IdVec, ObjectId, OptId, PrototypeId, SymbolId, SymbolRefId};
 use crate::name_hash::ShortHash;
 use crate::object::Object;
-use crate::object::call_lists::{CallLists, Calls, List, Prototype};
+use crate::object::call_lists::{CallLists, Calls, Prototype};
 use crate::resolve::{Resolution, Role, room};
+use cubin::callgraph::List;
 use hashbrown::HashTable;
 
 /// The call graph.
@@ -278,7 +279,7 @@ impl<'a> Builder<'a> {
                 *known = known.get().unwrap_or(proto).into();
             }
         }
-        for (symbol, name) in lists.of(List::Indirect) {
+        for (symbol, name) in lists.of(List::IndirectCalls) {
             if let (Some(f), Ok(prototype)) = (caller(symbol), object.prototype(name)) {
                 let proto = intern(&mut graph.prototypes, prototype);
                 graph.indirect.push((f, proto));

@@ -5,7 +5,7 @@ use super::lines::LineTable;
 use crate::context::Analysis;
 use crate::demangle::readable;
 use crate::ids::{ObjectId, SymbolId};
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::text;
 use cubin::names;
 use std::collections::{HashMap, HashSet};
@@ -49,8 +49,8 @@ impl References {
     fn object(&mut self, cx: Analysis<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
         let Some(object) = cx.objects.get(id) else { return };
         let mut lines = None;
-        for (section, class) in object.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
-            let SectionClass::Reloc(target) = class else { continue };
+        for (section, class) in object.of_class(|c| matches!(c, MergeClass::Reloc(_))) {
+            let MergeClass::Reloc(target) = class else { continue };
             let target_section = object.cubin.section(target);
             // Debug data names what the code names.
             if target_section.is_none_or(|s| names::is_debug(s.name)) {

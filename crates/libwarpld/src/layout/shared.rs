@@ -10,7 +10,7 @@ use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
-use crate::object::{SectionClass, is_dynamic_array};
+use crate::object::{MergeClass, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
 use crate::usage::{SharedObject, SharedObjects, Usage, is_dynamic, is_orphan};
 use hashbrown::{HashMap, HashSet};
@@ -371,9 +371,9 @@ fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
     let of_object = |input: &crate::object::Object<'_>| {
         let common = |s: &cubin::SymbolRef<'_>| {
             let class = input.classes.get(s.shndx as usize);
-            class == Some(&SectionClass::CommonShared) && s.is_shared() && !is_dynamic_array(s)
+            class == Some(&MergeClass::CommonShared) && s.is_shared() && !is_dynamic_array(s)
         };
-        let used = input.classes.contains(&SectionClass::CommonShared);
+        let used = input.classes.contains(&MergeClass::CommonShared);
         let symbols = input.cubin.symbols().filter(|s| used && common(s));
         symbols.map(|s| s.value).max().unwrap_or(0)
     };
@@ -404,7 +404,7 @@ pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
     for (of, object) in objects.filter(|(_, object)| object.whole_program) {
         for section in object.cubin.sections() {
             let class = object.classes.get(section.index.0 as usize);
-            let Some(&SectionClass::KernelShared(symbol)) = class else { continue };
+            let Some(&MergeClass::KernelShared(symbol)) = class else { continue };
             let id = cx.resolution.id(of, symbol);
             let function = id.and_then(|id| cx.graph.function(id));
             let sections = function.and_then(|f| merged.function_sections.get(f));
@@ -420,7 +420,7 @@ pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
 /// The alignment of memory that kernels of whole programs share.
 pub(super) fn ready_made_alignment(cx: Analysis<'_, '_>) -> u64 {
     let whole = cx.objects.iter().filter(|object| object.whole_program);
-    let common = whole.filter_map(|object| object.first_of(SectionClass::CommonShared));
+    let common = whole.filter_map(|object| object.first_of(MergeClass::CommonShared));
     match cx.config.is_debug_link() {
         true => 0,
         false => common.map(|section| section.align).max().unwrap_or(0),

@@ -3,7 +3,7 @@
 use crate::ids::InputSection;
 use crate::linked::Linked;
 use crate::merge::Content;
-use crate::object::{Object, SectionClass};
+use crate::object::{MergeClass, Object};
 use cubin::compat::Compat;
 use cubin::info;
 
@@ -51,7 +51,7 @@ fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
 
 /// The mask that the input declares for all its code. [`data-of-another-number`]
 fn declared(object: &Object<'_>) -> Option<u64> {
-    let section = object.first_of(SectionClass::Compat)?;
+    let section = object.first_of(MergeClass::Compat)?;
     let mut records = info::records(section.data).map_while(Result::ok);
     let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0)?;
     Some(u64::from_le_bytes(record.payload.try_into().ok()?))

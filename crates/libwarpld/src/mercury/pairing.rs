@@ -7,8 +7,8 @@ use crate::ids::InputSection;
 use crate::linked::Linked;
 use crate::relocate::Source;
 use cubin::Reloc;
+use cubin::Relocs;
 use cubin::half::{are_counterparts, pair_relocs};
-use cubin::tables::Relocs;
 use hashbrown::HashMap;
 
 /// The relocations of one input section, paired.

@@ -5,7 +5,7 @@ use super::steps::FunctionData;
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::Role;
 use cubin::consts::shf;
 use hashbrown::{HashMap, HashSet};
@@ -69,7 +69,7 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
         if out.is_empty() {
             break;
         }
-        let is_bank2 = |c| matches!(c, SectionClass::FunctionConstant { bank: 2, .. });
+        let is_bank2 = |c| matches!(c, MergeClass::FunctionConstant { bank: 2, .. });
         // The non-empty sections, collected on first use.
         let full: OnceCell<HashSet<u32, foldhash::fast::FixedState>> = OnceCell::new();
         let is_full = |section: u32| {
@@ -239,7 +239,7 @@ impl Analysis<'_, '_> {
     /// section.
     pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
         let class = self.objects[object].classes.get(section as usize);
-        matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+        matches!(class, Some(MergeClass::FunctionConstant { bank: 2, .. }))
             && (self.owner(object, section))
                 .is_some_and(|(id, at)| self.resolution.role(id, at, true) == Role::Discarded)
     }

@@ -11,7 +11,7 @@ use super::reloc_scan::looked_at;
 use super::steps::{Kind, Step};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId};
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shn;
@@ -126,14 +126,14 @@ impl Planner<'_, '_> {
         index: usize,
         object: ObjectId,
         section: u32,
-        target: SectionClass,
+        target: MergeClass,
     ) {
         let input = &self.cx.objects[object];
         let Some(relocs) = input.section(section).filter(|relocs| relocs.size > 0) else {
             return;
         };
-        if !matches!(target, SectionClass::Text(_)) {
-            if let SectionClass::FunctionConstant { bank: 2, .. } = target {
+        if !matches!(target, MergeClass::Text(_)) {
+            if let MergeClass::FunctionConstant { bank: 2, .. } = target {
                 self.ghost(Pass::Relocs, index, Part::Bank2Relocs);
             }
             return;

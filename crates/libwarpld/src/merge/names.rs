@@ -3,7 +3,7 @@
 use super::{List, Meaning, Merger, OutSymbol, Text};
 use crate::ids::{FunctionId, SymbolId};
 use crate::name_hash::{NameHash, ShortHash};
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::Resolution;
 use cubin::SymbolRef;
 use hashbrown::HashTable;
@@ -67,7 +67,7 @@ impl<'a> Merger<'a, '_> {
         let object = &self.cx.objects[at.object];
         let is_constant = |s: &SymbolRef<'_>| {
             let class = object.classes.get(s.shndx as usize);
-            s.is_internal() && matches!(class, Some(SectionClass::FunctionConstant { bank: 2, .. }))
+            s.is_internal() && matches!(class, Some(MergeClass::FunctionConstant { bank: 2, .. }))
         };
         if !is_constant(&symbol) {
             return None;

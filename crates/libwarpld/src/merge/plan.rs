@@ -13,7 +13,7 @@ use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::object::symbols::{InputSymbol, Place};
-use crate::object::{Object, Section, SectionClass, is_dynamic_array};
+use crate::object::{MergeClass, Object, Section, is_dynamic_array};
 use crate::resolve::Role;
 use crate::usage::{Usage, has_groups, is_declared_array};
 use cubin::consts::sto;
@@ -105,7 +105,7 @@ pub(super) struct Planner<'a, 'o> {
     /// is enough.
     named: [OptId<SymbolId>; NAMED],
     /// Classes of sections, and those that the plan is about. Many inputs have the same list.
-    classes: (&'a [SectionClass], Vec<(u32, SectionClass)>),
+    classes: (&'a [MergeClass], Vec<(u32, MergeClass)>),
     /// An input, and the name offsets of some of its sections. Inputs with the same table have the
     /// same offsets, so that table, which is cold, is not read.
     name_places: (Option<&'o Object<'a>>, Vec<(u32, u32)>),
@@ -134,7 +134,7 @@ impl Fate {
 impl<'a> Planner<'a, '_> {
     /// Finds the sections of an input that the plan is about.
     #[inline]
-    fn look_at_classes(&mut self, classes: &'a [SectionClass]) {
+    fn look_at_classes(&mut self, classes: &'a [MergeClass]) {
         if !std::ptr::eq(self.classes.0, classes) {
             let some = (0..).zip(classes.iter().copied()).filter(|(_, class)| is_planned(*class));
             self.classes.1.clear();
@@ -174,12 +174,12 @@ impl<'a> Planner<'a, '_> {
         let classes = std::mem::take(&mut self.classes.1);
         for &(section, class) in &classes {
             match class {
-                SectionClass::ModuleInfo => self.attributes(object, section, None),
-                SectionClass::Info(owner) => {
+                MergeClass::ModuleInfo => self.attributes(object, section, None),
+                MergeClass::Info(owner) => {
                     let known_as = namesakes.get(&section).copied().unwrap_or(section);
                     self.attributes(object, known_as, Some(owner));
                 }
-                SectionClass::Reloc(target) => self.relocs(object, section, target),
+                MergeClass::Reloc(target) => self.relocs(object, section, target),
                 _ => self.remaining_section(object, section, class),
             }
         }
@@ -195,7 +195,7 @@ impl<'a> Planner<'a, '_> {
     /// (`whole-programs-used`).
     fn nameless_shared(&mut self, object: ObjectId, input: &Object<'a>) {
         for (section, &class) in (0..).zip(input.classes) {
-            if let (SectionClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
+            if let (MergeClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
                 self.data_section(object, &input, class, false);
             }
         }
@@ -213,16 +213,16 @@ impl<'a> Planner<'a, '_> {
         }
         let mut first = HashMap::new();
         let infos = (0..).zip(input.classes.iter());
-        let infos = infos.filter(|(_, class)| matches!(class, SectionClass::Info(_)));
+        let infos = infos.filter(|(_, class)| matches!(class, MergeClass::Info(_)));
         let named = infos.filter_map(|(i, _)| Some((i, input.cubin.section(i)?.name)));
         let known = named.map(|(i, name)| (i, *first.entry(name).or_insert(i)));
         known.filter(|(i, first)| i != first).collect()
     }
 
-    fn remaining_section(&mut self, object: ObjectId, section: u32, class: SectionClass) {
+    fn remaining_section(&mut self, object: ObjectId, section: u32, class: MergeClass) {
         let Some(input) = self.cx.objects[object].section(section) else { return };
         // Zero-initialized data whose symbols were all discarded is not allocated.
-        if class != SectionClass::Data || !input.kind.is_nobits() {
+        if class != MergeClass::Data || !input.kind.is_nobits() {
             self.data_section(object, &input, class, false);
         }
     }
@@ -324,7 +324,7 @@ impl<'a> Planner<'a, '_> {
         {
             let class = cx.objects[object].classes[symbol.shndx as usize];
             // Once is enough for a section that many symbols are in.
-            if class != SectionClass::Data || *last != Some(symbol.shndx) {
+            if class != MergeClass::Data || *last != Some(symbol.shndx) {
                 *last = Some(symbol.shndx);
                 self.data_section(object, &section, class, true);
             }
@@ -364,7 +364,7 @@ impl<'a> Planner<'a, '_> {
             }
             let any = config.is_debug_link() || config.preserve_relocs;
             let class = self.cx.objects[object].classes.get(symbol.shndx as usize);
-            let own = matches!(class, Some(SectionClass::KernelShared(_)));
+            let own = matches!(class, Some(MergeClass::KernelShared(_)));
             return shown(any && (own || self.usage.by_symbol.contains_key(&id)));
         }
         if !symbol.is_internal() {
@@ -399,7 +399,7 @@ impl<'a> Planner<'a, '_> {
         &mut self,
         object: ObjectId,
         input: &Section<'a>,
-        class: SectionClass,
+        class: MergeClass,
         by_symbol: bool,
     ) {
         let section = input.index;
@@ -408,26 +408,26 @@ impl<'a> Planner<'a, '_> {
             return;
         }
         match class {
-            SectionClass::Data => {
+            MergeClass::Data => {
                 let Some(name) = self.name(object, section) else { return };
                 let align = input.align;
                 let size = self.cx.size_of_linked(object, section, input.size);
                 self.steps.push(Step::Data(Data { section, name, align, size }));
             }
-            SectionClass::CommonShared => self.steps.push(Step::CommonShared(section)),
-            SectionClass::KernelShared(_) => {
+            MergeClass::CommonShared => self.steps.push(Step::CommonShared(section)),
+            MergeClass::KernelShared(_) => {
                 self.function_data(object, input, Kind::Shared, by_symbol);
             }
-            SectionClass::FunctionConstant { bank: 0, .. } => {
+            MergeClass::FunctionConstant { bank: 0, .. } => {
                 self.function_data(object, input, Kind::Bank0 { usual: false }, by_symbol);
             }
-            SectionClass::FunctionConstant { bank: 2, .. } => {
+            MergeClass::FunctionConstant { bank: 2, .. } => {
                 self.function_data(object, input, Kind::Bank2, by_symbol);
             }
-            SectionClass::FunctionData(_) => {
+            MergeClass::FunctionData(_) => {
                 self.function_data(object, input, Kind::Other, by_symbol);
             }
-            SectionClass::FunctionConstant { .. } => {
+            MergeClass::FunctionConstant { .. } => {
                 self.function_data(object, input, Kind::OtherBank, by_symbol);
             }
             _ => {}
@@ -505,13 +505,13 @@ impl<'a> Planner<'a, '_> {
         }
         let input = cx.objects[object].section(section);
         let Some(input) = input.filter(|input| input.size > 0) else { return };
-        let of_code = matches!(class, SectionClass::Text(_));
+        let of_code = matches!(class, MergeClass::Text(_));
         let owner = owner.map(|(_, fate)| (fate.function, fate.role));
         let lost = matches!(owner, Some((_, Role::Discarded)));
         let found = match class {
             _ if lost => None,
-            SectionClass::Text(_) => Some(looked_at(cx, object, &input, None, false)),
-            SectionClass::Data => {
+            MergeClass::Text(_) => Some(looked_at(cx, object, &input, None, false)),
+            MergeClass::Data => {
                 let name = self.name(object, target);
                 let none_lost = || self.fates.iter().all(|f| f.is_some_and(|f| !f.is_lost()));
                 name.map(|name| looked_at(cx, object, &input, Some(name), none_lost()))
@@ -526,15 +526,15 @@ impl<'a> Planner<'a, '_> {
 
 /// Whether sections of this class are planned one by one. Others are found by their symbols, or
 /// have no counterpart in the output.
-fn is_planned(class: SectionClass) -> bool {
+fn is_planned(class: MergeClass) -> bool {
     matches!(
         class,
-        SectionClass::Data
-            | SectionClass::FunctionData(_)
-            | SectionClass::FunctionConstant { .. }
-            | SectionClass::ModuleInfo
-            | SectionClass::Info(_)
-            | SectionClass::Reloc(_)
+        MergeClass::Data
+            | MergeClass::FunctionData(_)
+            | MergeClass::FunctionConstant { .. }
+            | MergeClass::ModuleInfo
+            | MergeClass::Info(_)
+            | MergeClass::Reloc(_)
     )
 }
 

@@ -5,7 +5,7 @@ use super::steps::Relocs;
 use super::{Made, Merger, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -199,7 +199,7 @@ impl<'a> Merger<'a, '_> {
         let class = self.cx.objects[from.object].classes[target as usize];
         let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
             && self.cx.dialect.forgets_cleared_tables()
-            && !matches!(class, SectionClass::Text(_));
+            && !matches!(class, MergeClass::Text(_));
         match (place, self.out.bank2.get_mut(&function)) {
             (Some((_, offset)), Some(bank)) => {
                 // For nvlink it is a section, which goes with the table's own.

@@ -4,7 +4,7 @@
 use super::classify::classify;
 use super::reuse::PreviousInput;
 use super::sections::{Extent, Shapes};
-use super::{FunctionInfo, Object, SectionClass, tables};
+use super::{FunctionInfo, MergeClass, Object, tables};
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::ObjectId;
@@ -40,7 +40,7 @@ pub(super) struct Lists {
     pub(super) named: Vec<InputSymbol>,
     /// Other symbols of the object being parsed.
     pub(super) others: Vec<InputSymbol>,
-    pub(super) classes: Vec<SectionClass>,
+    pub(super) classes: Vec<MergeClass>,
     pub(super) extents: Vec<Extent>,
     pub(super) shapes: Shapes,
     pub(super) figures: Vec<FunctionInfo>,

@@ -3,42 +3,9 @@
 
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::ROOM_AT_MOST;
+use cubin::callgraph::List;
 use cubin::raw::Pair;
-use cubin::tables::string_at;
-
-/// A list of `.nv.callgraph`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
-    /// (caller, callee)
-    Calls,
-    /// (function, its prototype)
-    AddressTaken,
-    /// (caller, prototype called)
-    Indirect,
-    /// (function, function whose address it takes)
-    TakesAddress,
-}
-
-impl List {
-    /// The list that an entry introduces, if it does.
-    fn introduced_by(entry: &Pair) -> Option<Self> {
-        if entry.first.get() != 0 {
-            return None;
-        }
-        match entry.second.get() as i32 {
-            -1 => Some(List::Calls),
-            -2 => Some(List::AddressTaken),
-            -3 => Some(List::Indirect),
-            -4 => Some(List::TakesAddress),
-            _ => None,
-        }
-    }
-
-    /// Whether the second number of an entry is the offset of a prototype's name.
-    pub fn has_prototypes(self) -> bool {
-        matches!(self, List::AddressTaken | List::Indirect)
-    }
-}
+use cubin::string_at;
 
 /// The parts of an input's lists that there are more than one of; no compiler writes
 /// such.
@@ -60,11 +27,11 @@ impl<'a> CallLists<'a> {
     ) -> Result<(), E> {
         let (mut list, mut start) = (None, 0);
         for (i, entry) in section.iter().enumerate() {
-            match List::introduced_by(entry) {
+            match List::opened_by(*entry) {
                 None => check(list, numbers(entry))?,
-                introduced => {
+                opened => {
                     self.add_part(list, &section[start..i]);
-                    (list, start) = (introduced, i + 1);
+                    (list, start) = (opened, i + 1);
                 }
             }
         }
@@ -235,7 +202,7 @@ mod tests {
         }
         let of = |list| lists.of(list).collect::<Vec<_>>();
         assert_eq!(of(List::Calls), [(7, 8), (0, 9), (8, 9)]);
-        assert_eq!(of(List::Indirect), [(7, 100)]);
+        assert_eq!(of(List::IndirectCalls), [(7, 100)]);
         assert!(of(List::TakesAddress).is_empty() && of(List::AddressTaken).is_empty());
         let stray = [pair(5, 6), pair(0, -1)];
         assert_eq!(lists.add(&stray, |list, entry| list.map(|_| ()).ok_or(entry)), Err((5, 6)));

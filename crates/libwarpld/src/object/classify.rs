@@ -7,9 +7,10 @@ use cubin::names;
 use cubin::{Cubin, SectionRef, SectionType, SymbolType, bank};
 use smallvec::SmallVec;
 
-/// The role of an input section in the link.
+/// How the link merges an input section. [`cubin::classify::SectionClass`] is what a section is for,
+/// by name; this goes by type and `sh_info`, as nvlink does, and names owners by symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SectionClass {
+pub enum MergeClass {
     /// String and symbol tables, Mercury counterparts: rebuilt or not merged.
     Skip,
     /// Code of the function with this symbol index.
@@ -57,7 +58,7 @@ pub(super) struct Found<'a> {
     /// Whether there is a function's bank 2.
     pub(super) bank2: bool,
     /// Sections about the whole input, with their indices and bytes.
-    pub(super) tables: SmallVec<[(SectionClass, u32, &'a [u8]); 6]>,
+    pub(super) tables: SmallVec<[(MergeClass, u32, &'a [u8]); 6]>,
     /// Sections whose classes depend on their names.
     by_name: SmallVec<[u32; 6]>,
     /// The largest alignment.
@@ -94,7 +95,7 @@ fn most_alignment(cubin: &Cubin<'_>) -> u64 {
 
 impl<'a> Found<'a> {
     /// Whether this, found for a file like this one with these classes, holds for this one too.
-    pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[SectionClass]) -> bool {
+    pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[MergeClass]) -> bool {
         let is_same = |&index: &u32| {
             let class = cubin.unnamed_section(index).and_then(|s| classify_one(cubin, &s).ok());
             class.is_some() && class.as_ref() == classes.get(index as usize)
@@ -111,7 +112,7 @@ impl<'a> Found<'a> {
         (most, before): (u64, usize),
         lists: &mut Lists,
     ) -> Result<(), String> {
-        use SectionClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
+        use MergeClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
         if section.align > most {
             return Err(too_aligned(section.index.0, section.align));
         }
@@ -121,7 +122,7 @@ impl<'a> Found<'a> {
             section.flags & shf::EXECINSTR != 0 && section.flags & shf::BARRIERS_MASK != 0;
         let class = classify_one(cubin, &section)?;
         match class {
-            SectionClass::FunctionConstant { bank: 2, .. } => self.bank2 = true,
+            MergeClass::FunctionConstant { bank: 2, .. } => self.bank2 = true,
             CallGraph | Compat | Prototype | ModuleInfo | VersionNote => {
                 self.tables.push((class, section.index.0, section.data));
             }
@@ -156,15 +157,15 @@ fn too_aligned(section: u32, align: u64) -> String {
 }
 
 /// The function's symbol that owns a section of these classes, if one does.
-pub(super) fn owner(classes: &[SectionClass], section: u32) -> Option<u32> {
+pub(super) fn owner(classes: &[MergeClass], section: u32) -> Option<u32> {
     match *classes.get(section as usize)? {
-        SectionClass::Text(f)
-        | SectionClass::KernelShared(f)
-        | SectionClass::FunctionData(f)
-        | SectionClass::FunctionConstant { function: f, .. }
-        | SectionClass::Info(f) => Some(f),
-        SectionClass::Reloc(target) => match classes.get(target as usize)? {
-            SectionClass::Reloc(_) => None,
+        MergeClass::Text(f)
+        | MergeClass::KernelShared(f)
+        | MergeClass::FunctionData(f)
+        | MergeClass::FunctionConstant { function: f, .. }
+        | MergeClass::Info(f) => Some(f),
+        MergeClass::Reloc(target) => match classes.get(target as usize)? {
+            MergeClass::Reloc(_) => None,
             _ => owner(classes, target),
         },
         _ => None,
@@ -173,9 +174,9 @@ pub(super) fn owner(classes: &[SectionClass], section: u32) -> Option<u32> {
 
 /// The class of a section.
 #[inline(always)]
-fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionClass, String> {
+fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<MergeClass, String> {
     if section.flags & shf::MERCURY != 0 {
-        return Ok(SectionClass::Skip);
+        return Ok(MergeClass::Skip);
     }
     Ok(match section.kind {
         SectionType::NULL
@@ -183,27 +184,27 @@ fn classify_one(cubin: &Cubin<'_>, section: &SectionRef<'_>) -> Result<SectionCl
         | SectionType::STRTAB
         | SectionType::SYMTAB_SHNDX
         | SectionType::CUDA_RELOCINFO
-        | SectionType::CUDA_RESOLVED_RELA => SectionClass::Skip,
+        | SectionType::CUDA_RESOLVED_RELA => MergeClass::Skip,
         SectionType::REL | SectionType::RELA => {
             if section.info as usize >= cubin.sections().len() {
                 return Err(format!("sh_info of relocation section {}", section.index.0));
             }
-            SectionClass::Reloc(section.info)
+            MergeClass::Reloc(section.info)
         }
-        SectionType::NOTE if is_tool_note(cubin, section) => SectionClass::ToolNote,
-        SectionType::NOTE => SectionClass::VersionNote,
-        SectionType::CUDA_COMPAT_INFO => SectionClass::Compat,
-        SectionType::CUDA_CALLGRAPH => SectionClass::CallGraph,
-        SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
-        SectionType::CUDA_INFO if !is_owned(section.info) => SectionClass::ModuleInfo,
-        SectionType::CUDA_SHARED if !is_owned(section.info) => SectionClass::CommonShared,
+        SectionType::NOTE if is_tool_note(cubin, section) => MergeClass::ToolNote,
+        SectionType::NOTE => MergeClass::VersionNote,
+        SectionType::CUDA_COMPAT_INFO => MergeClass::Compat,
+        SectionType::CUDA_CALLGRAPH => MergeClass::CallGraph,
+        SectionType::CUDA_PROTOTYPE => MergeClass::Prototype,
+        SectionType::CUDA_INFO if !is_owned(section.info) => MergeClass::ModuleInfo,
+        SectionType::CUDA_SHARED if !is_owned(section.info) => MergeClass::CommonShared,
         kind if is_text(kind, section.flags) => {
-            SectionClass::Text(text_owner(cubin, section.index.0, section.info)?)
+            MergeClass::Text(text_owner(cubin, section.index.0, section.info)?)
         }
         kind if is_owned(section.info) => {
             classify_owned(cubin, section.index.0, kind, section.info)
         }
-        _ => SectionClass::Data,
+        _ => MergeClass::Data,
     })
 }
 
@@ -223,28 +224,28 @@ fn is_owned(info: u32) -> bool {
 
 /// The class of a section that belongs to another: that of a text section's function, whose symbol
 /// is checked with that section.
-fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32) -> SectionClass {
+fn classify_owned(cubin: &Cubin<'_>, section: u32, kind: SectionType, owner: u32) -> MergeClass {
     let owner = cubin.sections().owner_of(owner);
     let Some((.., info)) = owner.filter(|&(kind, flags, _)| is_text(kind, flags)) else {
-        return SectionClass::Data;
+        return MergeClass::Data;
     };
     let function = info & text_info::FUNCTION;
     match kind {
-        SectionType::CUDA_INFO => SectionClass::Info(function),
-        SectionType::CUDA_SHARED => SectionClass::KernelShared(function),
+        SectionType::CUDA_INFO => MergeClass::Info(function),
+        SectionType::CUDA_SHARED => MergeClass::KernelShared(function),
         kind => match bank_of(cubin, section, kind) {
-            Some(bank) => SectionClass::FunctionConstant { bank, function },
-            None => SectionClass::FunctionData(function),
+            Some(bank) => MergeClass::FunctionConstant { bank, function },
+            None => MergeClass::FunctionData(function),
         },
     }
 }
 
 /// Whether the class of a section of this type depends on its name.
 #[inline]
-fn is_told_by_name(kind: SectionType, class: SectionClass) -> bool {
+fn is_told_by_name(kind: SectionType, class: MergeClass) -> bool {
     match class {
-        SectionClass::ToolNote | SectionClass::VersionNote => true,
-        SectionClass::FunctionConstant { .. } | SectionClass::FunctionData(_) => {
+        MergeClass::ToolNote | MergeClass::VersionNote => true,
+        MergeClass::FunctionConstant { .. } | MergeClass::FunctionData(_) => {
             kind.constant_bank().is_none()
         }
         _ => false,

@@ -17,7 +17,7 @@ mod tables;
 
 pub(crate) use batch::ROOM_AT_MOST;
 pub use batch::{ObjectBatch, Parts};
-pub use classify::SectionClass;
+pub use classify::MergeClass;
 pub use sections::Section;
 use sections::{Extent, Shapes};
 
@@ -42,7 +42,7 @@ pub struct Object<'a> {
     /// Whether that is the previous input's list, because both are identical.
     pub repeats_data: bool,
     /// Class of every section.
-    pub classes: &'a [SectionClass],
+    pub classes: &'a [MergeClass],
     /// Where every section is.
     extents: &'a [Extent],
     shapes: &'a Shapes,
@@ -115,7 +115,7 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn relocated(&self, relocs: u32) -> Option<u32> {
         match *self.classes.get(relocs as usize)? {
-            SectionClass::Reloc(target) => Some(target),
+            MergeClass::Reloc(target) => Some(target),
             _ => None,
         }
     }
@@ -124,13 +124,13 @@ impl<'a> Object<'a> {
     /// decoded stream, which only the function's symbol gives.
     pub fn reloc_limit(&self, section: u32) -> u64 {
         match (&self.halves, self.classes.get(section as usize)) {
-            (Some(_), Some(&SectionClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
+            (Some(_), Some(&MergeClass::Text(f))) => self.cubin.symbol(f).map_or(0, |s| s.size),
             _ => self.section(section).map_or(0, |s| s.size),
         }
     }
 
     /// The first section of a class.
-    pub fn first_of(&self, class: SectionClass) -> Option<SectionRef<'a>> {
+    pub fn first_of(&self, class: MergeClass) -> Option<SectionRef<'a>> {
         let at = self.classes.iter().position(|&c| c == class)?;
         self.cubin.section(at as u32)
     }
@@ -139,8 +139,8 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn of_class(
         &self,
-        wanted: impl Fn(SectionClass) -> bool,
-    ) -> impl Iterator<Item = (SectionRef<'a>, SectionClass)> {
+        wanted: impl Fn(MergeClass) -> bool,
+    ) -> impl Iterator<Item = (SectionRef<'a>, MergeClass)> {
         let classes = self.classes.iter().enumerate().filter(move |&(_, &class)| wanted(class));
         classes.filter_map(|(i, &class)| Some((self.cubin.section(i as u32)?, class)))
     }

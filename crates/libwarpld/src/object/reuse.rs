@@ -6,7 +6,7 @@ use super::classify::Found;
 use super::sections::Extent;
 use super::tables::Symbols;
 use crate::object::symbols::InputSymbol;
-use cubin::tables::SymbolTable;
+use cubin::SymbolTable;
 use cubin::{Cubin, Likeness};
 use std::ops::Range;
 

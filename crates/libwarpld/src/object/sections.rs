@@ -2,7 +2,7 @@
 //! when a phase gets to them, so what is needed is recorded once, in eight bytes.
 
 use super::Object;
-use cubin::tables::Relocs;
+use cubin::Relocs;
 use cubin::{ReadError, SectionRef, SectionType};
 
 /// A section without its name and links.

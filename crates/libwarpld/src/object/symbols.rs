@@ -3,7 +3,7 @@
 
 use crate::name_hash::NameHash;
 use cubin::consts::sto;
-use cubin::{Binding, SymbolRef, SymbolType, tables};
+use cubin::{Binding, SymbolRef, SymbolType, string_at};
 use std::ops::Range;
 
 /// A symbol of an input that has a name.
@@ -53,7 +53,7 @@ impl InputSymbol {
     /// Records a symbol whose name is in this string table.
     #[inline]
     pub fn of(symbol: &SymbolRef<'_>, strings: &[u8]) -> Self {
-        Self::new(symbol, tables::string_at(strings, symbol.name_offset).unwrap_or_default())
+        Self::new(symbol, string_at(strings, symbol.name_offset).unwrap_or_default())
     }
 
     #[inline]
@@ -130,7 +130,7 @@ impl InputSymbol {
     pub fn name<'a>(&self, strings: &'a [u8]) -> &'a [u8] {
         let start = self.name as usize;
         let name = match self.length {
-            LONG => tables::string_at(strings, self.name),
+            LONG => string_at(strings, self.name),
             length => strings.get(start..start.saturating_add(length.into())),
         };
         name.unwrap_or_default()

@@ -3,10 +3,11 @@
 use super::batch::Lists;
 use super::classify::owner;
 use super::reuse::{Others, PreviousInput};
-use super::{Bank2, FunctionInfo, Object, SectionClass};
+use super::{Bank2, FunctionInfo, MergeClass, Object};
 use crate::object::call_lists::{CallLists, Calls};
 use crate::object::symbols::InputSymbol;
 use cubin::consts::sto;
+use cubin::flags::{Flags, OSABI_V7};
 use cubin::raw::Pair;
 use cubin::{Attr, Binding, Cubin, Header, SymbolRef, SymbolType, attr, compat, info, note};
 use hashbrown::HashMap;
@@ -104,7 +105,7 @@ fn is_label(symbol: &SymbolRef<'_>) -> bool {
 /// [`reserved-shared`]
 #[inline]
 fn is_mark(symbol: &SymbolRef<'_>) -> bool {
-    symbol.size == 0 && !symbol.is_undefined() && symbol.other & sto::SPACE == sto::RESERVED_SHARED
+    symbol.size == 0 && !symbol.is_undefined() && symbol.space() == sto::RESERVED_SHARED
 }
 
 /// Nameless symbols are not resolved.
@@ -116,9 +117,8 @@ fn has_name(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
 /// `e_flags` say the same. [`older-toolkit`]
 pub(super) fn old_virtual_sm(header: &Header) -> u16 {
-    const OLD_OSABI: u8 = 0x33;
-    match header.ident[7] {
-        OLD_OSABI => (header.flags >> 16 & 0xff) as u16,
+    match Flags::decode(header) {
+        Flags::V7(flags) if header.ident[7] == OSABI_V7 => flags.virtual_sm.into(),
         _ => 0,
     }
 }
@@ -130,13 +130,13 @@ pub(super) fn old_virtual_sm(header: &Header) -> u16 {
 /// [`bank2-past-the-end`]
 pub(super) fn bank2<'a>(
     cubin: &Cubin<'a>,
-    classes: &[SectionClass],
+    classes: &[MergeClass],
     file: &'a [u8],
 ) -> Option<Box<Bank2<'a>>> {
     let mut ends: HashMap<u32, u64, foldhash::fast::FixedState> = HashMap::default();
     for symbol in cubin.symbols().filter(|s| !s.reserved && s.size > 0) {
         let class = classes.get(symbol.shndx as usize);
-        if let Some(SectionClass::FunctionConstant { bank: 2, .. }) = class {
+        if let Some(MergeClass::FunctionConstant { bank: 2, .. }) = class {
             let end = ends.entry(symbol.shndx).or_default();
             *end = (*end).max(symbol.value.saturating_add(symbol.size));
         }
@@ -184,13 +184,13 @@ impl<'a> Object<'a> {
         let figures = lists.figures.get_mut(first..).unwrap_or_default();
         for &(class, section, data) in &before.found.tables {
             match class {
-                SectionClass::Compat => self.read_compat(data)?,
-                SectionClass::VersionNote => self.read_version_note(data),
+                MergeClass::Compat => self.read_compat(data)?,
+                MergeClass::VersionNote => self.read_version_note(data),
                 _ if repeats => {}
-                SectionClass::CallGraph => {
+                MergeClass::CallGraph => {
                     self.read_callgraph(pairs(section, data)?, &mut call_lists)?;
                 }
-                SectionClass::Prototype => self.read_prototypes(pairs(section, data)?, calls)?,
+                MergeClass::Prototype => self.read_prototypes(pairs(section, data)?, calls)?,
                 _ => read_module_info(data, functions, figures)?,
             }
         }
@@ -228,7 +228,7 @@ impl<'a> Object<'a> {
         lists.add(pairs, |list, (first, second)| {
             self.check_function(first)?;
             match list {
-                Some(list) if list.has_prototypes() => self.check_prototype(second),
+                Some(list) if !list.second_is_symbol() => self.check_prototype(second),
                 Some(_) => self.check_function(second),
                 None => Err("call graph entry before any list".into()),
             }
@@ -238,7 +238,7 @@ impl<'a> Object<'a> {
     /// The lists of `.nv.callgraph`, read again: few ask for them.
     pub fn call_lists(&self) -> CallLists<'a> {
         let mut lists = CallLists::default();
-        for (section, _) in self.of_class(|class| class == SectionClass::CallGraph) {
+        for (section, _) in self.of_class(|class| class == MergeClass::CallGraph) {
             let pairs = pairs(section.index.0, section.data).unwrap_or_default();
             let Ok(()) = lists.add(pairs, |_, _| Ok::<(), Infallible>(()));
         }

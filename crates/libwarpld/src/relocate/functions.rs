@@ -4,7 +4,7 @@ use super::{Action, Facts, Place, Relocator};
 use crate::context::Analysis;
 use crate::ids::{OutSymbolId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::{Role, Symbol};
 use cubin::Reloc;
 use cubin::consts::shn;
@@ -134,7 +134,7 @@ impl<'a> Relocator<'a, '_> {
             let object = &self.cx.objects[at.object];
             let text = object.cubin.symbol(at.symbol).map(|s| s.shndx);
             object
-                .of_class(|class| matches!(class, SectionClass::Reloc(t) if Some(t) == text))
+                .of_class(|class| matches!(class, MergeClass::Reloc(t) if Some(t) == text))
                 .any(|(section, _)| section.size != 0)
         };
         self.cx.resolution.replaced.get(&id).is_some_and(|copies| copies.iter().any(relocated))

@@ -5,7 +5,7 @@ use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
-use crate::object::{SectionClass, is_dynamic_array};
+use crate::object::{MergeClass, is_dynamic_array};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType};
 
@@ -253,7 +253,7 @@ impl<'a> Pass<'a, '_> {
     /// Size of a kernel's parameter bank.
     fn parameter_size(&self, at: SymbolRefId) -> Option<u64> {
         let object = &self.objects[at.object];
-        let bank = SectionClass::FunctionConstant { bank: 0, function: at.symbol };
+        let bank = MergeClass::FunctionConstant { bank: 0, function: at.symbol };
         object.first_of(bank).map(|section| section.size)
     }
 

@@ -4,7 +4,7 @@
 use super::{ObjectId, Pass, Role};
 use crate::diag::Diagnostic;
 use crate::ids::SymbolRefId;
-use crate::object::{Object, SectionClass};
+use crate::object::{MergeClass, Object};
 use cubin::{Attr, Binding, SectionRef, SectionType, info};
 
 /// How tensor memory is managed.
@@ -43,7 +43,7 @@ impl<'a> Pass<'a, '_> {
     /// An input that uses tensor memory must do so like those before it. Its symbols are checked
     /// before its attributes; those of discarded weak copies do not count (`tensor-memory-mix`).
     pub(super) fn tensor_memory(&mut self, id: ObjectId, object: &Object<'a>) {
-        let mut data = object.of_class(|class| class == SectionClass::Data);
+        let mut data = object.of_class(|class| class == MergeClass::Data);
         let is_reserve =
             |section: &SectionRef<'_>| section.kind == SectionType::CUDA_RESERVED_SHARED;
         if object.halves.is_none() || !data.any(|(section, _)| is_reserve(&section)) {
@@ -51,8 +51,8 @@ impl<'a> Pass<'a, '_> {
         }
         let names = object.data.iter().map(|named| object.name_of(named));
         let mut found: Vec<Accounts> = names.filter_map(Accounts::by_name).collect();
-        for (section, class) in object.of_class(|class| matches!(class, SectionClass::Info(_))) {
-            let SectionClass::Info(function) = class else { continue };
+        for (section, class) in object.of_class(|class| matches!(class, MergeClass::Info(_))) {
+            let MergeClass::Info(function) = class else { continue };
             if self.lost(SymbolRefId { object: id, symbol: function }, object) {
                 continue;
             }

@@ -16,7 +16,7 @@ pub use shared::{
 
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
-use crate::object::SectionClass;
+use crate::object::MergeClass;
 use crate::resolve::Role;
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
@@ -72,9 +72,9 @@ fn scan(cx: Analysis<'_, '_>, object: ObjectId) -> Vec<(SymbolId, Option<Functio
         return found;
     }
     let shared: Vec<bool> = input.cubin.symbols().map(|s| s.is_shared() || s.is_image()).collect();
-    for (section, class) in input.of_class(|c| matches!(c, SectionClass::Reloc(_))) {
-        let SectionClass::Reloc(target) = class else { continue };
-        let SectionClass::Text(owner) = input.classes[target as usize] else { continue };
+    for (section, class) in input.of_class(|c| matches!(c, MergeClass::Reloc(_))) {
+        let MergeClass::Reloc(target) = class else { continue };
+        let MergeClass::Text(owner) = input.classes[target as usize] else { continue };
         let at = SymbolRefId { object, symbol: owner };
         let id = cx.resolution.id(object, owner);
         if id.is_some_and(|id| cx.resolution.role(id, at, true) != Role::Selected) {

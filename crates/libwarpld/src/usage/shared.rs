@@ -5,7 +5,7 @@ use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::callers::Callers;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
-use crate::object::{SectionClass, is_dynamic_array};
+use crate::object::{MergeClass, is_dynamic_array};
 use crate::resolve::Role;
 use hashbrown::{HashMap, HashSet};
 
@@ -69,7 +69,7 @@ impl SharedObjects {
                 let new =
                     SharedObject { symbol: id, size: symbol.size, align, placed: true, fixed };
                 match input.classes.get(symbol.shndx as usize) {
-                    Some(&SectionClass::KernelShared(owner)) if !is_orphan(cx, id) => {
+                    Some(&MergeClass::KernelShared(owner)) if !is_orphan(cx, id) => {
                         let owner =
                             cx.resolution.id(object, owner).and_then(|f| cx.graph.function(f));
                         if let Some(owner) = owner {
@@ -77,7 +77,7 @@ impl SharedObjects {
                         }
                     }
                     // One that was declared before takes part in the sort a second time.
-                    Some(SectionClass::CommonShared) => out.common.push(new),
+                    Some(MergeClass::CommonShared) => out.common.push(new),
                     _ => {}
                 }
             }
@@ -151,7 +151,7 @@ pub fn has_groups(cx: Analysis<'_, '_>, usage: &Usage) -> bool {
         let common = at.is_some_and(|at| {
             let section = cx.input_symbol(at).map_or(0, |s| s.shndx);
             let classes = &cx.objects[at.object].classes;
-            classes.get(section as usize) == Some(&SectionClass::CommonShared)
+            classes.get(section as usize) == Some(&MergeClass::CommonShared)
         });
         common && callers.entries_reaching(usage.functions(id)).len() != 1
     })

@@ -1,7 +1,7 @@
 //! `.note.nv.tkinfo`: the tools that built the inputs and the output.
 
 use crate::linked::Linked;
-use crate::object::{Object, SectionClass};
+use crate::object::{MergeClass, Object};
 use cubin::note::{NoteType, ToolInfo, write_note};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl<'a> ToolNotes<'a> {
 /// The notes of the tools that built an input. [`relink-partial`, `older-toolkit`, `messages`]
 fn notes_of<'a>(object: &Object<'a>) -> impl Iterator<Item = &'a [u8]> {
     let classes = object.classes.iter().enumerate();
-    let notes = classes.filter(|(_, class)| **class == SectionClass::ToolNote);
+    let notes = classes.filter(|(_, class)| **class == MergeClass::ToolNote);
     notes.map(|(i, _)| object.section_data(i as u32))
 }
 

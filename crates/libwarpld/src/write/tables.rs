@@ -8,6 +8,7 @@ use crate::layout::Form;
 use crate::linked::Linked;
 use crate::merge::{Content, Section, Synthetic};
 use crate::relocate::{OutReloc, Source};
+use cubin::callgraph::List;
 use cubin::encode::{STRTAB, SYMTAB};
 use cubin::note::{CudaInfo, NoteType, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
@@ -162,19 +163,19 @@ fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
     };
     let once = parts.cx.config.relocatable;
-    out.sentinel(-1);
+    out.open(List::Calls);
     out.by_function(both(&graph.calls), once, &rank, number);
-    out.sentinel(-2);
+    out.open(List::AddressTaken);
     for &f in &parts.merged.function_order {
         if let Some(proto) = graph.address_taken[f].get() {
             out.push(number(f), prototype[proto.index()]);
         }
     }
-    out.sentinel(-3);
+    out.open(List::IndirectCalls);
     let indirect = graph.indirect.iter().filter(|(f, _)| live(*f));
     let indirect = indirect.map(|&(f, proto)| (f, prototype[proto.index()])).collect();
     out.by_function(indirect, false, &rank, number);
-    out.sentinel(-4);
+    out.open(List::TakesAddress);
     out.by_function(both(&graph.takes_address), once, &rank, number);
 }
 
@@ -189,8 +190,8 @@ impl PairList<'_> {
         self.bytes.extend_from_slice(pair.as_bytes());
     }
 
-    fn sentinel(&mut self, list: i32) {
-        self.push(0, list as u32);
+    fn open(&mut self, list: List) {
+        self.push(0, list.sentinel());
     }
 
     /// Functions in creation order, the entries of each in reverse input order; relocatable files
