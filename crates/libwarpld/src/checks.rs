@@ -1,6 +1,7 @@
 //! Conditions that only the finished call graph can decide.
 
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolRefId;
 use crate::object::MergeClass;
@@ -28,7 +29,7 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
                 let name = text(cx.resolution.get(id).name);
                 let message =
                     format!("Function '{name}' uses reserved shared memory when not allowed.");
-                let mut error = Diagnostic::error("reserved-shared", message).about(name);
+                let mut error = Diagnostic::error(Code::ReservedShared, message).about(name);
                 if !cx.keeps(id) {
                     error = error.note("nothing calls it, but nvlink refuses it all the same");
                 }
@@ -49,7 +50,7 @@ pub fn aliases(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
     for (id, behind) in in_use.collect::<Vec<_>>() {
         let [alias, function] = [id, behind].map(|id| text(cx.resolution.get(id).name));
         let message = "Internal error: reference to deleted symbol";
-        diags.push(Diagnostic::fatal("dead-alias", message).about(alias.clone()).note(
+        diags.push(Diagnostic::fatal(Code::DeadAlias, message).about(alias.clone()).note(
             format_args!("'{alias}' is another name of '{function}', and only that is in use"),
         ));
     }
@@ -80,7 +81,7 @@ pub fn uncalled(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
         let name = text(symbol.name);
         diags.push(
             Diagnostic::warning(
-                "never-called",
+                Code::NeverCalled,
                 format_args!("Function '{name}' has address taken but no calls to it found"),
             )
             .about(name.clone()),

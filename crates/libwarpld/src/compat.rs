@@ -1,5 +1,6 @@
 //! `.nv.compat` of the output, merged from all inputs.
 
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::object::Object;
 use cubin::compat::Compat;
@@ -66,7 +67,7 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     for object in objects {
         if object.compat.is_some_and(lacks) {
             diags.push(Diagnostic::warning(
-                "limited-output",
+                Code::LimitedOutput,
                 format_args!(
                     "Output is limited to run on SM Arch '{}' only, due to missing attribute \
                      'ISA_CLASS' in input file '{}'",

@@ -17,7 +17,7 @@
 
 pub use crate::demangle::{demangle, readable};
 pub use crate::diag::Diagnostics;
-pub use crate::diag::codes::{advice, guide_page};
+pub use crate::diag::codes::guide_page;
 pub use crate::dialect::target::warns_of_preserved_relocations;
 pub use crate::explain::closest;
 pub use crate::inputs::select::{Registration, SelectOptions, Selected, SystemLibrary, Traced};

@@ -40,7 +40,7 @@ mod write;
 pub use api::{Input, Output, link};
 pub use config::{Config, ConfigBuilder, Identity};
 pub use cubin::Arch;
-pub use diag::{Diagnostic, Error, Severity};
+pub use diag::{Code, Diagnostic, Error, Severity};
 pub use dialect::Release;
 
 /// Parts of the linker by themselves, for the tests and fuzz targets of this repository that

@@ -115,7 +115,7 @@ pub fn link_images(
 
     // Which relocations are applied and which are emitted for the loader.
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
-    diags.move_to_end(properties::TOO_MANY_REGISTERS);
+    diags.sort();
 
     // Final order, indices and tables need all of that.
     let parts = Linked {

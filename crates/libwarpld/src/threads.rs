@@ -1,5 +1,6 @@
 //! Which threads a link runs on.
 
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use rayon::ThreadPoolBuilder;
 
@@ -25,7 +26,7 @@ pub(crate) fn run<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> Res
     }
     let pool = ThreadPoolBuilder::new().num_threads(count).build();
     let pool = pool.map_err(|error| {
-        Diagnostic::fatal("no-threads", "the threads of the link cannot be started").note(error)
+        Diagnostic::fatal(Code::NoThreads, "the threads of the link cannot be started").note(error)
     })?;
     Ok(pool.install(work))
 }

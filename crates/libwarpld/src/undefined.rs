@@ -2,6 +2,7 @@
 
 use crate::builtins::is_builtin_function;
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolId;
 use crate::merge::{List, Merged};
@@ -33,7 +34,7 @@ pub fn check(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics) {
             let file = cx.objects[symbol.first.object].name;
             let name = text(symbol.name);
             let message = format!("Undefined reference to '{name}' in '{file}'");
-            diags.push(Diagnostic::error("undefined-symbol", message).about(name));
+            diags.push(Diagnostic::error(Code::UndefinedSymbol, message).about(name));
         }
     }
 }

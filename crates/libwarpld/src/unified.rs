@@ -2,6 +2,7 @@
 //! (`--uidx-file`) puts them in their tables.
 
 use crate::config::Config;
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Dialect;
 use crate::ids::{ObjectId, SymbolId};
@@ -93,7 +94,7 @@ pub fn collect(
     }
     let Some(index) = index else {
         let message = "Unified symbols found but index file not specified.";
-        return Err(Diagnostic::fatal("no-uidx", message)
+        return Err(Diagnostic::fatal(Code::NoUidx, message)
             .note("--uidx-file names the index of all unified functions and variables"));
     };
     if !functions.is_empty() {
@@ -176,5 +177,5 @@ fn parse(bytes: &[u8], dialect: Dialect) -> Result<Index, Diagnostic> {
 }
 
 fn bad_index(what: &str) -> Diagnostic {
-    Diagnostic::fatal("bad-uidx", format_args!("Internal error: {what}"))
+    Diagnostic::fatal(Code::BadUidx, format_args!("Internal error: {what}"))
 }

@@ -1,6 +1,7 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
-use libwarpld::driver::{advice, demangle, json_string, readable};
+use libwarpld::Code;
+use libwarpld::driver::{demangle, json_string, readable};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -44,10 +45,12 @@ pub struct Renderer {
 impl Renderer {
     /// The severity a message has under these settings.
     pub fn severity(&self, diagnostic: &Diagnostic) -> Severity {
+        // `redefined-option` is the only warning that nvlink neither silences nor promotes: it is
+        // printed while options are still being parsed.
         let promoted = self.warnings_are_errors
             && !self.hide_infos
             && diagnostic.severity == Severity::Warning
-            && diagnostic.code != REDEFINED_OPTION;
+            && diagnostic.code != Code::RedefinedOption;
         if promoted { Severity::Error } else { diagnostic.severity }
     }
 
@@ -128,7 +131,7 @@ impl Renderer {
         let mut out = String::from("{");
         let _ = write!(out, "\"tool\":{}", json_string(&self.tool));
         let _ = write!(out, ",\"severity\":\"{}\"", label(severity));
-        let _ = write!(out, ",\"code\":{}", json_string(diagnostic.code));
+        let _ = write!(out, ",\"code\":{}", json_string(diagnostic.code.name()));
         if let Some(target) = &self.target {
             let _ = write!(out, ",\"target\":{}", json_string(target));
         }
@@ -144,7 +147,7 @@ impl Renderer {
             .notes
             .iter()
             .map(String::as_str)
-            .chain(advice(diagnostic.code))
+            .chain(diagnostic.code.advice())
             .map(json_string)
             .collect();
         let _ = writeln!(out, ",\"notes\":[{}]}}", notes.join(","));
@@ -156,7 +159,7 @@ impl Renderer {
 fn all_notes(diagnostic: &Diagnostic, advised: bool) -> Vec<String> {
     let mut notes = source_names(diagnostic);
     notes.extend(diagnostic.notes.iter().cloned());
-    notes.extend(advice(diagnostic.code).filter(|_| advised).map(str::to_owned));
+    notes.extend(diagnostic.code.advice().filter(|_| advised).map(str::to_owned));
     notes
 }
 
@@ -169,10 +172,6 @@ fn source_names(diagnostic: &Diagnostic) -> Vec<String> {
         .filter_map(|symbol| Some(format!("{symbol} is {}", demangle(symbol)?)))
         .collect()
 }
-
-/// The only warning that no option silences or promotes in nvlink: it is printed while options are
-/// still being parsed.
-pub const REDEFINED_OPTION: &str = "redefined-option";
 
 fn label(severity: Severity) -> &'static str {
     match severity {
@@ -227,7 +226,7 @@ mod tests {
             (Severity::Error, "nvlink error   : m\n"),
             (Severity::Fatal, "nvlink fatal   : m\n"),
         ] {
-            let diagnostic = Diagnostic::new(severity, "c", "m");
+            let diagnostic = Diagnostic::new(severity, Code::MergeFailed, "m");
             assert_eq!(nvlink().render(&diagnostic, true).as_deref(), Some(line));
         }
     }
@@ -237,14 +236,16 @@ mod tests {
         let name = "a\\b\n\"c\"";
         for format in [Format::Text, Format::Json] {
             let renderer = Renderer { format, ..nvlink() };
-            let of = |name: &str| renderer.render(&Diagnostic::fatal("c", name), true).unwrap();
+            let of = |name: &str| {
+                renderer.render(&Diagnostic::fatal(Code::MergeFailed, name), true).unwrap()
+            };
             assert_eq!(of("{name}").replace("{name}", &renderer.spelt(name)), of(name));
         }
     }
 
     #[test]
     fn targets_codes_and_notes() {
-        let diagnostic = Diagnostic::error("undefined-symbol", "m").note("a\nb");
+        let diagnostic = Diagnostic::error(Code::UndefinedSymbol, "m").note("a\nb");
         let renderer = Renderer { target: Some("sm_90a".into()), show_codes: true, ..nvlink() };
         assert_eq!(
             renderer.render(&diagnostic, true).as_deref(),
@@ -255,11 +256,11 @@ mod tests {
     #[test]
     fn json_is_one_line() {
         let renderer = Renderer { format: Format::Json, ..nvlink() };
-        let diagnostic = Diagnostic::warning("x", "say \"hi\"\n\u{1}").note("n");
+        let diagnostic = Diagnostic::warning(Code::BadUidx, "say \"hi\"\n\u{1}").note("n");
         assert_eq!(
             renderer.render(&diagnostic, true).as_deref(),
             Some(concat!(
-                r#"{"tool":"nvlink","severity":"warning","code":"x","#,
+                r#"{"tool":"nvlink","severity":"warning","code":"bad-uidx","#,
                 r#""message":"say \"hi\"\n\u0001","notes":["n"]}"#,
                 "\n"
             ))
@@ -268,8 +269,8 @@ mod tests {
 
     #[test]
     fn what_is_hidden_and_what_is_promoted() {
-        let warning = Diagnostic::warning("w", "m");
-        let info = Diagnostic::info("i", "m");
+        let warning = Diagnostic::warning(Code::BadUidx, "m");
+        let info = Diagnostic::info(Code::NotLto, "m");
         let quiet = Renderer { hide_warnings: true, ..nvlink() };
         assert_eq!(quiet.render(&warning, true), None);
         assert!(quiet.render(&info, true).is_some());
@@ -279,6 +280,9 @@ mod tests {
         let strict = Renderer { warnings_are_errors: true, hide_warnings: true, ..nvlink() };
         assert_eq!(strict.severity(&warning), Severity::Error);
         assert_eq!(strict.render(&warning, true).as_deref(), Some("nvlink error   : m\n"));
-        assert_eq!(strict.severity(&Diagnostic::warning(REDEFINED_OPTION, "m")), Severity::Warning);
+        assert_eq!(
+            strict.severity(&Diagnostic::warning(Code::RedefinedOption, "m")),
+            Severity::Warning
+        );
     }
 }

@@ -55,15 +55,16 @@ impl std::error::Error for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diag::Code;
 
     #[test]
     fn the_first_error_is_printed_and_the_others_are_counted() {
         let mut diagnostics = Diagnostics::default();
-        diagnostics.push(Diagnostic::warning("unknown-stack", "a warning"));
-        diagnostics.push(Diagnostic::error("undefined-symbol", "the first"));
+        diagnostics.push(Diagnostic::warning(Code::UnknownStack, "a warning"));
+        diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, "the first"));
         let one = diagnostics.clone().into_error();
         assert_eq!(one.to_string(), "the first");
-        diagnostics.push(Diagnostic::error("undefined-symbol", "the second"));
+        diagnostics.push(Diagnostic::error(Code::UndefinedSymbol, "the second"));
         let two = diagnostics.fail(Diagnostic::merge_failed());
         assert_eq!(two.to_string(), "the first (and 2 more errors)");
         assert_eq!((two.diagnostics().len(), two.errors().count()), (4, 3));

@@ -4,6 +4,7 @@
 pub mod codes;
 mod error;
 
+pub use codes::Code;
 pub use error::Error;
 
 use std::fmt;
@@ -26,7 +27,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Stable code such as `undefined-symbol`; the guide lists them.
-    pub code: &'static str,
+    pub code: Code,
     /// How bad it is.
     pub severity: Severity,
     /// The primary line, without tool name and severity.
@@ -41,7 +42,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A message without notes.
-    pub fn new(severity: Severity, code: &'static str, message: impl fmt::Display) -> Self {
+    pub fn new(severity: Severity, code: Code, message: impl fmt::Display) -> Self {
         Self {
             code,
             severity,
@@ -52,23 +53,23 @@ impl Diagnostic {
         }
     }
     /// A fatal message.
-    pub fn fatal(code: &'static str, message: impl fmt::Display) -> Self {
+    pub fn fatal(code: Code, message: impl fmt::Display) -> Self {
         Self::new(Severity::Fatal, code, message)
     }
     /// Ends a link because of the errors before it.
     pub fn merge_failed() -> Self {
-        Self::fatal("merge-failed", "merge_elf failed")
+        Self::fatal(Code::MergeFailed, "merge_elf failed")
     }
     /// An error.
-    pub fn error(code: &'static str, message: impl fmt::Display) -> Self {
+    pub fn error(code: Code, message: impl fmt::Display) -> Self {
         Self::new(Severity::Error, code, message)
     }
     /// A warning.
-    pub fn warning(code: &'static str, message: impl fmt::Display) -> Self {
+    pub fn warning(code: Code, message: impl fmt::Display) -> Self {
         Self::new(Severity::Warning, code, message)
     }
     /// A remark.
-    pub fn info(code: &'static str, message: impl fmt::Display) -> Self {
+    pub fn info(code: Code, message: impl fmt::Display) -> Self {
         Self::new(Severity::Info, code, message)
     }
     /// Names the symbol it is about; it is shown as it stands in the source.
@@ -103,15 +104,15 @@ impl Diagnostics {
     pub fn append(&mut self, other: Self) {
         self.list.extend(other.list);
     }
-    /// Moves the messages with this code behind the others.
-    pub fn move_to_end(&mut self, code: &str) {
-        self.list.sort_by_key(|d| d.code == code);
+    /// Puts the messages into nvlink's order, which some codes decide.
+    pub fn sort(&mut self) {
+        self.list.sort_by_key(|d| d.code.is_reported_last());
     }
     /// Of the messages with this code, keeps the first about each `key` and
     /// returns the kernels of the others by its position.
     pub fn merge<K: PartialEq>(
         &mut self,
-        code: &str,
+        code: Code,
         key: impl Fn(&Diagnostic) -> K,
     ) -> Vec<(usize, Vec<String>)> {
         let mut merged: Vec<(K, usize, Vec<String>)> = Vec::new();

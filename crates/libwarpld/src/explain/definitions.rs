@@ -1,6 +1,7 @@
 //! Where the definitions that clash stand in the source.
 
 use super::lines::LineTable;
+use crate::diag::Code;
 use crate::diag::Diagnostics;
 use crate::object::Object;
 use cubin::Binding;
@@ -13,7 +14,8 @@ const EXPLAINED: usize = 20;
 /// are defined twice, where the inputs have line information.
 pub fn explain(objects: &[Object<'_>], diagnostics: &mut Diagnostics) {
     let mut tables = HashMap::new();
-    let clashes = diagnostics.as_mut_slice().iter_mut().filter(|d| d.code == "multiple-definition");
+    let clashes =
+        diagnostics.as_mut_slice().iter_mut().filter(|d| d.code == Code::MultipleDefinition);
     for clash in clashes.take(EXPLAINED) {
         let Some(symbol) = clash.symbol.as_deref() else { continue };
         let defining = objects.iter().enumerate().filter_map(|(at, object)| {

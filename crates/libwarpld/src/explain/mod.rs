@@ -14,9 +14,9 @@ mod suggest;
 pub use suggest::closest;
 
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::linked::Linked;
-use crate::properties::TOO_MANY_REGISTERS;
 use references::References;
 
 /// How many places, names or contributors a note lists.
@@ -33,17 +33,17 @@ pub fn explain(parts: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
     let missing: Vec<String> = diagnostics
         .as_slice()
         .iter()
-        .filter(|d| d.code == "undefined-symbol")
+        .filter(|d| d.code == Code::UndefinedSymbol)
         .filter_map(|d| d.symbol.clone())
         .take(EXPLAINED)
         .collect();
     let references = References::collect(cx, &missing);
     for diagnostic in diagnostics.as_mut_slice() {
         let notes = match diagnostic.code {
-            "undefined-symbol" => undefined(cx, diagnostic, &references),
-            "too-much-shared" => limits::shared(parts, diagnostic),
-            "too-much-constant" => limits::constants(parts),
-            TOO_MANY_REGISTERS => limits::register_chain(cx, diagnostic),
+            Code::UndefinedSymbol => undefined(cx, diagnostic, &references),
+            Code::TooMuchShared => limits::shared(parts, diagnostic),
+            Code::TooMuchConstant => limits::constants(parts),
+            Code::TooManyRegisters => limits::register_chain(cx, diagnostic),
             _ => continue,
         };
         diagnostic.notes.extend(notes);
@@ -67,7 +67,7 @@ fn undefined(
 
 /// One warning with the cause in place of one per kernel.
 fn merge_stack_warnings(cx: Analysis<'_, '_>, diagnostics: &mut Diagnostics) {
-    for (at, others) in diagnostics.merge("unknown-stack", |_| ()) {
+    for (at, others) in diagnostics.merge(Code::UnknownStack, |_| ()) {
         let Some(warning) = diagnostics.as_mut_slice().get_mut(at) else { continue };
         let kernel = warning.kernel.clone().unwrap_or_default();
         warning.notes.extend(recursion::notes(cx, &kernel));
@@ -80,7 +80,7 @@ fn merge_stack_warnings(cx: Analysis<'_, '_>, diagnostics: &mut Diagnostics) {
 
 /// One error per callee, not one per kernel that reaches it.
 fn merge_register_errors(diagnostics: &mut Diagnostics) {
-    for (at, others) in diagnostics.merge(TOO_MANY_REGISTERS, |d| d.symbol.clone()) {
+    for (at, others) in diagnostics.merge(Code::TooManyRegisters, |d| d.symbol.clone()) {
         if let Some(error) = diagnostics.as_mut_slice().get_mut(at) {
             error.notes.extend(same_holds_for(&others));
         }

@@ -1,5 +1,6 @@
 //! Whether a device ELF may take part in a link for a target.
 
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Release;
 use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
@@ -34,11 +35,11 @@ pub fn unreadable(name: &str, error: &ReadError) -> Diagnostic {
 
 fn wrong_size(name: &str) -> Diagnostic {
     let message = format!("Input file '{name}' size does not match target '-m64'");
-    Diagnostic::fatal("not-64-bit", message)
+    Diagnostic::fatal(Code::Not64Bit, message)
 }
 
 fn damaged(name: &str) -> Diagnostic {
-    Diagnostic::fatal("damaged-image", format!("Input file '{name}' is damaged"))
+    Diagnostic::fatal(Code::DamagedImage, format!("Input file '{name}' is damaged"))
 }
 
 /// Checks `image` as nvlink does before it merges it; what it is.
@@ -54,34 +55,34 @@ pub fn check<'i>(
         return Err(wrong_size(name));
     }
     if !has_known_abi(&cubin.header()) {
-        return Err(fatal("abi-mismatch", "abi does not match".into()));
+        return Err(fatal(Code::AbiMismatch, "abi does not match".into()));
     }
     let identity = Identity::of(&cubin).map_err(|error| damaged(name).note(error))?;
     let arch = identity.arch;
     if arch.number == 0 {
-        return Err(Diagnostic::fatal("unknown-arch", "Unknown arch name 'sm_0'")
+        return Err(Diagnostic::fatal(Code::UnknownArch, "Unknown arch name 'sm_0'")
             .note(format_args!("in '{name}'")));
     }
     if !machine_code_fits(arch.number, arch.variant == Variant::Accelerated, target) {
         let message = format!("arch does not match target '{target}'");
         return Err(
-            fatal("arch-mismatch", message).note(format_args!("it was compiled for {arch}"))
+            fatal(Code::ArchMismatch, message).note(format_args!("it was compiled for {arch}"))
         );
     }
     match identity.toolkit.filter(|_| points_to_note(&cubin, identity.flags)) {
         Some(toolkit) if toolkit > release.toolkit => {
             let message = format!("newer than toolkit ({toolkit} vs {})", release.toolkit);
-            Err(fatal("newer-toolkit", message))
+            Err(fatal(Code::NewerToolkit, message))
         }
         Some(toolkit) if toolkit >= oldest(&cubin.header(), release) => Ok(cubin),
         None if has_first_note(&cubin) && !is_whole_program(&cubin.header()) => Ok(cubin),
         _ if is_whole_program(&cubin.header()) => {
             let message = "linking with -ewp objects requires using current toolkit";
-            Err(Diagnostic::fatal("older-whole-program", message)
+            Err(Diagnostic::fatal(Code::OlderWholeProgram, message)
                 .note(format_args!("'{name}' was compiled by an older one")))
         }
         _ if !asks_for_oldest_toolkit(arch) && !has_untyped_data(&cubin) => Ok(cubin),
-        _ => Err(fatal("older-toolkit", "must be recompiled with toolkit >= Cuda 12.0".into())),
+        _ => Err(fatal(Code::OlderToolkit, "must be recompiled with toolkit >= Cuda 12.0".into())),
     }
 }
 

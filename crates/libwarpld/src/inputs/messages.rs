@@ -3,6 +3,7 @@
 use super::recognise;
 use super::scan::{Ignored, READER_FAILED, Reason};
 use super::select::Traced;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Severity};
 use cubin::Arch;
 use fatbin::{Content, Entry, Kind};
@@ -26,12 +27,12 @@ fn number(arch: Arch) -> String {
 pub(super) fn arch_not_found(name: &str, target: Arch, has: &str, strict: bool) -> Diagnostic {
     let severity = if strict { Severity::Error } else { Severity::Warning };
     let message = format!("SM Arch ('{target}') not found in '{name}'");
-    Diagnostic::new(severity, "arch-not-found", message).note(format_args!("it has {has}"))
+    Diagnostic::new(severity, Code::ArchNotFound, message).note(format_args!("it has {has}"))
 }
 
 pub(super) fn already_linked(name: &str) -> Diagnostic {
     let message = format!("'{name}' has been linked already");
-    Diagnostic::error("already-linked", message)
+    Diagnostic::error(Code::AlreadyLinked, message)
         .note("link the relocatable objects that it was made from (nvcc -dc, ptxas -c)")
 }
 
@@ -46,7 +47,7 @@ pub(super) fn refusal(ignored: &Ignored, target: Arch) -> Option<Diagnostic> {
         Reason::Kind(content) => {
             let message = format!("'{name}' carries no device code");
             let is = recognise::describe(content);
-            Some(Diagnostic::error("input-kind", message).note(format_args!("it is {is}")))
+            Some(Diagnostic::error(Code::InputKind, message).note(format_args!("it is {is}")))
         }
         Reason::DeviceLinkResult | Reason::NoDeviceCode | Reason::WholeProgram => None,
         Reason::InArchive(_) => None,
@@ -56,7 +57,7 @@ pub(super) fn refusal(ignored: &Ignored, target: Arch) -> Option<Diagnostic> {
 /// How a strict selection refuses inputs none of which contributes.
 pub(super) fn nothing_to_link(inputs: &[Traced], target: Arch) -> Diagnostic {
     let message = format!("no input has relocatable device code for {target}");
-    let mut diagnostic = Diagnostic::error("nothing-to-link", message);
+    let mut diagnostic = Diagnostic::error(Code::NothingToLink, message);
     for input in inputs {
         let reason = input.ignored.as_deref().unwrap_or("nothing in it is linked");
         diagnostic.notes.push(format!("'{}': {reason}", input.name));
@@ -65,11 +66,11 @@ pub(super) fn nothing_to_link(inputs: &[Traced], target: Arch) -> Diagnostic {
 }
 
 pub(super) fn damaged_fatbin(name: &str, error: impl Display) -> Diagnostic {
-    Diagnostic::fatal("damaged-fatbin", READER_FAILED).note(format_args!("in '{name}': {error}"))
+    Diagnostic::fatal(Code::DamagedFatbin, READER_FAILED).note(format_args!("in '{name}': {error}"))
 }
 
 pub(super) fn damaged_payload(name: &str, error: impl Display) -> [Diagnostic; 2] {
-    let code = "damaged-fatbin";
+    let code = Code::DamagedFatbin;
     let first = Diagnostic::error(code, "Uncompress failed");
     let last = Diagnostic::fatal(code, READER_FAILED);
     [first.note(format_args!("in '{name}': {error}")), last]
@@ -77,7 +78,7 @@ pub(super) fn damaged_payload(name: &str, error: impl Display) -> [Diagnostic; 2
 
 pub(super) fn ptx_only(name: &str, what: &str, target: Arch) -> Diagnostic {
     let message = format!("'{name}' has no machine code for {target}, only {what}");
-    Diagnostic::error("ptx-only", message).note(format_args!(
+    Diagnostic::error(Code::PtxOnly, message).note(format_args!(
         "compile it with code for {target} (nvcc -gencode arch=compute_{0},code=sm_{0}), \
          or run ptxas -c on the PTX",
         number(target)
@@ -85,23 +86,23 @@ pub(super) fn ptx_only(name: &str, what: &str, target: Arch) -> Diagnostic {
 }
 
 pub(super) fn lto_only(name: &str) -> Diagnostic {
-    Diagnostic::fatal("lto-only", "LTO objects found, use -dlto").note(format_args!(
+    Diagnostic::fatal(Code::LtoOnly, "LTO objects found, use -dlto").note(format_args!(
         "'{name}' has only LTO-IR for the target; compile it without -dlto to get machine code"
     ))
 }
 
 pub(super) fn code_over_ptx(name: &str, code: &Entry<'_>, ptx: &Entry<'_>) -> Diagnostic {
     let message = format!("using the {} code of '{name}', not its newer PTX", code.arch());
-    Diagnostic::warning("code-over-ptx", message)
+    Diagnostic::warning(Code::CodeOverPtx, message)
         .note(format_args!("the {} would have to be compiled first", describe(ptx)))
 }
 
 pub(super) fn beside_whole_program(name: &str) -> Diagnostic {
     let message = format!("'{name}': -ewp compiled objects should only link with libcudadevrt");
-    Diagnostic::warning("beside-whole-program", message)
+    Diagnostic::warning(Code::BesideWholeProgram, message)
 }
 
 pub(super) fn after_system_library(name: &str) -> Diagnostic {
-    Diagnostic::fatal("after-system-library", "unexpected object after cudadevrt")
+    Diagnostic::fatal(Code::AfterSystemLibrary, "unexpected object after cudadevrt")
         .note(format_args!("name libcudadevrt.a (-lcudadevrt) after '{name}'"))
 }

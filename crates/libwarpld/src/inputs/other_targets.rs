@@ -3,6 +3,7 @@
 use super::scan::{Body, Loaded, Step};
 use super::select::SelectOptions;
 use crate::demangle::readable;
+use crate::diag::Code;
 use crate::diag::Diagnostics;
 use cubin::{Arch, Cubin};
 use fatbin::Kind;
@@ -12,7 +13,7 @@ impl Loaded<'_> {
     /// Adds a note to each undefined symbol that some input defines in code for a
     /// target other than the one linked for.
     pub fn explain_missing(&self, options: &SelectOptions, diagnostics: &mut Diagnostics) {
-        let is_missing = |code: &str| code == "undefined-symbol";
+        let is_missing = |code: Code| code == Code::UndefinedSymbol;
         if !diagnostics.as_slice().iter().any(|d| is_missing(d.code)) {
             return;
         }

@@ -4,6 +4,7 @@
 use super::host_use::HostSide;
 use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe};
 use super::{Found, InputFile, Store};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use cubin::FileType;
 use fatbin::{
@@ -209,12 +210,7 @@ impl<'f> Scanned<'f> {
         Self::messages(vec![message])
     }
     /// An error of the fatbin reader, which nvlink lets a fatal line follow.
-    fn reader_error(
-        code: &'static str,
-        error: &str,
-        name: &str,
-        reason: impl fmt::Display,
-    ) -> Self {
+    fn reader_error(code: Code, error: &str, name: &str, reason: impl fmt::Display) -> Self {
         let error = Diagnostic::error(code, error).note(format_args!("in '{name}': {reason}"));
         Self::messages(vec![error, Diagnostic::fatal(code, READER_FAILED)])
     }
@@ -267,14 +263,14 @@ impl<'f, 's> Scanner<'f, 's> {
             match by_name_and_content(self.opened.suffix(), content) {
                 Ok(content) => return Ok(content),
                 Err(Refusal::Fatal(message)) => {
-                    let message = Diagnostic::fatal("input-kind", message);
+                    let message = Diagnostic::fatal(Code::InputKind, message);
                     Scanned::message(
                         message.note(format_args!("'{name}' is {}", describe(content))),
                     )
                 }
                 Err(Refusal::Unrecognised) => {
                     let is = describe(content);
-                    Scanned::reader_error("input-kind", NOT_RECOGNISED, name, is)
+                    Scanned::reader_error(Code::InputKind, NOT_RECOGNISED, name, is)
                 }
             }
         };
@@ -367,10 +363,10 @@ impl<'f, 's> Scanner<'f, 's> {
         match containers(data) {
             Ok(list) => self.source(name, Body::Fatbins(list), archive),
             Err(error @ FatbinError::Version { .. }) => {
-                Scanned::reader_error("input-kind", NOT_RECOGNISED, &name, error)
+                Scanned::reader_error(Code::InputKind, NOT_RECOGNISED, &name, error)
             }
             Err(error) => Scanned::message(
-                Diagnostic::fatal("damaged-fatbin", READER_FAILED)
+                Diagnostic::fatal(Code::DamagedFatbin, READER_FAILED)
                     .note(format_args!("in '{name}': {error}")),
             ),
         }
@@ -472,7 +468,7 @@ fn linked_ids(host: &HostObject<'_>) -> Result<Vec<String>, Diagnostic> {
         return Ok(Vec::new());
     }
     let ids: Option<Vec<_>> = host.module_ids().map(definition).collect();
-    ids.ok_or_else(|| Diagnostic::fatal("module-ids", "unexpected data in module_ids"))
+    ids.ok_or_else(|| Diagnostic::fatal(Code::ModuleIds, "unexpected data in module_ids"))
 }
 
 /// The id under which an input without one is registered.
@@ -486,21 +482,22 @@ fn path_as_module_id(folder: &str, name: &str) -> String {
 }
 
 fn could_not_open(name: &str, reason: impl fmt::Display) -> Diagnostic {
-    Diagnostic::fatal("cannot-open-input", format_args!("Could not open input file '{name}'"))
+    Diagnostic::fatal(Code::CannotOpenInput, format_args!("Could not open input file '{name}'"))
         .note(reason)
 }
 
 fn bad_archive(name: &str, reason: impl fmt::Display) -> Diagnostic {
-    Diagnostic::fatal("damaged-archive", "unexpected archive format")
+    Diagnostic::fatal(Code::DamagedArchive, "unexpected archive format")
         .note(format_args!("in '{name}': {reason}"))
 }
 
 fn no_fatbin(name: &str, reason: impl fmt::Display) -> Diagnostic {
-    Diagnostic::fatal("no-fatbin", format_args!("Could not find fatbin in '{name}'")).note(reason)
+    Diagnostic::fatal(Code::NoFatbin, format_args!("Could not find fatbin in '{name}'"))
+        .note(reason)
 }
 
 /// nvlink passes over damaged members; warpld at least says so.
 fn damaged_member(name: &str, reason: impl fmt::Display) -> Diagnostic {
-    Diagnostic::warning("damaged-member", format_args!("'{name}' is damaged and not linked"))
+    Diagnostic::warning(Code::DamagedMember, format_args!("'{name}' is damaged and not linked"))
         .note(reason)
 }

@@ -3,6 +3,7 @@
 
 use crate::align::align_up;
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::{FunctionId, SectionId, SymbolId};
@@ -116,7 +117,7 @@ pub fn check_images(
         if images.slots.iter().filter(|slot| slot.is_for(kind)).count() > most {
             let name = text(cx.resolution.get(cx.graph.symbol(last)).name);
             let message = format!("More than {most} {what} used in entry function '{name}'");
-            return Err(Diagnostic::fatal("too-many-images", message).about(name));
+            return Err(Diagnostic::fatal(Code::TooManyImages, message).about(name));
         }
     }
     Ok(())

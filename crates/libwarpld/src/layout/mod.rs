@@ -16,6 +16,7 @@ pub use shared::SharedLayout;
 use crate::align::align_up;
 use crate::callgraph::reach::Pruning;
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
@@ -277,7 +278,7 @@ fn check_constants(merged: &Merged, out: &Layout, diags: &mut Diagnostics) {
     let size = out.extent(merged, section).0;
     if size > MAX_CONSTANT {
         diags.push(Diagnostic::error(
-            "too-much-constant",
+            Code::TooMuchConstant,
             format_args!(
                 "File uses too much global constant data ({size:#x} bytes, {MAX_CONSTANT:#x} max)"
             ),
@@ -294,7 +295,7 @@ fn check_shared(cx: Analysis<'_, '_>, merged: &Merged, out: &Layout, diags: &mut
             let message = format!(
                 "Entry function '{name}' uses too much shared data ({size:#x} bytes, {max:#x} max)"
             );
-            diags.push(Diagnostic::error("too-much-shared", message).about(name));
+            diags.push(Diagnostic::error(Code::TooMuchShared, message).about(name));
         }
     }
 }

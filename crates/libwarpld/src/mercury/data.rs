@@ -7,6 +7,7 @@ use super::replaced_copies::{Kept, KeptCache};
 use super::{CapsuleFile, damaged, handles, jump_tables, reserved_shared};
 use crate::align::align_up;
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{InputSection, ObjectId, SectionId};
 use crate::linked::Linked;
@@ -145,7 +146,7 @@ fn machine_offset(file: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
 /// A buffer of `size` zeros, if that is in proportion to the inputs.
 pub fn zeros(file: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
     let too_large = || {
-        Diagnostic::fatal("out-of-memory", format_args!("A section of {size} bytes is too large"))
+        Diagnostic::fatal(Code::OutOfMemory, format_args!("A section of {size} bytes is too large"))
     };
     if size > file.most_bytes {
         return Err(too_large());
@@ -307,7 +308,7 @@ fn apply(
     let bad = |what: &dyn std::fmt::Display| {
         let what = format!("relocation at {offset:#x}: {what}");
         let name = file.parts.cx.objects.first().map_or("", |o| o.name);
-        Diagnostic::fatal("bad-relocation", what).note(format_args!("in the link of '{name}' …"))
+        Diagnostic::fatal(Code::BadRelocation, what).note(format_args!("in the link of '{name}' …"))
     };
     let kind = kind.info().ok_or_else(|| bad(&"unknown type"))?;
     let start = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -4,6 +4,7 @@
 use super::compatibility::{can_finalize_with_mask, declared_targets};
 use super::{MercuryError, Trace};
 use crate::config::{BinaryKind, Config, Fastpath};
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Half, target};
 use crate::inputs::{Inputs, LinkInput};
@@ -46,7 +47,7 @@ pub fn half_of(
         if checked.map_err(|error| refusal(&input.name, config.arch, &error))? == Half::Machine {
             half = Half::Machine;
             diags.push(Diagnostic::warning(
-                "limited-output",
+                Code::LimitedOutput,
                 format_args!(
                     "Output is limited to run on SM Arch '{}' only due to limitations in \
                      input file {}",
@@ -148,20 +149,22 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
 fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
     match error {
         MercuryError::PureMercury => Diagnostic::fatal(
-            "pure-mercury",
+            Code::PureMercury,
             format_args!("Input file '{name}' has Mercury code without machine code"),
         )
         .note(error),
         MercuryError::BothKinds => Diagnostic::fatal(
-            "wrong-mode-bits",
+            Code::WrongModeBits,
             format_args!("Input file '{name}' claims to be both machine code and Mercury"),
         ),
         MercuryError::NeedsCompiler { .. } => Diagnostic::fatal(
-            "needs-compiler",
+            Code::NeedsCompiler,
             format_args!("Input file '{name}' cannot be linked for sm_{}", target.number),
         )
         .note(error),
-        _ => Diagnostic::fatal("finalizer-failed", format_args!("Internal FNLZR error '{name}'"))
-            .note(error),
+        _ => {
+            Diagnostic::fatal(Code::FinalizerFailed, format_args!("Internal FNLZR error '{name}'"))
+                .note(error)
+        }
     }
 }

@@ -4,6 +4,7 @@
 use super::data;
 use super::pairing::{PairCache, pair_at};
 use super::{CapsuleFile, damaged};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
@@ -166,7 +167,7 @@ fn patch_items(
         let field = reloc::mercury(patch.kind).map(|t| t.fields);
         if let (Some(fields), Some(place)) = (field, bytes.get_mut(at..end)) {
             reloc::patch(fields, place, patch.value, patch.bank.into())
-                .map_err(|e| Diagnostic::fatal("bad-relocation", e))?;
+                .map_err(|e| Diagnostic::fatal(Code::BadRelocation, e))?;
         }
     }
     Ok(())

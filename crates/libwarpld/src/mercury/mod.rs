@@ -39,6 +39,7 @@ pub use line_copies::translate_sequence;
 pub use round_trip::{Linker, check_output, compare, linker, round_trip};
 pub use trace::Trace;
 
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
@@ -96,5 +97,5 @@ pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result
 /// Reports an input that contradicts itself.
 pub(crate) fn damaged(parts: Linked<'_, '_>, object: ObjectId, what: &str) -> Diagnostic {
     let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
-    Diagnostic::fatal("damaged-input", format_args!("Input file '{name}' is damaged: {what}"))
+    Diagnostic::fatal(Code::DamagedInput, format_args!("Input file '{name}' is damaged: {what}"))
 }

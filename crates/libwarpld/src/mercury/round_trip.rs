@@ -3,6 +3,7 @@
 use super::eligibility::{Summary, check_header};
 use super::{MercuryError, Mismatch, Trace};
 use crate::config::{Config, Fastpath};
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::Half;
 use cubin::capsule::Capsule;
@@ -27,7 +28,7 @@ pub fn check_output(
     };
     trace.report(diags);
     result.map_err(|error| {
-        Diagnostic::fatal("finalizer-failed", "Internal FNLZR error in the output").note(error)
+        Diagnostic::fatal(Code::FinalizerFailed, "Internal FNLZR error in the output").note(error)
     })
 }
 

@@ -2,6 +2,7 @@
 //! finalizer.
 
 use crate::config::MercuryConfig;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics, Severity};
 use std::fmt::Display;
 
@@ -42,7 +43,7 @@ impl Trace {
     /// Reports the lines as remarks.
     pub(super) fn report(self, diags: &mut Diagnostics) {
         for line in self.lines {
-            diags.push(Diagnostic::new(Severity::Info, "fnlzr-trace", line));
+            diags.push(Diagnostic::new(Severity::Info, Code::FnlzrTrace, line));
         }
     }
 }

@@ -5,6 +5,7 @@ use super::classify::classify;
 use super::reuse::PreviousInput;
 use super::sections::{Extent, Shapes};
 use super::{FunctionInfo, MergeClass, Object, tables};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::ObjectId;
@@ -317,7 +318,7 @@ impl<'a> Object<'a> {
 #[cold]
 fn damaged(input: &LinkInput<'_>, what: &dyn std::fmt::Display) -> Diagnostic {
     let message = format_args!("Input file '{}' is damaged: {what}", input.name);
-    Diagnostic::fatal("damaged-input", message)
+    Diagnostic::fatal(Code::DamagedInput, message)
 }
 
 /// Tables of unified functions are known only for machine code.
@@ -327,5 +328,5 @@ fn unified_capsules(name: &str) -> Diagnostic {
         "Input file '{name}' has unified functions or variables, which are linked for sm_75 to \
          sm_90a only"
     );
-    Diagnostic::fatal("unified-capsules", message)
+    Diagnostic::fatal(Code::UnifiedCapsules, message)
 }

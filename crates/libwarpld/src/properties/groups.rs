@@ -2,6 +2,7 @@
 
 use super::contribution::{Any, Contribution, Own, Reader, slot};
 use super::{Properties, attributes};
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
 use crate::resolve::text;
@@ -57,7 +58,7 @@ pub fn check(
             "Function '{name}' uses single CTA(.cta_group::1) and CTA pair \
              granularity(.cta_group::2) and that is not allowed."
         );
-        diags.push(Diagnostic::error("mixed-cta-groups", message).in_kernel(name));
+        diags.push(Diagnostic::error(Code::MixedCtaGroups, message).in_kernel(name));
     }
 }
 

@@ -7,6 +7,7 @@ mod groups;
 mod single;
 
 use crate::callgraph::scc::Components;
+use crate::diag::Code;
 pub use attributes::{Changes, Record};
 
 use crate::callgraph::callers::Callers;
@@ -19,9 +20,6 @@ use contribution::{Any, Own, Reader};
 use cubin::attr::UNKNOWN_STACK;
 use hashbrown::HashMap;
 use rayon::prelude::*;
-
-/// Code of the message about a callee that exceeds a kernel's bound.
-pub const TOO_MANY_REGISTERS: &str = "too-many-registers";
 
 /// What the call graph determines for each function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,7 +174,9 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
                      '{callee}' with regcount of {registers}"
                 );
                 diags.push(
-                    Diagnostic::error(TOO_MANY_REGISTERS, message).about(callee).in_kernel(kernel),
+                    Diagnostic::error(Code::TooManyRegisters, message)
+                        .about(callee)
+                        .in_kernel(kernel),
                 );
             }
         }
@@ -196,7 +196,7 @@ fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags:
         let name = text(cx.resolution.get(cx.graph.symbol(entry)).name);
         diags.push(
             Diagnostic::warning(
-                "unknown-stack",
+                Code::UnknownStack,
                 format_args!(
                     "Stack size for entry function '{name}' cannot be statically determined"
                 ),

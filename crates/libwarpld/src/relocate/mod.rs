@@ -16,6 +16,7 @@ pub use kind::final_kind;
 pub use outcome::{OutReloc, Patch, Relocated, Source};
 
 use crate::context::Analysis;
+use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
 use crate::layout::{Layout, Pieces};
@@ -392,12 +393,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         }
     }
 
-    fn error(
-        &self,
-        place: &Place<'_, 'a>,
-        code: &'static str,
-        what: &dyn std::fmt::Display,
-    ) -> Diagnostic {
+    fn error(&self, place: &Place<'_, 'a>, code: Code, what: &dyn std::fmt::Display) -> Diagnostic {
         Diagnostic::fatal(code, format_args!("{what} in '{}'", place.input.name))
     }
 
@@ -405,7 +401,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let input = place.input;
         let symbol = input.cubin.symbol(reloc.symbol.0).map_or(String::new(), |s| text(s.name));
         let kind = reloc.kind.name().unwrap_or("unknown");
-        Diagnostic::fatal("bad-relocation", format_args!("{what} in '{}'", input.name)).note(
+        Diagnostic::fatal(Code::BadRelocation, format_args!("{what} in '{}'", input.name)).note(
             format_args!(
                 "section {}, offset {:#x}, type {} ({kind}), symbol {} '{symbol}'",
                 text(self.merged.section_name(place.target.id)),

@@ -3,6 +3,7 @@
 use super::kind::Facts;
 use super::outcome::Block;
 use super::{Action, OutReloc, Patch, Place, Relocator, Source};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{InputSection, OptId, OutSymbolId, SectionId, SymbolId, SymbolRefId};
 use crate::resolve::losers::lost_data;
@@ -62,7 +63,7 @@ impl<'a> Relocator<'a, '_> {
             ),
         };
         let relocs = input.relocs(&section);
-        let relocs = relocs.map_err(|e| self.error(place, "bad-relocation", &e))?;
+        let relocs = relocs.map_err(|e| self.error(place, Code::BadRelocation, &e))?;
         // The form is determined once; nearly all have the same.
         match relocs.plain() {
             Some(plain) => self.relocs(place, &relocated, plain, out),

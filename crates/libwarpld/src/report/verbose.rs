@@ -1,6 +1,7 @@
 //! `-v`: what the image and each kernel take.
 
 use super::LinkReport;
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use std::fmt::Write;
 
@@ -60,7 +61,7 @@ pub struct KernelUse {
     pub samplers: u32,
 }
 
-const CODE: &str = "resource-usage";
+const CODE: Code = Code::ResourceUsage;
 
 impl LinkReport {
     /// The lines of `-v`. [`recursion-frames`, `shared-properties`, `messages`]

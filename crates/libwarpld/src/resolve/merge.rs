@@ -2,6 +2,7 @@
 
 use super::{Common, FirstPrototype, Pass, checked_size, text};
 use crate::builtins::is_builtin_function;
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
@@ -34,7 +35,7 @@ impl<'a> Pass<'a, '_> {
                 (Binding::WEAK, Binding::WEAK) => {
                     if known.entry && self.parameter_size(at) != self.parameter_size(old) {
                         self.known.errors.push(Diagnostic::error(
-                            "parameter-mismatch",
+                            Code::ParameterMismatch,
                             format_args!(
                                 "Duplicate weak parameter bank for '{}' is not the same size",
                                 text(symbol.name)
@@ -131,7 +132,7 @@ impl<'a> Pass<'a, '_> {
 
     fn multiple_definition(&self, name: &[u8], at: SymbolRefId, old: SymbolRefId) -> Diagnostic {
         Diagnostic::error(
-            "multiple-definition",
+            Code::MultipleDefinition,
             format_args!(
                 "Multiple definition of '{}' in '{}', first defined in '{}'",
                 text(name),
@@ -169,11 +170,11 @@ impl<'a> Pass<'a, '_> {
         let function = symbol.kind() == SymbolType::FUNC;
         let mut errors = Vec::new();
         if known.function != function {
-            errors.push(mismatch("space-mismatch", "Memory space"));
+            errors.push(mismatch(Code::SpaceMismatch, "Memory space"));
         } else if function {
             if known.entry != symbol.is_entry() {
                 errors.push(Diagnostic::error(
-                    "kernel-mismatch",
+                    Code::KernelMismatch,
                     format_args!("Function '{}' not declared __global__ in all source files", {
                         let name = text(symbol.name);
                         crate::demangle::demangle(&name).unwrap_or(name)
@@ -187,14 +188,14 @@ impl<'a> Pass<'a, '_> {
                     || known.definition.is_some_and(|d| self.is_initialised(d)));
             let defined = !symbol.is_undefined();
             if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
-                errors.push(mismatch("space-mismatch", "Memory space"));
+                errors.push(mismatch(Code::SpaceMismatch, "Memory space"));
             }
             let size = self.sighted(first).and_then(|first| checked_size(&first));
             if !common && size.is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined)) {
-                errors.push(mismatch("size-mismatch", "Size"));
+                errors.push(mismatch(Code::SizeMismatch, "Size"));
             }
             if (earlier.other ^ symbol.other) & sto::MANAGED != 0 {
-                errors.push(mismatch("managed-mismatch", "Managed attribute"));
+                errors.push(mismatch(Code::ManagedMismatch, "Managed attribute"));
             }
         }
         self.known.errors.extend(errors);
@@ -224,7 +225,7 @@ impl<'a> Pass<'a, '_> {
         }
         let definer = symbol.definition.map_or(object, |d| d.object);
         let error = Diagnostic::error(
-            "prototype-mismatch",
+            Code::PrototypeMismatch,
             format_args!(
                 "Prototype doesn't match for '{}' in '{}', first defined in '{}'",
                 text(symbol.name),
@@ -272,7 +273,7 @@ impl<'a> Pass<'a, '_> {
 
 fn common_too_large(name: &str, file: &str) -> Diagnostic {
     Diagnostic::error(
-        "common-too-large",
+        Code::CommonTooLarge,
         format_args!("Common symbol '{name}' in file '{file}' has larger size than initialization"),
     )
 }

@@ -2,6 +2,7 @@
 //! ways.
 
 use super::{ObjectId, Pass, Role};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::SymbolRefId;
 use crate::object::{MergeClass, Object};
@@ -81,5 +82,5 @@ fn mismatch(file: &str) -> Diagnostic {
         "Object '{file}' cannot be linked due to version mismatch. Objects using tcgen05 in 12.x \
          cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
     );
-    Diagnostic::error("tensor-memory-mismatch", message)
+    Diagnostic::error(Code::TensorMemoryMismatch, message)
 }

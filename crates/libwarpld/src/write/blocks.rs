@@ -1,5 +1,6 @@
 //! A file as consecutive blocks, and its destination.
 
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use cubin::encode::HeaderTables;
 use cubin::raw::Shdr64;
@@ -166,7 +167,7 @@ pub fn cut(
 /// Reports an output that exceeds the limit.
 pub fn too_large(size: u64) -> Diagnostic {
     Diagnostic::fatal(
-        "out-of-memory",
+        Code::OutOfMemory,
         format_args!("Output of {size} bytes does not fit in memory"),
     )
 }

@@ -3,6 +3,7 @@
 use super::blocks::{BLOCK_SIZE, Destination, Extent, GROUP, even_ends};
 use super::writer::{self, OutputFile};
 use super::{ContentSource, FinalSection, Plan, divide, headers};
+use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::linked::Linked;
 use crate::merge::Chunks;
@@ -197,7 +198,7 @@ pub(super) fn copy_all(
 pub(super) fn apply(patch: &Patch, base: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         Diagnostic::fatal(
-            "bad-relocation",
+            Code::BadRelocation,
             format_args!("relocation at {:#x}: {what}", patch.offset),
         )
     };

@@ -2,6 +2,7 @@
 
 use super::{Console, output, print_out};
 use crate::options::HostScript;
+use libwarpld::Code;
 use libwarpld::Diagnostic;
 use std::process::{Command, Stdio};
 
@@ -17,7 +18,7 @@ pub fn write(request: &HostScript, console: &mut Console) -> i32 {
         if request.absolute { default_script(&request.compiler) } else { Some(String::new()) };
     let Some(mut script) = host else {
         console.print(
-            &Diagnostic::fatal("host-linker-script", "Host linker script creation failed.")
+            &Diagnostic::fatal(Code::HostLinkerScript, "Host linker script creation failed.")
                 .note("'ld --verbose' does not print a script"),
         );
         return console.status();

@@ -7,6 +7,7 @@ use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
+use libwarpld::Code;
 use libwarpld::driver::{
     Diagnostics, Memory, Registration, SelectOptions, Selected, link_images, verify,
     warns_of_preserved_relocations,
@@ -112,7 +113,7 @@ fn link_files(
 /// nvlink writes an empty output for inputs of other targets, with only a warning.
 fn tell_that_nothing_is_left(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
     let list = diagnostics.as_mut_slice();
-    if let Some(last) = list.iter_mut().rev().find(|d| d.code == "arch-not-found") {
+    if let Some(last) = list.iter_mut().rev().find(|d| d.code == Code::ArchNotFound) {
         let target = settings.target;
         last.notes.push(format!("no input has code for {target}: the output will be empty"));
     }
@@ -120,7 +121,7 @@ fn tell_that_nothing_is_left(settings: &LinkSettings, diagnostics: &mut Diagnost
 
 fn changed(name: &str) -> Diagnostic {
     let message = format_args!("Input file '{name}' changed while it was being linked");
-    Diagnostic::fatal("input-changed", message)
+    Diagnostic::fatal(Code::InputChanged, message)
 }
 
 fn link_selected(
@@ -155,7 +156,8 @@ fn read_config(settings: &LinkSettings) -> Result<Config, Diagnostic> {
 /// `--verify`.
 fn check(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
     let failed = |reason: &dyn std::fmt::Display| {
-        Diagnostic::fatal("verify-failed", "the output does not stand up to --verify").note(reason)
+        Diagnostic::fatal(Code::VerifyFailed, "the output does not stand up to --verify")
+            .note(reason)
     };
     let contents = draft.contents().map_err(|error| failed(&error))?;
     verify(&contents, config).map_err(|fault| {
@@ -168,13 +170,13 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     if let Some(path) = &settings.side.time {
         timing::begin(path).map_err(|error| {
             let message = format!("Cannot open file '{}'", path.display());
-            Diagnostic::fatal("cannot-open-output", message).note(error)
+            Diagnostic::fatal(Code::CannotOpenOutput, message).note(error)
         })?;
     }
     if let Some(nvvm) = &settings.lto {
         let library = nvvm.join("lib64/libnvvm.so");
         if !library.exists() {
-            return Err(Diagnostic::fatal("no-libnvvm", "elfLink linker library load error")
+            return Err(Diagnostic::fatal(Code::NoLibnvvm, "elfLink linker library load error")
                 .note(format_args!("'{}' does not exist", library.display())));
         }
     }
@@ -184,13 +186,13 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
 fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
     if settings.use_host_info && settings.names_used {
         diagnostics.push(Diagnostic::info(
-            "option-ignored",
+            Code::OptionIgnored,
             "ignore -use-host-info because -kernels-used or -variables-used is specified",
         ));
     }
     if settings.preserve_relocs && warns_of_preserved_relocations(settings.target.arch()) {
         diagnostics.push(Diagnostic::warning(
-            "preserve-relocs",
+            Code::PreserveRelocs,
             // The spelling is nvlink's.
             format_args!(
                 "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{}' \
@@ -297,7 +299,7 @@ fn map(path: &Path, report: &LinkReport) -> String {
 fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     std::fs::read(path).map_err(|error| {
         let message = format!("Could not open input file '{}'", path.display());
-        Diagnostic::fatal("cannot-open-input", message).note(error)
+        Diagnostic::fatal(Code::CannotOpenInput, message).note(error)
     })
 }
 

@@ -8,6 +8,7 @@
 
 use crate::render::Renderer;
 use fatbin::Kind;
+use libwarpld::Code;
 use libwarpld::driver::{Body, Diagnostics, Loaded, Selected, Source, Step};
 use libwarpld::{Diagnostic, Error, Severity};
 use std::collections::HashSet;
@@ -31,7 +32,7 @@ pub fn remark(
     for input in &selected.inputs.images {
         if !input.system_library && !with_lto_ir.contains(&*input.name) {
             diagnostics.push(Diagnostic::info(
-                "not-lto",
+                Code::NotLto,
                 format_args!(
                     "requested LTO but '{}' not built for LTO so doing partial LTO",
                     input.name
@@ -42,11 +43,11 @@ pub fn remark(
     if !with_lto_ir.is_empty() {
         let message = "linking machine code in place of LTO-IR";
         let note = "warpld has no compiler; code is not optimised across files";
-        diagnostics.push(Diagnostic::warning("lto-unsupported", message).note(note));
+        diagnostics.push(Diagnostic::warning(Code::LtoUnsupported, message).note(note));
         return Ok(());
     }
     let message = "Ignoring -dlto option because no LTO objects found";
-    let ignored = Diagnostic::warning("option-ignored", message);
+    let ignored = Diagnostic::warning(Code::OptionIgnored, message);
     let stops = is_error(&ignored) && !had_errors;
     diagnostics.push(ignored);
     if stops { Err(diagnostics.fail(Diagnostic::merge_failed())) } else { Ok(()) }

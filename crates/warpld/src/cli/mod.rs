@@ -17,7 +17,8 @@ mod translator;
 mod version;
 
 use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
-use crate::render::{Format, REDEFINED_OPTION, Renderer};
+use crate::render::{Format, Renderer};
+use libwarpld::Code;
 use libwarpld::driver::closest;
 use libwarpld::{Diagnostic, Release, Severity};
 use std::collections::{HashMap, HashSet};
@@ -56,7 +57,7 @@ pub struct Console {
     /// How many messages of a kind are printed, at most.
     limit: usize,
     /// The kinds for which advice has been printed.
-    advised: HashSet<&'static str>,
+    advised: HashSet<Code>,
 }
 
 impl Console {
@@ -74,7 +75,7 @@ impl Console {
     /// Prints the messages of a link, up to the limit for each kind; the last line says how many
     /// more there are.
     pub fn print_all(&mut self, diagnostics: &[Diagnostic]) {
-        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut counts: HashMap<Code, (usize, usize)> = HashMap::new();
         for diagnostic in diagnostics {
             counts.entry(diagnostic.code).or_default().1 += 1;
         }
@@ -189,7 +190,7 @@ fn early_console(name: &str, line: &CommandLine) -> Console {
 fn print_redefined(console: &mut Console, line: &CommandLine) {
     for opt in &line.redefined {
         console.print(&Diagnostic::warning(
-            REDEFINED_OPTION,
+            Code::RedefinedOption,
             format_args!(
                 "incompatible redefinition for option '{}', the last value of this option was used",
                 opt.row().name()
@@ -240,7 +241,7 @@ fn print_out(console: &mut Console, text: &[u8]) -> i32 {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => BROKEN_PIPE_STATUS,
         Err(error) => {
             console.print(&Diagnostic::fatal(
-                "write-failed",
+                Code::WriteFailed,
                 format_args!("cannot write to standard output: {error}"),
             ));
             console.status()

@@ -2,6 +2,7 @@
 
 use crate::files::guard;
 use crate::files::map::Mapped;
+use libwarpld::Code;
 use libwarpld::Diagnostic;
 use libwarpld::driver::{Blocks, Destination, ROOM};
 use memmap2::MmapMut;
@@ -36,10 +37,10 @@ pub enum WriteError {
 
 impl WriteError {
     /// The stable code of the message.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::Open { .. } => "cannot-open-output",
-            Self::Write { .. } => "write-failed",
+            Self::Open { .. } => Code::CannotOpenOutput,
+            Self::Write { .. } => Code::WriteFailed,
         }
     }
     /// What the system said.
@@ -377,7 +378,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for path in [dir.path().to_owned(), dir.path().join("missing/o"), PathBuf::new()] {
             let error = write_atomically(&path, b"x").unwrap_err();
-            assert_eq!(error.code(), "cannot-open-output", "{}", path.display());
+            assert_eq!(error.code(), Code::CannotOpenOutput, "{}", path.display());
             assert_eq!(
                 error.to_string(),
                 format!("Could not open output file '{}'", path.display())

@@ -2,6 +2,7 @@
 
 use super::translator::translate;
 use crate::options::LinkSettings;
+use libwarpld::Code;
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, needs_compiler};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
@@ -23,11 +24,11 @@ pub fn inputs<'i, 'a>(
         };
         if settings.mercury_trace {
             let text = format!("FNLZR: {} goes to {}: {reason}", input.name, tool.display());
-            diagnostics.push(Diagnostic::new(Severity::Info, "fnlzr-trace", text));
+            diagnostics.push(Diagnostic::new(Severity::Info, Code::FnlzrTrace, text));
         }
         let translated = translate(tool, &input.image, arch, debug).map_err(|error| {
             let message = format!("Input file '{}' could not be translated", input.name);
-            Diagnostic::fatal("finalizer-failed", message).note(error)
+            Diagnostic::fatal(Code::FinalizerFailed, message).note(error)
         })?;
         if let Some(image) = out.to_mut().images.get_mut(i) {
             *image = LinkInput { image: Cow::Owned(translated), parsed: None, ..image.clone() };

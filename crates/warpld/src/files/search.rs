@@ -3,6 +3,7 @@
 use super::map::{Mapped, OpenError};
 use super::{LoadRequest, Opened};
 use fatbin::{Archive, Content, MemberData};
+use libwarpld::Code;
 use libwarpld::Diagnostic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -133,7 +134,7 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
             return;
         }
         found.push(Found::Message(Box::new(Diagnostic::warning(
-            "incompatible-library",
+            Code::IncompatibleLibrary,
             format_args!("Skipping incompatible '{}' when searching for -l{library}", opened.name),
         ))));
     }

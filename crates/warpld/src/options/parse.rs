@@ -4,6 +4,7 @@ use super::row::{Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
 use super::words::{self, WordError};
 use bstr::ByteVec;
+use libwarpld::Code;
 use libwarpld::driver::closest;
 use std::ffi::OsString;
 use std::io;
@@ -49,12 +50,12 @@ pub enum ParseError {
 
 impl ParseError {
     /// The stable code of the message.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::UnknownOption(_) => "unknown-option",
-            Self::ValueMissing(_) | Self::ValueNotExpected(_) => "option-argument",
-            Self::UndefinedValue { .. } | Self::NotABool(_) | Self::Word(_) => "bad-option-value",
-            Self::OptionsFile(_) | Self::TooManyOptionsFiles(_) => "options-file",
+            Self::UnknownOption(_) => Code::UnknownOption,
+            Self::ValueMissing(_) | Self::ValueNotExpected(_) => Code::OptionArgument,
+            Self::UndefinedValue { .. } | Self::NotABool(_) | Self::Word(_) => Code::BadOptionValue,
+            Self::OptionsFile(_) | Self::TooManyOptionsFiles(_) => Code::OptionsFile,
         }
     }
 

@@ -5,6 +5,7 @@ use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use bstr::ByteVec;
 use cubin::Arch;
+use libwarpld::Code;
 use libwarpld::{Config, ConfigBuilder, Diagnostic, Identity, Release};
 use std::path::PathBuf;
 use thiserror::Error;
@@ -43,16 +44,16 @@ pub enum SettingsError {
 
 impl SettingsError {
     /// The stable code of the message.
-    pub fn code(&self) -> &'static str {
+    pub fn code(&self) -> Code {
         match self {
-            Self::NoArch => "no-arch",
-            Self::NoOutput => "no-output-name",
-            Self::NoInputs => "no-inputs",
-            Self::LtoTarget(_) => "virtual-target",
+            Self::NoArch => Code::NoArch,
+            Self::NoOutput => Code::NoOutputName,
+            Self::NoInputs => Code::NoInputs,
+            Self::LtoTarget(_) => Code::VirtualTarget,
             Self::InputsWithHostScript | Self::Conflict(..) | Self::NoNvvmPath => {
-                "conflicting-options"
+                Code::ConflictingOptions
             }
-            Self::FastCompileLevel => "bad-option-value",
+            Self::FastCompileLevel => Code::BadOptionValue,
         }
     }
 
