@@ -12,8 +12,7 @@ pub struct Release {
     pub note_build: &'static str,
     /// The number in `.note.nv.cuinfo`. Code of a newer toolkit is refused.
     pub toolkit: u32,
-    /// The oldest toolkit whose objects are linked (from sm_90 on; see
-    /// [`target::asks_for_oldest_toolkit`](super::target::asks_for_oldest_toolkit)).
+    /// The oldest toolkit whose objects are linked, from sm_90 on.
     pub oldest_toolkit: u32,
     /// The newest version of Mercury code, major and minor: 1.1 is 0x101.
     pub newest_mercury: u16,

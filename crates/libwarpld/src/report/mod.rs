@@ -1,5 +1,5 @@
 //! What a link has to tell beside its output: plain data, filled in by the
-//! link when [`Config::report`](crate::Config::report) asks for it, turned into
+//! link when [`ConfigBuilder::report`](crate::ConfigBuilder::report) asks for it, turned into
 //! text here.
 
 mod callgraph;

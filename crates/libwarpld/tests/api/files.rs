@@ -1,16 +1,15 @@
-//! Inputs of every kind, made from the cubins in this repository.
+// Inputs of every kind, made from the cubins in this repository. The example of the crate's page
+// includes this file.
 
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
-use std::path::Path;
 
-/// A cubin of `examples` or of `tests/fixtures`.
+/// A cubin of `examples`, or else of `tests/fixtures`.
 pub fn cubin(name: &str) -> Vec<u8> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let paths = [root.join("examples").join(name), root.join("tests/fixtures").join(name)];
-    paths.iter().find_map(|path| std::fs::read(path).ok()).expect("a cubin of the repository")
+    let example = support::root().join("examples").join(name);
+    std::fs::read(example).unwrap_or_else(|_| support::fixture(name))
 }
 
 /// A container with one image.

@@ -1,11 +1,9 @@
-//! The library's way in: inputs from memory, and what it refuses.
+//! Inputs of every kind, and what is refused.
 
-mod support;
-
+use crate::files::{archive, cubin, fatbin, host_object};
 use cubin::{Cubin, FileType};
 use fatbin::Kind;
 use libwarpld::{Config, Error, Input, Output, Severity, link};
-use support::{archive, cubin, fatbin, host_object};
 
 fn config(arch: &str) -> Config {
     Config::builder(arch.parse().unwrap()).build()
@@ -37,12 +35,11 @@ fn symbols(image: &[u8]) -> Vec<String> {
 fn inputs_of_every_kind_are_linked() {
     let members = archive(&[("scale.o", &cubin("scale.sm_90.cubin")[..])]);
     let container = fatbin(Kind::ELF, "sm_90", &cubin("vec.sm_90.cubin"));
-    let fixture = |name: &str| std::fs::read(format!("../../tests/fixtures/{name}")).unwrap();
     let inputs = [
         Input::new("saxpy.cubin", cubin("saxpy.sm_90.cubin")),
         Input::new("libscale.a", members),
         Input::new("vec.o", host_object(container)),
-        Input::new("f.fatbin", fatbin(Kind::ELF, "sm_90", &fixture("scale.sm_90.cubin"))),
+        Input::new("f.fatbin", fatbin(Kind::ELF, "sm_90", &support::fixture("scale.sm_90.cubin"))),
     ];
     let output = link_for("sm_90", &inputs).unwrap();
     let names = symbols(&output.cubin);

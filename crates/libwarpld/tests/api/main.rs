@@ -1,0 +1,5 @@
+//! The library's face: what a link from memory makes of its inputs.
+
+mod at_once;
+mod files;
+mod link;
