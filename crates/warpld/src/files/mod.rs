@@ -1,6 +1,5 @@
 //! From names on the command line to bytes: small files are read, large ones mapped, thin archives
-//! opened, libraries searched. [`Files::open`] owns all of it; [`Files::found`] is what the library
-//! scans.
+//! opened, libraries searched. [`Files`] owns all of it, and the library scans it.
 
 pub(crate) mod guard;
 pub(crate) mod map;

@@ -1,7 +1,7 @@
 //! Named cases with nvlink's answers, so that they can be compared without a toolkit.
 //!
 //! Each case is recorded for one classic target and one of Blackwell. `links.txt` has a line per
-//! link ([`index`]); `CASE.pack` holds the compiled modules and what nvlink wrote ([`pack`]), so that
+//! link (`index.rs`); `CASE.pack` holds the compiled modules and what nvlink wrote (`pack.rs`), so that
 //! a difference can be told in words. Where warpld's answer is not nvlink's, it is kept as well.
 
 mod index;
