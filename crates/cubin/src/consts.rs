@@ -170,6 +170,22 @@ pub mod shn {
 }
 
 open_enum!(
+    /// `p_type`.
+    SegmentType(u32) {
+        NULL = 0,
+        LOAD = 1,
+        PHDR = 6,
+    }
+);
+
+/// `p_flags` bits.
+pub mod pf {
+    pub const X: u32 = 1;
+    pub const W: u32 = 2;
+    pub const R: u32 = 4;
+}
+
+open_enum!(
     /// Symbol type, the low four bits of `st_info`.
     SymbolType(u8) {
         NOTYPE = 0,

@@ -9,7 +9,8 @@
 //! [`HeaderTables`] says where that is.
 //!
 //! ```
-//! use cubin::encode::{HeaderTables, SectionHeader, pf};
+//! use cubin::consts::pf;
+//! use cubin::encode::{HeaderTables, SectionHeader};
 //! use cubin::flags::{FlagsV8, v8};
 //! use cubin::{Class::Elf64, Cubin, FileType, Header, SectionType, Segment};
 //!
@@ -34,7 +35,7 @@
 //! # Ok::<(), cubin::ReadError>(())
 //! ```
 
-use crate::consts::{EM_CUDA, FileType, SectionType, open_enum, shn};
+use crate::consts::{EM_CUDA, FileType, SectionType, SegmentType, shn};
 use crate::flags::{FlagsV8, OSABI_V8};
 use crate::header::{Class, Header};
 use crate::raw::{Ehdr32, Ehdr64, Phdr32, Phdr64, Shdr32, Shdr64};
@@ -51,22 +52,6 @@ pub const SYMTAB: u32 = 3;
 
 /// `e_ident` of the layout with [`FlagsV8`]: 64 bits, little-endian, ABI version 8.
 pub const IDENT_V8: [u8; 16] = [0x7f, b'E', b'L', b'F', 2, 1, 1, OSABI_V8, 8, 0, 0, 0, 0, 0, 0, 0];
-
-open_enum!(
-    /// `p_type`.
-    SegmentType(u32) {
-        NULL = 0,
-        LOAD = 1,
-        PHDR = 6,
-    }
-);
-
-/// `p_flags` bits.
-pub mod pf {
-    pub const X: u32 = 1;
-    pub const W: u32 = 2;
-    pub const R: u32 = 4;
-}
 
 /// Alignment of segments, and of the header tables of files of 64 bits.
 const ALIGN: u64 = 8;
@@ -208,7 +193,7 @@ impl Segment {
     pub fn load(range: Range<u64>, zeros: u64, flags: u32) -> Self {
         let filesz = range.end.saturating_sub(range.start);
         Self {
-            kind: SegmentType::LOAD.0,
+            kind: SegmentType::LOAD,
             flags,
             offset: range.start,
             vaddr: 0,
@@ -221,7 +206,7 @@ impl Segment {
 
     /// The segment that says where the program headers are.
     pub fn of_program_headers(range: Range<u64>, flags: u32) -> Self {
-        Self { kind: SegmentType::PHDR.0, ..Self::load(range, 0, flags) }
+        Self { kind: SegmentType::PHDR, ..Self::load(range, 0, flags) }
     }
 }
 
@@ -297,7 +282,7 @@ encodings!(SectionHeader as Shdr32, Shdr64:
 
 encodings!(Segment as Phdr32, Phdr64:
     {
-        p_type: kind,
+        p_type: kind.0,
         p_flags: flags,
     }
     {
@@ -313,6 +298,7 @@ encodings!(Segment as Phdr32, Phdr64:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::consts::pf;
 
     #[test]
     fn header_as_nvlink_writes_it() {

@@ -86,7 +86,7 @@ impl Flags {
     /// Takes the flags of a header apart.
     pub fn decode(header: &Header) -> Self {
         let [a, b, c, d] = header.flags.to_le_bytes();
-        match header.ident[7] {
+        match header.osabi() {
             OSABI_V8 => Self::V8(FlagsV8 { kind: a, sm: u16::from_le_bytes([b, c]), cuinfo: d }),
             _ => Self::V7(FlagsV7 { sm: a, modes: b, virtual_sm: c, high: d }),
         }
@@ -184,7 +184,7 @@ impl Identity {
         Ok(Self {
             class: header.class,
             file_type: header.file_type,
-            abi: header.ident[8],
+            abi: header.abi_version(),
             flags,
             state: flags.state(),
             arch: Arch { number: flags.sm(), variant },

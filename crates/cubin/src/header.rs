@@ -109,6 +109,24 @@ impl Class {
 }
 
 impl Header {
+    /// Whether the file is a whole program for others to extend (`ptxas -ewp`).
+    #[inline]
+    pub fn is_whole_program(&self) -> bool {
+        self.file_type == FileType::EWP
+    }
+
+    /// `EI_OSABI`, which decides the layout of the flags.
+    #[inline]
+    pub fn osabi(&self) -> u8 {
+        self.ident[7]
+    }
+
+    /// `EI_ABIVERSION`.
+    #[inline]
+    pub fn abi_version(&self) -> u8 {
+        self.ident[8]
+    }
+
     /// Reads the header of any ELF file; `NotElf` if it is none.
     pub fn parse(data: &[u8]) -> Result<Self, ReadError> {
         let ident = data.get(..16).ok_or(ReadError::NotElf)?;

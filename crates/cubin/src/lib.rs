@@ -98,7 +98,7 @@ pub mod words;
 
 pub use arch::{Arch, UnknownArch, Variant};
 pub use attr::{Attr, Format};
-pub use consts::{Binding, EM_CUDA, FileType, SectionType, SymbolType};
+pub use consts::{Binding, EM_CUDA, FileType, SectionType, SegmentType, SymbolType};
 pub use header::{Class, FileKind, Header, identify};
 pub use read::{
     Cubin, Likeness, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef,

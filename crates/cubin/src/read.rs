@@ -1,6 +1,6 @@
 //! Reading a device ELF: a validated view that borrows the file's bytes.
 
-use crate::consts::{Binding, EM_CUDA, SectionType, SymbolType, shn, sto};
+use crate::consts::{Binding, EM_CUDA, SectionType, SegmentType, SymbolType, shn, sto};
 use crate::half::Label;
 use crate::header::Header;
 use crate::reloc::RelocKind;
@@ -158,7 +158,7 @@ pub struct Reloc {
 /// A program header, widened to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    pub kind: u32,
+    pub kind: SegmentType,
     pub flags: u32,
     pub offset: u64,
     pub vaddr: u64,

@@ -1,6 +1,6 @@
 //! Symbol tables, relocation tables and program headers of either class.
 
-use crate::consts::{SectionType, shn};
+use crate::consts::{SectionType, SegmentType, shn};
 use crate::header::{Class, Header};
 use crate::raw;
 use crate::read::{
@@ -556,7 +556,7 @@ pub(crate) fn read_segments(data: &[u8], header: &Header) -> Result<Vec<Segment>
                 .map_err(|_| ReadError::NotElf)?
                 .iter()
                 .map(|p| Segment {
-                    kind: p.p_type.get(),
+                    kind: SegmentType(p.p_type.get()),
                     flags: p.p_flags.get(),
                     offset: p.p_offset.get().into(),
                     vaddr: p.p_vaddr.get().into(),

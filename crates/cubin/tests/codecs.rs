@@ -10,7 +10,8 @@ use cubin::note::{self, CudaInfo, NoteType, ToolInfo};
 use cubin::raw::Pair;
 use cubin::relaction::{Action, RelActions};
 use cubin::{
-    Class, Cubin, EM_CUDA, Header, Reloc, RelocKind, Segment, SymbolIndex, callgraph, reloc,
+    Class, Cubin, EM_CUDA, Header, Reloc, RelocKind, Segment, SegmentType, SymbolIndex, callgraph,
+    reloc,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -168,7 +169,7 @@ prop_compose! {
             sections.push(extra_section(class, extra, 1 << align, *gap));
         }
         let segment = |[kind, flags, offset, size]: [u32; 4]| Segment {
-            kind, flags, offset: offset.into(), vaddr: 0, paddr: 0, filesz: size.into(),
+            kind: SegmentType(kind), flags, offset: offset.into(), vaddr: 0, paddr: 0, filesz: size.into(),
             memsz: size.into(), align: 8,
         };
         Image {

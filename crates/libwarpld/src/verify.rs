@@ -8,9 +8,9 @@
 //! all they call.
 
 use crate::config::Config;
+use cubin::SegmentType;
 use cubin::callgraph::{self, List};
 use cubin::consts::{shf, text_info};
-use cubin::encode::SegmentType;
 use cubin::{Attr, Cubin, FileType, SectionRef, SectionType, SymbolType, info};
 use thiserror::Error;
 
@@ -156,7 +156,7 @@ fn texts(cubin: &Cubin<'_>) -> Result<(), Fault> {
 fn segments(cubin: &Cubin<'_>) -> Result<(), Fault> {
     // Their extents were checked before.
     let loaded: Vec<(u64, u64)> = (cubin.segments().unwrap_or_default().iter())
-        .filter(|s| s.kind == SegmentType::LOAD.0)
+        .filter(|s| s.kind == SegmentType::LOAD)
         .map(|s| (s.offset, s.offset.saturating_add(s.filesz)))
         .collect();
     for section in cubin.sections() {

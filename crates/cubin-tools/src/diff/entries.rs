@@ -53,7 +53,7 @@ fn flags(header: &Header, file: &File<'_, '_>) -> String {
 pub(crate) fn segments(file: &File<'_, '_>) -> Vec<Entry> {
     let entry = |(index, s): (usize, &Segment)| {
         Entry::new(index.to_string())
-            .with("type", format!("{:#x}", s.kind))
+            .with("type", format!("{:#x}", s.kind.0))
             .with("flags", format!("{:#x}", s.flags))
             .with("start", starts_at(file, s.offset))
             .with("end", ends_at(file, s))

@@ -49,8 +49,8 @@ fn identity(cubin: &Cubin<'_>) -> Value {
     let mut out = json!({
         "class": match header.class { cubin::Class::Elf32 => 32, cubin::Class::Elf64 => 64 },
         "type": names::file_type(header.file_type),
-        "osabi": header.ident[7],
-        "abi": header.ident[8],
+        "osabi": header.osabi(),
+        "abi": header.abi_version(),
         "version": header.version,
         "flags": header.flags,
         "state": match state {
@@ -135,7 +135,7 @@ fn segments(cubin: &Cubin<'_>) -> Value {
     let segments = cubin.segments().unwrap_or_default();
     let segment = |s: &cubin::Segment| {
         json!({
-            "type": s.kind,
+            "type": s.kind.0,
             "flags": s.flags,
             "offset": s.offset,
             "address": s.vaddr,

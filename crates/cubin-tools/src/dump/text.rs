@@ -150,7 +150,9 @@ impl<W: Write> View<'_, '_, '_, W> {
         };
         line.push_str(&format!(
             ", ABI {:#x}/{}, flags {:#x}",
-            header.ident[7], header.ident[8], header.flags
+            header.osabi(),
+            header.abi_version(),
+            header.flags
         ));
         let name = self.strong(name);
         writeln!(self.out, "{name}: {line}")?;

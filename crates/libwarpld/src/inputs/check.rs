@@ -7,7 +7,7 @@ use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
 use cubin::consts::shf;
 use cubin::flags::{self, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
 use cubin::names::{self, prefix};
-use cubin::{Arch, Class, Cubin, FileType, Header, ReadError, SectionType, Variant, note};
+use cubin::{Arch, Class, Cubin, Header, ReadError, SectionType, Variant, note};
 
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
@@ -75,8 +75,8 @@ pub fn check<'i>(
             Err(fatal(Code::NewerToolkit, message))
         }
         Some(toolkit) if toolkit >= oldest(&cubin.header(), release) => Ok(cubin),
-        None if has_first_note(&cubin) && !is_whole_program(&cubin.header()) => Ok(cubin),
-        _ if is_whole_program(&cubin.header()) => {
+        None if has_first_note(&cubin) && !cubin.header().is_whole_program() => Ok(cubin),
+        _ if cubin.header().is_whole_program() => {
             let message = "linking with -ewp objects requires using current toolkit";
             Err(Diagnostic::fatal(Code::OlderWholeProgram, message)
                 .note(format_args!("'{name}' was compiled by an older one")))
@@ -88,12 +88,7 @@ pub fn check<'i>(
 
 /// Oldest toolkit whose code of this kind is linked.
 fn oldest(header: &Header, release: &Release) -> u32 {
-    if is_whole_program(header) { release.toolkit } else { release.oldest_toolkit }
-}
-
-/// Whether a file is a whole program for others to extend (`ptxas -ewp`).
-pub fn is_whole_program(header: &Header) -> bool {
-    header.file_type == FileType::EWP
+    if header.is_whole_program() { release.toolkit } else { release.oldest_toolkit }
 }
 
 /// Whether data for the device is in sections of ordinary types, as CUDA 11.0 wrote it. nvlink
@@ -108,16 +103,13 @@ fn has_untyped_data(cubin: &Cubin<'_>) -> bool {
 }
 
 fn has_known_abi(header: &Header) -> bool {
-    matches!(
-        header.ident,
-        [_, _, _, _, _, _, _, OSABI_V7, 7, ..] | [_, _, _, _, _, _, _, OSABI_V8, 8, ..]
-    )
+    matches!((header.osabi(), header.abi_version()), (OSABI_V7, 7) | (OSABI_V8, 8))
 }
 
 /// Whether the file has the note of CUDA 12.8 and 12.9, which names no toolkit
 /// (capsule files only; nvlink takes them).
 fn has_first_note(cubin: &Cubin<'_>) -> bool {
-    cubin.header().ident[7] == OSABI_V8 && cubin.section_by_name(names::NOTE_CUVER).is_some()
+    cubin.header().osabi() == OSABI_V8 && cubin.section_by_name(names::NOTE_CUVER).is_some()
 }
 
 /// Whether the flags point to the note that names the toolkit. Where they

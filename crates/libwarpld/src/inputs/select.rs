@@ -4,7 +4,7 @@
 use super::host_use::{HostSide, HostUse};
 use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
-use super::{check, messages, need, unpack};
+use super::{messages, need, unpack};
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
@@ -352,7 +352,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         let images = &self.selected.inputs.images;
         let is_whole_program = |input: &LinkInput<'_>| {
-            Header::parse(&input.image).is_ok_and(|header| check::is_whole_program(&header))
+            Header::parse(&input.image).is_ok_and(|header| header.is_whole_program())
         };
         if !images.iter().any(is_whole_program) {
             return Ok(());

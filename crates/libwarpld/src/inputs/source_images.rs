@@ -45,7 +45,7 @@ impl<'f> Pick<'f> {
     pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
         if let Body::Cubin(data) = source.body
             && let Some(header) = plain_header(data, how)
-            && !check::is_whole_program(&header)
+            && !header.is_whole_program()
         {
             return Self::Image(LinkInput {
                 name: source.name.clone(),
@@ -165,10 +165,10 @@ impl<'f> Picked<'f> {
         how: How<'_>,
     ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
         if let Some(header) = plain_header(image, how) {
-            self.whole_program |= check::is_whole_program(&header);
+            self.whole_program |= header.is_whole_program();
             return Ok(None);
         }
-        let whole_program = |cubin: &Cubin<'_>| check::is_whole_program(&cubin.header());
+        let whole_program = |cubin: &Cubin<'_>| cubin.header().is_whole_program();
         let (parsed, whole_program) = match *image {
             Cow::Borrowed(image) => {
                 let cubin = check::check(name, image, how.options.arch, how.options.release)?;

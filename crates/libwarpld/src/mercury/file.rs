@@ -9,7 +9,8 @@ use crate::linked::Linked;
 use crate::write::{
     self, Bucket, Destination, Extent, FileCursor, OutputFile, bucket, even_ends, headers, tables,
 };
-use cubin::encode::{HeaderTables, SectionHeader, pf};
+use cubin::consts::pf;
+use cubin::encode::{HeaderTables, SectionHeader};
 use cubin::flags::v8;
 use cubin::{Header, Segment};
 use std::ops::Range;

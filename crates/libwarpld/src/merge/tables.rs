@@ -10,7 +10,7 @@ use cubin::{SectionRef, SectionType};
 const ENTRIES_ALIGN: u64 = 32;
 
 /// Size of a record in the lists of unified symbols.
-pub(super) const ENTRY_SIZE: u64 = 32;
+pub(super) const ENTRY_SIZE: u64 = size_of::<cubin::unified::Entry>() as u64;
 
 impl<'a> Merger<'a, '_> {
     /// The list of unified functions comes early in an executable.

@@ -14,7 +14,7 @@ use crate::inputs::check::unreadable;
 use crate::object::call_lists::Calls;
 use crate::object::symbols::InputSymbol;
 use cubin::half::Halves;
-use cubin::{Cubin, FileType, SectionType};
+use cubin::{Cubin, SectionType};
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
@@ -289,7 +289,7 @@ impl<'a> Object<'a> {
         }
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
-        self.whole_program = header.file_type == FileType::EWP;
+        self.whole_program = header.is_whole_program();
         self.unified = before.found.unified;
         self.barriers_in_flags = before.found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(&header);

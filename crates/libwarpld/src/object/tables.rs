@@ -118,7 +118,7 @@ fn has_name(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
 /// `e_flags` say the same. [`older-toolkit`]
 pub(super) fn old_virtual_sm(header: &Header) -> u16 {
     match Flags::decode(header) {
-        Flags::V7(flags) if header.ident[7] == OSABI_V7 => flags.virtual_sm.into(),
+        Flags::V7(flags) if header.osabi() == OSABI_V7 => flags.virtual_sm.into(),
         _ => 0,
     }
 }

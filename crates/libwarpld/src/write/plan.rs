@@ -7,7 +7,8 @@ use super::{Contents, FinalSection, Numbering, extent};
 use crate::align::align_up;
 use crate::linked::Linked;
 use cubin::Segment;
-use cubin::encode::{HeaderTables, pf};
+use cubin::consts::pf;
+use cubin::encode::HeaderTables;
 use std::ops::Range;
 
 /// The complete plan of a file.
