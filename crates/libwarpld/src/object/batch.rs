@@ -283,7 +283,7 @@ impl<'a> Object<'a> {
         let repeats = likeness.is_some_and(|like| before.repeat_sections(self.cubin, like, lists));
         if !repeats {
             lists.make_room(self.cubin.sections().len());
-            before.found = classify(self.cubin, lists, before.extents.start)?;
+            before.found = classify(self.cubin, lists)?;
             before.classes = classes..lists.classes.len();
             before.extents = extents..lists.extents.len();
         }

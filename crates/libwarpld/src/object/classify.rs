@@ -65,22 +65,18 @@ pub(super) struct Found<'a> {
     most_aligned: u64,
 }
 
-/// Classifies all sections. The extents of the previous input start at `before` in the list.
-pub(super) fn classify<'a>(
-    cubin: &Cubin<'a>,
-    lists: &mut Lists,
-    before: usize,
-) -> Result<Found<'a>, String> {
+/// Classifies all sections.
+pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found<'a>, String> {
     let most = most_alignment(cubin);
     let mut found = Found::default();
     match cubin.sections().plain_unnamed() {
         Some(mut sections) => {
-            sections.try_for_each(|section| found.add(cubin, section, (most, before), lists))
+            sections.try_for_each(|section| found.add(cubin, section, most, lists))
         }
         None => cubin
             .sections()
             .iter_unnamed()
-            .try_for_each(|section| found.add_unusual(cubin, &section, (most, before), lists)),
+            .try_for_each(|section| found.add_unusual(cubin, &section, most, lists)),
     }?;
     Ok(found)
 }
@@ -109,7 +105,7 @@ impl<'a> Found<'a> {
         &mut self,
         cubin: &Cubin<'_>,
         section: SectionRef<'a>,
-        (most, before): (u64, usize),
+        most: u64,
         lists: &mut Lists,
     ) -> Result<(), String> {
         use MergeClass::{CallGraph, Compat, ModuleInfo, Prototype, VersionNote};
@@ -132,9 +128,7 @@ impl<'a> Found<'a> {
             self.by_name.push(section.index.0);
         }
         lists.classes.push(class);
-        // Inputs of one compiler have the same sections in the same order.
-        let guess = lists.extents.get(before + section.index.0 as usize).copied();
-        lists.extents.push(Extent::new(&section, guess, &mut lists.shapes));
+        lists.extents.push(Extent::new(&section, &mut lists.shapes));
         Ok(())
     }
 
@@ -144,10 +138,10 @@ impl<'a> Found<'a> {
         &mut self,
         cubin: &Cubin<'_>,
         section: &SectionRef<'a>,
-        known: (u64, usize),
+        most: u64,
         lists: &mut Lists,
     ) -> Result<(), String> {
-        self.add(cubin, *section, known, lists)
+        self.add(cubin, *section, most, lists)
     }
 }
 

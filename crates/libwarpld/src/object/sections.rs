@@ -42,10 +42,12 @@ struct Shape {
 }
 
 /// The shapes of a batch of inputs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Shapes {
     list: [Shape; SHAPES as usize],
     count: u32,
+    /// The index of the latest shape with each hash.
+    recent: [u8; RECENT],
 }
 
 /// Instead of an offset: there are no bytes.
@@ -56,16 +58,18 @@ const SIZE_BITS: u32 = 27;
 const SHAPES: u32 = 1 << (u32::BITS - SIZE_BITS);
 /// The last one stands for sections whose size, offset or shape is not recorded.
 const UNUSUAL: u32 = SHAPES - 1;
+/// Number of hashes of shapes: twice the shapes, so that few collide.
+const RECENT: usize = 2 * SHAPES as usize;
 
 impl Extent {
-    /// Records a section. Its shape is usually that of another one, the guess.
+    /// Records a section.
     #[inline]
-    pub(super) fn new(section: &SectionRef<'_>, guess: Option<Self>, shapes: &mut Shapes) -> Self {
+    pub(super) fn new(section: &SectionRef<'_>, shapes: &mut Shapes) -> Self {
         let has_bytes = section.kind.has_bytes() && section.data.len() as u64 == section.size;
         let start = if has_bytes { start(section.offset) } else { Some(NO_BYTES) };
         match start {
             Some(start) if section.size < 1 << SIZE_BITS => {
-                let shape = shapes.number(section, guess.map_or(0, Self::shape));
+                let shape = shapes.number(section);
                 Self { start, size_and_shape: section.size as u32 | shape << SIZE_BITS }
             }
             _ => Self { start: 0, size_and_shape: UNUSUAL << SIZE_BITS },
@@ -110,16 +114,36 @@ impl Extent {
     }
 }
 
+impl Shape {
+    /// A hash. One section in a hundred finds another shape's index under it.
+    #[inline]
+    fn slot(&self) -> usize {
+        let flags = (self.flags as u32).rotate_left(8);
+        let mixed = self.kind.0 ^ flags ^ (self.align as u32) << 20;
+        (mixed.wrapping_mul(0x9e37_79b1) >> (u32::BITS - RECENT.ilog2())) as usize
+    }
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        Self { list: Default::default(), count: 0, recent: [0; RECENT] }
+    }
+}
+
 impl Shapes {
     /// The index of a section's shape.
     #[inline]
-    fn number(&mut self, section: &SectionRef<'_>, guess: u32) -> u32 {
+    fn number(&mut self, section: &SectionRef<'_>) -> u32 {
         let &SectionRef { kind, flags, align, entsize, .. } = section;
         let shape = Shape { kind, flags, align, entsize };
-        match guess < self.count && self.list[guess as usize] == shape {
-            true => guess,
-            false => self.find(shape),
+        let slot = shape.slot();
+        let recent = u32::from(self.recent[slot]);
+        if recent < self.count && self.list[recent as usize] == shape {
+            return recent;
         }
+        let number = self.find(shape);
+        self.recent[slot] = number as u8;
+        number
     }
 
     #[inline(never)]
