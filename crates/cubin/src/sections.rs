@@ -213,10 +213,6 @@ impl<'a> Sections<'a> {
         };
         Some((section.kind, section.flags, section.info))
     }
-    /// The name at an offset that a section gives for its own.
-    pub fn name_at(&self, name_offset: u32) -> Option<&'a [u8]> {
-        string_at(self.names, name_offset)
-    }
     /// Whether the file has this name at the offset that a section gives for its own.
     pub fn is_named(&self, name_offset: u32, name: &[u8]) -> bool {
         let rest = self.names.get(name_offset as usize..);

@@ -74,7 +74,6 @@ pub(super) fn plan<'a>(
         relocs: Vec::new(),
         named: [OptId::NONE; NAMED],
         classes: (&[], Vec::new()),
-        name_places: (None, Vec::new()),
     };
     for object in objects {
         planner.object(ObjectId::new(object));
@@ -84,9 +83,6 @@ pub(super) fn plan<'a>(
 
 /// Number of symbols remembered.
 const NAMED: usize = 64;
-
-/// Number of sections whose name offset is remembered.
-const NAME_PLACES: usize = 8;
 
 pub(super) struct Planner<'a, 'o> {
     pub(super) cx: Analysis<'a, 'o>,
@@ -106,9 +102,6 @@ pub(super) struct Planner<'a, 'o> {
     named: [OptId<SymbolId>; NAMED],
     /// Classes of sections, and those that the plan is about. Many inputs have the same list.
     classes: (&'a [MergeClass], Vec<(u32, MergeClass)>),
-    /// An input, and the name offsets of some of its sections. Inputs with the same table have the
-    /// same offsets, so that table, which is cold, is not read.
-    name_places: (Option<&'o Object<'a>>, Vec<(u32, u32)>),
 }
 
 /// What happened to an input's reference to a function.
@@ -378,21 +371,8 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// The name of an input's section, which is in none of the tables that are at hand.
-    fn name(&mut self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
-        let input = &self.cx.objects[object];
-        let (of, places) = &mut self.name_places;
-        if !of.is_some_and(|of| input.has_table_of(of)) {
-            *of = Some(input);
-            places.clear();
-        }
-        if let Some(&(_, place)) = places.iter().find(|(known, _)| *known == section) {
-            return input.cubin.sections().name_at(place);
-        }
-        let found = input.cubin.section(section)?;
-        if places.len() < NAME_PLACES {
-            places.push((section, found.name_offset));
-        }
-        Some(found.name)
+    fn name(&self, object: ObjectId, section: u32) -> Option<&'a [u8]> {
+        self.cx.objects[object].cubin.section(section).map(|section| section.name)
     }
 
     fn data_section(

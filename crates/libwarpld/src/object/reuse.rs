@@ -97,7 +97,7 @@ impl<'a> PreviousInput<'a> {
             return false;
         }
         if likeness.same_sections {
-            // Their extents are shared, which `Object::has_table_of` relies on.
+            // Their extents are shared.
             return true;
         }
         let Some(extents) = lists.repeat_extents(cubin, self.extents.clone()) else { return false };

@@ -167,13 +167,6 @@ fn start(offset: u64) -> Option<u32> {
 }
 
 impl<'a> Object<'a> {
-    /// Whether the section table is known to be byte for byte that of another input: then they
-    /// share what was recorded about it.
-    #[inline]
-    pub fn has_table_of(&self, other: &Object<'_>) -> bool {
-        self.halves.is_none() && std::ptr::eq(self.extents, other.extents)
-    }
-
     /// The section with this index, without reading its header.
     #[inline]
     pub fn section(&self, index: u32) -> Option<Section<'a>> {
