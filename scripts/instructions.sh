@@ -54,7 +54,7 @@ copies "$work/mercury" 100 tests/fixtures/scale.sm_100.cubin
 # Fixtures that have little in common. The originals define what copies refer to.
 originals() { # target
     local name
-    for name in data dead lines_a lines_b object scale shared switch_a switch_b sync texref textures vec weak; do
+    for name in data dead lines_a object scale lines_b shared switch_a sync texref switch_b textures vec weak; do
         echo "tests/fixtures/$name.sm_$1.cubin"
     done
 }
