@@ -303,7 +303,7 @@ impl Merged {
 
     /// The section that the linker creates for this purpose, if there is one.
     pub fn synthetic(&self, what: Synthetic) -> Option<SectionId> {
-        self.sections.iter().position(|s| s.is_synthetic(what)).map(|i| SectionId::new(i))
+        self.sections.iter().position(|s| s.is_synthetic(what)).map(SectionId::new)
     }
 
     /// The code of an ordinary function.
