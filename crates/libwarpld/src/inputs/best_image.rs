@@ -28,7 +28,7 @@ pub enum Choice<'e, 'f> {
 
 /// Picks the image for `target`: the highest number wins, machine code before
 /// PTX at the same number, then `a` before `f` before no letter. Of equals
-/// the first is taken. [`fatbin-inputs`]
+/// the first is taken. (`fatbin-inputs`)
 pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Choice<'e, 'f> {
     let best = |kind: Kind, fits: fn(&Entry<'f>, Arch) -> bool| {
         let mut best: Option<&'e Entry<'f>> = None;
