@@ -1,11 +1,12 @@
 //! Conditions that only the finished call graph can decide.
 
 use crate::context::Analysis;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolRefId;
 use crate::object::MergeClass;
-use crate::resolve::{Role, text};
+use crate::resolve::Role;
 use cubin::{Attr, SectionRef, info};
 use rayon::prelude::*;
 

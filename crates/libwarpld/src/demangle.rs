@@ -1,6 +1,11 @@
-//! Names as people wrote them.
+//! Names as people read them.
 
 use cpp_demangle::{DemangleOptions, Symbol};
+
+/// A name as text, whatever its bytes.
+pub fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
 
 /// The source name behind a symbol, or `None` if the symbol is the name.
 ///

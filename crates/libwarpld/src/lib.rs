@@ -85,6 +85,7 @@ mod api;
 mod builtins;
 mod callgraph;
 mod checks;
+mod collections;
 mod compat;
 mod config;
 mod context;

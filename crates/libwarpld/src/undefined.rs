@@ -2,12 +2,13 @@
 
 use crate::builtins::is_builtin_function;
 use crate::context::Analysis;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolId;
 use crate::merge::{List, Merged};
 use crate::object::is_dynamic_array;
-use crate::resolve::{Symbol, text};
+use crate::resolve::Symbol;
 use cubin::consts::sto;
 use cubin::names;
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 //! Unified functions and variables: which there are, and where the index file
 //! (`--uidx-file`) puts them in their tables.
 
+use crate::collections::{Map, Set};
 use crate::config::Config;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
@@ -12,9 +13,6 @@ use cubin::SectionType;
 use cubin::callgraph::List;
 use cubin::names;
 use cubin::unified::{Index, IndexError, Table, Uuid, entries};
-use hashbrown::HashMap;
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The unified functions and variables of a link.
 #[derive(Debug, Default)]
@@ -27,7 +25,7 @@ pub struct Unified {
     pub offset_of: Map<SymbolId, u64>,
     /// Whether an input has functions.
     pub has_functions: bool,
-    ids: hashbrown::HashSet<SymbolId, foldhash::fast::FixedState>,
+    ids: Set<SymbolId>,
 }
 
 /// The piece of code by which a unified function is reached.

@@ -4,6 +4,7 @@
 //! stays, but what only it calls does not, unless that is undefined. Data is never removed.
 
 use crate::callgraph::CallGraph;
+use crate::collections::Set;
 use crate::config::{Config, HostInfo};
 use crate::ids::{FunctionId, IdVec, SymbolId};
 use crate::inputs::HostReferences;
@@ -11,7 +12,6 @@ use crate::object::Objects;
 use crate::resolve::Resolution;
 use crate::unified::Unified;
 use cubin::Binding;
-use hashbrown::HashSet;
 
 /// Why kernels may be missing from the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,8 +259,8 @@ impl Wanted {
 /// writes, are looked up by hash; the rest is matched one by one.
 #[derive(Debug, Default)]
 struct Patterns {
-    exact: HashSet<Vec<u8>, foldhash::fast::FixedState>,
-    prefixes: HashSet<Vec<u8>, foldhash::fast::FixedState>,
+    exact: Set<Vec<u8>>,
+    prefixes: Set<Vec<u8>>,
     prefix_lengths: Vec<usize>,
     general: Vec<Vec<u8>>,
 }

@@ -1,11 +1,11 @@
 //! Where the definitions that clash stand in the source.
 
 use super::lines::LineTable;
+use crate::collections::Map;
 use crate::diag::Code;
 use crate::diag::Diagnostics;
 use crate::object::Object;
 use cubin::Binding;
-use std::collections::HashMap;
 
 /// How many clashes are looked up; a flood of them has one cause.
 const EXPLAINED: usize = 20;
@@ -13,7 +13,7 @@ const EXPLAINED: usize = 20;
 /// Adds the source lines of both definitions to the messages about names that
 /// are defined twice, where the inputs have line information.
 pub fn explain(objects: &[Object<'_>], diagnostics: &mut Diagnostics) {
-    let mut tables = HashMap::new();
+    let mut tables = Map::default();
     let clashes =
         diagnostics.as_mut_slice().iter_mut().filter(|d| d.code == Code::MultipleDefinition);
     for clash in clashes.take(EXPLAINED) {

@@ -2,11 +2,10 @@
 
 use super::{function_named, largest};
 use crate::context::Analysis;
-use crate::demangle::{described, readable};
+use crate::demangle::{described, readable, text};
 use crate::diag::Diagnostic;
 use crate::ids::{FunctionId, SymbolId};
 use crate::linked::Linked;
-use crate::resolve::text;
 use std::collections::VecDeque;
 
 /// The largest shared variables that a kernel uses.

@@ -3,9 +3,10 @@
 //! ptxas writes DWARF 2 line programs whose addresses are relocated against
 //! the text sections; the relocation says which function a sequence is about.
 
+use crate::collections::Map;
+use crate::demangle::text;
 use cubin::names;
 use cubin::{Cubin, SectionRef};
-use std::collections::HashMap;
 
 /// A row: from this offset on, this line of that file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ struct Row {
 #[derive(Debug, Default)]
 pub struct LineTable {
     files: Vec<String>,
-    rows: HashMap<u32, Vec<Row>>,
+    rows: Map<u32, Vec<Row>>,
 }
 
 impl LineTable {
@@ -51,7 +52,7 @@ impl LineTable {
     }
 
     /// Reads a unit and returns where it ends.
-    fn unit(&mut self, reader: &mut Reader<'_>, targets: &HashMap<u64, u32>) -> Option<usize> {
+    fn unit(&mut self, reader: &mut Reader<'_>, targets: &Map<u64, u32>) -> Option<usize> {
         let length = reader.u32()? as usize;
         let end = reader.at.checked_add(length)?;
         // Whatever follows is none of this unit's: a damaged table of tiny units would
@@ -77,7 +78,7 @@ impl LineTable {
         end: usize,
         header: &Header,
         first_file: usize,
-        targets: &HashMap<u64, u32>,
+        targets: &Map<u64, u32>,
     ) -> Option<()> {
         let mut state = State::default();
         while reader.at < end {
@@ -116,7 +117,7 @@ impl LineTable {
         reader: &mut Reader<'_>,
         state: &mut State,
         first_file: usize,
-        targets: &HashMap<u64, u32>,
+        targets: &Map<u64, u32>,
     ) -> Option<()> {
         let length = usize::try_from(reader.uleb()?).ok()?;
         let next = reader.at.checked_add(length)?;
@@ -144,8 +145,8 @@ impl LineTable {
 }
 
 /// The text section that the address at an offset of `.debug_line` is in.
-fn address_targets(cubin: &Cubin<'_>, lines: &SectionRef<'_>) -> HashMap<u64, u32> {
-    let mut targets = HashMap::new();
+fn address_targets(cubin: &Cubin<'_>, lines: &SectionRef<'_>) -> Map<u64, u32> {
+    let mut targets = Map::default();
     for section in cubin.sections() {
         let names = [names::RELA_DEBUG_LINE, names::REL_DEBUG_LINE];
         if !names.contains(&section.name) || section.size == 0 || lines.data.is_empty() {
@@ -287,7 +288,7 @@ impl Reader<'_> {
         let rest = self.data.get(self.at..)?;
         let length = rest.iter().position(|&b| b == 0)?;
         self.at += length + 1;
-        Some(String::from_utf8_lossy(rest.get(..length)?).into_owned())
+        Some(text(rest.get(..length)?))
     }
 }
 
@@ -313,7 +314,7 @@ mod tests {
 
     fn read(data: &[u8]) -> Option<LineTable> {
         let address = data.len().checked_sub(13 + 8)? as u64;
-        let targets = HashMap::from([(address, 7)]);
+        let targets = Map::from_iter([(address, 7)]);
         let mut table = LineTable::default();
         table.unit(&mut Reader { data, at: 0 }, &targets)?;
         Some(table)

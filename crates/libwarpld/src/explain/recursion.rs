@@ -3,9 +3,8 @@
 use super::function_named;
 use crate::callgraph::scc::Components;
 use crate::context::Analysis;
-use crate::demangle::readable;
+use crate::demangle::{readable, text};
 use crate::ids::FunctionId;
-use crate::resolve::text;
 use std::collections::VecDeque;
 
 /// The calls that make the stack of `kernel` unknown.

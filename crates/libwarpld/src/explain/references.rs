@@ -2,13 +2,12 @@
 
 use super::LISTED;
 use super::lines::LineTable;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
-use crate::demangle::readable;
+use crate::demangle::{readable, text};
 use crate::ids::{ObjectId, SymbolId};
 use crate::object::MergeClass;
-use crate::resolve::text;
 use cubin::names;
-use std::collections::{HashMap, HashSet};
 
 /// One place in the code.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -22,8 +21,8 @@ struct Reference {
 /// All places that refer to the symbols asked for.
 #[derive(Default)]
 pub struct References {
-    of: HashMap<String, Vec<Reference>>,
-    known: HashSet<(SymbolId, Reference)>,
+    of: Map<String, Vec<Reference>>,
+    known: Set<(SymbolId, Reference)>,
 }
 
 impl References {
@@ -33,8 +32,8 @@ impl References {
         if symbols.is_empty() {
             return out;
         }
-        let names: HashSet<&[u8]> = symbols.iter().map(|name| name.as_bytes()).collect();
-        let wanted: HashSet<SymbolId> = cx
+        let names: Set<&[u8]> = symbols.iter().map(|name| name.as_bytes()).collect();
+        let wanted: Set<SymbolId> = cx
             .resolution
             .symbols
             .ids()
@@ -46,7 +45,7 @@ impl References {
         out
     }
 
-    fn object(&mut self, cx: Analysis<'_, '_>, id: ObjectId, wanted: &HashSet<SymbolId>) {
+    fn object(&mut self, cx: Analysis<'_, '_>, id: ObjectId, wanted: &Set<SymbolId>) {
         let Some(object) = cx.objects.get(id) else { return };
         let mut lines = None;
         for (section, class) in object.of_class(|c| matches!(c, MergeClass::Reloc(_))) {

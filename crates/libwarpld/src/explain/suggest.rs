@@ -1,8 +1,7 @@
 //! Names that may have been meant.
 
 use crate::context::Analysis;
-use crate::demangle::{demangle, readable};
-use crate::resolve::text;
+use crate::demangle::{demangle, readable, text};
 
 /// Names beyond this number are not compared letter by letter.
 const COMPARED: usize = 20_000;

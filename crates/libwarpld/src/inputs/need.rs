@@ -2,14 +2,13 @@
 //! member of a lazily searched archive, takes part in the link.
 
 use crate::builtins::is_builtin_function;
+use crate::collections::Set;
 use crate::inputs::LinkInput;
 use cubin::{Binding, Cubin, SymbolRef, SymbolType};
-use foldhash::fast::RandomState;
-use hashbrown::HashSet;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-type Names<'a> = HashSet<&'a [u8], RandomState>;
+type Names<'a> = Set<&'a [u8]>;
 
 /// Whether some function is undefined in `images` taken together. This pulls
 /// in the system library whatever the function's name, even if only dead code

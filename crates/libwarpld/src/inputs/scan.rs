@@ -4,6 +4,8 @@
 use super::host_use::HostSide;
 use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe};
 use super::{Found, InputFile, Store};
+use crate::collections::Set;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use cubin::FileType;
@@ -12,7 +14,6 @@ use fatbin::{
     Member, MemberData,
 };
 use rayon::prelude::*;
-use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -126,7 +127,7 @@ pub(crate) struct Scanned<'f> {
 pub struct Loaded<'f> {
     pub(crate) scanned: Vec<Scanned<'f>>,
     /// Modules that an earlier device link has linked and registered.
-    pub(crate) linked_elsewhere: HashSet<String>,
+    pub(crate) linked_elsewhere: Set<String>,
     /// Whether a member of the system library is among the steps.
     pub(crate) has_system_library: bool,
     /// Where images are unpacked.
@@ -298,14 +299,14 @@ impl<'f, 's> Scanner<'f, 's> {
     ) -> Scanned<'f> {
         match (member, file) {
             (Ok(Member { name, data: MemberData::Inline(data) }), _) => {
-                self.member(&String::from_utf8_lossy(name), data)
+                self.member(&text(name), data)
             }
             (Ok(_), Some(InputFile { name, data: Ok(data), .. })) => self.member(name, data),
             (Ok(_), Some(InputFile { name, data: Err(error), .. })) => {
                 Scanned::message(could_not_open(name, error))
             }
             (Ok(Member { name, .. }), None) => {
-                Scanned::message(could_not_open(&String::from_utf8_lossy(name), "not opened"))
+                Scanned::message(could_not_open(&text(name), "not opened"))
             }
             (Err(e), _) => Scanned::message(bad_archive(&self.opened.name, e.reason)),
         }
@@ -421,8 +422,7 @@ impl<'f, 's> Scanner<'f, 's> {
             Ok(_) => return Scanned::message(no_fatbin(&name, "it has no fatbin section")),
             Err(error) => return Scanned::message(no_fatbin(&name, error)),
         };
-        let module_ids =
-            host.module_ids().map(|id| String::from_utf8_lossy(id).into_owned()).collect();
+        let module_ids = host.module_ids().map(text).collect();
         let source = Source {
             name,
             body: Body::Fatbins(containers),
@@ -462,8 +462,7 @@ pub(super) fn is_linked_cubin(data: &[u8]) -> bool {
 /// Such strings count only where the first string is one, and then all must
 /// be.
 fn linked_ids(host: &HostObject<'_>) -> Result<Vec<String>, Diagnostic> {
-    let definition =
-        |id: &[u8]| id.strip_prefix(b"def ").map(|id| String::from_utf8_lossy(id).into_owned());
+    let definition = |id: &[u8]| id.strip_prefix(b"def ").map(text);
     if host.module_ids().next().and_then(definition).is_none() {
         return Ok(Vec::new());
     }

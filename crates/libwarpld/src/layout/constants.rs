@@ -1,22 +1,22 @@
 //! Constant banks 2 and 3.
 
 use crate::align::align_up;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, SectionId};
 use crate::merge::{Chunk, Content, Merged};
-use hashbrown::HashMap;
 
 /// Bank 2 of the kernels, after the data of device functions was copied in.
 #[derive(Debug, Default)]
 pub struct Bank2 {
     /// Offset of an input section's data in the banks of all kernels that have it.
-    pub offset_of: HashMap<InputSection, u64, foldhash::fast::FixedState>,
+    pub offset_of: Map<InputSection, u64>,
     /// Where a function's data starts there.
-    pub start_of: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    pub start_of: Map<FunctionId, u64>,
     /// Copies to add to the kernels' sections.
-    pub copies: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
+    pub copies: Map<SectionId, Vec<Chunk>>,
     /// Size and alignment of those sections.
-    pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    pub extents: Map<SectionId, (u64, u64)>,
     /// The null symbol's new value. Quirk: nvlink writes the offset of the last discarded
     /// duplicate's data into symbol 0. [`bank2-unreached`]
     pub null_value: Option<u64>,
@@ -118,8 +118,7 @@ pub struct Bank3 {
 /// gets the offset of the last mergeable one. [`equal-constants-16`]
 pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
-    let mut kept: hashbrown::HashSet<(u64, u64, &[u8]), foldhash::fast::FixedState> =
-        hashbrown::HashSet::default();
+    let mut kept: Set<(u64, u64, &[u8])> = Set::default();
     let Content::Chunks(chunks) = merged.section(section).content() else { return out };
     for chunk in chunks.iter() {
         let from = chunk.from;

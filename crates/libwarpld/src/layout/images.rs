@@ -2,16 +2,16 @@
 //! any of them.
 
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::context::Analysis;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
-use crate::resolve::text;
 use crate::usage::{ImageUsers, Usage};
 use cubin::{RelocKind, SymbolType};
-use hashbrown::HashMap;
 
 /// One handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,9 +82,9 @@ pub struct Images {
     /// All handles by ascending offset; every kernel that has any has slots for all.
     pub slots: Vec<Slot>,
     /// Offset of each reference's handle.
-    pub offset_of: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    pub offset_of: Map<SymbolId, u64>,
     /// Parameter banks that hold handles, and what the loader fills there.
-    pub banks: HashMap<SectionId, Filled, foldhash::fast::FixedState>,
+    pub banks: Map<SectionId, Filled>,
     /// Size of those banks.
     pub bank_size: u64,
 }

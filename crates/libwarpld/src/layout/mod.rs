@@ -15,16 +15,16 @@ pub use shared::SharedLayout;
 
 use crate::align::align_up;
 use crate::callgraph::reach::Pruning;
+use crate::collections::Map;
 use crate::context::Analysis;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::merge::{Chunk, Chunks, Content, Merged};
-use crate::resolve::text;
 use crate::usage::Usage;
 use cubin::SymbolRef;
-use hashbrown::HashMap;
 
 /// The memory layout of the output.
 #[derive(Debug)]
@@ -34,13 +34,13 @@ pub struct Layout {
     /// Bank 2.
     pub bank2: Bank2,
     /// Sections whose contents are not just the merged chunks.
-    pub chunks: HashMap<SectionId, Vec<Chunk>, foldhash::fast::FixedState>,
+    pub chunks: Map<SectionId, Vec<Chunk>>,
     /// Sections whose size and alignment the layout determined.
-    pub extents: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    pub extents: Map<SectionId, (u64, u64)>,
     /// Sections that were laid out symbol by symbol.
-    pub pieces: HashMap<SectionId, Pieces, foldhash::fast::FixedState>,
+    pub pieces: Map<SectionId, Pieces>,
     /// Offsets of common symbols in `.nv.global`.
-    pub commons: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    pub commons: Map<SymbolId, (SectionId, u64)>,
     /// Texture, sampler and surface handles.
     pub images: Images,
     /// Dynamic arrays in a relocatable output.
@@ -69,10 +69,10 @@ pub fn layout(
     let mut out = Layout {
         shared: SharedLayout::default(),
         bank2: Bank2::default(),
-        chunks: HashMap::default(),
-        extents: HashMap::default(),
-        pieces: HashMap::default(),
-        commons: HashMap::default(),
+        chunks: Map::default(),
+        extents: Map::default(),
+        pieces: Map::default(),
+        commons: Map::default(),
         images: Images::default(),
         instances: Instances::default(),
         null_value: 0,

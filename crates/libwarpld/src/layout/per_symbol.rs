@@ -2,15 +2,13 @@
 //! unified functions and variables.
 
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::ids::{InputSection, SectionId, SymbolId};
 use crate::merge::Merged;
 use crate::usage::sort::{Ties, alternating_merge_sort};
 use cubin::SectionType;
-use hashbrown::HashMap;
 use std::cmp::Reverse;
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The symbols of a section with their offsets.
 #[derive(Debug)]

@@ -4,29 +4,26 @@
 use super::Layout;
 use super::shared::{DYNAMIC_ALIGN, Together, ready_made, ready_made_alignment};
 use crate::align::align_up;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SectionId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
 use crate::usage::{Usage, is_dynamic, is_orphan};
-use hashbrown::{HashMap, HashSet};
 
 /// Size and alignment of sections.
-type Extents = HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>;
+type Extents = Map<SectionId, (u64, u64)>;
 
 /// Kernels with an instance of a dynamic array, and where it starts.
 #[derive(Debug, Default)]
 pub struct Instances {
     /// Start of the array, by kernel.
-    pub start_of: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    pub start_of: Map<FunctionId, u64>,
     /// Static size of each shared section.
-    pub static_size: HashMap<SectionId, u64, foldhash::fast::FixedState>,
+    pub static_size: Map<SectionId, u64>,
 }
 
 /// Functions whose own code refers to a dynamic array.
-fn dynamic_users(
-    cx: Analysis<'_, '_>,
-    usage: &Usage,
-) -> HashSet<FunctionId, foldhash::fast::FixedState> {
+fn dynamic_users(cx: Analysis<'_, '_>, usage: &Usage) -> Set<FunctionId> {
     let dynamic = usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
     dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
 }
@@ -54,7 +51,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
     let users = dynamic_users(cx, usage);
     let ends = match cx.config.is_debug_link() {
         true => joint_ends(cx, usage, merged, &extents, out),
-        false => HashMap::default(),
+        false => Map::default(),
     };
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
     let ready_made = ready_made(cx, merged);
@@ -106,7 +103,7 @@ fn joint_ends(
     merged: &Merged,
     extents: &Extents,
     out: &mut Layout,
-) -> HashMap<FunctionId, u64, foldhash::fast::FixedState> {
+) -> Map<FunctionId, u64> {
     let is_entry = |f: &FunctionId| cx.resolution.get(cx.graph.symbol(*f)).entry;
     let mut kernels_of: Vec<(SymbolId, Vec<FunctionId>)> = Vec::new();
     for (&id, functions) in usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id)) {
@@ -118,7 +115,7 @@ fn joint_ends(
             together.join(pair[0], pair[1]);
         }
     }
-    let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+    let mut joint: Map<FunctionId, u64> = Map::default();
     let kernels: Vec<FunctionId> = kernels_of.iter().flat_map(|(_, k)| k.iter().copied()).collect();
     for &kernel in &kernels {
         let section = merged.function_sections[kernel].shared.get();

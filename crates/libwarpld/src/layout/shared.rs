@@ -7,13 +7,13 @@
 
 use crate::align::align_up;
 use crate::callgraph::callers::Callers;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
 use crate::object::{MergeClass, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
 use crate::usage::{SharedObject, SharedObjects, Usage, is_dynamic, is_orphan};
-use hashbrown::{HashMap, HashSet};
 
 /// Alignment of dynamic arrays.
 pub const DYNAMIC_ALIGN: u64 = 16;
@@ -22,22 +22,22 @@ pub const DYNAMIC_ALIGN: u64 = 16;
 #[derive(Debug, Default)]
 pub struct SharedLayout {
     /// Offset of each static object, and the section it is in.
-    pub objects: HashMap<SymbolId, (SectionId, u64), foldhash::fast::FixedState>,
+    pub objects: Map<SymbolId, (SectionId, u64)>,
     /// Where dynamic arrays start, by the function that refers to one.
-    pub dynamic_start: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    pub dynamic_start: Map<FunctionId, u64>,
     /// Size and alignment of each `.nv.shared.K` that exists.
-    pub kernels: HashMap<SectionId, (u64, u64), foldhash::fast::FixedState>,
+    pub kernels: Map<SectionId, (u64, u64)>,
     /// Size and alignment of `.nv_debug.shared`, if it exists.
     pub common: Option<(u64, u64)>,
     /// Whether kernels share objects.
     pub grouped: bool,
     /// Start of a dynamic array for debuggers.
-    pub dynamic_symbols: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    pub dynamic_symbols: Map<SymbolId, u64>,
     /// How often each common object was counted: a weak one and the strong one that replaced it
     /// both are.
-    pub counted: HashMap<SymbolId, u64, foldhash::fast::FixedState>,
+    pub counted: Map<SymbolId, u64>,
     /// Static bytes of each kernel, without the reserved part.
-    pub static_bytes: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    pub static_bytes: Map<FunctionId, u64>,
     /// The resulting value of symbol 0.
     pub null_value: Option<u64>,
 }
@@ -56,7 +56,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Sh
         merged,
         callers: Callers::new(cx.graph, cx.resolution, cx.reach),
         out: SharedLayout::default(),
-        group_end: HashMap::default(),
+        group_end: Map::default(),
         group_align: 0,
         groups_end: 0,
     };
@@ -73,7 +73,7 @@ struct Planner<'a, 'o> {
     callers: Callers<'o>,
     out: SharedLayout,
     /// End of the grouped objects that a kernel uses.
-    group_end: HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+    group_end: Map<FunctionId, u64>,
     /// Largest alignment of all common objects, if there is a group.
     group_align: u64,
     groups_end: u64,
@@ -85,13 +85,11 @@ impl Planner<'_, '_> {
     fn groups(
         &mut self,
         mut common: Vec<SharedObject>,
-        private: &mut HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
+        private: &mut Map<FunctionId, Vec<SharedObject>>,
     ) {
         alternating_merge_sort(&mut common, Ties::B, |o| std::cmp::Reverse(o.size));
-        let mut groups: Vec<(HashSet<FunctionId, foldhash::fast::FixedState>, Vec<SharedObject>)> =
-            Vec::new();
-        let mut users_of =
-            HashMap::<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>::default();
+        let mut groups: Vec<(Set<FunctionId>, Vec<SharedObject>)> = Vec::new();
+        let mut users_of = Map::<SymbolId, Vec<FunctionId>>::default();
         // Quirk: instances created by an earlier `-r` link have their start where others have an
         // alignment (and one name for all, so the first counts). [`relink-dynamic-and-groups`]
         let instances = common.iter().filter(|o| !o.placed).map(|o| o.align).max().unwrap_or(0);
@@ -150,17 +148,13 @@ impl Planner<'_, '_> {
         self.callers.entries_reaching(self.usage.functions(symbol))
     }
 
-    fn kernels(
-        &mut self,
-        mut private: HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
-        dynamic: &[SymbolId],
-    ) {
+    fn kernels(&mut self, mut private: Map<FunctionId, Vec<SharedObject>>, dynamic: &[SymbolId]) {
         let reserved = self.reserved();
         let entries: Vec<FunctionId> = (self.merged.function_order.iter().copied())
             .filter(|&f| self.merged.function_sections[f].shared.is_some())
             .collect();
-        let mut ends: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
-        let mut aligns: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        let mut ends: Map<FunctionId, u64> = Map::default();
+        let mut aligns: Map<FunctionId, u64> = Map::default();
         for &entry in &entries {
             let grouped = self.group_end.get(&entry).copied();
             let own = private.remove(&entry);
@@ -256,7 +250,7 @@ impl Planner<'_, '_> {
     fn dynamic(
         &mut self,
         dynamic: &[SymbolId],
-        ends: &mut HashMap<FunctionId, u64, foldhash::fast::FixedState>,
+        ends: &mut Map<FunctionId, u64>,
     ) -> Vec<FunctionId> {
         let cx = self.cx;
         let dynamic: Vec<SymbolId> =
@@ -295,7 +289,7 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        let mut joint: HashMap<FunctionId, u64, foldhash::fast::FixedState> = HashMap::default();
+        let mut joint: Map<FunctionId, u64> = Map::default();
         for &entry in &users {
             let end = joint.entry(together.find(entry)).or_insert(0);
             *end = (*end).max(ends[&entry]);
@@ -342,7 +336,7 @@ impl Planner<'_, '_> {
 /// Disjoint sets of kernels.
 #[derive(Default)]
 pub(super) struct Together {
-    parent: HashMap<FunctionId, FunctionId, foldhash::fast::FixedState>,
+    parent: Map<FunctionId, FunctionId>,
 }
 
 impl Together {
@@ -381,7 +375,7 @@ fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
 }
 
 /// Sections that are kept unchanged.
-type ReadyMade = HashMap<SectionId, Ready, foldhash::fast::FixedState>;
+type ReadyMade = Map<SectionId, Ready>;
 
 /// Shared memory that the compiler has laid out.
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! `.nv.info.F` of the machine-code half, derived from the Mercury half's.
 
 use super::code_edits::move_attribute;
-use super::debug_tables::Map;
 use super::{CapsuleFile, handles};
+use crate::collections::Map;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Meaning};
 use cubin::attr::{Attr, Format};

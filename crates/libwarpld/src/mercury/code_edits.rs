@@ -1,8 +1,8 @@
 //! Functions whose machine code the finalizer edits, and the attributes and tables that have to
 //! follow.
 
-use super::debug_tables::Map;
 use super::section_plan::{CapsulePlan, text_function};
+use crate::collections::Map;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
 use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard};

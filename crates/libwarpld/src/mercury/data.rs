@@ -6,6 +6,7 @@ use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::{Kept, KeptCache};
 use super::{CapsuleFile, damaged, handles, jump_tables, reserved_shared};
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
@@ -18,10 +19,7 @@ use cubin::consts::shf;
 use cubin::names;
 use cubin::raw::Rela64;
 use cubin::{Reloc, RelocKind, SymbolType, reloc};
-use hashbrown::HashMap;
 use std::borrow::Cow;
-
-type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Offsets that differ in the machine-code half.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use super::line_copies::Translated;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::Kept;
 use super::{damaged, frames, lines};
+use crate::collections::Map;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
@@ -15,9 +16,6 @@ use crate::merge::{Chunk, Content};
 use crate::write::Numbering;
 use cubin::names;
 use cubin::{RelocKind, SymbolType};
-use hashbrown::HashMap;
-
-pub(super) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// A rebuilt table.
 #[derive(Debug, Default)]

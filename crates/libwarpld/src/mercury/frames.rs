@@ -9,8 +9,9 @@
 //! symbol table, because the code has the alias's name. [weak copies in two and three files;
 //! `alias-relinked`]
 
-use super::debug_tables::{Alive, DebugTable, Input, Map};
+use super::debug_tables::{Alive, DebugTable, Input};
 use super::replaced_copies::Kept;
+use crate::collections::Map;
 use crate::dialect::Half;
 use crate::mercury::code::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
 use crate::mercury::code::frame_rows::{self, Rows};

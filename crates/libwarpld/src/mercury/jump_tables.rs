@@ -4,11 +4,11 @@
 use super::CapsuleFile;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::KeptCache;
+use crate::collections::Set;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use cubin::bank;
-use std::collections::HashSet;
 
 /// Bank of jump tables.
 pub const BANK: u8 = bank::OPTIMIZER;
@@ -46,8 +46,8 @@ pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
 }
 
 /// Names that two jump table sections share, as offsets in the name table.
-pub fn clobbered_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> HashSet<u32> {
-    let mut seen = HashSet::new();
+pub fn clobbered_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> Set<u32> {
+    let mut seen = Set::default();
     let banks = machine.iter().map(|&id| parts.merged.section(id));
     let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);
     names.filter(|&name| !seen.insert(name)).collect()

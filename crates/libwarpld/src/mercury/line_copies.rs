@@ -8,10 +8,11 @@
 //! Mercury's, and the sequence ends at its last row. [weak kernels of long and short instructions
 //! in both orders; `capsule-lines-of-copies`]
 
-use super::debug_tables::{Map, Name};
+use super::debug_tables::Name;
 use super::frames::EntryHalves;
 use super::lines::{self, END_OF_SEQUENCE, Effect, Unit};
 use super::replaced_copies::Kept;
+use crate::collections::Map;
 use crate::dialect::Half;
 use crate::mercury::code::line_rows::{self, Advance, RowCoding};
 

@@ -39,6 +39,7 @@ pub use line_copies::translate_sequence;
 pub use round_trip::{Linker, check_output, compare, linker, round_trip};
 pub use trace::Trace;
 
+use crate::collections::{Map, Set};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SectionId};
@@ -50,18 +51,17 @@ use debug_tables::DebugTable;
 use replaced_copies::AttributeSections;
 use reserved_shared::ReservedShared;
 use section_plan::CapsulePlan;
-use std::collections::HashSet;
 
 /// A capsule file: everything that its parts are computed from.
 pub(crate) struct CapsuleFile<'a, 'o> {
     parts: Linked<'a, 'o>,
     plan: CapsulePlan<'a>,
     places: MachinePlaces,
-    debug_tables: debug_tables::Map<SectionId, DebugTable>,
-    edited: debug_tables::Map<SectionId, Edited>,
+    debug_tables: Map<SectionId, DebugTable>,
+    edited: Map<SectionId, Edited>,
     /// Where texture handles start in parameter banks.
     handles: u64,
-    clobbered_names: HashSet<u32>,
+    clobbered_names: Set<u32>,
     /// The largest output that is in proportion to the inputs.
     most_bytes: u64,
     attributes: AttributeSections,

@@ -1,11 +1,11 @@
 //! Names: both halves share one section name table and one string table.
 
 use super::CapsuleFile;
+use crate::collections::Set;
 use crate::ids::SectionId;
 use crate::merge::Content;
 use cubin::bank;
 use cubin::names::{self, prefix};
-use std::collections::HashSet;
 
 /// The two string tables.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     let mut strings = merged.strings.symbols();
     let mut bank_symbols = Vec::new();
     let mut reserved = 0;
-    let mut renamed = HashSet::new();
+    let mut renamed = Set::default();
     for &id in &plan.machine {
         let name = merged.section_name(id);
         let Some(short) = bank::machine_name(name) else { continue };

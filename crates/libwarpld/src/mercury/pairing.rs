@@ -2,6 +2,7 @@
 //! sections of an output section.
 
 use super::damaged;
+use crate::collections::Map;
 use crate::diag::Diagnostic;
 use crate::ids::InputSection;
 use crate::linked::Linked;
@@ -9,7 +10,6 @@ use crate::relocate::Source;
 use cubin::Reloc;
 use cubin::Relocs;
 use cubin::half::{are_counterparts, pair_relocs};
-use hashbrown::HashMap;
 
 /// The relocations of one input section, paired.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diag
 pub struct PairCache<'a> {
     /// The section looked up last; the next lookup is usually for the same one.
     last: Option<((u32, u32), Pairs<'a>)>,
-    others: HashMap<(u32, u32), Pairs<'a>, foldhash::fast::FixedState>,
+    others: Map<(u32, u32), Pairs<'a>>,
 }
 
 /// The relocation of the Mercury half and its counterpart.

@@ -5,11 +5,10 @@
 
 use super::CapsuleFile;
 use super::code_edits::{moves_of_symbol, target};
-use super::debug_tables::Map;
 use super::replaced_copies::Kept;
+use crate::collections::{Map, Set};
 use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::mercury::code::Moves;
-use std::collections::HashSet;
 
 /// Size of a number.
 const WORD: usize = 4;
@@ -21,7 +20,7 @@ pub struct Tables<'b, 'a, 'o> {
     /// counts: a local one before a global one.
     kept: Map<&'o [u8], SymbolId>,
     /// Functions whose ranges have been written.
-    seen: HashSet<SymbolId>,
+    seen: Set<SymbolId>,
     /// The functions of the last input looked up, by name.
     functions: Option<(ObjectId, Map<&'a [u8], u32>)>,
 }
@@ -44,7 +43,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
                 }
             }
         }
-        Self { file, kept, seen: HashSet::new(), functions: None }
+        Self { file, kept, seen: Set::default(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies after the

@@ -2,7 +2,7 @@
 //! the map of the selected one.
 
 use super::CapsuleFile;
-use super::debug_tables::Map;
+use crate::collections::Map;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::mercury::code::{Edited, MercuryMap, Moves};

@@ -3,12 +3,12 @@
 
 use super::CapsuleFile;
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::ids::{ObjectId, SymbolId};
 use crate::linked::Linked;
 use crate::relocate::Source;
 use cubin::Reloc;
 use cubin::consts::sto;
-use hashbrown::HashMap;
 use std::cmp::Reverse;
 
 /// Where they start in a kernel's shared memory.
@@ -16,7 +16,7 @@ pub const START: u64 = 0x40;
 
 /// Offsets of the objects in it.
 #[derive(Debug, Default)]
-pub struct ReservedShared(HashMap<SymbolId, u64, foldhash::fast::FixedState>);
+pub struct ReservedShared(Map<SymbolId, u64>);
 
 impl ReservedShared {
     /// Assigns offsets. As in all shared memory, a symbol's value is its alignment until then, and

@@ -3,6 +3,7 @@
 use super::eligibility::{Summary, check_header};
 use super::{MercuryError, Mismatch, Trace};
 use crate::config::{Config, Fastpath};
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::Half;
@@ -130,7 +131,7 @@ pub fn compare(first: &[u8], second: &[u8]) -> Result<(), MercuryError> {
 }
 
 fn mismatch(section: &SectionRef<'_>) -> Mismatch {
-    let name = String::from_utf8_lossy(section.name).into_owned();
+    let name = text(section.name);
     match section.kind {
         SectionType::RELA | SectionType::REL | SectionType::CUDA_MERCURY_RELA => {
             Mismatch::Relocations(name)

@@ -3,12 +3,12 @@
 use super::Merger;
 use super::steps::FunctionData;
 use crate::callgraph::callers::Callers;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use crate::object::MergeClass;
 use crate::resolve::Role;
 use cubin::consts::shf;
-use hashbrown::{HashMap, HashSet};
 use std::cell::OnceCell;
 
 /// The two places that may hold a function's bank 2, as far as they exist.
@@ -43,7 +43,7 @@ impl<T> Places<T> {
 }
 
 /// For functions that were ever replaced: whether the places have data at the end.
-pub(super) type Fates = HashMap<SymbolId, Places<bool>, foldhash::fast::FixedState>;
+pub(super) type Fates = Map<SymbolId, Places<bool>>;
 
 /// Replays which places are filled and cleared, input by input. [`bank2-cleared-kernel`]
 pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
@@ -71,7 +71,7 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
         }
         let is_bank2 = |c| matches!(c, MergeClass::FunctionConstant { bank: 2, .. });
         // The non-empty sections, collected on first use.
-        let full: OnceCell<HashSet<u32, foldhash::fast::FixedState>> = OnceCell::new();
+        let full: OnceCell<Set<u32>> = OnceCell::new();
         let is_full = |section: u32| {
             let sized = || input.cubin.symbols().filter(|s| s.size > 0).map(|s| s.shndx).collect();
             full.get_or_init(sized).contains(&section)
@@ -110,7 +110,7 @@ fn given_to_kernels(cx: Analysis<'_, '_>, fates: &mut Fates, order: &[FunctionId
     };
     let (kernels, functions): (Vec<FunctionId>, Vec<FunctionId>) =
         order.iter().partition(|f| is_kernel(cx.graph.symbol(**f)));
-    type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+    type Kernels = Set<FunctionId>;
     let full: Kernels = kernels.into_iter().filter(|&kernel| has_data(kernel)).collect();
     let mut given = Kernels::default();
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
@@ -223,7 +223,7 @@ impl Merger<'_, '_> {
         &self,
         function: FunctionId,
         kernels: &[FunctionId],
-        filled: &HashSet<FunctionId, foldhash::fast::FixedState>,
+        filled: &Set<FunctionId>,
     ) -> bool {
         let has_data = |kernel: &FunctionId| {
             let own = self.out.constant2.get(kernel);

@@ -2,10 +2,10 @@
 
 use super::{Content, Meaning, Merger, Text};
 use crate::callgraph::reach::Pruning;
+use crate::collections::Set;
 use crate::dialect::target::MAX_CONSTANT;
 use crate::ids::{OptId, OutSymbolId, SectionId, SymbolId};
 use cubin::Binding;
-use hashbrown::HashSet;
 
 impl Merger<'_, '_> {
     /// If bank 3 overflows in a link that prunes kernels, drops unrequested constants that neither
@@ -17,7 +17,7 @@ impl Merger<'_, '_> {
             return;
         }
         let mentioned = self.mentioned();
-        let (mut used, mut gone) = (Vec::new(), HashSet::default());
+        let (mut used, mut gone) = (Vec::new(), Set::default());
         for i in self.out.symbols.ids() {
             let Meaning::Symbol(id) = self.out.symbols[i].meaning() else { continue };
             if !self.is_in_bank3(id) {
@@ -41,12 +41,12 @@ impl Merger<'_, '_> {
 
     /// Dropped static constants leave no name behind; neither do others that have not got theirs
     /// yet.
-    fn forget_names(&mut self, gone: &HashSet<OutSymbolId, foldhash::fast::FixedState>) {
+    fn forget_names(&mut self, gone: &Set<OutSymbolId>) {
         let names_of = |staying: bool| {
             let symbols = self.out.symbols.enumerated();
             symbols.filter(move |(i, _)| gone.contains(i) != staying).map(|(_, symbol)| symbol.name)
         };
-        let staying: HashSet<u32, foldhash::fast::FixedState> = names_of(true).collect();
+        let staying: Set<u32> = names_of(true).collect();
         let mut names: Vec<u32> =
             names_of(false).filter(|name| *name != 0 && !staying.contains(name)).collect();
         names.sort_unstable();
@@ -83,8 +83,8 @@ impl Merger<'_, '_> {
     }
 
     /// The symbols that relocations of the output's code and data refer to.
-    fn mentioned(&self) -> HashSet<SymbolId, foldhash::fast::FixedState> {
-        let mut out = HashSet::default();
+    fn mentioned(&self) -> Set<SymbolId> {
+        let mut out = Set::default();
         for section in &self.out.sections {
             let Content::Relocs(_, sources) = section.content() else { continue };
             for from in sources {

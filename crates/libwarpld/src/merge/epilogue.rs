@@ -2,13 +2,13 @@
 
 use super::{List, Made, Meaning, Merger, NewSection, Synthetic, Text};
 use crate::callgraph::callers::Callers;
+use crate::collections::Set;
 use crate::ids::{FunctionId, SectionId};
 use crate::name_hash::NameHash;
 use crate::usage::{ImageUsers, shared_users};
 use cubin::SectionType;
 use cubin::consts::shf;
 use cubin::names::{self, prefix};
-use hashbrown::HashSet;
 
 impl<'a, 'o> Merger<'a, 'o> {
     pub(super) fn closing_sections(&mut self) {
@@ -178,7 +178,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             entries.reverse();
             self.out.bank2_users.push((function, entries));
         }
-        let mut filled = HashSet::default();
+        let mut filled = Set::default();
         for (function, entries) in self.out.bank2_users.clone() {
             if !self.gives_bank2(function, &entries, &filled) {
                 continue;

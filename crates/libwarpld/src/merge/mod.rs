@@ -26,6 +26,7 @@ pub use model::*;
 pub use section::{Chunk, Chunks, Content, Section, Synthetic};
 pub use strings::{StringTables, Text};
 
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{
     FunctionId, IdVec, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId,
@@ -35,7 +36,6 @@ use crate::usage::Usage;
 use cubin::SectionType;
 use cubin::consts::shf;
 use cubin::names::{self as section_names, prefix};
-use hashbrown::{HashMap, HashSet};
 use names::Names;
 use plan::{Planning, Shown};
 use rayon::prelude::*;
@@ -99,15 +99,15 @@ struct Merger<'a, 'o> {
     cx: Analysis<'a, 'o>,
     usage: &'o Usage,
     out: Merged,
-    by_name: HashMap<&'a [u8], SectionId, foldhash::fast::FixedState>,
+    by_name: Map<&'a [u8], SectionId>,
     /// Created for a function while another definition of it was selected.
-    by_function: HashMap<(SymbolId, &'a [u8]), SectionId, foldhash::fast::FixedState>,
+    by_function: Map<(SymbolId, &'a [u8]), SectionId>,
     /// `--preserve-relocs`: sections of applied relocations, by their target's name.
-    resolved_by_name: HashMap<Vec<u8>, SectionId, foldhash::fast::FixedState>,
+    resolved_by_name: Map<Vec<u8>, SectionId>,
     /// The members of `Merged::commons`.
-    seen_commons: HashSet<SymbolId, foldhash::fast::FixedState>,
+    seen_commons: Set<SymbolId>,
     /// Where the bank 2 of a function goes; no section if none is left at the end.
-    bank2_places: HashMap<FunctionId, bank2::Places<Option<SectionId>>, foldhash::fast::FixedState>,
+    bank2_places: Map<FunctionId, bank2::Places<Option<SectionId>>>,
     bank2_fates: bank2::Fates,
     /// The table of unified functions and its attributes.
     function_table: Option<SectionId>,
@@ -169,7 +169,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             placements: Placements::new(cx.objects.iter().map(|o| o.classes.len())),
             function_sections: IdVec::filled(FunctionSections::default(), cx.graph.len()),
             code: IdVec::filled(Code::default(), cx.graph.len()),
-            constant2: HashMap::default(),
+            constant2: Map::default(),
             function_order: Vec::with_capacity(cx.graph.len()),
             common_shared: None,
             bank2: Default::default(),
@@ -177,20 +177,20 @@ impl<'a, 'o> Merger<'a, 'o> {
             bank2_users: Vec::new(),
             constant3: None,
             used_constants: None,
-            instances: HashMap::default(),
+            instances: Map::default(),
             common_storage: None,
             commons: Vec::new(),
-            debug_cut: HashMap::default(),
+            debug_cut: Map::default(),
         };
         let mut merger = Self {
             cx,
             usage,
             out,
-            by_name: HashMap::default(),
-            by_function: HashMap::default(),
-            resolved_by_name: HashMap::default(),
-            seen_commons: HashSet::default(),
-            bank2_places: HashMap::default(),
+            by_name: Map::default(),
+            by_function: Map::default(),
+            resolved_by_name: Map::default(),
+            seen_commons: Set::default(),
+            bank2_places: Map::default(),
             bank2_fates: bank2::fates(cx),
             function_table: None,
             function_table_info: None,

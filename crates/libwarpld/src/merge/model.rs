@@ -3,6 +3,7 @@
 use super::section::{Content, Section, Synthetic};
 use super::strings::StringTables;
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::ids::{
     FunctionId, IdVec, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId,
@@ -262,7 +263,7 @@ pub struct Merged {
     /// Code of each function.
     pub code: IdVec<FunctionId, Code>,
     /// `.nv.constant2.F` of the functions that have it.
-    pub constant2: hashbrown::HashMap<FunctionId, SectionId, foldhash::fast::FixedState>,
+    pub constant2: Map<FunctionId, SectionId>,
     /// Live functions in creation order.
     pub function_order: Vec<FunctionId>,
     /// The shared-memory section of device functions, if any input has one.
@@ -281,12 +282,12 @@ pub struct Merged {
     /// `.nv.global`, if a common symbol needs it.
     pub common_storage: Option<SectionId>,
     /// Instances of dynamic arrays, by kernel.
-    pub instances: hashbrown::HashMap<FunctionId, OutSymbolId, foldhash::fast::FixedState>,
+    pub instances: Map<FunctionId, OutSymbolId>,
     /// Symbols ever seen as common, in order.
     pub commons: Vec<SymbolId>,
     /// Inputs up to which (exclusive) debug relocations against a replaced weak
     /// function are dropped.
-    pub debug_cut: hashbrown::HashMap<SymbolId, ObjectId, foldhash::fast::FixedState>,
+    pub debug_cut: Map<SymbolId, ObjectId>,
 }
 
 impl Merged {

@@ -10,6 +10,7 @@ use super::steps::{
 };
 use crate::builtins::is_builtin_function;
 use crate::callgraph::reach::Pruning;
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::object::symbols::{InputSymbol, Place};
@@ -19,7 +20,6 @@ use crate::usage::{Usage, has_groups, is_declared_array};
 use cubin::consts::sto;
 use cubin::names::prefix;
 use cubin::{Binding, SectionType, SymbolRef, SymbolType};
-use std::collections::HashMap;
 
 /// Which usually hidden symbols of shared memory are shown.
 #[derive(Clone, Copy)]
@@ -197,14 +197,14 @@ impl<'a> Planner<'a, '_> {
     /// Quirk: in a file that is linked again, functions of one name have attributes of one name,
     /// and a Mercury link finds the first of them for all: maps the later ones to the first.
     /// [`relinked-namesakes`]
-    fn namesakes(&self, input: &Object<'_>) -> HashMap<u32, u32> {
+    fn namesakes(&self, input: &Object<'_>) -> Map<u32, u32> {
         let is_local = |named: &InputSymbol| named.binding() == Binding::LOCAL;
         if !self.cx.dialect.merges_attributes_of_namesakes()
             || !input.functions.iter().any(is_local)
         {
-            return HashMap::new();
+            return Map::default();
         }
-        let mut first = HashMap::new();
+        let mut first = Map::default();
         let infos = (0..).zip(input.classes.iter());
         let infos = infos.filter(|(_, class)| matches!(class, MergeClass::Info(_)));
         let named = infos.filter_map(|(i, _)| Some((i, input.cubin.section(i)?.name)));

@@ -4,13 +4,13 @@ use super::batch::Lists;
 use super::classify::owner;
 use super::reuse::{Others, PreviousInput};
 use super::{Bank2, FunctionInfo, MergeClass, Object};
+use crate::collections::Map;
 use crate::object::call_lists::{CallLists, Calls};
 use crate::object::symbols::InputSymbol;
 use cubin::consts::sto;
 use cubin::flags::{Flags, OSABI_V7};
 use cubin::raw::Pair;
 use cubin::{Attr, Binding, Cubin, Header, SymbolRef, SymbolType, attr, compat, info, note};
-use hashbrown::HashMap;
 use std::convert::Infallible;
 use zerocopy::FromBytes;
 
@@ -133,7 +133,7 @@ pub(super) fn bank2<'a>(
     classes: &[MergeClass],
     file: &'a [u8],
 ) -> Option<Box<Bank2<'a>>> {
-    let mut ends: HashMap<u32, u64, foldhash::fast::FixedState> = HashMap::default();
+    let mut ends: Map<u32, u64> = Map::default();
     for symbol in cubin.symbols().filter(|s| !s.reserved && s.size > 0) {
         let class = classes.get(symbol.shndx as usize);
         if let Some(MergeClass::FunctionConstant { bank: 2, .. }) = class {

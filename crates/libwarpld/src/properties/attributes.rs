@@ -9,9 +9,10 @@
 use super::contribution::{
     Any, CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
 };
-use super::{FUNCTIONS_AT_ONCE, Map, Properties};
+use super::{FUNCTIONS_AT_ONCE, Properties};
 use crate::callgraph::callers::Callers;
 use crate::callgraph::scc::Components;
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SymbolId};
 use cubin::{Attr, Format};

@@ -2,10 +2,10 @@
 
 use super::contribution::{Any, Contribution, Own, Reader, slot};
 use super::{Properties, attributes};
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
-use crate::resolve::text;
 use cubin::Attr;
 
 const SINGLE: usize = slot(Attr::TCGEN05_1CTA_USED);

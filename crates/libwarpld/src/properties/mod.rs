@@ -7,6 +7,8 @@ mod groups;
 mod single;
 
 use crate::callgraph::scc::Components;
+use crate::collections::Map;
+use crate::demangle::text;
 use crate::diag::Code;
 pub use attributes::{Changes, Record};
 
@@ -15,10 +17,8 @@ use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
 use crate::merge::Merged;
-use crate::resolve::text;
 use contribution::{Any, Own, Reader};
 use cubin::attr::UNKNOWN_STACK;
-use hashbrown::HashMap;
 use rayon::prelude::*;
 
 /// What the call graph determines for each function.
@@ -46,8 +46,6 @@ pub struct Properties {
     pub entries: Vec<FunctionId>,
 }
 
-pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
-
 impl Properties {
     /// The depth of a live function.
     pub fn depth(&self, function: FunctionId) -> Depth {
@@ -73,8 +71,7 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
     let roots = (0..cx.graph.len() as u32)
         .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId::from(f)));
     let components = Components::reached_from(cx.graph.successors(), roots);
-    let mut out =
-        Properties { depth: Vec::new(), components, attributes: HashMap::default(), entries };
+    let mut out = Properties { depth: Vec::new(), components, attributes: Map::default(), entries };
     if cx.config.relocatable {
         return out;
     }

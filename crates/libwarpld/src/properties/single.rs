@@ -2,9 +2,9 @@
 
 use super::attributes::{Propagation, Record, fragments_record};
 use super::contribution::{CODES, Combine, Contribution, combine, slot};
+use crate::collections::Set;
 use crate::ids::{FunctionId, SymbolId};
 use cubin::Attr;
-use hashbrown::HashSet;
 
 impl Propagation<'_, '_> {
     /// Exactly one kernel: all functions count.
@@ -67,7 +67,7 @@ impl Propagation<'_, '_> {
     fn single_externs(&mut self, entry: FunctionId) {
         let mut functions = self.reader.merged.function_order.clone();
         functions.sort_by_key(|&f| self.reader.source(f));
-        let mut seen = HashSet::<SymbolId, foldhash::fast::FixedState>::default();
+        let mut seen = Set::<SymbolId>::default();
         let mut list: Vec<SymbolId> = functions
             .iter()
             .filter(|&&f| self.own(f).has_externs())

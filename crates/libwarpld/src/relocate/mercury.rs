@@ -3,23 +3,22 @@
 
 use super::outcome::Block;
 use super::{Place, Relocator, Target};
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::diag::Diagnostic;
 use crate::ids::{FunctionId, ObjectId};
 use crate::merge::{Bank2Parts, Merged};
 
 use cubin::Reloc;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
 /// Jump tables of functions, which are copied to kernels.
 #[derive(Default)]
 pub(super) struct CopiedTables {
     /// By kernel: the functions whose tables it gets.
-    functions_of: HashMap<FunctionId, Vec<FunctionId>, FixedState>,
+    functions_of: Map<FunctionId, Vec<FunctionId>>,
     /// By input and bank: offset and size of each table.
-    tables: HashMap<(ObjectId, u32), Vec<(u64, u64)>, FixedState>,
+    tables: Map<(ObjectId, u32), Vec<(u64, u64)>>,
 }
 
 impl CopiedTables {

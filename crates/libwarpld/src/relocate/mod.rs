@@ -16,6 +16,7 @@ pub use kind::final_kind;
 pub use outcome::{OutReloc, Patch, Relocated, Source};
 
 use crate::context::Analysis;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{FunctionId, InputSection, ObjectId, OptId, OutSymbolId, SectionId, SymbolId};
@@ -24,7 +25,6 @@ use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
 use crate::resolve::losers::{is_weak_sensitive_debug, names_lost_copy};
-use crate::resolve::text;
 use crate::usage::{is_declared_array, is_dynamic, is_orphan};
 use cubin::bank;
 use cubin::consts::{shn, sto};

@@ -3,10 +3,10 @@
 use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
 use crate::callgraph::reach::Pruning;
 use crate::callgraph::scc::Components;
+use crate::demangle::text;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::merge::Content;
-use crate::resolve::text;
 use crate::write::extent;
 use cubin::consts::shf;
 use cubin::names;

@@ -1,16 +1,15 @@
 //! `--map`: what the output is made of.
 
 use super::LinkReport;
-use crate::demangle::described;
+use crate::collections::Map;
+use crate::demangle::{described, text};
 use crate::ids::{InputSection, SectionId};
 use crate::json::json_string;
 use crate::linked::Linked;
 use crate::merge::Content;
-use crate::resolve::text;
 use crate::write::Plan;
 use cubin::names::prefix;
 use cubin::{Cubin, half};
-use std::collections::HashMap;
 use std::fmt::Write;
 
 /// A piece of an output section.
@@ -79,7 +78,7 @@ pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<Link
     let merged = parts.merged;
     let ids = merged.sections.ids();
     let ids = ids.filter(|&id| merged.section(id).name > 0);
-    let by_name: HashMap<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
+    let by_name: Map<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
     let sections = file.sections().iter().skip(1).map(|section| {
         let (half, name) = match half::is_mercury(&section) {
             false => (Half::Machine, section.name),
@@ -188,7 +187,7 @@ pub fn map_text(report: &LinkReport) -> String {
 /// Bytes that each input contributed.
 fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
     let mut totals: Vec<(&str, u64)> = map.inputs.iter().map(|file| (file.as_str(), 0)).collect();
-    let mut index = HashMap::new();
+    let mut index = Map::default();
     for (i, file) in map.inputs.iter().enumerate() {
         index.entry(file.as_str()).or_insert(i);
     }

@@ -1,7 +1,8 @@
 //! Merges an input symbol into what is known about its name.
 
-use super::{Common, FirstPrototype, Pass, checked_size, text};
+use super::{Common, FirstPrototype, Pass, checked_size};
 use crate::builtins::is_builtin_function;
+use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};

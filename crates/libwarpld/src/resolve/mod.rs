@@ -4,6 +4,7 @@
 //! simulates the outcome on names and numbers alone, so that later phases know the selected
 //! definition before they touch any section.
 
+use crate::collections::Map;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{IdVec, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
@@ -12,8 +13,8 @@ use crate::object::symbols::{InputSymbol, Place};
 use crate::object::{Object, Objects, Parts, is_dynamic_array};
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
+use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use hashbrown::{HashMap, HashTable};
 
 pub mod losers;
 mod merge;
@@ -77,7 +78,7 @@ pub struct Resolution<'a> {
     /// Where the ids of each input start, and where the last ones end.
     bounds: Vec<usize>,
     /// Definitions that were selected for a while, oldest first.
-    pub replaced: HashMap<SymbolId, Vec<SymbolRefId>, foldhash::fast::FixedState>,
+    pub replaced: Map<SymbolId, Vec<SymbolRefId>>,
 }
 
 impl Resolution<'_> {
@@ -220,7 +221,7 @@ impl<'a> Resolver<'a> {
                 own: Vec::new(),
                 ids: Vec::new(),
                 bounds,
-                replaced: HashMap::default(),
+                replaced: Map::default(),
             },
             errors: Vec::new(),
         }
@@ -471,11 +472,6 @@ fn is_definition(symbol: &SymbolRef<'_>) -> bool {
 /// unknown size.
 fn checked_size(first: &SymbolRef<'_>) -> Option<u64> {
     (first.size != 0 || is_definition(first)).then_some(first.size)
-}
-
-/// A symbol name for a message.
-pub fn text(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).into_owned()
 }
 
 #[cfg(test)]

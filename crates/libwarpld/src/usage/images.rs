@@ -3,12 +3,12 @@
 use super::Usage;
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::callers::Callers;
+use crate::collections::Set;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, SymbolId};
 use cubin::SymbolType;
-use hashbrown::HashSet;
 
-type Kernels = HashSet<FunctionId, foldhash::fast::FixedState>;
+type Kernels = Set<FunctionId>;
 
 /// References to textures, samplers and surfaces, and who uses them.
 pub struct ImageUsers<'a, 'o> {

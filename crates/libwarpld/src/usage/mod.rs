@@ -14,21 +14,21 @@ pub use shared::{
     shared_users,
 };
 
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SymbolId, SymbolRefId};
 use crate::object::MergeClass;
 use crate::resolve::Role;
-use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
 
 /// Which functions refer to which shared symbols and image references.
 #[derive(Debug, Default)]
 pub struct Usage {
     /// Live functions, by symbol.
-    pub by_symbol: HashMap<SymbolId, Vec<FunctionId>, foldhash::fast::FixedState>,
+    pub by_symbol: Map<SymbolId, Vec<FunctionId>>,
     /// Symbols that any text relocation of any input refers to, including dead code but not
     /// discarded definitions.
-    pub mentioned: HashSet<SymbolId, foldhash::fast::FixedState>,
+    pub mentioned: Set<SymbolId>,
 }
 
 impl Usage {
@@ -49,7 +49,7 @@ pub fn collect(cx: Analysis<'_, '_>) -> Usage {
     let objects = (0..cx.objects.len()).into_par_iter().map(ObjectId::new);
     let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> =
         objects.map(|object| scan(cx, object)).collect();
-    let mut out = Usage { by_symbol: HashMap::default(), mentioned: HashSet::default() };
+    let mut out = Usage { by_symbol: Map::default(), mentioned: Set::default() };
     for (symbol, function) in per_object.into_iter().flatten() {
         out.mentioned.insert(symbol);
         if let Some(function) = function {

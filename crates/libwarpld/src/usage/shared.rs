@@ -3,11 +3,11 @@
 use super::Usage;
 use super::sort::{Ties, alternating_merge_sort};
 use crate::callgraph::callers::Callers;
+use crate::collections::{Map, Set};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId, SectionId, SymbolId, SymbolRefId};
 use crate::object::{MergeClass, is_dynamic_array};
 use crate::resolve::Role;
-use hashbrown::{HashMap, HashSet};
 
 /// An object in shared memory.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub struct SharedObject {
 #[derive(Debug, Default)]
 pub struct SharedObjects {
     /// Those of one kernel.
-    pub private: HashMap<FunctionId, Vec<SharedObject>, foldhash::fast::FixedState>,
+    pub private: Map<FunctionId, Vec<SharedObject>>,
     /// Those of device functions, including arrays without a separate offset.
     pub common: Vec<SharedObject>,
     /// Arrays whose size is set at launch, or that were declared so.
@@ -40,7 +40,7 @@ impl SharedObjects {
     /// Finds the objects of all inputs.
     pub fn collect(cx: Analysis<'_, '_>) -> Self {
         let mut out = Self::default();
-        let mut seen: HashSet<SymbolId, foldhash::fast::FixedState> = HashSet::default();
+        let mut seen: Set<SymbolId> = Set::default();
         let inputs = cx.objects.enumerated().filter(|(_, o)| o.has_shared_or_images);
         for (object, input) in inputs {
             for symbol in input.cubin.symbols() {
@@ -115,7 +115,7 @@ pub fn shared_users(cx: Analysis<'_, '_>, usage: &Usage, code: &impl CodeOrder) 
         let mut of_object = |object: &SharedObject| -> Vec<FunctionId> {
             let mut functions = usage.functions(object.symbol).to_vec();
             functions.sort_by_key(|f| code.text(*f));
-            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            let mut seen = Set::<_>::default();
             let users = functions.into_iter().flat_map(&mut last_first);
             users.filter(|f| seen.insert(*f)).collect()
         };

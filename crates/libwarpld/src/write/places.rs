@@ -3,10 +3,9 @@
 use super::summary::Memory;
 use super::{ContentSource, SectionSummary};
 use crate::align::align_up;
+use crate::collections::Map;
 use crate::ids::SectionId;
 use cubin::raw::Ehdr64;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use std::ops::Range;
 
 /// A section of the file. There may be many, so these are computed on the fly, and the rest of
@@ -67,7 +66,7 @@ pub struct Places {
 }
 
 /// Sizes and alignments of some sections.
-pub type Unusual = HashMap<SectionId, (u64, u64), FixedState>;
+pub type Unusual = Map<SectionId, (u64, u64)>;
 
 /// Maximum number of sections to walk to find the offset of one.
 const STEP: usize = 64;

@@ -2,6 +2,7 @@
 //! relocations; and what their headers link to.
 
 use super::{Numbering, unified};
+use crate::collections::Set;
 use crate::compat;
 use crate::ids::{FunctionId, SectionId};
 use crate::layout::Form;
@@ -13,7 +14,6 @@ use cubin::encode::{STRTAB, SYMTAB};
 use cubin::note::{CudaInfo, NoteType, write_note};
 use cubin::raw::{Pair, Rel64, Rela64};
 use cubin::{SectionType, relaction};
-use hashbrown::HashSet;
 use zerocopy::IntoBytes;
 
 /// Appends the contents of a section other than string tables, symbol tables and notes.
@@ -205,7 +205,7 @@ impl PairList<'_> {
         number: impl Fn(FunctionId) -> u32,
     ) {
         if once {
-            let mut seen = HashSet::<_, foldhash::fast::FixedState>::default();
+            let mut seen = Set::<_>::default();
             list.retain(|entry| seen.insert(*entry));
         }
         // Where the entries of each rank start; those without one come last.
