@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Error};
-use crate::inputs::select::SelectOptions;
+use crate::inputs::options::SelectOptions;
 use crate::inputs::{Found, InputFile, Store, scan};
 use crate::link::{Memory, link_images};
 use crate::report::LinkReport;

@@ -1,8 +1,8 @@
 //! What selection has to say.
 
+use super::options::Traced;
 use super::recognise;
 use super::scan::{Ignored, READER_FAILED, Reason};
-use super::select::Traced;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Severity};
 use cubin::Arch;

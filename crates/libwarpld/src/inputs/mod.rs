@@ -8,6 +8,7 @@ pub(crate) mod host_use;
 pub mod memory;
 mod messages;
 pub mod need;
+pub mod options;
 mod other_targets;
 mod recognise;
 mod scan;

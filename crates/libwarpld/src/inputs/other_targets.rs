@@ -1,7 +1,7 @@
 //! Where a missing symbol is defined for another target.
 
+use super::options::SelectOptions;
 use super::scan::{Body, Loaded, Step};
-use super::select::SelectOptions;
 use crate::demangle::readable;
 use crate::diag::Code;
 use crate::diag::Diagnostics;

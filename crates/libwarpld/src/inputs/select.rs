@@ -2,55 +2,16 @@
 //! part.
 
 use super::host_use::{HostSide, HostUse};
+use super::options::{SelectOptions, Traced};
 use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
 use super::{messages, need, unpack};
-use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
-use crate::dialect::{Release, target};
+use crate::dialect::target;
 use crate::inputs::{Inputs, LinkInput};
-use cubin::{Arch, Header};
+use cubin::Header;
 use rayon::prelude::*;
 use std::sync::Arc;
-
-/// How to select.
-#[derive(Clone, Copy, Debug)]
-pub struct SelectOptions {
-    /// The target.
-    pub arch: Arch,
-    /// The release of the toolkit that the link stands for.
-    pub release: &'static Release,
-    /// `--suppress-arch-warning`.
-    pub suppress_arch_warning: bool,
-    /// `--keep-system-libraries`: libcudadevrt.a is linked unasked.
-    pub keep_system_libraries: bool,
-    /// `--lazy-archives`: archive members are linked only if something needs
-    /// them. nvlink links all.
-    pub lazy_archives: bool,
-    /// Whether to collect what to register.
-    pub register: bool,
-    /// Whether to trace what happened to all inputs.
-    pub trace: bool,
-    /// An input that cannot contribute because of its type or its targets is an error. nvlink skips
-    /// most of them.
-    pub strict: bool,
-}
-
-impl SelectOptions {
-    /// The selection for a link, as nvlink does it.
-    pub fn of(config: &Config) -> Self {
-        Self {
-            arch: config.arch,
-            release: config.release,
-            suppress_arch_warning: false,
-            keep_system_libraries: config.keep_system_libraries,
-            lazy_archives: config.lazy_archives,
-            register: false,
-            trace: false,
-            strict: false,
-        }
-    }
-}
 
 /// What happened to the system library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -82,17 +43,6 @@ pub struct Selected<'f> {
     pub registration: Registration,
     /// What happened to all inputs, in link order, if requested.
     pub trace: Vec<Traced>,
-}
-
-/// What happened to an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traced {
-    /// Its name.
-    pub name: Arc<str>,
-    /// How many images of it are linked.
-    pub images: usize,
-    /// Why none is, if there is no message about it.
-    pub ignored: Option<String>,
 }
 
 impl<'f> Loaded<'f> {

@@ -2,8 +2,8 @@
 //! in parallel.
 
 use super::best_image::{Choice, choose};
+use super::options::SelectOptions;
 use super::scan::{Body, Source};
-use super::select::SelectOptions;
 use super::{check, messages};
 use crate::diag::Diagnostic;
 use crate::inputs::LinkInput;

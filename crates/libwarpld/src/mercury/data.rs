@@ -4,7 +4,7 @@
 use super::code_edits::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::{Kept, KeptCache};
-use super::{CapsuleFile, damaged, handles, jump_tables, reserved_shared};
+use super::{CapsuleFile, handles, jump_tables, reserved_shared};
 use crate::align::align_up;
 use crate::collections::Map;
 use crate::context::Analysis;
@@ -95,7 +95,7 @@ pub fn machine<'b>(
     if file.parts.merged.section(id).bank() == Some(handles::BANK) {
         return handles::machine(file, id).map(Cow::Owned);
     }
-    let mut bytes = zeros(file, machine_extent(file, id).0)?;
+    let mut bytes = file.zeros(machine_extent(file, id).0)?;
     for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
         let Some(input) = machine_input(file.parts, chunk.from) else { continue };
         copy(&mut bytes, machine_offset(file, chunk), input.data);
@@ -120,7 +120,7 @@ pub fn machine<'b>(
 /// Contents of a data section in the Mercury half.
 pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = file.parts;
-    let mut bytes = zeros(file, extent(parts, id).0)?;
+    let mut bytes = file.zeros(extent(parts, id).0)?;
     for chunk in parts.layout.chunks(parts.merged, id).iter() {
         let object = &parts.cx.objects[chunk.from.object];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
@@ -139,21 +139,6 @@ pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
 fn machine_offset(file: &CapsuleFile<'_, '_>, chunk: &Chunk) -> u64 {
     let key = (chunk.from.object.as_u32(), chunk.from.section);
     file.places.offsets.get(&key).copied().unwrap_or(chunk.offset)
-}
-
-/// A buffer of `size` zeros, if that is in proportion to the inputs.
-pub fn zeros(file: &CapsuleFile<'_, '_>, size: u64) -> Result<Vec<u8>, Diagnostic> {
-    let too_large = || {
-        Diagnostic::fatal(Code::OutOfMemory, format_args!("A section of {size} bytes is too large"))
-    };
-    if size > file.most_bytes {
-        return Err(too_large());
-    }
-    let size = usize::try_from(size).map_err(|_| too_large())?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| too_large())?;
-    bytes.resize(size, 0);
-    Ok(bytes)
 }
 
 fn copy(bytes: &mut [u8], offset: u64, data: &[u8]) {
@@ -422,19 +407,4 @@ fn record(file: &CapsuleFile<'_, '_>, reloc: &OutReloc) -> Rela64 {
         r_sym: file.plan.numbering.of(reloc.symbol).into(),
         r_addend: reloc.addend.into(),
     }
-}
-
-/// Contents of a kernel's parameter bank: those of its input.
-pub fn parameter_bank<'a>(
-    parts: Linked<'a, '_>,
-    text: SectionId,
-) -> Result<(&'a [u8], u64), Diagnostic> {
-    let chunks = parts.layout.chunks(parts.merged, text);
-    let Some(chunk) = chunks.first() else { return Ok((&[], 4)) };
-    let object = &parts.cx.objects[chunk.from.object];
-    let halves = object.halves.as_ref();
-    let text = halves.and_then(|h| h.counterpart(chunk.from.section)).map_or(0, |s| s.index.0);
-    let bank = halves.and_then(|h| h.parameter_bank(text));
-    let missing = || damaged(parts, chunk.from.object, "a kernel has no parameter bank");
-    bank.map(|b| (b.data, b.align)).ok_or_else(missing)
 }

@@ -2,97 +2,21 @@
 //! output.
 
 use super::code_edits::moves_of_symbol;
-use super::frames::{EntryHalves, Joined};
+use super::debug_blocks::{Alive, DebugTable, EntryHalves, Function, Input, Name};
+use super::frames::Joined;
 use super::line_copies::Translated;
 use super::pairing::{PairCache, pair_at};
 use super::replaced_copies::Kept;
-use super::{damaged, frames, lines};
+use super::{damaged, frames, line_units, lines};
 use crate::collections::Map;
 use crate::diag::Diagnostic;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
-use crate::mercury::code::{Edited, Moves};
+use crate::mercury::code::Edited;
 use crate::merge::{Chunk, Content};
 use crate::write::Numbering;
 use cubin::names;
 use cubin::{RelocKind, SymbolType};
-
-/// A rebuilt table.
-#[derive(Debug, Default)]
-pub struct DebugTable {
-    /// Contents.
-    pub bytes: Vec<u8>,
-    /// By input and section in the Mercury half: blocks of the machine-code half and their new
-    /// offsets.
-    moved: Map<(u32, u32), Vec<Moved>>,
-    /// Its relocations are sorted by offset.
-    pub sorted: bool,
-}
-
-/// A block of an input's table.
-#[derive(Clone, Copy, Debug)]
-struct Moved {
-    start: u64,
-    end: u64,
-    to: u64,
-}
-
-/// Functions of the output, by input and by the offset of their address in the machine-code half.
-pub type Alive<'e> = Map<(u32, u64), Function<'e>>;
-
-/// A function of the output.
-#[derive(Clone, Copy, Debug)]
-pub struct Function<'e> {
-    /// Index of its symbol in the output.
-    pub symbol: u32,
-    /// Its symbol in the input.
-    input_symbol: u32,
-    /// Offset of its address in the Mercury half.
-    mercury: u64,
-    /// How its code moved, if it did.
-    pub moves: Option<&'e Moves>,
-}
-
-impl DebugTable {
-    /// Maps an offset of an input's table to the output; `None` if it was dropped.
-    pub fn offset(&self, object: u32, section: u32, offset: u64) -> Option<u64> {
-        let list = self.moved.get(&(object, section))?;
-        let behind = list.partition_point(|m| m.start <= offset);
-        let moved = list.get(behind.checked_sub(1)?).filter(|m| offset < m.end)?;
-        Some(moved.to + (offset - moved.start))
-    }
-
-    /// Sorts the blocks so that offsets can be looked up. Call it once all blocks are there.
-    fn finish(&mut self) {
-        self.moved.values_mut().for_each(|list| list.sort_by_key(|m| m.start));
-    }
-
-    /// Appends a block of an input's table and returns its new offset.
-    pub fn copy(&mut self, input: &Input<'_>, start: usize, end: usize) -> usize {
-        let to = self.bytes.len();
-        self.bytes.extend_from_slice(input.data.get(start..end).unwrap_or_default());
-        let moved = Moved { start: start as u64, end: end as u64, to: to as u64 };
-        self.moved.entry((input.object, input.section)).or_default().push(moved);
-        to
-    }
-
-    /// Overwrites bytes.
-    pub fn put(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(place) = self.bytes.get_mut(at..at.saturating_add(bytes.len())) {
-            place.copy_from_slice(bytes);
-        }
-    }
-}
-
-/// One input's table in the machine-code half.
-pub struct Input<'a> {
-    /// The input.
-    pub object: u32,
-    /// Section in the Mercury half.
-    pub section: u32,
-    /// Contents.
-    pub data: &'a [u8],
-}
 
 /// Rebuilds all such tables.
 pub fn rebuild(
@@ -116,7 +40,7 @@ pub fn rebuild(
                 false => translated.add(entries, kept, name),
             }
         });
-        let mut table = DebugTable { sorted: !is_frames, ..DebugTable::default() };
+        let mut table = DebugTable::new(!is_frames);
         for chunk in chunks.iter() {
             let object = &parts.cx.objects[chunk.from.object];
             let counterpart =
@@ -149,7 +73,7 @@ fn header_values(
     let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
     let relocs = parts.relocated.of(relocs);
     let mut pairs = PairCache::default();
-    let mut headers: Map<(u32, u32), lines::Headers> = Map::default();
+    let mut headers: Map<(u32, u32), line_units::Headers> = Map::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
         let Some((reloc, None)) = pair_at(parts, &mut pairs, *source)? else { continue };
         let object = &parts.cx.objects[source.from.object];
@@ -160,7 +84,7 @@ fn header_values(
         };
         let headers = headers
             .entry((source.from.object.as_u32(), target))
-            .or_insert_with(|| lines::Headers::read(mercury.data, machine.data));
+            .or_insert_with(|| line_units::Headers::read(mercury.data, machine.data));
         let at = headers
             .place(reloc.offset)
             .and_then(|place| table.offset(source.from.object.as_u32(), target, place));
@@ -191,17 +115,6 @@ fn alive<'e>(
         }
     }
     Ok(out)
-}
-
-/// Which of the names of its code a function's name is, in symbol order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
-    /// The only one.
-    Only,
-    /// The first; aliases follow.
-    First,
-    /// A later one: an alias comes first.
-    Later,
 }
 
 /// Calls `run` for each function with its entries in a table, the selected copy's code, and which

@@ -9,7 +9,7 @@
 //! symbol table, because the code has the alias's name. [weak copies in two and three files;
 //! `alias-relinked`]
 
-use super::debug_tables::{Alive, DebugTable, Input};
+use super::debug_blocks::{Alive, DebugTable, EntryHalves, Input};
 use super::replaced_copies::Kept;
 use crate::collections::Map;
 use crate::dialect::Half;
@@ -39,20 +39,6 @@ pub enum Entry {
         /// Size of the Mercury code it described.
         range: u64,
     },
-}
-
-/// The offsets of an entry in both halves of an input.
-pub struct EntryHalves<'a> {
-    /// The input.
-    pub object: u32,
-    /// Offset of the function's address in the machine-code table.
-    pub address: u64,
-    /// The machine-code table.
-    pub machine: &'a [u8],
-    /// Offset of the function's address in the Mercury table.
-    pub mercury_address: u64,
-    /// The Mercury table.
-    pub mercury: &'a [u8],
 }
 
 impl<'a> Joined<'a> {

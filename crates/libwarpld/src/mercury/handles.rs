@@ -2,7 +2,8 @@
 //! kernel (`.nv.constant.entry_image_header_indices.K`); in the machine-code half they follow the
 //! parameters.
 
-use super::{CapsuleFile, data};
+use super::CapsuleFile;
+use super::parameters::parameter_bank;
 use crate::align::align_up;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -37,7 +38,7 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
     for &text in texts {
         let kernel = super::section_plan::text_function(parts, text);
         if kernel.is_some_and(|kernel| parts.cx.resolution.get(kernel).entry) {
-            largest = largest.max(data::parameter_bank(parts, text)?.0.len() as u64);
+            largest = largest.max(parameter_bank(parts, text)?.0.len() as u64);
         }
     }
     Ok(align_up(largest, ALIGN))
@@ -47,9 +48,9 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
 pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
     let parts = file.parts;
     let size = file.handles.saturating_add(extent(parts, id).0);
-    let mut bytes = data::zeros(file, size)?;
+    let mut bytes = file.zeros(size)?;
     let Some(text) = file.code_of(id) else { return Ok(bytes) };
-    let (parameters, _) = data::parameter_bank(parts, text)?;
+    let (parameters, _) = parameter_bank(parts, text)?;
     if let Some(place) = bytes.get_mut(..parameters.len()) {
         place.copy_from_slice(parameters);
     }

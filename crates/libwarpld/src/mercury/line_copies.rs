@@ -8,9 +8,8 @@
 //! Mercury's, and the sequence ends at its last row. [weak kernels of long and short instructions
 //! in both orders; `capsule-lines-of-copies`]
 
-use super::debug_tables::Name;
-use super::frames::EntryHalves;
-use super::lines::{self, END_OF_SEQUENCE, Effect, Unit};
+use super::debug_blocks::{EntryHalves, Name};
+use super::line_units::{self, END_OF_SEQUENCE, Effect, Unit};
 use super::replaced_copies::Kept;
 use crate::collections::Map;
 use crate::dialect::Half;
@@ -91,7 +90,7 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn read(data: &'a [u8]) -> Self {
         let mut units: Vec<Unit<'_>> = Vec::new();
-        while let Some(unit) = lines::unit(data, units.last().map_or(0, |unit| unit.end)) {
+        while let Some(unit) = line_units::unit(data, units.last().map_or(0, |unit| unit.end)) {
             units.push(unit);
         }
         Self { data, units }
@@ -144,8 +143,8 @@ impl<'a> Sequence<'a> {
         let mut out = Self { rows: Vec::new(), settings: Vec::new(), end: 0, coding };
         let mut row = Row { address: 0, line: 1, is_head: false, settings: 0, context: None };
         // Not from the unit's start: a file may have thousands of sequences.
-        let mut at = address.saturating_add(lines::ADDRESS);
-        while let Some(step) = lines::step(table, at, unit) {
+        let mut at = address.saturating_add(line_units::ADDRESS);
+        while let Some(step) = line_units::step(table, at, unit) {
             let bytes = table.get(at..step.end).unwrap_or_default();
             at = step.end;
             match step.effect {

@@ -10,6 +10,7 @@ pub mod code;
 mod code_edits;
 mod compatibility;
 mod data;
+mod debug_blocks;
 mod debug_tables;
 mod eligibility;
 mod error;
@@ -20,10 +21,12 @@ mod functions;
 mod handles;
 mod jump_tables;
 mod line_copies;
+mod line_units;
 mod lines;
 mod names;
 mod nobits_bytes;
 mod pairing;
+mod parameters;
 mod registers;
 mod replaced_copies;
 mod reserved_shared;
@@ -47,7 +50,7 @@ use crate::linked::Linked;
 use crate::write::{Destination, check_proportion, most_bytes};
 use code::Edited;
 use data::MachinePlaces;
-use debug_tables::DebugTable;
+use debug_blocks::DebugTable;
 use replaced_copies::AttributeSections;
 use reserved_shared::ReservedShared;
 use section_plan::CapsulePlan;
@@ -66,6 +69,24 @@ pub(crate) struct CapsuleFile<'a, 'o> {
     most_bytes: u64,
     attributes: AttributeSections,
     reserved_shared: ReservedShared,
+}
+
+impl CapsuleFile<'_, '_> {
+    /// A buffer of `size` zeros, if that is in proportion to the inputs.
+    fn zeros(&self, size: u64) -> Result<Vec<u8>, Diagnostic> {
+        let too_large = || {
+            let message = format_args!("A section of {size} bytes is too large");
+            Diagnostic::fatal(Code::OutOfMemory, message)
+        };
+        if size > self.most_bytes {
+            return Err(too_large());
+        }
+        let size = usize::try_from(size).map_err(|_| too_large())?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| too_large())?;
+        bytes.resize(size, 0);
+        Ok(bytes)
+    }
 }
 
 /// Writes both halves.

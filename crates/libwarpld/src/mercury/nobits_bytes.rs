@@ -5,7 +5,6 @@
 //! the first is zero and the second describes `.shstrtab`.
 
 use super::CapsuleFile;
-use super::data::zeros;
 use crate::compat::FASTPATH_SIZE;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -23,7 +22,7 @@ pub fn stray_bytes(
     id: SectionId,
     size: u64,
 ) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = zeros(file, size)?;
+    let mut bytes = file.zeros(size)?;
     let header = SectionHeader {
         name: 1,
         kind: SectionType::STRTAB,

@@ -152,7 +152,7 @@ fn parameter_bank<'b>(
     name: u32,
 ) -> Result<FileSection<'b>, Diagnostic> {
     let text = file.plan.banks[bank].text;
-    let (bytes, align) = data::parameter_bank(file.parts, text)?;
+    let (bytes, align) = super::parameters::parameter_bank(file.parts, text)?;
     let head = SectionHeader {
         name,
         kind: match file.parts.cx.config.relocatable {

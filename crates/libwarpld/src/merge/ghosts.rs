@@ -8,31 +8,13 @@
 use super::Merger;
 use super::plan::{Fate, Planner};
 use super::reloc_scan::looked_at;
-use super::steps::{Kind, Step};
+use super::steps::{Kind, Part, Pass, Step};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId};
 use crate::object::MergeClass;
 use crate::resolve::Role;
 use cubin::SectionType;
 use cubin::consts::shn;
-
-/// Sections that a function creates once.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Part {
-    Text = 1,
-    Info = 2,
-    /// The relocations of its bank 2.
-    Bank2Relocs = 4,
-    /// With its relocation section, which is created along with it.
-    Parameters = 8,
-    Bank2 = 16,
-    Rela = 32,
-    /// The section, or only its name.
-    Rel = 64,
-    /// Any other, of which there may be several.
-    Other = 128,
-}
 
 /// Whether the numbers of such sections may show.
 pub(super) fn are_seen(cx: Analysis<'_, '_>) -> bool {
@@ -63,14 +45,6 @@ impl Merger<'_, '_> {
             self.out.creation_index += part.numbers(self.cx);
         }
     }
-}
-
-/// The steps of a pass.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
-    Symbols,
-    Attributes,
-    Relocs,
 }
 
 impl Planner<'_, '_> {

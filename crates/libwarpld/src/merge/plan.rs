@@ -2,11 +2,11 @@
 //! count, whom they belong to, and their sizes. Only numbering is left to do sequentially.
 
 use super::List;
-use super::ghosts::{Part, Pass};
 use super::names::Names;
 use super::reloc_scan::looked_at;
 use super::steps::{
-    Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Relocs, Start, Step, Variable,
+    Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Part, Pass, Relocs, Start,
+    Step, Variable,
 };
 use crate::builtins::is_builtin_function;
 use crate::callgraph::reach::Pruning;

@@ -1,7 +1,6 @@
 //! The steps of the merge that inputs need, in order.
 
 use super::List;
-use super::ghosts::Part;
 use super::reloc_scan::Found;
 use crate::ids::{FunctionId, ObjectId, SymbolId};
 use crate::resolve::Role;
@@ -140,4 +139,30 @@ pub(super) struct Relocs {
     pub owner: Option<(FunctionId, Role)>,
     pub of_code: bool,
     pub found: Option<Found>,
+}
+
+/// Sections that a function creates once, for functions that are not in the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Text = 1,
+    Info = 2,
+    /// The relocations of its bank 2.
+    Bank2Relocs = 4,
+    /// With its relocation section, which is created along with it.
+    Parameters = 8,
+    Bank2 = 16,
+    Rela = 32,
+    /// The section, or only its name.
+    Rel = 64,
+    /// Any other, of which there may be several.
+    Other = 128,
+}
+
+/// A pass over an input, which has its own steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    Symbols,
+    Attributes,
+    Relocs,
 }

@@ -2,9 +2,10 @@
 //! adjacent inputs share memory, and objects refer to them.
 
 use super::classify::classify;
+use super::lists::Lists;
 use super::reuse::PreviousInput;
-use super::sections::{Extent, Shapes};
-use super::{FunctionInfo, MergeClass, Object, tables};
+use super::sections::Shapes;
+use super::{Object, tables};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Half;
@@ -12,10 +13,8 @@ use crate::ids::ObjectId;
 use crate::inputs::LinkInput;
 use crate::inputs::check::unreadable;
 use crate::object::call_lists::Calls;
-use crate::object::symbols::InputSymbol;
 use cubin::half::Halves;
 use cubin::{Cubin, SectionType};
-use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 /// What the objects of a batch refer to.
@@ -33,24 +32,6 @@ struct Files<'i> {
     /// Those of all inputs, if both halves are linked.
     halves: Vec<Halves<'i>>,
 }
-
-/// The lists of all objects of a batch.
-#[derive(Debug, Default)]
-pub(super) struct Lists {
-    /// Functions of an object, then its other symbols.
-    pub(super) named: Vec<InputSymbol>,
-    /// Other symbols of the object being parsed.
-    pub(super) others: Vec<InputSymbol>,
-    pub(super) classes: Vec<MergeClass>,
-    pub(super) extents: Vec<Extent>,
-    pub(super) shapes: Shapes,
-    pub(super) figures: Vec<FunctionInfo>,
-    /// Number of sections of the objects still to be parsed.
-    sections_left: usize,
-}
-
-/// Limit for reserving memory: the first input may be larger than the others.
-pub(crate) const ROOM_AT_MOST: usize = 1 << 14;
 
 /// Number of entries of each list that belong to an object.
 struct Counts {
@@ -159,55 +140,6 @@ fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
         return Err(unified_capsules(&input.name));
     }
     Halves::split(&file).map_err(|e| damaged(input, &e))
-}
-
-impl Lists {
-    /// No entries yet for these.
-    fn of(objects: &[Object<'_>]) -> Self {
-        let sections_left = objects.iter().map(|object| object.cubin.sections().len()).sum();
-        Self { sections_left, ..Self::default() }
-    }
-
-    /// Reserves room for the classes and extents of an input with this many sections: for those of
-    /// all remaining inputs, except at the first one, which others may repeat. Lists that grow are
-    /// copied into fresh memory, while unused room costs one page at its end.
-    fn make_room(&mut self, sections: usize) {
-        let room = if self.classes.is_empty() { sections } else { self.sections_left };
-        if self.classes.capacity() - self.classes.len() < sections {
-            self.classes.reserve_exact(room);
-        }
-        if self.extents.capacity() - self.extents.len() < sections {
-            self.extents.reserve_exact(room);
-        }
-    }
-
-    /// Reserves room for the inputs after the first, assuming that all have as many functions.
-    fn make_room_after_first(&mut self, inputs: usize) {
-        self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
-    }
-
-    /// Records the sections of an input that has the same ones as another, whose extents are known,
-    /// and returns their range. `None` if one of them is unusual.
-    pub(super) fn repeat_extents(
-        &mut self,
-        cubin: &Cubin<'_>,
-        others: Range<usize>,
-    ) -> Option<Range<usize>> {
-        let sections = cubin.sections().plain_unnamed()?;
-        let start = self.extents.len();
-        self.make_room(others.len());
-        self.extents.extend_from_within(others);
-        let extents = self.extents.get_mut(start..).unwrap_or_default();
-        let is_usual = extents.iter_mut().zip(sections).all(|(extent, section)| {
-            let moved = extent.moved(&section);
-            moved.map(|moved| *extent = moved).is_some()
-        });
-        if !is_usual {
-            self.extents.truncate(start);
-            return None;
-        }
-        Some(start..self.extents.len())
-    }
 }
 
 /// Gives each object its ranges of the lists.

@@ -1,8 +1,8 @@
 //! The lists of an input's `.nv.callgraph`, read where they are: most inputs have a few
 //! entries, which are not worth a copy.
 
+use super::lists::ROOM_AT_MOST;
 use crate::name_hash::{NameHash, ShortHash};
-use crate::object::ROOM_AT_MOST;
 use cubin::callgraph::List;
 use cubin::raw::Pair;
 use cubin::string_at;

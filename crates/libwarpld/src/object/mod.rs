@@ -10,14 +10,15 @@ use cubin::{Cubin, SectionRef, SymbolRef};
 mod batch;
 pub mod call_lists;
 mod classify;
+mod lists;
+mod merge_class;
 mod reuse;
 mod sections;
 pub mod symbols;
 mod tables;
 
-pub(crate) use batch::ROOM_AT_MOST;
 pub use batch::{ObjectBatch, Parts};
-pub use classify::MergeClass;
+pub use merge_class::MergeClass;
 pub use sections::Section;
 use sections::{Extent, Shapes};
 

@@ -1,10 +1,9 @@
 //! Analysis of the previous input, reused if the next one has the same shape. Usually one compiler
 //! built them all, and many have the same sections and symbols in the same order.
 
-use super::batch::Lists;
 use super::classify::Found;
+use super::lists::Lists;
 use super::sections::Extent;
-use super::tables::Symbols;
 use crate::object::symbols::InputSymbol;
 use cubin::SymbolTable;
 use cubin::{Cubin, Likeness};
@@ -32,6 +31,17 @@ pub(super) struct PreviousInput<'a> {
     pub(super) symbols: Symbols,
     /// Its symbols that are not functions, or those of the input whose list it repeats.
     pub(super) others: Others<'a>,
+}
+
+/// Results of scanning all symbols.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Symbols {
+    /// Whether some symbol is in shared memory or refers to an image.
+    pub(super) shared_or_images: bool,
+    /// Whether one was left out that would take part if it had a name or a size.
+    pub(super) left_out: bool,
+    /// Whether some function is not the one that owns the section it is in.
+    pub(super) shares_code: bool,
 }
 
 /// A list of symbols that are not functions.

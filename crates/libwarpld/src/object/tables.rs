@@ -1,8 +1,8 @@
 //! Reading the tables of an input.
 
-use super::batch::Lists;
 use super::classify::owner;
-use super::reuse::{Others, PreviousInput};
+use super::lists::Lists;
+use super::reuse::{Others, PreviousInput, Symbols};
 use super::{Bank2, FunctionInfo, MergeClass, Object};
 use crate::collections::Map;
 use crate::object::call_lists::{CallLists, Calls};
@@ -13,17 +13,6 @@ use cubin::raw::Pair;
 use cubin::{Attr, Binding, Cubin, Header, SymbolRef, SymbolType, attr, compat, info, note};
 use std::convert::Infallible;
 use zerocopy::FromBytes;
-
-/// What a look at all symbols tells.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Symbols {
-    /// Whether some symbol is in shared memory or refers to an image.
-    pub(super) shared_or_images: bool,
-    /// Whether one was left out that would take part if it had a name or a size.
-    pub(super) left_out: bool,
-    /// Whether some function is not the one that owns the section it is in.
-    pub(super) shares_code: bool,
-}
 
 /// Adds the symbols that take part in resolution: functions, then others; whether others are
 /// just those of the input before, and not added.

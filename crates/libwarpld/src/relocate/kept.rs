@@ -1,10 +1,19 @@
 //! Emitted relocations in a compact encoding: links have hundreds of thousands.
 
-use super::OutReloc;
 use crate::ids::OutSymbolId;
 use cubin::RelocKind;
 use cubin::reloc::MERCURY_BASE;
 use std::ops::Range;
+
+/// A relocation of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct OutReloc {
+    pub offset: u64,
+    pub kind: RelocKind,
+    pub symbol: OutSymbolId,
+    pub addend: i64,
+}
 
 /// A growing list of relocations.
 #[derive(Debug, Default)]

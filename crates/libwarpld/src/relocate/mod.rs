@@ -12,8 +12,9 @@ mod outcome;
 mod source;
 
 pub use kept::Kept;
+pub use kept::OutReloc;
 pub use kind::final_kind;
-pub use outcome::{OutReloc, Patch, Relocated, Source};
+pub use outcome::{Patch, Relocated, Source};
 
 use crate::context::Analysis;
 use crate::demangle::text;

@@ -1,21 +1,11 @@
 //! The results of relocation.
 
 use super::functions::Functions;
-use super::kept::{Kept, KeptList};
+use super::kept::{Kept, KeptList, OutReloc};
 use crate::ids::{InputSection, OutSymbolId, SectionId};
 use cubin::RelocKind;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// A relocation of the output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct OutReloc {
-    pub offset: u64,
-    pub kind: RelocKind,
-    pub symbol: OutSymbolId,
-    pub addend: i64,
-}
 
 /// A change to a section's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

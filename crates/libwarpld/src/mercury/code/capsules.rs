@@ -1,9 +1,28 @@
 //! Capsules of edited code: which machine instructions each Mercury instruction stands for, before
 //! and after.
 
-use super::edits::{ERROR_WAIT, Edit};
 use super::instruction::Instruction;
 use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
+
+/// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with nvlink's stall counts.
+pub(super) const ERROR_WAIT: [Instruction; 3] = [
+    Instruction(0x000f_c000_0000_5000_0000_0000_0000_7992),
+    Instruction(0x000f_c000_0000_0000_0000_0000_0000_79ab),
+    Instruction(0x000f_ec00_0000_0000_0000_0000_0000_75ab),
+];
+
+/// What to do with an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    Keep,
+    Remove,
+    /// Remove it; the rest then stands for its Mercury instruction directly, which needs no item.
+    RemoveForPlain,
+    /// Insert an error wait before it, with or without a fence.
+    WaitForErrors {
+        fence: bool,
+    },
+}
 
 /// The machine instructions that one Mercury instruction stands for.
 #[derive(Clone, Copy, Debug)]

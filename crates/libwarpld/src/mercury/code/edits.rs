@@ -12,7 +12,7 @@
 //! after computing the counts (a comparison before a fence and the branch after it are as far apart
 //! with four reads in between as without).
 
-use super::capsules::{Unit, recount, units};
+use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::moves::Moves;
 use cubin::capsule::{Capsule, ItemForm};
@@ -83,27 +83,8 @@ const LDGSTS: u16 = 0x1ae;
 const MBARRIER: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// The Mercury instructions for mbarriers; the one for the pending count has no SYNCS.
 const MERCURY_MBARRIER: u8 = 0x1b;
-/// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with nvlink's stall counts.
-pub(super) const ERROR_WAIT: [Instruction; 3] = [
-    Instruction(0x000f_c000_0000_5000_0000_0000_0000_7992),
-    Instruction(0x000f_c000_0000_0000_0000_0000_0000_79ab),
-    Instruction(0x000f_ec00_0000_0000_0000_0000_0000_75ab),
-];
 /// Minimum number of padding instructions at the end of a function; its size is a multiple of this.
 const ROOM: usize = 8;
-
-/// What to do with an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edit {
-    Keep,
-    Remove,
-    /// Remove it; the rest then stands for its Mercury instruction directly, which needs no item.
-    RemoveForPlain,
-    /// Insert an error wait before it, with or without a fence.
-    WaitForErrors {
-        fence: bool,
-    },
-}
 
 /// Edits the code of a function; `None` if nothing has to change, or if the code contains something
 /// unknown.

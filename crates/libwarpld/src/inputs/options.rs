@@ -1,0 +1,56 @@
+//! What is asked of a selection of images, and what it tells about each input.
+
+use crate::config::Config;
+use crate::dialect::Release;
+use cubin::Arch;
+use std::sync::Arc;
+
+/// How to select.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectOptions {
+    /// The target.
+    pub arch: Arch,
+    /// The release of the toolkit that the link stands for.
+    pub release: &'static Release,
+    /// `--suppress-arch-warning`.
+    pub suppress_arch_warning: bool,
+    /// `--keep-system-libraries`: libcudadevrt.a is linked unasked.
+    pub keep_system_libraries: bool,
+    /// `--lazy-archives`: archive members are linked only if something needs
+    /// them. nvlink links all.
+    pub lazy_archives: bool,
+    /// Whether to collect what to register.
+    pub register: bool,
+    /// Whether to trace what happened to all inputs.
+    pub trace: bool,
+    /// An input that cannot contribute because of its type or its targets is an error. nvlink skips
+    /// most of them.
+    pub strict: bool,
+}
+
+impl SelectOptions {
+    /// The selection for a link, as nvlink does it.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            arch: config.arch,
+            release: config.release,
+            suppress_arch_warning: false,
+            keep_system_libraries: config.keep_system_libraries,
+            lazy_archives: config.lazy_archives,
+            register: false,
+            trace: false,
+            strict: false,
+        }
+    }
+}
+
+/// What happened to an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many images of it are linked.
+    pub images: usize,
+    /// Why none is, if there is no message about it.
+    pub ignored: Option<String>,
+}
