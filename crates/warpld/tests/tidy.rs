@@ -72,6 +72,28 @@ fn the_library_neither_prints_nor_exits() {
     assert!(library.is_empty(), "{library:#?}");
 }
 
+/// Only `cubin` spells the names of sections and symbols; tests may.
+#[test]
+fn section_names_are_those_of_cubin() {
+    let spelt = |code: &str| {
+        ["b\".nv", "b\".debug", "b\".note", "b\".rel", "b\".text", "b\"__U"]
+            .iter()
+            .any(|name| code.contains(name))
+    };
+    let mut found = Vec::new();
+    for source in sources() {
+        let linker = ["libwarpld/", "cubin-tools/"].iter().any(|dir| source.name.starts_with(dir));
+        let is_tests = source.name.ends_with("tests.rs");
+        let code = source.text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().filter(|line| linker && !is_tests && spelt(line)) {
+            found.push(format!("{}: {}", source.name, line.trim()));
+        }
+    }
+    assert!(found.is_empty(), "use cubin::names: {found:#?}");
+    let cubin = sources().into_iter().find(|source| source.name == "cubin/src/bank.rs");
+    assert!(cubin.is_some_and(|source| source.text.lines().any(spelt)), "the test finds nothing");
+}
+
 /// Where code (not comments) has something, as `file:line`.
 fn places(found: impl Fn(&str) -> bool) -> Vec<String> {
     let mut places = Vec::new();
