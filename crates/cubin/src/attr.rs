@@ -1,5 +1,5 @@
 //! The attributes of `.nv.info`: names, shapes of their values, and which of
-//! their words are symbol indices.
+//! their words are symbol indices; and the codes of `.nv.compat`.
 
 use crate::consts::open_enum;
 use zerocopy::little_endian::{U16, U32};
@@ -20,7 +20,7 @@ open_enum!(
 );
 
 open_enum!(
-    /// Attribute code (`EIATTR_*`).
+    /// Code of a record of `.nv.info` (`EIATTR_*`).
     Attr(u8) {
         ERROR = 0x00,
         PAD = 0x01,
@@ -130,6 +130,26 @@ open_enum!(
         NVSAL_SW_WAR = 0x6b,
         INSTR_OFFSETS = 0x6c,
         PREEXIT_USED = 0x6d,
+    }
+);
+
+open_enum!(
+    /// Code of a record of `.nv.compat` (`EICOMPAT_ATTR_*`).
+    Compat(u8) {
+        ERROR = 0,
+        PAD = 1,
+        ISA_CLASS = 2,
+        INST_TENSORMAP_V1 = 3,
+        INST_TCGEN05_MMA_DEPRECATED = 4,
+        INST_TCGEN05_MMA = 5,
+        ENABLE_OPPORTUNISTIC_FINALIZATION = 6,
+        MERCURY_ISA_MAJOR_MINOR_VERSION = 7,
+        MERCURY_ISA_PATCH_VERSION = 8,
+        CUDA_ACCELERATOR_TARGET = 9,
+        CUDA_DRIVER_VERSION = 0x0a,
+        CAN_FASTPATH_FINALIZE = 0x0b,
+        CUDA_INTERNAL_TARGET = 0x0c,
+        FINALIZER_VERSION = 0x0e,
     }
 );
 

@@ -2,8 +2,9 @@
 
 use crate::bank::{self, Bank};
 use crate::consts::{SectionType, SymbolType, shf, sto};
+use crate::entries::{SectionRef, SymbolRef};
 use crate::names::{self, prefix};
-use crate::read::{Cubin, SectionRef, SymbolRef};
+use crate::read::Cubin;
 
 pub use crate::bank::NamedBank;
 

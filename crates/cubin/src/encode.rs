@@ -36,10 +36,10 @@
 //! ```
 
 use crate::consts::{EM_CUDA, FileType, SectionType, SegmentType, shn};
+use crate::entries::{SectionRef, Segment};
 use crate::flags::{FlagsV8, OSABI_V8};
 use crate::header::{Class, Header};
 use crate::raw::{Ehdr32, Ehdr64, Phdr32, Phdr64, Shdr32, Shdr64};
-use crate::read::{SectionRef, Segment};
 use std::ops::Range;
 use zerocopy::IntoBytes;
 

@@ -6,11 +6,12 @@
 use crate::arch::{Arch, Variant};
 use crate::compat::{self, Compat};
 use crate::consts::{EM_CUDA, FileType, SectionType};
+use crate::entries::SectionRef;
 use crate::header::{Class, Header};
 use crate::info::InfoError;
 use crate::names;
 use crate::note::{self, CudaInfo, NoteType, ToolInfo};
-use crate::read::{Cubin, SectionRef};
+use crate::read::Cubin;
 use crate::sections::lone_section;
 
 /// `EI_OSABI` of the old layout.

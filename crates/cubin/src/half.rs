@@ -8,14 +8,16 @@
 
 use crate::bank;
 use crate::consts::{SectionType, shf};
-use crate::names::{self, prefix, without_mercury_prefix};
-use crate::read::{Cubin, ReadError, Reloc, SectionRef};
+use crate::entries::{Reloc, SectionRef};
+use crate::error::ReadError;
+use crate::label::Label;
+use crate::names::{prefix, without_mercury_prefix};
+use crate::read::Cubin;
 use crate::reloc::RelocKind;
 use hashbrown::HashMap;
 use std::cell::OnceCell;
 
-/// Alignment of machine code.
-const TEXT_ALIGN: u64 = 128;
+pub use crate::label::is_mercury;
 
 /// A capsule file taken apart.
 #[derive(Clone, Debug)]
@@ -29,28 +31,6 @@ pub struct Halves<'a> {
     counterparts: Vec<u32>,
     /// Parameter banks with their kernels' machine code, in the order of that.
     banks: Vec<(u32, u32)>,
-}
-
-/// How the Mercury half sees a section of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Label(u32);
-
-impl Label {
-    /// Under an ordinary name if it is a counterpart, as it is elsewhere.
-    const PLAIN: Self = Self(0);
-    /// Not at all.
-    const HIDDEN: Self = Self(u32::MAX);
-    // Any other: as it is, with this `sh_info`.
-}
-
-/// A section of the file as the Mercury half sees it.
-pub(crate) fn seen<'a>(s: SectionRef<'a>, label: Label) -> SectionRef<'a> {
-    match label {
-        Label::HIDDEN => SectionRef { kind: SectionType::NULL, data: &[], ..s },
-        Label::PLAIN if is_mercury(&s) => as_ordinary(&s),
-        Label::PLAIN => s,
-        Label(info) => SectionRef { info, ..s },
-    }
 }
 
 impl<'a> Halves<'a> {
@@ -80,7 +60,7 @@ impl<'a> Halves<'a> {
             (true, _) => Label::PLAIN,
             (false, mercury) if mercury != 0 || is_machine_side(&s) => Label::HIDDEN,
             _ if s.flags & shf::INFO_LINK != 0 => {
-                behind.get(s.info as usize).map_or(Label::PLAIN, |&info| Label(info))
+                behind.get(s.info as usize).map_or(Label::PLAIN, |&info| Label::with_info(info))
             }
             _ => Label::PLAIN,
         };
@@ -104,11 +84,6 @@ impl<'a> Halves<'a> {
     }
 }
 
-/// Whether the section belongs to the Mercury half.
-pub fn is_mercury(section: &SectionRef<'_>) -> bool {
-    section.flags & shf::MERCURY != 0
-}
-
 /// Sections that the Mercury half has no use for, counterpart or not.
 fn is_machine_side(s: &SectionRef<'_>) -> bool {
     matches!(
@@ -121,28 +96,6 @@ fn is_machine_side(s: &SectionRef<'_>) -> bool {
 /// Whether the section is a kernel's parameter bank, which Mercury has not.
 pub fn is_parameter_bank(s: &SectionRef<'_>) -> bool {
     s.kind.constant_bank() == Some(0) || s.name.starts_with(prefix::CONSTANT0)
-}
-
-fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
-    let flags = s.flags & !shf::MERCURY;
-    let name = without_mercury_prefix(s.name);
-    match s.kind {
-        SectionType::CUDA_CAPMERC => SectionRef {
-            name,
-            kind: SectionType::PROGBITS,
-            flags: shf::ALLOC | shf::EXECINSTR,
-            align: TEXT_ALIGN,
-            ..*s
-        },
-        SectionType::CUDA_MERCURY_RELA => SectionRef { name, kind: SectionType::RELA, flags, ..*s },
-        SectionType::CUDA_MERCURY_INFO => {
-            SectionRef { name, kind: SectionType::CUDA_INFO, flags, ..*s }
-        }
-        SectionType::CUDA_MERCURY_SYMTAB => {
-            SectionRef { name: names::SYMTAB, kind: SectionType::SYMTAB, flags, ..*s }
-        }
-        _ => SectionRef { name, flags, ..*s },
-    }
 }
 
 /// Pairs the relocations of a section of the Mercury half with those of its counterpart; also

@@ -1,8 +1,8 @@
 //! The file header. [`crate::encode`] writes it.
 
 use crate::consts::FileType;
+use crate::error::ReadError;
 use crate::raw;
-use crate::read::ReadError;
 use zerocopy::FromBytes;
 
 /// ELF class.

@@ -1,8 +1,7 @@
 //! The record stream of `.nv.info*` and `.nv.compat`: format byte, code byte,
 //! then either a 16-bit value or a 16-bit length and that many bytes.
 
-use crate::attr::{Attr, Format};
-use crate::compat::Compat;
+use crate::attr::{Attr, Compat, Format};
 use crate::raw::Pair;
 use zerocopy::FromBytes;
 

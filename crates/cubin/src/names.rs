@@ -59,7 +59,7 @@ pub mod prefix {
         SHARED = ".nv.shared.": "shared memory of a kernel",
         RESERVED_SHARED = ".nv.shared.reserved.": "shared memory that the system keeps",
         LOCAL = ".nv.local.": "local memory of a function",
-        CONSTANT = ".nv.constant": "a constant bank by number, see [`crate::bank`]",
+        CONSTANT = ".nv.constant": "a constant bank by number",
         MERCURY_CONSTANT = ".nv.constant.": "a constant bank of Mercury code, by name",
         CONSTANT0 = ".nv.constant0.": "parameters of a kernel",
         CONSTANT2 = ".nv.constant2.": "constants that the compiler made for a function",

@@ -3,11 +3,12 @@
 //! and most phases want a field or two.
 
 use crate::consts::{SectionType, shn};
-use crate::half;
+use crate::entries::{SectionIndex, SectionRef};
+use crate::error::{ReadError, slice};
 use crate::header::{Class, Header};
+use crate::label::{self, Label};
 use crate::raw;
-use crate::read::{Cubin, ReadError, SectionIndex, SectionRef, slice};
-use crate::tables::{are_names_short, check_name_lengths, string_at, terminated};
+use crate::strings::{are_names_short, check_name_lengths, string_at, terminated};
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -32,17 +33,18 @@ pub struct Sections<'a> {
     /// The section name table, up to its last zero.
     names: &'a [u8],
     /// How each section is seen from the Mercury half, if it is.
-    labels: Option<Arc<[half::Label]>>,
+    labels: Option<Arc<[Label]>>,
     /// Whether there is a `.symtab_shndx`.
     extended: bool,
 }
 
 impl<'a> Sections<'a> {
-    /// Reads and checks the section table, and finds the first symbol table.
+    /// Reads and checks the section table, and finds the first symbol table. `checked` are the
+    /// sections of another file, and which of them is its symbol table.
     pub(crate) fn read(
         file: &'a [u8],
         header: &Header,
-        before: &Cubin<'a>,
+        (checked, checked_symbols): (&Self, Option<SectionIndex>),
     ) -> Result<(Self, Option<SectionRef<'a>>), ReadError> {
         if header.shoff == 0 {
             return Ok((Self { file, ..Self::default() }, None));
@@ -51,10 +53,10 @@ impl<'a> Sections<'a> {
         let (name_table, names) = headers.names(file, header)?;
         let names = terminated(names);
         let mut sections = Self { file, headers, names, labels: None, extended: false };
-        let found = if sections.holds_what(before.sections()) {
-            sections.headers = before.sections().headers;
-            let symbols = before.symtab_section().map(|section| section.0);
-            Found { symbols, extended: before.sections().extended }
+        let found = if sections.holds_what(checked) {
+            sections.headers = checked.headers;
+            let symbols = checked_symbols.map(|section| section.0);
+            Found { symbols, extended: checked.extended }
         } else {
             headers.check(file, (name_table, names))?
         };
@@ -64,7 +66,7 @@ impl<'a> Sections<'a> {
     }
 
     /// The same sections as the Mercury half sees them.
-    pub(crate) fn relabelled(&self, labels: Arc<[half::Label]>) -> Self {
+    pub(crate) fn relabelled(&self, labels: Arc<[Label]>) -> Self {
         Self { labels: Some(labels), ..self.clone() }
     }
 
@@ -178,7 +180,7 @@ impl<'a> Sections<'a> {
         };
         match &self.labels {
             None => Some(section),
-            Some(labels) => Some(half::seen(section, *labels.get(index as usize)?)),
+            Some(labels) => Some(label::apply(section, *labels.get(index as usize)?)),
         }
     }
     /// The type of the section with this index.

@@ -1,97 +1,15 @@
 //! Symbol tables, relocation tables and program headers of either class.
 
 use crate::consts::{SectionType, SegmentType, shn};
+use crate::entries::{Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef};
+use crate::error::{ReadError, slice};
 use crate::header::{Class, Header};
 use crate::raw;
-use crate::read::{
-    Cubin, ReadError, Reloc, SectionIndex, SectionRef, Segment, SymbolIndex, SymbolRef, slice,
-};
 use crate::reloc::RelocKind;
 use crate::sections::Sections;
+use crate::strings::{are_names_short, check_name_lengths, string_at, terminated};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
-
-/// The string that starts at `offset`; `None` if it has no end in the table.
-#[inline]
-pub fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
-    let rest = table.get(offset as usize..)?;
-    let end = length(rest)?;
-    rest.get(..end)
-}
-
-/// Where the first zero is. Most names are found to end within a few words, before a call
-/// of `memchr` would have begun to look.
-#[inline]
-fn length(string: &[u8]) -> Option<usize> {
-    const SHORT: usize = 32;
-    let mut at = 0;
-    while at < SHORT {
-        let Some(word) = string.get(at..).and_then(<[u8]>::first_chunk) else { break };
-        let zeros = zero_bytes(u64::from_le_bytes(*word));
-        if zeros != 0 {
-            return Some(at + zeros.trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    long_length(string, at)
-}
-
-/// The same if it is known not to be before `at`.
-#[cold]
-fn long_length(string: &[u8], at: usize) -> Option<usize> {
-    Some(at + memchr::memchr(0, string.get(at..)?)?)
-}
-
-/// The lowest bit that is set is the highest bit of the first byte that is zero.
-#[inline]
-fn zero_bytes(word: u64) -> u64 {
-    const EACH: u64 = u64::from_le_bytes([1; 8]);
-    word.wrapping_sub(EACH) & !word & (EACH << 7)
-}
-
-/// A string table up to its last zero: every offset inside has a string.
-pub(crate) fn terminated(table: &[u8]) -> &[u8] {
-    // As a rule it ends with one.
-    if let [.., 0] = table {
-        return table;
-    }
-    let end = memchr::memrchr(0, table).map_or(0, |last| last + 1);
-    &table[..end]
-}
-
-/// Bounds the time that names cost: without it, a file can make every entry of a section
-/// scan one string as long as the file. Long mangled names shared by all entries of a large
-/// file still pass.
-#[inline]
-pub(crate) fn check_name_lengths(
-    file_size: usize,
-    section: u32,
-    names: &[u8],
-    offsets: impl ExactSizeIterator<Item = u32>,
-) -> Result<(), ReadError> {
-    if are_names_short(file_size, names.len(), offsets.len()) {
-        return Ok(());
-    }
-    let limit = most_names(file_size, offsets.len());
-    let mut left = limit;
-    for name in offsets.filter_map(|offset| string_at(names, offset)) {
-        let rest = left.checked_sub(name.len() as u64);
-        left = rest.ok_or(ReadError::Names { section, limit })?;
-    }
-    Ok(())
-}
-
-/// Whether so many entries may have the longest name that there can be, as is the rule.
-#[inline]
-pub(crate) fn are_names_short(file_size: usize, names: usize, entries: usize) -> bool {
-    (names as u64).saturating_mul(entries as u64) <= most_names(file_size, entries)
-}
-
-/// How long the names of so many entries may be together.
-#[inline]
-fn most_names(file_size: usize, entries: usize) -> u64 {
-    16 * file_size as u64 + 4096 * entries as u64
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Entries<'a> {
@@ -151,19 +69,18 @@ pub struct SymbolTable<'a> {
 }
 
 impl<'a> SymbolTable<'a> {
-    /// Reads and checks a symbol table of a file.
+    /// Reads and checks a symbol table of a file. `checked` are the sections and the table of
+    /// another file, see [`crate::Cubin::parse_after`].
     pub(crate) fn read(
-        class: Class,
         sections: &Sections<'a>,
         s: &SectionRef<'a>,
-        before: &Cubin<'a>,
+        checked: Option<(&Sections<'a>, &Self)>,
     ) -> Result<Self, ReadError> {
-        let mut table = Self::unchecked(class, sections, s)?;
+        let mut table = Self::unchecked(sections, s)?;
         let file_size = sections.file().len();
-        match before.symtab() {
-            Some(other)
-                if before.sections().len() == sections.len()
-                    && table.holds_what(file_size, other) =>
+        match checked {
+            Some((others, other))
+                if others.len() == sections.len() && table.holds_what(file_size, other) =>
             {
                 table.entries = other.entries;
             }
@@ -173,11 +90,8 @@ impl<'a> SymbolTable<'a> {
     }
 
     /// A table whose entries may be anything.
-    fn unchecked(
-        class: Class,
-        sections: &Sections<'a>,
-        s: &SectionRef<'a>,
-    ) -> Result<Self, ReadError> {
+    fn unchecked(sections: &Sections<'a>, s: &SectionRef<'a>) -> Result<Self, ReadError> {
+        let class = sections.class();
         let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
         if s.entsize != class.symbol_size() {
             return Err(bad("sh_entsize", s.entsize));

@@ -71,24 +71,19 @@ fn the_linker_s_modules_use_only_those_below_them() {
     assert!(upwards.is_empty(), "{upwards:#?}");
 }
 
-/// Crates and folders whose files still need each other.
-const CYCLIC: &[&str] =
-    &["cubin", "cubin/model", "cubin/reloc", "cubin-tools/diff", "libwarpld/write"];
-
 #[test]
 fn no_module_needs_one_that_needs_it() {
     let mut cyclic = BTreeMap::new();
     for name in ["cubin", "fatbin", "cubin-tools", "libwarpld", "warpld"] {
         let modules = modules(name);
+        let mut all = modules.folders.values().chain([&modules.top]).flat_map(Uses::values);
+        assert!(all.any(|uses| !uses.is_empty()), "no uses were read in {name}");
         cyclic.insert(name.to_owned(), cycles(&modules.top));
         for (folder, uses) in &modules.folders {
             cyclic.insert(format!("{name}/{folder}"), cycles(uses));
         }
     }
     cyclic.retain(|_, uses| !uses.is_empty());
-    for name in CYCLIC {
-        assert!(cyclic.remove(*name).is_some(), "{name} has no cycle any more");
-    }
     assert!(cyclic.is_empty(), "{cyclic:#?}");
 }
 

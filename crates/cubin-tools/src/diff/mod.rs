@@ -6,6 +6,7 @@
 //! not one in every table after it.
 
 mod bytes;
+mod compare;
 mod entries;
 mod file;
 mod list;
@@ -45,6 +46,6 @@ pub fn compare(a: &[u8], b: &[u8], options: &Options<'_, '_>) -> Result<Report, 
     }
     let parse = |data, side| Cubin::parse(data).map_err(|source| DiffError { side, source });
     let (a, b) = (parse(a, Side::A)?, parse(b, Side::B)?);
-    report.differences = file::Comparison::new(&a, &b, options).run();
+    report.differences = compare::Comparison::new(&a, &b, options).run();
     Ok(report)
 }

@@ -6,7 +6,7 @@
 //! dropped after the space for them was counted), and the Mercury counterpart of a
 //! data section may share its bytes.
 
-use super::write::WriteError;
+use super::error::WriteError;
 use super::{Filler, Image};
 use crate::header::Class;
 use crate::read::Cubin;

@@ -7,23 +7,26 @@
 //! This is the library's own writer, for its users and tests. Linkers know what they write before
 //! they write it, and put files together from [`crate::encode`] and [`crate::raw`] in one pass.
 
+mod error;
 mod layout;
 mod sink;
 mod write;
 
+pub use error::WriteError;
 pub use layout::{Layout, Placement};
 pub use sink::{Callback, Counter, Memory, Sink, Stream};
-pub use write::WriteError;
 
 use crate::callgraph;
 use crate::capsule::Capsule;
 use crate::classify::{self, SectionClass};
 use crate::consts::SectionType;
+use crate::entries::{Reloc, SectionRef, Segment};
+use crate::error::ReadError;
 use crate::header::{Class, Header};
 use crate::info::{self, Record};
 use crate::note::{self, Note};
 use crate::raw::Pair;
-use crate::read::{Cubin, ReadError, Reloc, SectionRef, Segment};
+use crate::read::Cubin;
 use crate::relaction::RelActions;
 use std::borrow::Cow;
 
@@ -121,7 +124,7 @@ impl<'a> StringTable<'a> {
     }
     /// The string at `offset`.
     pub fn get(&self, offset: u32) -> Option<&[u8]> {
-        crate::tables::string_at(&self.bytes, offset)
+        crate::strings::string_at(&self.bytes, offset)
     }
     /// Appends a string and returns its offset; `None` when the table would
     /// pass 4 GiB or the string contains a zero.

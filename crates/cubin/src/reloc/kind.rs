@@ -1,15 +1,8 @@
-//! Relocation kinds by number.
+//! What a relocation kind does.
 
-use super::{Handler, MERCURY_BASE, RelocInfo, cuda, mercury, table};
+use super::table::{self, RelocKind};
+use super::{Handler, MERCURY_BASE, RelocInfo, cuda, mercury};
 use std::fmt;
-
-/// `r_type`: what a relocation does at its place. Numbers without a name survive.
-///
-/// The constants are named as NVIDIA's tools name the types, without the leading `R_`:
-/// [`RelocKind::CUDA_ABS32_LO_32`], [`RelocKind::MERCURY_ABS64`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[repr(transparent)]
-pub struct RelocKind(pub u32);
 
 impl RelocKind {
     /// What is known of it, whichever table it is from.

@@ -3,7 +3,7 @@
 mod kind;
 mod table;
 
-pub use kind::RelocKind;
+pub use table::RelocKind;
 
 /// First number of the Mercury kinds.
 pub const MERCURY_BASE: u32 = 0x10000;

@@ -1,9 +1,17 @@
-//! The two tables of relocation kinds, one row each: constant, number, who resolves it, the
-//! bit fields it changes.
+//! Relocation kinds by number, and the two tables of them. A row has the constant, the number, who
+//! resolves the kind, and the bit fields it changes.
 
 use super::Handler::{Driver, Either, Finalizer, Linker, Nobody};
 use super::Value::*;
-use super::{Field, RelocInfo, RelocKind, Value};
+use super::{Field, RelocInfo, Value};
+
+/// `r_type`: what a relocation does at its place. Numbers without a name survive.
+///
+/// The constants are named as NVIDIA's tools name the types, without the leading `R_`:
+/// [`RelocKind::CUDA_ABS32_LO_32`], [`RelocKind::MERCURY_ABS64`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
+pub struct RelocKind(pub u32);
 
 const fn f(start: u8, width: u8, value: Value, shift: u8) -> Field {
     Field { start, width, value, shift }

@@ -5,8 +5,10 @@
 mod tables;
 
 use crate::consts::{EM_CUDA, FileType, SectionType, shf};
+use crate::entries::SectionRef;
+use crate::error::ReadError;
 use crate::header::{Class, Header};
-use crate::read::{Cubin, ReadError, SectionRef};
+use crate::read::Cubin;
 use crate::sections::bare_sections;
 
 /// The layers, in the order in which they are checked.

@@ -5,8 +5,10 @@ use crate::attr::SymbolWords;
 use crate::callgraph::{self, List};
 use crate::classify::{self, SectionClass};
 use crate::consts::{SectionType, shf, shn};
+use crate::entries::SectionRef;
+use crate::error::ReadError;
 use crate::info;
-use crate::read::{Cubin, ReadError, SectionRef};
+use crate::read::Cubin;
 use crate::tables::SymbolTable;
 
 const LAYER: Layer = Layer::Tables;

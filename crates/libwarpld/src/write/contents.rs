@@ -1,8 +1,9 @@
 //! Contents of the sections that the linker creates. Small ones are built as soon as their size is
 //! needed, large tables only while they are written.
 
+use super::numbering::{Indices, Numbering};
 use super::tables::{image_relocs, relocation_size, relocations, resolved, synthetic};
-use super::{ContentSource, Numbering, Plan, SectionSummary, ToolNotes};
+use super::{ContentSource, SectionSummary, ToolNotes};
 use super::{records, symbols, tables, unified};
 use crate::ids::SectionId;
 use crate::layout::Form;
@@ -178,19 +179,25 @@ impl Table<'_> {
     }
 
     /// Writes a part of it that starts and ends with whole entries.
-    pub fn write(self, parts: Linked<'_, '_>, plan: &Plan<'_>, part: Range<usize>, out: &mut [u8]) {
+    pub fn write(
+        self,
+        parts: Linked<'_, '_>,
+        indices: Indices<'_>,
+        part: Range<usize>,
+        out: &mut [u8],
+    ) {
         let rows = |size: usize| part.start / size..part.end / size;
         match self {
             Self::Bytes(bytes) => out.copy_from_slice(&bytes[part]),
             Self::Notes(notes) => notes.write(part, out),
             Self::Relocs(list, rela) => {
                 let list = list.part(rows(relocation_size(rela)));
-                tables::write_relocations(list.iter(), rela, &plan.numbering, out);
+                tables::write_relocations(list.iter(), rela, indices.symbols, out);
             }
             Self::SymbolNames(strings) => strings.write_symbols(part, out),
-            Self::Symbols => symbols::write(parts, plan, rows(size_of::<Sym64>()), out),
+            Self::Symbols => symbols::write(parts, indices, rows(size_of::<Sym64>()), out),
             Self::SymbolSections => {
-                symbols::write_sections(parts, plan, rows(size_of::<u32>()), out);
+                symbols::write_sections(parts, indices, rows(size_of::<u32>()), out);
             }
         }
     }

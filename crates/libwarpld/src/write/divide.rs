@@ -1,7 +1,7 @@
 //! Divides large sections that are copied from inputs, usually `.debug_frame`, into parts that are
 //! filled separately: the whole section does not fit a core's own cache.
 
-use super::classic::{Sources, apply, copy};
+use super::copy::{Sources, apply, copy, patches};
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::linked::Linked;
@@ -46,16 +46,6 @@ fn plain_chunks<'o>(parts: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> 
         }
         _ => None,
     }
-}
-
-/// The patches of a section, in at most two lists.
-pub(super) fn patches<'o>(
-    parts: Linked<'_, 'o>,
-    id: SectionId,
-) -> impl Iterator<Item = &'o [Patch]> {
-    let section = parts.merged.section(id);
-    let relocs = [section.rel(), section.rela()].into_iter().flatten();
-    relocs.map(move |relocs| parts.relocated.patches(relocs))
 }
 
 /// Whether the patches of each part follow those of the previous part.

@@ -4,9 +4,11 @@
 mod blocks;
 pub mod classic;
 pub(crate) mod contents;
+mod copy;
 mod divide;
 pub(crate) mod headers;
 mod notes;
+pub(crate) mod numbering;
 mod places;
 mod plan;
 mod records;
@@ -24,11 +26,11 @@ pub(crate) use blocks::{Extent, even_ends};
 pub use contents::Contents;
 use cubin::consts::{shf, shn};
 pub use notes::ToolNotes;
+pub use numbering::Numbering;
 pub(crate) use places::FileCursor;
 pub use places::{FinalSection, Ordered};
 pub use plan::Plan;
 pub use summary::{Bucket, ContentSource, SectionSummary, bucket, extent};
-pub use symbols::Numbering;
 pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 
 /// Plans the file.

@@ -1,6 +1,7 @@
 //! The complete plan of a file.
 
 use super::contents::table;
+use super::numbering::Indices;
 use super::places::{Ordered, Places, Sections};
 use super::summary::{self, Memory};
 use super::{Contents, FinalSection, Numbering, extent};
@@ -55,6 +56,11 @@ impl<'a> Plan<'a> {
     /// The number of sections, without the null section.
     pub fn section_count(&self) -> usize {
         self.places.count()
+    }
+
+    /// The indices of symbols and sections.
+    pub fn indices(&self) -> Indices<'_> {
+        Indices { symbols: &self.numbering, sections: &self.index_of }
     }
 
     /// A section, not counting the null section.

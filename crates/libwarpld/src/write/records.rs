@@ -1,7 +1,7 @@
 //! Contents of `.nv.info` and `.nv.info.F`: input records in reverse order with renumbered symbols,
 //! then the linker's records.
 
-use super::Numbering;
+use super::numbering::Numbering;
 use crate::ids::{InputSection, SectionId, SymbolId, SymbolRefId};
 use crate::linked::Linked;
 use crate::par_ordered::map_in_order;

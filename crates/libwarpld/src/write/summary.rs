@@ -1,8 +1,9 @@
 //! The facts that determine section offsets, collected in one pass: there may be many sections, and
 //! they are far apart in memory.
 
+use super::numbering::Numbering;
 use super::tables::relocation_size;
-use super::{Numbering, ToolNotes, tables};
+use super::{ToolNotes, tables};
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::merge::{Content, Section, Synthetic};

@@ -1,11 +1,11 @@
 //! Symbol indices and the entries of the symbol table.
 
-use super::{Plan, SectionSummary};
+use super::SectionSummary;
+use super::numbering::{Indices, Numbering};
 use crate::ids::{OutSymbolId, SectionId, SymbolId};
 use crate::layout::Address;
 use crate::linked::Linked;
 use crate::merge::{Code, List, Meaning, OutSymbol};
-
 use crate::usage::is_orphan;
 use cubin::consts::{shn, sto};
 use cubin::names;
@@ -14,25 +14,6 @@ use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 use rayon::prelude::*;
 use std::ops::Range;
 use zerocopy::IntoBytes;
-
-/// Indices of the output symbols.
-#[derive(Debug)]
-pub struct Numbering {
-    /// By output symbol; 0 if it is dropped.
-    pub index: Vec<u32>,
-    /// Symbols in table order, without the null symbol.
-    pub order: Vec<OutSymbolId>,
-    /// Number of local symbols, including the null symbol.
-    pub local_count: u32,
-}
-
-impl Numbering {
-    /// The index of a symbol that something refers to.
-    #[inline]
-    pub fn of(&self, symbol: OutSymbolId) -> u32 {
-        self.index.get(symbol.index()).copied().unwrap_or(0)
-    }
-}
 
 /// Drops dead symbols and numbers the others: locals, then globals. [`undefined-then-weak`]
 pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
@@ -138,13 +119,13 @@ pub fn has_room(section: u32) -> bool {
 }
 
 /// Writes these rows of `.symtab`; row 0 is the null symbol.
-pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+pub fn write(parts: Linked<'_, '_>, indices: Indices<'_>, rows: Range<usize>, out: &mut [u8]) {
     let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
-        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let id = row.checked_sub(1).map(|row| indices.symbols.order[row]);
         let symbol = id.map_or(null, |id| {
             let name = parts.merged.symbols[id].name;
-            entry(parts, id, name, &plan.index_of).0
+            entry(parts, id, name, indices.sections).0
         });
         out.copy_from_slice(symbol.as_bytes());
     }
@@ -152,12 +133,17 @@ pub fn write(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &m
 
 /// Writes these rows of `.symtab_shndx`. Quirk: if the section's index fits the entry, the word is
 /// the index the section was created with. [`unused-2000`]
-pub fn write_sections(parts: Linked<'_, '_>, plan: &Plan<'_>, rows: Range<usize>, out: &mut [u8]) {
+pub fn write_sections(
+    parts: Linked<'_, '_>,
+    indices: Indices<'_>,
+    rows: Range<usize>,
+    out: &mut [u8],
+) {
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
-        let id = row.checked_sub(1).map(|row| plan.numbering.order[row]);
+        let id = row.checked_sub(1).map(|row| indices.symbols.order[row]);
         let word = id.map_or(0, |id| {
             let Some(section) = section(parts, id) else { return 0 };
-            match plan.index_of[section.index()] {
+            match indices.sections[section.index()] {
                 number if has_room(number) => parts.merged.section(section).creation_index,
                 number => number,
             }

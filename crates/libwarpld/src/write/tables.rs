@@ -1,7 +1,8 @@
 //! Contents of the tables that the linker creates: strings, symbols, notes, compat, call graph,
 //! relocations; and what their headers link to.
 
-use super::{Numbering, unified};
+use super::numbering::Numbering;
+use super::unified;
 use crate::collections::Set;
 use crate::compat;
 use crate::ids::{FunctionId, SectionId};

@@ -1,6 +1,6 @@
 //! The lists of unified functions and variables, and their index.
 
-use super::Numbering;
+use super::numbering::Numbering;
 use crate::ids::SymbolId;
 use crate::linked::Linked;
 use crate::merge::Chunk;
