@@ -9,7 +9,8 @@ use crate::nccl;
 use crate::nvshmem;
 use crate::program::Sm;
 use crate::recorded::{self, Recording, Replay, record, replay};
-use crate::runner::{self, Job, Settings};
+use crate::release::{Release, Releases};
+use crate::runner::{self, Job, Known, Settings};
 use crate::tools::Tools;
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +24,10 @@ differential replay [NAME]        links the recorded cases again; needs no toolk
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
-  --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: $TOOLKIT_ROOT)
+  --release R       release of nvlink: 13.4 or 13.4.92; by default, that of the toolkit
+  --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: what scripts/toolkit.sh has for
+                    --release; without that, $TOOLKIT_ROOT)
+  --objects-of R    a release or toolkit folder whose ptxas and nvcc make the objects
   --warpld PATH     the linker under test; without it nvlink runs alone
   --ptxas12 PATH    ptxas of CUDA 12.9 for modules in the older ABI
   --ptxas120 PATH   ptxas of CUDA 12.0 for the oldest objects
@@ -42,7 +46,7 @@ options
   --jobs N          threads (default 2)
   --reduce          reduce failing cases
   --keep            keep the folders of all cases
-  --known FILE      links (case and label) that are known to differ; they do not fail the run
+  --known FILE      links (case, label, releases) that are known to differ; they do not fail the run
   --list-new FILE   writes the names of links that differ and are not known
   --statistics      print features, options and refusals
   --messages        differing messages are failures, too
@@ -75,6 +79,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     let mut options = Options {
         tools: Tools {
             toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
+            release: Release::BASE,
+            compilers: None,
             ptxas12: None,
             ptxas120: None,
             warpld: None,
@@ -105,12 +111,16 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
         matrix: false,
         check: false,
     };
+    let mut place = Place::default();
+    let mut known = Vec::new();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         let number = |text: &String| text.parse().map_err(|_| format!("{text} is no number"));
         match arg.as_str() {
-            "--toolkit" => options.tools.toolkit = value()?.into(),
+            "--release" => place.release = Some(value()?.clone()),
+            "--toolkit" => place.toolkit = Some(value()?.into()),
+            "--objects-of" => place.objects = Some(value()?.clone()),
             "--warpld" => options.tools.warpld = Some(value()?.into()),
             "--ptxas12" => options.tools.ptxas12 = Some(value()?.into()),
             "--ptxas120" => options.tools.ptxas120 = Some(value()?.into()),
@@ -139,8 +149,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--known" => {
                 let path = value()?;
                 let list = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
-                let lines = list.lines().filter(|l| !l.is_empty() && !l.starts_with('#'));
-                options.settings.known = lines.map(str::to_owned).collect();
+                known.extend(runner::known(&list).map_err(|e| format!("{path}: {e}"))?);
             }
             "--list-new" => options.settings.list_new = Some(value()?.into()),
             "--out" => options.out = Some(value()?.into()),
@@ -148,12 +157,63 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             _ => options.names.push(arg.clone()),
         }
     }
-    if needs_toolkit && !options.tools.program("nvlink").exists() {
-        let toolkit = options.tools.toolkit.display();
-        return Err(format!("no nvlink in {toolkit}/bin; use --toolkit"));
+    if needs_toolkit {
+        place.find(&mut options.tools)?;
     }
+    let holds = |known: &Known| known.releases.contains(options.tools.release);
+    options.settings.known = known.into_iter().filter(holds).map(|known| known.link).collect();
     absolute(&mut options.tools)?;
     Ok(options)
+}
+
+/// What the command line says of toolkits.
+#[derive(Default)]
+struct Place {
+    release: Option<String>,
+    toolkit: Option<PathBuf>,
+    objects: Option<String>,
+}
+
+impl Place {
+    fn find(self, tools: &mut Tools) -> Result<(), String> {
+        match (self.toolkit, &self.release) {
+            (Some(folder), _) => tools.toolkit = folder,
+            (None, Some(release)) => tools.toolkit = installed(release)?,
+            (None, None) => {}
+        }
+        if !tools.nvlink().exists() {
+            let toolkit = tools.toolkit.display();
+            return Err(format!("no nvlink in '{toolkit}/bin'; use --toolkit or --release"));
+        }
+        tools.release = Release::of_toolkit(&tools.toolkit)?;
+        if let Some(wanted) = self.release
+            && !wanted.parse::<Releases>()?.contains(tools.release)
+        {
+            let toolkit = tools.toolkit.display();
+            return Err(format!("{toolkit} is of release {}, not {wanted}", tools.release));
+        }
+        if let Some(objects) = self.objects {
+            let folder = match objects.parse::<Releases>() {
+                Ok(_) => installed(&objects)?,
+                Err(_) => std::path::absolute(&objects).map_err(|e| e.to_string())?,
+            };
+            let release = Release::of_toolkit(&folder)?;
+            tools.compilers = Some((folder, release));
+        }
+        Ok(())
+    }
+}
+
+/// The toolkit of that release, which is installed if need be.
+fn installed(release: &str) -> Result<PathBuf, String> {
+    const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/toolkit.sh");
+    let mut command = std::process::Command::new(SCRIPT);
+    command.arg(release).stderr(std::process::Stdio::inherit());
+    let output = command.output().map_err(|e| format!("{SCRIPT}: {e}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().into()),
+        false => Err(format!("{SCRIPT} {release} failed")),
+    }
 }
 
 /// Programs run in the case's folder, so relative paths would not be found.
@@ -232,7 +292,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let mut jobs = random_jobs(options);
     let mut cases = Vec::new();
     if let Some(folder) = &options.cases {
-        cases.extend(named::cases(folder, &options.sms, options.every_sm)?);
+        cases.extend(named::cases(folder, options.tools.release, &options.sms, options.every_sm)?);
     }
     if let Some(folder) = &options.cuda {
         cases.extend(cuda::cases(options, folder)?);
@@ -252,7 +312,7 @@ fn run(options: &Options) -> Result<bool, String> {
     jobs.extend(cases.into_iter().map(|case| Job::Fixed(Box::new(case))));
     let report =
         runner::run(&options.tools, &jobs, &options.settings).map_err(|e| e.to_string())?;
-    report.print(&options.settings);
+    report.print(&options.tools, &options.settings);
     let messages = options.settings.messages && report.messages_differ() > 0;
     Ok(report.links() > 0 && report.new_disagreements() == 0 && !messages)
 }

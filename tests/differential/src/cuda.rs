@@ -247,10 +247,10 @@ fn compile(tools: &Tools, folder: &Path, unit: &Unit, headers: &[u8]) -> Result<
     if cached.exists() {
         return Ok(cached);
     }
-    let work = tools.work.join("run").join(&key);
+    let work = tools.cases("run").join(&key);
     fs::create_dir_all(&work).map_err(|e| e.to_string())?;
     let output = work.join("out");
-    let mut command = Command::new(tools.program("nvcc"));
+    let mut command = Command::new(tools.compiler("nvcc"));
     command.args(&unit.targets).args(&unit.flags).arg("-w").arg(&source).arg("-o").arg(&output);
     let outcome = tools::run(&mut command, &work, "nvcc.log").map_err(|e| e.to_string())?;
     if outcome.status != Some(0) {

@@ -2,6 +2,7 @@
 
 use crate::compare;
 use crate::program::{Case, Link};
+use crate::release::Release;
 use crate::tools::{self, Outcome, Tools};
 use crate::verdict::{self, Comparison, Run, Verdict};
 use std::fs;
@@ -67,11 +68,26 @@ fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
     String::from_utf8_lossy(text).replace(&name, "_FOLDER").into_bytes()
 }
 
-/// Runs warpld on a link whose inputs lie in `folder`.
-pub fn run_warpld(program: &Path, link: &Link, folder: &Path, lib: &str) -> io::Result<Run> {
+/// Options by which warpld does what nvlink of `release` does.
+fn as_nvlink(release: Release) -> Vec<String> {
+    let mut args = vec!["--identity=nvlink".to_owned()];
+    if release != Release::BASE {
+        args.push(format!("--cuda-release={release}"));
+    }
+    args
+}
+
+/// Runs warpld as the nvlink of `release` on a link whose inputs lie in `folder`.
+pub fn run_warpld(
+    program: &Path,
+    release: Release,
+    link: &Link,
+    folder: &Path,
+    lib: &str,
+) -> io::Result<Run> {
     let mut warpld = Command::new(program);
     // Every output is read back and checked.
-    warpld.args(["--identity=nvlink", "--verify"]);
+    warpld.args(as_nvlink(release)).arg("--verify");
     run(warpld, link, folder, WARPLD_OUT, lib)
 }
 
@@ -79,14 +95,14 @@ pub fn run_warpld(program: &Path, link: &Link, folder: &Path, lib: &str) -> io::
 /// nvlink becomes an input for later links of both.
 pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
     let lib = libraries(tools);
-    let again = || Command::new(tools.program("nvlink"));
+    let again = || Command::new(tools.nvlink());
     let nvlink = run(again(), link, folder, NVLINK_OUT, &lib)?;
     let warpld = match &tools.warpld {
-        Some(program) => Some(run_warpld(program, link, folder, &lib)?),
+        Some(program) => Some(run_warpld(program, tools.release, link, folder, &lib)?),
         None => None,
     };
     let mut comparison = match &warpld {
-        Some(warpld) => verdict::compare(&nvlink, warpld),
+        Some(warpld) => verdict::compare(&nvlink, warpld, tools.release),
         None => Comparison {
             verdict: verdict::alone(&nvlink.outcome),
             detail: Vec::new(),
@@ -137,19 +153,19 @@ pub fn command_lines(tools: &Tools, case: &Case) -> String {
     let lib = libraries(tools);
     let mut text = String::new();
     for module in &case.modules {
-        let (ptxas, flags) = (tools.program("ptxas"), module.flags.join(" "));
+        let (ptxas, flags) = (tools.compiler("ptxas"), module.flags.join(" "));
         let (name, sm) = (&module.name, module.sm);
         text += &format!("# {} -c -arch={sm} {flags} {name}.ptx\n", ptxas.display());
     }
     for link in &case.links {
-        let nvlink = tools.program("nvlink");
+        let nvlink = tools.nvlink();
         text += &format!("# {}\n", link.label);
         text += &format!("{} {}\n", nvlink.display(), quote(arguments(link, NVLINK_OUT, &lib)));
         if link.is_relocatable() {
             text += &format!("cp {NVLINK_OUT}/{0} {0}\n", link.output);
         }
-        text +=
-            &format!("{warpld} --identity=nvlink {}\n", quote(arguments(link, WARPLD_OUT, &lib)));
+        let args = [as_nvlink(tools.release), arguments(link, WARPLD_OUT, &lib)].concat();
+        text += &format!("{warpld} {}\n", quote(args));
     }
     text
 }

@@ -15,6 +15,7 @@ mod nvshmem;
 mod program;
 pub mod recorded;
 mod reduce;
+mod release;
 mod rng;
 mod runner;
 mod threads;

@@ -18,10 +18,13 @@
 //!
 //! `targets only:` leaves the case out on all others, even where it could be compared.
 //!
-//! `=255` is the exit status nvlink must have, 0 if it is not given. The three
+//! `=255` is the exit status nvlink must have, 0 if it is not given. Where it changed with a release
+//! of the toolkit, that release follows: `link mixed =0 13.1=1: …` is refused from 13.1 on.
+//! `releases: 13.3..` leaves the case out with all other releases (see [`Releases`]). The three
 //! header lines of PTX are added.
 
 use crate::program::{Case, Compiler, HostRefs, Link, Module, Pack, Sm};
+use crate::release::{Release, Releases};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,20 +32,25 @@ use std::path::{Path, PathBuf};
 /// The folder of case files.
 pub const FOLDER: &str = "tests/differential/cases";
 
-/// All cases of `folder` for the targets among `sms`.
-pub fn cases(folder: &Path, sms: &[Sm], every_sm: bool) -> Result<Vec<Case>, String> {
+/// All cases of `folder` for `release` and the targets among `sms`.
+pub fn cases(
+    folder: &Path,
+    release: Release,
+    sms: &[Sm],
+    every_sm: bool,
+) -> Result<Vec<Case>, String> {
     let mut cases = Vec::new();
-    for file in files(folder)? {
+    for file in files(folder, release)? {
         let wanted = Sm::wanted(&file.name, &file.targets, sms, every_sm);
         for sm in wanted.into_iter().filter(|&sm| file.allows(sm)) {
-            cases.push(file.case(sm).map_err(|e| format!("{}: {e}", file.name))?);
+            cases.push(file.case(sm, release).map_err(|e| format!("{}: {e}", file.name))?);
         }
     }
     Ok(cases)
 }
 
-/// The case files of `folder`, by name.
-pub fn files(folder: &Path) -> Result<Vec<CaseFile>, String> {
+/// The case files of `folder` for `release`, by name.
+pub fn files(folder: &Path, release: Release) -> Result<Vec<CaseFile>, String> {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .map_err(|e| format!("{}: {e}", folder.display()))?
         .filter_map(|entry| entry.ok().map(|e| e.path()))
@@ -53,7 +61,41 @@ pub fn files(folder: &Path) -> Result<Vec<CaseFile>, String> {
         let text = fs::read_to_string(path).map_err(|e| e.to_string())?;
         CaseFile::parse(&path.file_stem().unwrap_or_default().to_string_lossy(), &text)
     };
-    paths.iter().map(|path| read(path).map_err(|e| format!("{}: {e}", path.display()))).collect()
+    let files = paths.iter().map(|path| read(path).map_err(|e| format!("{}: {e}", path.display())));
+    let mut files: Vec<CaseFile> = files.collect::<Result<_, String>>()?;
+    files.retain(|file| file.releases.contains(release));
+    Ok(files)
+}
+
+/// nvlink's exit status, and since when.
+#[derive(Clone, Debug)]
+struct Status(Vec<(Release, i32)>);
+
+impl Status {
+    /// Reads `=0` and `13.1=1`, in the order of the releases.
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut all = vec![(Releases::ALL.first, 0)];
+        for word in words {
+            let wrong = || format!("'{word}' is no status like =1 or 13.1=1");
+            let (since, status) = word.split_once('=').ok_or_else(wrong)?;
+            let status = status.parse().map_err(|_| wrong())?;
+            if since.is_empty() && all.len() == 1 {
+                all[0].1 = status;
+                continue;
+            }
+            let since = since.parse::<Releases>()?.first;
+            if all.last().is_some_and(|&(last, _)| last >= since) {
+                return Err(format!("'{word}' comes after a later release"));
+            }
+            all.push((since, status));
+        }
+        Ok(Self(all))
+    }
+
+    fn of(&self, release: Release) -> i32 {
+        let known = self.0.iter().rev().find(|(since, _)| *since <= release);
+        known.map_or(0, |(_, status)| *status)
+    }
 }
 
 /// A case file, of which there is a case for each target.
@@ -65,8 +107,10 @@ pub struct CaseFile {
     targets: Vec<Sm>,
     /// Whether it is left out on all others.
     only: bool,
+    /// The releases it is for.
+    releases: Releases,
     /// Label, nvlink's exit status and arguments of each link.
-    links: Vec<(String, i32, String)>,
+    links: Vec<(String, Status, String)>,
     /// Heading and PTX of each module.
     modules: Vec<(String, String)>,
     /// Name and bytes of other files.
@@ -81,6 +125,7 @@ impl CaseFile {
             name: name.into(),
             targets: Sm::CLASSIC.to_vec(),
             only: false,
+            releases: Releases::ALL,
             links: Vec::new(),
             modules: Vec::new(),
             contents: Vec::new(),
@@ -107,11 +152,9 @@ impl CaseFile {
                 self.targets =
                     Sm::parse_list(value.trim()).ok_or(format!("unknown targets {value}"))?;
             }
-            ["link", label] => self.links.push((label.into(), 0, value.into())),
-            ["link", label, status] => {
-                let status = status.strip_prefix('=').and_then(|s| s.parse().ok());
-                let status = status.ok_or(format!("bad status: {line}"))?;
-                self.links.push((label.into(), status, value.into()));
+            ["releases"] => self.releases = value.trim().parse()?,
+            ["link", label, ref status @ ..] => {
+                self.links.push((label.into(), Status::parse(status)?, value.into()));
             }
             _ => return Err(format!("unknown line: {line}")),
         }
@@ -136,11 +179,11 @@ impl CaseFile {
         alike.min_by_key(|sm| (sm.number.abs_diff(wanted.number), sm.suffix)).copied()
     }
 
-    /// The case for a target.
-    pub fn case(&self, sm: Sm) -> Result<Case, String> {
+    /// The case for a target and a release.
+    pub fn case(&self, sm: Sm, release: Release) -> Result<Case, String> {
         let modules = self.modules.iter().map(|(head, text)| module(head, text, sm));
         // Written for other targets, a case only compares.
-        let status = |status| self.targets.contains(&sm).then_some(status);
+        let status = |status: &Status| self.targets.contains(&sm).then(|| status.of(release));
         let links = self.links.iter();
         Ok(Case {
             name: format!("case-{}-{sm}", self.name),
@@ -148,7 +191,7 @@ impl CaseFile {
             modules: modules.collect::<Result<_, _>>()?,
             files: Vec::new(),
             contents: self.contents.clone(),
-            links: links.map(|(label, s, args)| link(label, status(*s), args, sm)).collect(),
+            links: links.map(|(label, s, args)| link(label, status(s), args, sm)).collect(),
             features: BTreeMap::new(),
             conflict: None,
         })
@@ -223,4 +266,35 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
     };
     let ptx = format!(".version 9.0\n.target {target}{mode}\n.address_size 64\n{text}");
     Ok(Module { name: name.into(), ptx, flags, sm: target, compiler, pack })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_holds_from_its_release_on() -> Result<(), String> {
+        let release = |minor| Release { major: 13, minor, patch: 40 };
+        let all = |words: &[&str]| {
+            Status::parse(words).map(|status| [0, 1, 2, 3, 4].map(|n| status.of(release(n))))
+        };
+        assert_eq!(all(&[])?, [0; 5]);
+        assert_eq!(all(&["=255"])?, [255; 5]);
+        assert_eq!(all(&["13.1=1"])?, [0, 1, 1, 1, 1]);
+        assert_eq!(all(&["=1", "13.1=0", "13.3.33=2"])?, [1, 0, 0, 2, 2]);
+        for wrong in [["1"], ["13.1"], ["13.1=x"], ["x=1"]] {
+            assert!(Status::parse(&wrong).is_err(), "{wrong:?}");
+        }
+        assert!(Status::parse(&["13.3=1", "13.1=0"]).is_err());
+        assert!(Status::parse(&["13.3=1", "=0"]).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_case_of_later_releases_is_left_out_before() -> Result<(), String> {
+        let file = CaseFile::parse("x", "releases: 13.3..\nlink plain: a.cubin\n--- a.cubin\n")?;
+        assert!(!file.releases.contains(Release::BASE));
+        assert!(file.releases.contains(Release { minor: 4, ..Release::BASE }));
+        Ok(())
+    }
 }

@@ -36,7 +36,7 @@ pub fn reduce(tools: &Tools, case: &Case) -> std::io::Result<String> {
             break;
         }
     }
-    let folder = tools.work.join("reduced").join(&best.name);
+    let folder = tools.cases("reduced").join(&best.name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
     tools.prepare(&best, &folder).map_err(std::io::Error::other)?;
@@ -81,7 +81,7 @@ fn keep_only(case: &mut Case, label: &str) {
 }
 
 fn first_disagreement(tools: &Tools, case: &Case) -> std::io::Result<Option<Found>> {
-    let folder = tools.work.join("run").join(format!("{}-try", case.name));
+    let folder = tools.cases("run").join(format!("{}-try", case.name));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
     let mut found = None;

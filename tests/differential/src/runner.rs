@@ -5,6 +5,7 @@ use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
 use crate::program::{Case, Sm};
 use crate::reduce;
+use crate::release::Releases;
 use crate::tools::Tools;
 use crate::verdict::{self, Verdict};
 use std::collections::BTreeMap;
@@ -37,6 +38,28 @@ impl Job {
             Self::Fixed(case) => (**case).clone(),
         }
     }
+}
+
+/// A link that is known to differ.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// "case label".
+    pub link: String,
+    /// Where it does.
+    pub releases: Releases,
+}
+
+/// Reads lines of case, label and (unless it is so with all) releases.
+pub fn known(list: &str) -> Result<Vec<Known>, String> {
+    let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let read = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [case, label] => Ok(Known { link: format!("{case} {label}"), releases: Releases::ALL }),
+        [case, label, releases] => {
+            Ok(Known { link: format!("{case} {label}"), releases: releases.parse()? })
+        }
+        _ => Err(format!("not case, label and releases: {line}")),
+    };
+    lines.map(read).collect()
 }
 
 /// How to run.
@@ -131,7 +154,7 @@ impl Report {
     }
 
     /// Prints the tables.
-    pub fn print(&self, settings: &Settings) {
+    pub fn print(&self, tools: &Tools, settings: &Settings) {
         table("target", &self.by_sm);
         if settings.statistics {
             table("link", &self.by_label);
@@ -163,13 +186,45 @@ impl Report {
             self.nvlink_time,
             self.warpld_time
         );
+        self.print_row(tools);
         if let Some(path) = &settings.list_new {
-            let mut list = self.new.clone();
+            let line = |link: &String| format!("{link} {}", tools.release);
+            let mut list: Vec<String> = self.new.iter().map(line).collect();
             list.sort();
             if let Err(error) = fs::write(path, list.join("\n") + "\n") {
                 println!("{}: {error}", path.display());
             }
         }
+    }
+}
+
+impl Report {
+    /// The whole as a row of the table in docs/releases.md.
+    fn print_row(&self, tools: &Tools) {
+        let mut all = Row::new();
+        for (&verdict, count) in self.by_sm.values().flatten() {
+            *all.entry(verdict).or_default() += count;
+        }
+        let count = |verdict| all.get(&verdict).copied().unwrap_or(0);
+        let targets: Vec<String> =
+            self.by_sm.keys().map(|sm| sm.to_string().replacen("sm_", "", 1)).collect();
+        println!(
+            "\n| release | objects of | targets | links | identical | control bits | both refuse \
+             | nvlink fails | differ | of these known |\n|---|---|---|---|---|---|---|---|---|---|"
+        );
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            tools.release,
+            tools.compiled_by(),
+            targets.join(" "),
+            self.links(),
+            count(Verdict::Identical) + count(Verdict::NoteOnly),
+            count(Verdict::ControlBits),
+            count(Verdict::BothRefuse),
+            count(Verdict::NvlinkFails) + count(Verdict::NvlinkVaries),
+            self.disagreements(),
+            self.known
+        );
     }
 }
 
@@ -209,7 +264,7 @@ fn table<K: ToString + Ord>(title: &str, rows: &BTreeMap<K, Row>) {
 
 /// Runs all `jobs`.
 pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<Report> {
-    fs::create_dir_all(tools.work.join("run"))?;
+    fs::create_dir_all(tools.cases("run"))?;
     fs::create_dir_all(tools.cache())?;
     let next = AtomicUsize::new(0);
     let report = Mutex::new(Report::default());
@@ -253,7 +308,7 @@ fn one(
     settings: &Settings,
     report: &Mutex<Report>,
 ) -> std::io::Result<()> {
-    let folder = tools.work.join("run").join(case.name.replace('/', "-"));
+    let folder = tools.cases("run").join(case.name.replace('/', "-"));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
     let mut bad = Vec::new();
@@ -295,9 +350,9 @@ fn one(
     if bad.is_empty() {
         return if settings.keep { Ok(()) } else { fs::remove_dir_all(&folder) };
     }
-    let kept = tools.work.join("failed").join(case.name.replace('/', "-"));
+    let kept = tools.cases("failed").join(case.name.replace('/', "-"));
     let _ = fs::remove_dir_all(&kept);
-    fs::create_dir_all(tools.work.join("failed"))?;
+    fs::create_dir_all(tools.cases("failed"))?;
     fs::write(folder.join("cmd"), judge::command_lines(tools, case))?;
     for module in &case.modules {
         fs::write(folder.join(format!("{}.ptx", module.name)), &module.ptx)?;

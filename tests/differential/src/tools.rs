@@ -1,6 +1,7 @@
 //! The toolkit's programs, run with a time limit, and a cache of objects.
 
 use crate::program::{Case, Compiler, Module};
+use crate::release::Release;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -60,8 +61,12 @@ pub fn run(command: &mut Command, folder: &Path, log: &str) -> io::Result<Outcom
 /// Where the tools are and where work files go.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// Folder with `bin`, `lib64` and `include`.
+    /// Folder with `bin`, `lib64` and `include`: nvlink and its libraries.
     pub toolkit: PathBuf,
+    /// Release of that nvlink.
+    pub release: Release,
+    /// A toolkit whose ptxas and nvcc make the objects, and its release; none for `toolkit`.
+    pub compilers: Option<(PathBuf, Release)>,
     /// ptxas of CUDA 12, which writes the older ABI; none to do without.
     pub ptxas12: Option<PathBuf>,
     /// ptxas of CUDA 12.0; none to do without.
@@ -73,9 +78,33 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// A program of the toolkit.
-    pub fn program(&self, name: &str) -> PathBuf {
-        self.toolkit.join("bin").join(name)
+    /// The reference linker.
+    pub fn nvlink(&self) -> PathBuf {
+        self.toolkit.join("bin/nvlink")
+    }
+
+    /// A compiler of the toolkit that makes the objects.
+    pub fn compiler(&self, name: &str) -> PathBuf {
+        let toolkit = self.compilers.as_ref().map_or(&self.toolkit, |(toolkit, _)| toolkit);
+        toolkit.join("bin").join(name)
+    }
+
+    /// The release of these compilers.
+    pub fn compiled_by(&self) -> Release {
+        self.compilers.as_ref().map_or(self.release, |(_, release)| *release)
+    }
+
+    /// The release of the linker and, if it is another one, of the objects.
+    pub fn releases(&self) -> String {
+        match self.compiled_by() {
+            objects if objects != self.release => format!("{}-of-{objects}", self.release),
+            _ => self.release.to_string(),
+        }
+    }
+
+    /// A folder of cases: `run`, `failed` or `reduced`.
+    pub fn cases(&self, kind: &str) -> PathBuf {
+        self.work.join(kind).join(self.releases())
     }
 
     /// Whether this compiler is at hand.
@@ -87,9 +116,9 @@ impl Tools {
         }
     }
 
-    /// Folder of compiled objects.
+    /// Folder of compiled objects, one for each release of the compilers.
     pub fn cache(&self) -> PathBuf {
-        self.work.join("objects")
+        self.work.join("objects").join(self.compiled_by().to_string())
     }
 
     /// Puts all inputs of `case` into `folder`.
@@ -119,7 +148,7 @@ impl Tools {
             None => module.ptx.clone(),
         };
         fs::write(&source, ptx).map_err(|e| e.to_string())?;
-        let mut command = Command::new(older.map_or(&self.program("ptxas"), |(ptxas, _)| ptxas));
+        let mut command = Command::new(older.map_or(&self.compiler("ptxas"), |(ptxas, _)| ptxas));
         // A program that is compiled as a whole is no object.
         let whole = module.flags.iter().any(|flag| flag == "-ewp");
         command

@@ -2,6 +2,7 @@
 
 use crate::compare;
 use crate::mercury::{self, Split};
+use crate::release::Release;
 use crate::tools::Outcome;
 
 /// What came of one link.
@@ -108,12 +109,16 @@ pub struct Comparison {
     pub split: Option<Split>,
 }
 
-/// Compares a run of nvlink with one of warpld.
-pub fn compare(nvlink: &Run, warpld: &Run) -> Comparison {
+/// Compares a run of nvlink of `release` with one of warpld.
+pub fn compare(nvlink: &Run, warpld: &Run, release: Release) -> Comparison {
     let mut detail = Vec::new();
     let mut split = None;
-    let verdict = verdict(nvlink, warpld, &mut detail, &mut split);
-    let same_messages = messages(&nvlink.outcome.text) == messages(&warpld.outcome.text);
+    let mut texts = [nvlink, warpld].map(|run| messages(&run.outcome.text));
+    if release > Release::BASE {
+        ignore_stale_barriers(&mut texts);
+    }
+    let verdict = verdict(nvlink, warpld, &texts, &mut detail, &mut split);
+    let same_messages = texts[0] == texts[1];
     Comparison { verdict, detail, same_messages, split }
 }
 
@@ -130,6 +135,7 @@ pub fn alone(nvlink: &Outcome) -> Verdict {
 fn verdict(
     nvlink: &Run,
     warpld: &Run,
+    texts: &[Vec<String>; 2],
     detail: &mut Vec<String>,
     split: &mut Option<Split>,
 ) -> Verdict {
@@ -157,7 +163,7 @@ fn verdict(
         worst = Verdict::ControlBits;
     }
     let sides = [nvlink, warpld].map(|run| run.side_file.as_deref());
-    worst.max(same_side_file(sides, detail)).max(same_properties(theirs, ours, detail))
+    worst.max(same_side_file(sides, detail)).max(same_properties(texts, detail))
 }
 
 /// Whether nvlink ran into a mistake of its own: nothing to imitate.
@@ -197,16 +203,28 @@ fn same_side_file([a, b]: [Option<&[u8]>; 2], detail: &mut Vec<String>) -> Verdi
 }
 
 /// Compares what `-v` tells of the image and of each kernel.
-fn same_properties(nvlink: &Outcome, warpld: &Outcome, detail: &mut Vec<String>) -> Verdict {
-    let [theirs, ours] = [nvlink, warpld].map(|outcome| {
-        let mut lines = messages(&outcome.text);
-        lines.retain(|line| line.starts_with("nvlink info"));
-        lines
-    });
+fn same_properties(texts: &[Vec<String>; 2], detail: &mut Vec<String>) -> Verdict {
+    let infos = |text: &Vec<String>| -> Vec<String> {
+        text.iter().filter(|line| line.starts_with("nvlink info")).cloned().collect()
+    };
+    let [theirs, ours] = texts.each_ref().map(infos);
     let difference = first_difference("info", &theirs, &ours);
     let verdict = if difference.is_empty() { Verdict::Identical } else { Verdict::Different };
     detail.extend(difference);
     verdict
+}
+
+/// For a kernel without barriers nvlink 13.1 and later print what their memory holds: `used 2560
+/// barriers`. The number is not compared where warpld prints 0.
+fn ignore_stale_barriers([theirs, ours]: &mut [Vec<String>; 2]) {
+    for (theirs, ours) in theirs.iter_mut().zip(ours) {
+        let Some((before, after)) = ours.split_once("used 0 barriers") else { continue };
+        let number = theirs.strip_prefix(before).and_then(|rest| rest.strip_prefix("used "));
+        let number = number.and_then(|rest| rest.strip_suffix(after)?.strip_suffix(" barriers"));
+        if number.is_some_and(|number| number.parse::<i32>().is_ok()) {
+            theirs.clone_from(ours);
+        }
+    }
 }
 
 /// The first line in which two texts differ, as both have it; nothing if they are equal.
@@ -264,11 +282,34 @@ mod tests {
         let at = section.expect("the kernel").offset as usize;
         let mut other = file.clone();
         other[at] ^= 1;
-        let same = compare(&run(file.clone()), &run(file.clone()));
+        let same = compare(&run(file.clone()), &run(file.clone()), Release::BASE);
         assert_eq!((same.verdict, same.detail.len()), (Verdict::Identical, 0));
-        let comparison = compare(&run(file), &run(other));
+        let comparison = compare(&run(file), &run(other), Release::BASE);
         assert_eq!(comparison.verdict, Verdict::Different);
         assert!(comparison.detail[1].contains(".text.scaled"), "{:?}", comparison.detail);
+    }
+
+    #[test]
+    fn the_barriers_of_a_kernel_without_any_are_not_compared_since_13_1() {
+        let run = |barriers: &str| Run {
+            outcome: Outcome {
+                status: Some(0),
+                text: format!(
+                    "nvlink info    : used 8 registers, used {barriers} barriers, 4 bytes\n"
+                ),
+                time: Duration::ZERO,
+            },
+            output: None,
+            side_file: None,
+        };
+        let verdict = |theirs: &str, ours: &str, minor| {
+            compare(&run(theirs), &run(ours), Release { minor, ..Release::BASE }).verdict
+        };
+        assert_eq!(verdict("2560", "0", 0), Verdict::Different);
+        assert_eq!(verdict("2560", "0", 1), Verdict::Identical);
+        assert_eq!(verdict("-751102216", "0", 3), Verdict::Identical);
+        assert_eq!(verdict("2560", "1", 3), Verdict::Different);
+        assert_eq!(verdict("x", "0", 3), Verdict::Different);
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use replay::{Replay, Replayed, replay};
 
 use crate::named::CaseFile;
 use crate::program::{Case, HostRefs, Pack as Container, Sm};
+use crate::release::Release;
 use crate::tools;
 use crate::verdict::{self, Run};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,9 @@ const TARGETS: [Sm; 2] = [Sm::plain(90), Sm::plain(100)];
 /// What `file` is recorded for: the targets nearest to [`TARGETS`].
 fn cases(file: &CaseFile) -> Result<Vec<Case>, String> {
     let targets = TARGETS.into_iter().filter_map(|sm| file.nearest(sm));
-    targets.map(|sm| file.case(sm).map_err(|e| format!("{}: {e}", file.name))).collect()
+    targets
+        .map(|sm| file.case(sm, Release::BASE).map_err(|e| format!("{}: {e}", file.name)))
+        .collect()
 }
 
 /// The list of links in the folder of recordings.

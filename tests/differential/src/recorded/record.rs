@@ -8,6 +8,7 @@ use super::{
 use crate::judge::{self, Judged, NVLINK_OUT, WARPLD_OUT};
 use crate::named::{self, CaseFile};
 use crate::program::{Case, Link, Sm};
+use crate::release::Release;
 use crate::threads;
 use crate::tools::Tools;
 use crate::verdict::{Run, Verdict};
@@ -45,7 +46,10 @@ pub fn record(recording: &Recording<'_>) -> Result<bool, String> {
     if tools.warpld.is_none() {
         return Err("recording needs --warpld".into());
     }
-    let files = named::files(recording.cases)?;
+    if tools.release != Release::BASE {
+        return Err(format!("cases are recorded with {}, not {}", Release::BASE, tools.release));
+    }
+    let files = named::files(recording.cases, Release::BASE)?;
     let is_wanted = |file: &&CaseFile| only.is_none_or(|text| file.name.contains(text));
     let wanted: Vec<&CaseFile> = files.iter().filter(is_wanted).collect();
     let made = threads::map(recording.jobs, &wanted, |file| one(tools, file));

@@ -8,6 +8,7 @@ use super::{
 use crate::judge::{self, NVLINK_OUT, WARPLD_OUT};
 use crate::named::{self, CaseFile};
 use crate::program::{Case, Link};
+use crate::release::Release;
 use crate::threads;
 use crate::tools::Outcome;
 use crate::verdict::{self, Run, Verdict};
@@ -84,7 +85,7 @@ pub fn replay(replay: &Replay<'_>) -> Result<Replayed, String> {
     let at = |e: String| format!("{}: {e}", path.display());
     let text = fs::read_to_string(&path).map_err(|e| at(e.to_string()))?;
     let index = Index::parse(&text).map_err(at)?;
-    let mut files = named::files(replay.cases)?;
+    let mut files = named::files(replay.cases, Release::BASE)?;
     let mut all = Replayed::default();
     match replay.only {
         Some(text) => files.retain(|file| file.name.contains(text)),
@@ -188,7 +189,8 @@ impl Folder<'_> {
     fn link(&self, link: &Link, answers: &Answers) -> Result<Vec<String>, String> {
         let io = |e: std::io::Error| e.to_string();
         let nvlink = self.recorded(link, NVLINK_OUT, &answers.nvlink)?;
-        let warpld = judge::run_warpld(self.replay.warpld, link, &self.path, "").map_err(io)?;
+        let warpld = judge::run_warpld(self.replay.warpld, Release::BASE, link, &self.path, "")
+            .map_err(io)?;
         // Later links take nvlink's output.
         if let Some(output) = &nvlink.output {
             let name = &link.output;
@@ -231,7 +233,7 @@ impl Folder<'_> {
 
 /// How a run compares with one that was recorded.
 fn told(what: &str, recorded: &Run, warpld: &Run) -> Vec<String> {
-    let comparison = verdict::compare(recorded, warpld);
+    let comparison = verdict::compare(recorded, warpld, Release::BASE);
     let mut lines = vec![format!("{what}: {}", comparison.verdict.title())];
     lines.extend(comparison.detail.into_iter().map(|line| format!("  {line}")));
     if !comparison.same_messages {
