@@ -58,7 +58,7 @@ fuzz_target!(|data: &[u8]| {
     if flags & 128 != 0 {
         config = config.uidx(families::index());
     }
-    let inputs = Inputs { images, host_references: None };
+    let inputs = Inputs { images, ..Inputs::default() };
     let (mut diagnostics, mut image) = (Diagnostics::default(), Vec::new());
     let config = config.build();
     match link_images(&inputs, &config, &mut diagnostics, &mut image, Memory::Freed) {

@@ -2,60 +2,100 @@
 
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::dialect::{Combine, CompatRule, Dialect, Missing};
+use crate::inputs::fit::is_accelerated;
 use crate::object::Object;
 use cubin::compat::Compat;
+use cubin::info::Record;
 use cubin::{Arch, Format, Variant, info};
 use rayon::prelude::*;
 
-/// Size of the record that [`push_fastpath`] writes.
+/// Size of the record of the targets that the code runs on as it is.
 pub const FASTPATH_SIZE: u64 = 12;
 
-/// Codes that are merged, in the order in which missing ones are added, with
-/// format and the value an input without the record counts as.
-const MERGED: [(Compat, Format, u16); 5] = [
-    (Compat::ISA_CLASS, Format::BVAL, 0),
-    (Compat::INST_TENSORMAP_V1, Format::BVAL, 3),
-    (Compat::INST_TCGEN05_MMA, Format::BVAL, 0),
-    (Compat::ENABLE_OPPORTUNISTIC_FINALIZATION, Format::BVAL, 1),
-    (Compat::MERCURY_ISA_MAJOR_MINOR_VERSION, Format::HVAL, 0x100),
-];
+/// A record of the output, and whether some input lacks it that all must have.
+struct Merged {
+    rule: &'static CompatRule,
+    value: u64,
+    dropped: bool,
+}
 
 /// The merged records. The target decides the accelerator mark, which comes
 /// first; every input that has the section is merged record by record, then
 /// what it lacks counts with a default. Inputs of older toolkits have no such
 /// section and do not count. [`accelerated-mix`, `older-toolkit`]
-pub fn merge(objects: &[Object<'_>], arch: Arch) -> Vec<u8> {
-    let mut list: Vec<(Compat, Format, u16)> = Vec::new();
-    for data in kinds(objects) {
+pub fn merge(objects: &[Object<'_>], arch: Arch, dialect: Dialect) -> Vec<u8> {
+    let rules = dialect.compat_rules();
+    let mut list: Vec<Merged> = Vec::new();
+    for (at, data) in kinds(objects).into_iter().enumerate() {
         let mut seen: Vec<Compat> = Vec::new();
         for record in info::records(data).map_while(Result::ok) {
             let code = record.compat();
-            let format = match code {
-                Compat::MERCURY_ISA_PATCH_VERSION => Some(Format::HVAL),
-                _ => MERGED.iter().find(|merged| merged.0 == code).map(|merged| merged.1),
-            };
-            if let Some(format) = format {
-                add(&mut list, code, format, record.value);
-                seen.push(code);
+            let Some(rule) = rules.clone().find(|rule| rule.code == code) else { continue };
+            let late = at > 0 && !list.iter().any(|known| known.rule.code == code);
+            add(&mut list, rule, value(&record));
+            if let (true, Missing::Drops, Some(new)) = (late, rule.missing, list.last_mut()) {
+                new.dropped = true;
             }
+            seen.push(code);
         }
-        for (code, format, missing) in MERGED {
-            if !seen.contains(&code) {
-                add(&mut list, code, format, missing);
+        for rule in rules.clone().filter(|rule| !seen.contains(&rule.code)) {
+            match rule.missing {
+                Missing::Counts(value) => add(&mut list, rule, value),
+                Missing::Ignored => {}
+                Missing::Drops => {
+                    let known = list.iter_mut().filter(|known| known.rule.code == rule.code);
+                    known.for_each(|known| known.dropped = true);
+                }
             }
         }
     }
     let accelerated = u16::from(arch.variant == Variant::Accelerated);
     let mut out = Vec::new();
     push(&mut out, Format::BVAL, Compat::CUDA_ACCELERATOR_TARGET, accelerated);
-    for (code, format, value) in list {
-        push(&mut out, format, code, value);
+    let is_written = |m: &&Merged| !m.dropped && m.rule.unwritten != Some(m.value);
+    for merged in list.iter().filter(is_written) {
+        match merged.rule.format {
+            Format::SVAL => push_targets(&mut out, merged.rule.code, merged.value),
+            format => push(&mut out, format, merged.rule.code, merged.value as u16),
+        }
     }
     out
 }
 
+/// The value of a record; that of a mask stands in its payload.
+fn value(record: &Record<'_>) -> u64 {
+    match record.payload.try_into() {
+        Ok(mask) => u64::from_le_bytes(mask),
+        Err(_) => record.value.into(),
+    }
+}
+
+/// Refuses code for a target with the letter `a` in a link for one without. [`accelerated-mix`]
 /// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
-pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
+pub fn check(
+    objects: &[Object<'_>],
+    dialect: Dialect,
+    diags: &mut Diagnostics,
+) -> Result<(), Diagnostic> {
+    if dialect.refuses_accelerated() {
+        refuse_accelerated(objects, dialect.arch())?;
+    }
+    warn_of_limits(objects, dialect.arch(), diags);
+    Ok(())
+}
+
+#[allow(clippy::result_large_err)]
+fn refuse_accelerated(objects: &[Object<'_>], arch: Arch) -> Result<(), Diagnostic> {
+    let is_accelerated = |object: &&Object<'_>| object.compat.is_some_and(is_accelerated);
+    let Some(object) = objects.iter().find(is_accelerated) else { return Ok(()) };
+    let message = "cannot link accelerated arch to non-accelerated";
+    Err(Diagnostic::fatal(Code::ArchMismatch, message)
+        .note(format_args!("'{}' was compiled for {}a", object.name, arch))
+        .note(format_args!("link for {arch}a, or compile it for {arch}")))
+}
+
+fn warn_of_limits(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     let lacks = |data: &[u8]| {
         !info::records(data)
             .map_while(Result::ok)
@@ -78,9 +118,16 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     }
 }
 
-/// Appends the record of the targets that the code runs on as it is.
-pub fn push_fastpath(targets: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[Format::SVAL.0, Compat::CAN_FASTPATH_FINALIZE.0, 8, 0]);
+/// Appends what the finalizer says: the targets that the code runs on as it is, and its version.
+pub fn push_finalizer(targets: u64, dialect: Dialect, out: &mut Vec<u8>) {
+    push_targets(out, Compat::CAN_FASTPATH_FINALIZE, targets);
+    if let Some(version) = dialect.finalizer_version() {
+        push(out, Format::HVAL, Compat::FINALIZER_VERSION, version);
+    }
+}
+
+fn push_targets(out: &mut Vec<u8>, code: Compat, targets: u64) {
+    out.extend_from_slice(&[Format::SVAL.0, code.0, 8, 0]);
     out.extend_from_slice(&targets.to_le_bytes());
 }
 
@@ -98,31 +145,26 @@ fn kinds<'a>(objects: &[Object<'a>]) -> Vec<&'a [u8]> {
 /// Fewer are not worth another thread.
 const OBJECTS_AT_ONCE: usize = 512;
 
-fn add(list: &mut Vec<(Compat, Format, u16)>, code: Compat, format: Format, value: u16) {
-    match list.iter_mut().find(|r| r.0 == code) {
-        Some(known) => known.2 = combine(code, known.2, value),
-        None => list.push((code, format, value)),
+fn add(list: &mut Vec<Merged>, rule: &'static CompatRule, value: u64) {
+    match list.iter_mut().find(|known| known.rule.code == rule.code) {
+        Some(known) => known.value = combine(rule.combine, known.value, value),
+        None => list.push(Merged { rule, value, dropped: false }),
     }
 }
 
-fn combine(code: Compat, a: u16, b: u16) -> u16 {
-    let weakest = |a: u16, b: u16| if a == 0 || b == 0 { 0 } else { a.max(b) };
-    match code {
-        Compat::ISA_CLASS => weakest(a, b),
-        Compat::INST_TENSORMAP_V1 => a | b,
-        // Two 2-bit fields; the rest is the first input's.
-        Compat::INST_TCGEN05_MMA => {
-            a & 0xf0 | weakest(a >> 2 & 3, b >> 2 & 3) << 2 | weakest(a & 3, b & 3)
+fn combine(how: Combine, a: u64, b: u64) -> u64 {
+    let max_or_zero = |a: u64, b: u64| if a == 0 || b == 0 { 0 } else { a.max(b) };
+    match how {
+        Combine::Max => a.max(b),
+        Combine::MaxOrZero => max_or_zero(a, b),
+        Combine::Or => a | b,
+        Combine::And => a & b,
+        Combine::OneUnlessEqual if a == b => a,
+        Combine::OneUnlessEqual => 1,
+        Combine::TwoFields => {
+            a & 0xf0 | max_or_zero(a >> 2 & 3, b >> 2 & 3) << 2 | max_or_zero(a & 3, b & 3)
         }
-        Compat::ENABLE_OPPORTUNISTIC_FINALIZATION => {
-            if a == b {
-                a
-            } else {
-                1
-            }
-        }
-        Compat::MERCURY_ISA_PATCH_VERSION => a,
-        _ => a.max(b),
+        Combine::First => a,
     }
 }
 

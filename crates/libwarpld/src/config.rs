@@ -6,16 +6,17 @@ pub(crate) use mercury::{BinaryKind, Fastpath, MercuryConfig};
 
 use crate::dialect::Release;
 use cubin::Arch;
+use std::borrow::Cow;
 
 /// How the output names its producer in `.note.nv.tkinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Tool name.
     pub tool: String,
-    /// Version line.
-    pub version: String,
-    /// Build line.
-    pub build: String,
+    /// Version line; that of the release's nvlink if there is none.
+    pub version: Option<String>,
+    /// Build line; that of the release's nvlink if there is none.
+    pub build: Option<String>,
 }
 
 /// Which side of the host's kernel references to believe.
@@ -32,7 +33,7 @@ pub(crate) enum HostInfo {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) arch: Arch,
-    pub(crate) release: &'static Release,
+    pub(crate) release: Option<&'static Release>,
     pub(crate) relocatable: bool,
     pub(crate) debug: bool,
     pub(crate) suppress_debug_info: bool,
@@ -51,6 +52,7 @@ pub struct Config {
     pub(crate) nv_host: Option<Vec<u8>>,
     pub(crate) keep_system_libraries: bool,
     pub(crate) lazy_archives: bool,
+    pub(crate) allow_newer_inputs: bool,
     pub(crate) report: bool,
     pub(crate) threads: usize,
     pub(crate) mercury: MercuryConfig,
@@ -64,7 +66,7 @@ impl Config {
     pub fn builder(arch: Arch) -> ConfigBuilder {
         ConfigBuilder(Self {
             arch,
-            release: Release::NEWEST,
+            release: None,
             relocatable: false,
             debug: false,
             suppress_debug_info: false,
@@ -83,6 +85,7 @@ impl Config {
             nv_host: None,
             keep_system_libraries: false,
             lazy_archives: false,
+            allow_newer_inputs: false,
             report: false,
             threads: 0,
             mercury: MercuryConfig::default(),
@@ -95,6 +98,19 @@ impl Config {
     /// The target.
     pub fn arch(&self) -> Arch {
         self.arch
+    }
+
+    /// The release that the link stands for.
+    pub(crate) fn release(&self) -> &'static Release {
+        self.release.unwrap_or(Release::OLDEST)
+    }
+
+    /// The same settings, with the release of the inputs where they name none.
+    pub(crate) fn with_release(&self, of_inputs: Option<&'static Release>) -> Cow<'_, Self> {
+        match (self.release, of_inputs) {
+            (None, Some(_)) => Cow::Owned(Self { release: of_inputs, ..self.clone() }),
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// Whether debuggers are told where shared memory is.
@@ -137,6 +153,9 @@ impl ConfigBuilder {
         /// Does without the shared memory that sm_90 and later reserve
         /// (`--disable-smem-reservation`).
         disable_smem_reservation,
+        /// Links inputs of releases that are not known yet by the rules of the newest one
+        /// (`--allow-newer-inputs`).
+        allow_newer_inputs,
         /// Allows as much static shared memory as the hardware has (`--enable-extended-smem`).
         extended_smem,
         /// Leaves undefined variables in global memory to the loader
@@ -190,9 +209,11 @@ impl ConfigBuilder {
         self
     }
 
-    /// The release of the toolkit whose nvlink the link stands for; the newest by default.
+    /// The release of the toolkit whose nvlink the link stands for (`--cuda-release`). By default
+    /// it is the newest one that an input comes from, and never older than
+    /// [`Release::OLDEST`]. Inputs of newer releases are refused.
     pub fn release(mut self, release: &'static Release) -> Self {
-        self.0.release = release;
+        self.0.release = Some(release);
         self
     }
 
@@ -268,16 +289,13 @@ impl Identity {
     pub fn warpld() -> Self {
         Self {
             tool: "warpld".into(),
-            version: concat!("warpld ", env!("CARGO_PKG_VERSION")).into(),
-            build: concat!("Build warpld_", env!("CARGO_PKG_VERSION")).into(),
+            version: Some(concat!("warpld ", env!("CARGO_PKG_VERSION")).into()),
+            build: Some(concat!("Build warpld_", env!("CARGO_PKG_VERSION")).into()),
         }
     }
-    /// The strings that nvlink of a release writes, for comparing outputs with `cmp`.
-    pub fn nvlink(release: &Release) -> Self {
-        Self {
-            tool: "nvlink".into(),
-            version: release.note_version.into(),
-            build: release.note_build.into(),
-        }
+
+    /// The strings that nvlink of the release writes, for comparing outputs with `cmp`.
+    pub fn nvlink() -> Self {
+        Self { tool: "nvlink".into(), version: None, build: None }
     }
 }

@@ -44,16 +44,19 @@ pub fn link_images(
     destination: &mut dyn Destination,
     memory: Memory,
 ) -> Result<Written, Error> {
+    // The release that the link stands for.
+    let config = &*config.with_release(inputs.release);
+
     // Whether the link works on Mercury or on machine code.
     let half = mercury::half_of(inputs, config, diags).map_err(|error| diags.fail(error))?;
-    let dialect = Dialect::new(config.release, config.arch, half);
+    let dialect = Dialect::new(config.release(), config.arch, half);
 
     // Read and check every image, in parallel.
     let shelves = parse::shelves(inputs);
     let Read { objects, resolver, calls } =
         parse::read(inputs, half, &shelves).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
-        compat::check(&objects, config.arch, diags);
+        compat::check(&objects, dialect, diags).map_err(|error| diags.fail(error))?;
     }
 
     // Which definition each name refers to.

@@ -135,6 +135,10 @@ impl Diagnostics {
     pub fn as_mut_slice(&mut self) -> &mut [Diagnostic] {
         &mut self.list
     }
+    /// Takes back all messages but the first `count`.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.list.truncate(count);
+    }
     /// All messages so far.
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.list

@@ -5,11 +5,14 @@
 //! of an architecture or a half themselves. A new release is a row in [`release`], a new target
 //! a row in [`target`].
 
+mod compat_rules;
 mod release;
 pub mod target;
 
+pub use compat_rules::{Combine, CompatRule, Missing};
 pub use release::Release;
 
+use cubin::compat::Compat;
 use cubin::names::prefix;
 use cubin::{Arch, Variant};
 
@@ -38,9 +41,24 @@ impl Dialect {
         Self { release, arch, half }
     }
 
+    /// The release whose nvlink the link stands for.
+    pub fn release(self) -> &'static Release {
+        self.release
+    }
+
     /// The number of the toolkit that the version note of the output names.
     pub fn toolkit(self) -> u32 {
         self.release.toolkit
+    }
+
+    /// The target.
+    pub fn arch(self) -> Arch {
+        self.arch
+    }
+
+    /// Whether code for an `a` target is refused.
+    pub fn refuses_accelerated(self) -> bool {
+        self.release.refuses_accelerated && self.arch.variant != Variant::Accelerated
     }
 
     /// The number that the version note names where no input has a virtual architecture.
@@ -65,6 +83,19 @@ impl Dialect {
     /// Whether files carry `.nv.compat`.
     pub fn has_compat(self) -> bool {
         self.since_sm_90()
+    }
+
+    /// How records of `.nv.compat` are merged. The finalizer writes those about itself anew.
+    pub fn compat_rules(self) -> impl Iterator<Item = &'static CompatRule> + Clone {
+        let by_finalizer = [Compat::CAN_FASTPATH_FINALIZE, Compat::FINALIZER_VERSION];
+        let is_merged =
+            move |rule: &&CompatRule| !(self.is_mercury() && by_finalizer.contains(&rule.code));
+        self.release.compat.iter().filter(is_merged)
+    }
+
+    /// The version of the finalizer that stands in `.nv.compat`.
+    pub fn finalizer_version(self) -> Option<u16> {
+        self.release.finalizer_version
     }
 
     /// Whether the high byte of a text section's `sh_info` is the register count of the

@@ -1,4 +1,7 @@
-//! Releases of the CUDA toolkit, one row each.
+//! Releases of the CUDA toolkit, one row each. A row names what changed since the row before it
+//! and takes the rest over.
+
+use super::compat_rules::{self, CompatRule};
 
 /// What a release of nvlink does in its own way.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,9 +16,28 @@ pub struct Release {
     /// The number in `.note.nv.cuinfo`. Code of a newer toolkit is refused.
     pub toolkit: u32,
     /// The oldest toolkit whose objects are linked, from sm_90 on.
-    pub oldest_toolkit: u32,
+    pub(crate) oldest_toolkit: u32,
     /// The newest version of Mercury code, major and minor: 1.1 is 0x101.
-    pub newest_mercury: u16,
+    pub(crate) newest_mercury: u16,
+    /// How records of `.nv.compat` are merged.
+    pub(super) compat: &'static [CompatRule],
+    /// The version of the finalizer that `.nv.compat` of a file with Mercury code names last.
+    pub(super) finalizer_version: Option<u16>,
+    /// Whether code for an `a` target is refused in links for the plain one.
+    pub(crate) refuses_accelerated: bool,
+    /// Whether dynamic shared arrays start at their own alignment, and the size of the section
+    /// is a multiple of it.
+    pub(super) aligns_shared_arrays: bool,
+    /// Whether relocations against shared memory stay in relocatable output.
+    pub(super) keeps_shared_relocations: bool,
+    /// Whether the externals of an only kernel are listed in ascending order.
+    pub(super) lists_externals_ascending: bool,
+    /// Whether a definition of zeros takes the place of a common variable.
+    pub(super) prefers_zeros_to_common: bool,
+    /// Whether weak symbols follow the global ones in the symbol table.
+    pub(super) weak_is_global: bool,
+    /// Whether the finalizer removes NOPs that only delay.
+    pub(super) removes_delays: bool,
 }
 
 impl Release {
@@ -27,13 +49,152 @@ impl Release {
         toolkit: 130,
         oldest_toolkit: 120,
         newest_mercury: 0x101,
+        compat: compat_rules::CUDA_13_0,
+        finalizer_version: None,
+        refuses_accelerated: false,
+        aligns_shared_arrays: false,
+        keeps_shared_relocations: false,
+        lists_externals_ascending: false,
+        prefers_zeros_to_common: false,
+        weak_is_global: false,
+        removes_delays: true,
+    };
+
+    /// The first CUDA 13.0.
+    pub const CUDA_13_0_48: Self = Self {
+        version: "13.0.48",
+        note_version: "Cuda compilation tools, release 13.0, V13.0.48",
+        note_build: "Build cuda_13.0.r13.0/compiler.36260728_0",
+        ..Self::CUDA_13_0
+    };
+
+    /// CUDA 13.1.
+    pub const CUDA_13_1: Self = Self {
+        version: "13.1.115",
+        note_version: "Cuda compilation tools, release 13.1, V13.1.115",
+        note_build: "Build cuda_13.1.r13.1/compiler.37061995_0",
+        toolkit: 131,
+        compat: compat_rules::CUDA_13_1,
+        refuses_accelerated: true,
+        aligns_shared_arrays: true,
+        ..Self::CUDA_13_0
+    };
+
+    /// The first CUDA 13.1.
+    pub const CUDA_13_1_80: Self = Self {
+        version: "13.1.80",
+        note_version: "Cuda compilation tools, release 13.1, V13.1.80",
+        note_build: "Build cuda_13.1.r13.1/compiler.36836380_0",
+        ..Self::CUDA_13_1
+    };
+
+    /// CUDA 13.2.
+    pub const CUDA_13_2: Self = Self {
+        version: "13.2.86",
+        note_version: "Cuda compilation tools, release 13.2, V13.2.86",
+        note_build: "Build cuda_13.2.r13.2/compiler.37953736_0",
+        toolkit: 132,
+        compat: compat_rules::CUDA_13_2,
+        keeps_shared_relocations: true,
+        lists_externals_ascending: true,
+        removes_delays: false,
+        ..Self::CUDA_13_1
+    };
+
+    /// The first CUDA 13.2.
+    pub const CUDA_13_2_51: Self = Self {
+        version: "13.2.51",
+        note_version: "Cuda compilation tools, release 13.2, V13.2.51",
+        note_build: "Build cuda_13.2.r13.2/compiler.37434383_0",
+        ..Self::CUDA_13_2
+    };
+
+    /// The second CUDA 13.2.
+    pub const CUDA_13_2_78: Self = Self {
+        version: "13.2.78",
+        note_version: "Cuda compilation tools, release 13.2, V13.2.78",
+        note_build: "Build cuda_13.2.r13.2/compiler.37668154_0",
+        ..Self::CUDA_13_2
+    };
+
+    /// CUDA 13.3.
+    pub const CUDA_13_3: Self = Self {
+        version: "13.3.73",
+        note_version: "Cuda compilation tools, release 13.3, V13.3.73",
+        note_build: "Build cuda_13.3.r13.3/compiler.38244171_0",
+        toolkit: 133,
+        compat: compat_rules::CUDA_13_3,
+        prefers_zeros_to_common: true,
+        ..Self::CUDA_13_2
+    };
+
+    /// The first CUDA 13.3.
+    pub const CUDA_13_3_33: Self = Self {
+        version: "13.3.33",
+        note_version: "Cuda compilation tools, release 13.3, V13.3.33",
+        note_build: "Build cuda_13.3.r13.3/compiler.37862127_0",
+        ..Self::CUDA_13_3
+    };
+
+    /// CUDA 13.4.
+    pub const CUDA_13_4: Self = Self {
+        version: "13.4.92",
+        note_version: "Cuda compilation tools, release 13.4, V13.4.92",
+        note_build: "Build cuda_13.4.r13.4/compiler.38855100_0",
+        toolkit: 134,
+        compat: compat_rules::CUDA_13_4,
+        finalizer_version: Some(0x400),
+        weak_is_global: true,
+        ..Self::CUDA_13_3
+    };
+
+    /// The first CUDA 13.4.
+    pub const CUDA_13_4_59: Self = Self {
+        version: "13.4.59",
+        note_version: "Cuda compilation tools, release 13.4, V13.4.59",
+        note_build: "Build cuda_13.4.r13.4/compiler.38657139_0",
+        ..Self::CUDA_13_4
     };
 
     /// All releases, oldest first.
-    pub const ALL: &[Self] = &[Self::CUDA_13_0];
+    pub const ALL: &[Self] = &[
+        Self::CUDA_13_0_48,
+        Self::CUDA_13_0,
+        Self::CUDA_13_1_80,
+        Self::CUDA_13_1,
+        Self::CUDA_13_2_51,
+        Self::CUDA_13_2_78,
+        Self::CUDA_13_2,
+        Self::CUDA_13_3_33,
+        Self::CUDA_13_3,
+        Self::CUDA_13_4_59,
+        Self::CUDA_13_4,
+    ];
+
+    /// The oldest release whose output can be written, in its last form.
+    pub const OLDEST: &'static Self = &Self::CUDA_13_0;
 
     /// The newest release.
-    pub const NEWEST: &'static Self = &Self::CUDA_13_0;
+    pub const NEWEST: &'static Self = &Self::CUDA_13_4;
+
+    /// The release `13.4.92`, or the last one of `13.4`.
+    pub fn named(version: &str) -> Option<&'static Self> {
+        let is_of = |release: &&Self| {
+            let rest = release.version.strip_prefix(version);
+            rest.is_some_and(|rest| rest.is_empty() || is_minor(version) && rest.starts_with('.'))
+        };
+        Self::ALL.iter().rev().find(is_of)
+    }
+
+    /// The last release with this number, or the nearest one that is known.
+    pub fn of_toolkit(toolkit: u32) -> &'static Self {
+        Self::ALL.iter().rev().find(|release| release.toolkit <= toolkit).unwrap_or(Self::OLDEST)
+    }
+}
+
+/// Whether a version names a minor release, such as `13.4`.
+fn is_minor(version: &str) -> bool {
+    version.split('.').count() == 2
 }
 
 #[cfg(test)]
@@ -42,7 +203,11 @@ mod tests {
 
     #[test]
     fn releases_are_in_order_and_name_themselves() {
-        assert!(Release::ALL.is_sorted_by(|a, b| a.toolkit < b.toolkit));
+        let number = |version: &str| -> Vec<u32> {
+            version.split('.').map(|part| part.parse().unwrap()).collect()
+        };
+        assert!(Release::ALL.is_sorted_by(|a, b| number(a.version) < number(b.version)));
+        assert!(Release::ALL.is_sorted_by_key(|release| release.toolkit));
         assert_eq!(Release::ALL.last(), Some(Release::NEWEST));
         for release in Release::ALL {
             assert!(release.note_version.ends_with(&format!("V{}", release.version)));
@@ -50,5 +215,22 @@ mod tests {
             assert!(release.version.starts_with(&format!("{major}.{minor}.")));
             assert!(release.note_build.contains(&format!("cuda_{major}.{minor}.")));
         }
+    }
+
+    #[test]
+    fn a_minor_release_stands_for_its_last() {
+        assert_eq!(Release::named("13.4"), Some(&Release::CUDA_13_4));
+        assert_eq!(Release::named("13.4.59"), Some(&Release::CUDA_13_4_59));
+        assert_eq!(Release::named("13.2"), Some(&Release::CUDA_13_2));
+        for unknown in ["13", "13.", "13.4.5", "13.9", "", "12.9"] {
+            assert_eq!(Release::named(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn toolkits_have_their_release() {
+        assert_eq!(Release::of_toolkit(120), Release::OLDEST);
+        assert_eq!(Release::of_toolkit(132), &Release::CUDA_13_2);
+        assert_eq!(Release::of_toolkit(999), Release::NEWEST);
     }
 }

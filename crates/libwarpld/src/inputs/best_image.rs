@@ -1,6 +1,7 @@
 //! Choosing one image of a container.
 
 use super::fit::entry_fits;
+use crate::dialect::Release;
 use crate::dialect::target::ptx_fits;
 use cubin::Arch;
 use fatbin::{Entry, Kind};
@@ -29,11 +30,16 @@ pub enum Choice<'e, 'f> {
 /// Picks the image for `target`: the highest number wins, machine code before
 /// PTX at the same number, then `a` before `f` before no letter. Of equals
 /// the first is taken. (`fatbin-inputs`)
-pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Choice<'e, 'f> {
+pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch, release: &Release) -> Choice<'e, 'f> {
+    // Code that a link refuses is no choice while there is other code.
+    let refused =
+        |entry: &Entry<'f>| release.refuses_accelerated && target.variant != entry.arch().variant;
     let best = |kind: Kind, fits: fn(&Entry<'f>, Arch) -> bool| {
         let mut best: Option<&'e Entry<'f>> = None;
         for entry in entries.iter().filter(|e| e.kind() == kind && fits(e, target)) {
-            if best.is_none_or(|b| entry.arch() > b.arch()) {
+            let is_better =
+                |best: &Entry<'f>| (!refused(entry), entry.arch()) > (!refused(best), best.arch());
+            if best.is_none_or(is_better) {
                 best = Some(entry);
             }
         }

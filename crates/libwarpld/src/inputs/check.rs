@@ -9,16 +9,25 @@ use cubin::flags::{self, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
 use cubin::names::{self, prefix};
 use cubin::{Arch, Class, Cubin, Header, ReadError, SectionType, Variant, note};
 
+/// The releases whose code may take part.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The release that the link stands for.
+    pub release: &'static Release,
+    /// The number of the newest toolkit.
+    pub newest: u32,
+}
+
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
 /// years wrote for the target. The header is returned; all others are to be checked.
-pub fn is_plainly_fit(image: &[u8], target: Arch, release: &Release) -> Option<Header> {
+pub fn is_plainly_fit(image: &[u8], target: Arch, limits: Limits) -> Option<Header> {
     let (header, info) = flags::glance(image)?;
     let fits = header.class == Class::Elf64
         && has_known_abi(&header)
         && Flags::decode(&header).sm() == target.number
         && info.version.get() >= note::VERSION
-        && (oldest(&header, release)..=release.toolkit).contains(&info.toolkit.get());
+        && (oldest(&header, limits.release)..=limits.newest).contains(&info.toolkit.get());
     fits.then_some(header)
 }
 
@@ -47,7 +56,7 @@ pub fn check<'i>(
     name: &str,
     image: &'i [u8],
     target: Arch,
-    release: &Release,
+    limits: Limits,
 ) -> Result<Cubin<'i>, Diagnostic> {
     let fatal = |code, rest: String| Diagnostic::fatal(code, format!("Input file '{name}' {rest}"));
     let cubin = Cubin::parse(image).map_err(|error| unreadable(name, &error))?;
@@ -69,10 +78,11 @@ pub fn check<'i>(
             fatal(Code::ArchMismatch, message).note(format_args!("it was compiled for {arch}"))
         );
     }
+    let Limits { release, newest } = limits;
     match identity.toolkit.filter(|_| points_to_note(&cubin, identity.flags)) {
-        Some(toolkit) if toolkit > release.toolkit => {
-            let message = format!("newer than toolkit ({toolkit} vs {})", release.toolkit);
-            Err(fatal(Code::NewerToolkit, message))
+        Some(toolkit) if toolkit > newest => {
+            let message = format!("newer than toolkit ({toolkit} vs {newest})");
+            Err(fatal(Code::NewerToolkit, message).note(newer_remedy(toolkit)))
         }
         Some(toolkit) if toolkit >= oldest(&cubin.header(), release) => Ok(cubin),
         None if has_first_note(&cubin) && !cubin.header().is_whole_program() => Ok(cubin),
@@ -83,6 +93,19 @@ pub fn check<'i>(
         }
         _ if !asks_for_oldest_toolkit(arch) && !has_untyped_data(&cubin) => Ok(cubin),
         _ => Err(fatal(Code::OlderToolkit, "must be recompiled with toolkit >= Cuda 12.0".into())),
+    }
+}
+
+/// What to do about code of a newer toolkit.
+fn newer_remedy(toolkit: u32) -> String {
+    let release = format!("{}.{}", toolkit / 10, toolkit % 10);
+    match Release::named(&release) {
+        Some(_) => format!("it was compiled by CUDA {release}: link with --cuda-release={release}"),
+        None => format!(
+            "it was compiled by CUDA {release}; the newest release that is known here is {}, whose \
+             rules --allow-newer-inputs applies",
+            Release::NEWEST.version
+        ),
     }
 }
 

@@ -20,6 +20,7 @@ pub use memory::{Block, Store};
 pub use scan::{Body, Ignored, Loaded, Reason, Source, Step, scan};
 
 use crate::diag::Diagnostic;
+use crate::dialect::Release;
 use cubin::{Cubin, ReadError};
 use fatbin::Content;
 use std::borrow::Cow;
@@ -78,6 +79,8 @@ pub struct Inputs<'a> {
     pub images: Vec<LinkInput<'a>>,
     /// Active host references, see [`HostReferences`].
     pub host_references: Option<HostReferences>,
+    /// The release that the images ask for, where the settings name none.
+    pub release: Option<&'static Release>,
 }
 
 /// A file given to the link, or the reason why it cannot be read.

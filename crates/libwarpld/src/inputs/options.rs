@@ -10,8 +10,11 @@ use std::sync::Arc;
 pub struct SelectOptions {
     /// The target.
     pub arch: Arch,
-    /// The release of the toolkit that the link stands for.
-    pub release: &'static Release,
+    /// The release of the toolkit that the link stands for; that of the newest input if there is
+    /// none.
+    pub release: Option<&'static Release>,
+    /// `--allow-newer-inputs`.
+    pub allow_newer: bool,
     /// `--suppress-arch-warning`.
     pub suppress_arch_warning: bool,
     /// `--keep-system-libraries`: libcudadevrt.a is linked unasked.
@@ -34,6 +37,7 @@ impl SelectOptions {
         Self {
             arch: config.arch,
             release: config.release,
+            allow_newer: config.allow_newer_inputs,
             suppress_arch_warning: false,
             keep_system_libraries: config.keep_system_libraries,
             lazy_archives: config.lazy_archives,

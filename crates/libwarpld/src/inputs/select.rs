@@ -1,15 +1,16 @@
 //! Selects the image of each input for one target, and decides whether the system library takes
 //! part.
 
+use super::check::Limits;
 use super::host_use::{HostSide, HostUse};
 use super::options::{SelectOptions, Traced};
 use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
 use super::{messages, need, unpack};
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
-use crate::dialect::target;
+use crate::dialect::{Release, target};
 use crate::inputs::{Inputs, LinkInput};
-use cubin::Header;
+use cubin::{Header, flags};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -48,12 +49,52 @@ pub struct Selected<'f> {
 impl<'f> Loaded<'f> {
     /// Picks the images for a target. Messages come in link order; the first
     /// fatal one ends the selection, and all so far go into the error.
-    pub fn select<'s>(
-        &'s self,
+    pub fn select(
+        &self,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
-        let how = How { options, read_all: self.is_looked_into(options) };
+        let newest = |release: &Release| match options.allow_newer {
+            true => u32::MAX,
+            false => release.toolkit,
+        };
+        if let Some(release) = options.release {
+            let limits = Limits { release, newest: newest(release) };
+            return self.select_within(limits, options, diagnostics);
+        }
+        // Inputs come from one toolkit as a rule, so the first one tells which it is.
+        let limits =
+            Limits { release: self.first_release(options), newest: newest(Release::NEWEST) };
+        let before = diagnostics.as_slice().len();
+        let selected = self.select_within(limits, options, diagnostics)?;
+        let release = newest_release(&selected.inputs.images);
+        if release == limits.release {
+            return Ok(selected);
+        }
+        diagnostics.truncate(before);
+        self.select_within(Limits { release, ..limits }, options, diagnostics)
+    }
+
+    /// The release that the first image comes from.
+    fn first_release(&self, options: &SelectOptions) -> &'static Release {
+        let limits = Limits { release: Release::OLDEST, newest: u32::MAX };
+        let how = How { options, limits, read_all: false };
+        let sources = self.scanned.iter().filter_map(|item| match &item.step {
+            Step::Source(source) if !source.system_library => Some(source),
+            _ => None,
+        });
+        let mut images = sources.map(|source| Pick::from(source, None, how).all().images);
+        images.find(|images| !images.is_empty()).map_or(Release::OLDEST, |i| newest_release(&i))
+    }
+
+    /// Picks the images by the rules of one release.
+    fn select_within<'s>(
+        &'s self,
+        limits: Limits,
+        options: &SelectOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Selected<'f>, Error> {
+        let how = How { options, limits, read_all: self.is_looked_into(options) };
         // The system library is seldom needed, so it is unpacked on demand.
         let source = |item: &'s Scanned<'f>| match &item.step {
             Step::Source(source) if !source.system_library && !self.is_linked(source) => {
@@ -62,7 +103,8 @@ impl<'f> Loaded<'f> {
             _ => None,
         };
         let sources: Vec<Option<&Source<'f>>> = self.scanned.par_iter().map(source).collect();
-        let unpacked = self.store.map(|store| unpack::unpack(store, &sources, options.arch));
+        let unpacked =
+            self.store.map(|store| unpack::unpack(store, &sources, options.arch, limits.release));
         let unpacked = |number: usize| *unpacked.as_ref()?.get(number)?;
         let picks = sources.par_iter().enumerate();
         let picks =
@@ -70,7 +112,7 @@ impl<'f> Loaded<'f> {
         let picks: Vec<Option<Pick<'f>>> = picks.collect();
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
         if !options.trace && !options.register && !options.lazy_archives && are_images() {
-            let selected = self.take_all(picks);
+            let selected = self.take_all(picks, limits.release);
             return self.check_strictly(selected, options, diagnostics);
         }
         let mut selection = Selection::new(self, how, diagnostics);
@@ -106,12 +148,12 @@ impl<'f> Loaded<'f> {
     }
 
     /// Takes images that need no messages.
-    fn take_all(&self, picks: Vec<Option<Pick<'f>>>) -> Selected<'f> {
+    fn take_all(&self, picks: Vec<Option<Pick<'f>>>, release: &'static Release) -> Selected<'f> {
         let mut host_use = HostUse::default();
         self.scanned.iter().for_each(|item| host_use.add(&item.host));
         // They stay where they are in memory.
         let images = picks.into_iter().filter_map(|pick| pick?.image()).collect();
-        let inputs = Inputs { images, host_references: host_use.finish() };
+        let inputs = Inputs { images, host_references: host_use.finish(), release: Some(release) };
         Selected { inputs, ..Selected::default() }
     }
 
@@ -127,6 +169,16 @@ impl<'f> Loaded<'f> {
         !self.linked_elsewhere.is_empty() && self.linked_elsewhere.contains(&self.module_id(source))
     }
 }
+
+/// The release that the newest image comes from. (`newest-input`)
+fn newest_release(images: &[LinkInput<'_>]) -> &'static Release {
+    let toolkit = |input: &LinkInput<'_>| Some(flags::glance(&input.image)?.1.toolkit.get());
+    let newest = images.par_iter().with_min_len(IMAGES_AT_ONCE).filter_map(toolkit).max();
+    Release::of_toolkit(newest.unwrap_or(Release::OLDEST.toolkit))
+}
+
+/// Fewer are not worth another thread.
+const IMAGES_AT_ONCE: usize = 512;
 
 /// How many steps from `at` on are members of one archive; 1 for anything
 /// else.
@@ -315,6 +367,7 @@ impl<'s, 'f> Selection<'s, 'f> {
     fn finish(self) -> Selected<'f> {
         let mut selected = self.selected;
         selected.inputs.host_references = self.host_use.finish();
+        selected.inputs.release = Some(self.how.limits.release);
         let ids = &mut selected.registration.module_ids;
         ids.extend(self.merged_ids.into_iter().rev());
         selected

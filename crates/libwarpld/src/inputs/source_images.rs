@@ -2,6 +2,7 @@
 //! in parallel.
 
 use super::best_image::{Choice, choose};
+use super::check::Limits;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
@@ -17,6 +18,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How<'o> {
     pub(super) options: &'o SelectOptions,
+    /// The releases whose code may take part.
+    pub(super) limits: Limits,
     /// Whether all are to be read, as something here looks into them.
     pub(super) read_all: bool,
 }
@@ -85,7 +88,7 @@ fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
     if how.read_all {
         return None;
     }
-    check::is_plainly_fit(image, how.options.arch, how.options.release)
+    check::is_plainly_fit(image, how.options.arch, how.limits)
 }
 
 impl<'f> Picked<'f> {
@@ -125,7 +128,7 @@ impl<'f> Picked<'f> {
             Ok(entries) => entries,
             Err(error) => return self.messages.push(messages::damaged_fatbin(name, error)),
         };
-        let code = match choose(&entries, options.arch) {
+        let code = match choose(&entries, options.arch, how.limits.release) {
             Choice::MachineCode(code) => code,
             Choice::MachineCodeOverPtx { code, ptx } => {
                 self.messages.push(messages::code_over_ptx(name, code, ptx));
@@ -171,14 +174,13 @@ impl<'f> Picked<'f> {
         let whole_program = |cubin: &Cubin<'_>| cubin.header().is_whole_program();
         let (parsed, whole_program) = match *image {
             Cow::Borrowed(image) => {
-                let cubin = check::check(name, image, how.options.arch, how.options.release)?;
+                let cubin = check::check(name, image, how.options.arch, how.limits)?;
                 let whole_program = whole_program(&cubin);
                 (Some(Arc::new(cubin)), whole_program)
             }
-            Cow::Owned(ref image) => (
-                None,
-                whole_program(&check::check(name, image, how.options.arch, how.options.release)?),
-            ),
+            Cow::Owned(ref image) => {
+                (None, whole_program(&check::check(name, image, how.options.arch, how.limits)?))
+            }
         };
         self.whole_program |= whole_program;
         Ok(parsed)

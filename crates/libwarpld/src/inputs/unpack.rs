@@ -4,6 +4,7 @@
 use super::best_image::{Choice, choose};
 use super::memory::{Block, STEP, Store};
 use super::scan::{Body, Source};
+use crate::dialect::Release;
 use cubin::Arch;
 use fatbin::Entry;
 use rayon::prelude::*;
@@ -22,11 +23,12 @@ pub(super) fn unpack<'f>(
     store: &'f Store,
     sources: &[Option<&Source<'f>>],
     arch: Arch,
+    release: &'static Release,
 ) -> Vec<Option<&'f [u8]>> {
     if !sources.iter().flatten().any(|source| matches!(source.body, Body::Fatbins(_))) {
         return Vec::new();
     }
-    let entry = |source: &Option<&Source<'f>>| packed((*source)?, arch);
+    let entry = |source: &Option<&Source<'f>>| packed((*source)?, arch, release);
     let entries: Vec<Option<Packed<'f>>> = sources.par_iter().map(entry).collect();
     let groups = groups(&entries);
     if groups.len() < 2 {
@@ -51,12 +53,12 @@ pub(super) fn unpack<'f>(
 }
 
 /// The packed image that will be chosen of a source's only container, and its size.
-fn packed<'f>(source: &Source<'f>, arch: Arch) -> Option<Packed<'f>> {
+fn packed<'f>(source: &Source<'f>, arch: Arch, release: &Release) -> Option<Packed<'f>> {
     let Body::Fatbins(containers) = &source.body else { return None };
     let [container] = &containers[..] else { return None };
     let entries = container.flat_entries().ok()?;
     let (Choice::MachineCode(code) | Choice::MachineCodeOverPtx { code, .. }) =
-        choose(&entries, arch)
+        choose(&entries, arch, release)
     else {
         return None;
     };

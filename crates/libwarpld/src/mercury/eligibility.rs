@@ -108,7 +108,7 @@ impl Summary {
         fastpath: Fastpath,
         trace: &mut Trace,
     ) -> Result<(), MercuryError> {
-        let (found, newest) = (self.version, config.release.newest_mercury);
+        let (found, newest) = (self.version, config.release().newest_mercury);
         if found > newest {
             return Err(MercuryError::VersionTooHigh { found, newest });
         }

@@ -17,13 +17,14 @@ pub struct ToolNotes<'a> {
 impl<'a> ToolNotes<'a> {
     /// Finds them all.
     pub(super) fn collect(parts: Linked<'a, '_>) -> Self {
-        let config = parts.cx.config;
+        let (config, release) = (parts.cx.config, parts.cx.dialect.release());
+        let identity = &config.identity;
         let info = ToolInfo {
             version: 2,
             object: config.note_object_name.as_bytes(),
-            tool: config.identity.tool.as_bytes(),
-            release: config.identity.version.as_bytes(),
-            build: config.identity.build.as_bytes(),
+            tool: identity.tool.as_bytes(),
+            release: identity.version.as_deref().unwrap_or(release.note_version).as_bytes(),
+            build: identity.build.as_deref().unwrap_or(release.note_build).as_bytes(),
             options: config.note_command_line.as_bytes(),
         };
         let mut own = Vec::new();

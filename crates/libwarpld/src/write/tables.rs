@@ -44,9 +44,10 @@ pub(super) fn synthetic(
 }
 
 fn compat(parts: Linked<'_, '_>, fastpath_targets: Option<u64>) -> Vec<u8> {
-    let mut out = compat::merge(parts.cx.objects, parts.cx.config.arch);
+    let dialect = parts.cx.dialect;
+    let mut out = compat::merge(parts.cx.objects, parts.cx.config.arch, dialect);
     if let Some(targets) = fastpath_targets {
-        compat::push_fastpath(targets, &mut out);
+        compat::push_finalizer(targets, dialect, &mut out);
     }
     out
 }

@@ -37,6 +37,9 @@ pub enum SettingsError {
     /// `-lto` without `-nvvmpath`.
     #[error("-nvvmpath should be specified with -lto")]
     NoNvvmPath,
+    /// `--cuda-release` with something else.
+    #[error("Unknown CUDA release '{0}'")]
+    UnknownRelease(String),
     /// A bad level.
     #[error("Invalid argument for option '--Ofast-compile'")]
     FastCompileLevel,
@@ -53,15 +56,21 @@ impl SettingsError {
             Self::InputsWithHostScript | Self::Conflict(..) | Self::NoNvvmPath => {
                 Code::ConflictingOptions
             }
-            Self::FastCompileLevel => Code::BadOptionValue,
+            Self::FastCompileLevel | Self::UnknownRelease(_) => Code::BadOptionValue,
         }
     }
 
     /// What the user can do about it, where the message does not say.
-    fn advice(&self) -> Option<&'static str> {
+    fn advice(&self) -> Option<String> {
         match self {
-            Self::NoArch => Some("name the target, for example -arch=sm_90"),
-            Self::NoNvvmPath => Some("nvcc -dlto passes it: the nvvm folder of the CUDA toolkit"),
+            Self::NoArch => Some("name the target, for example -arch=sm_90".into()),
+            Self::NoNvvmPath => {
+                Some("nvcc -dlto passes it: the nvvm folder of the CUDA toolkit".into())
+            }
+            Self::UnknownRelease(_) => {
+                let known = Release::ALL.iter().map(|release| release.version);
+                Some(format!("there are: {}", known.collect::<Vec<_>>().join(", ")))
+            }
             _ => None,
         }
     }
@@ -306,7 +315,10 @@ impl LinkSettings {
         check_conflicts(line)?;
         let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
         let side = side_outputs(line);
-        let config = config(line, target.arch()).report(side.need_report());
+        let mut config = config(line, target.arch()).report(side.need_report());
+        if let Some(release) = release(line)? {
+            config = config.release(release);
+        }
         let inputs = std::mem::take(&mut line.inputs).into_iter();
         Ok(Self {
             target,
@@ -337,10 +349,16 @@ impl LinkSettings {
     }
 }
 
+/// The release that `--cuda-release` names.
+fn release(line: &CommandLine) -> Result<Option<&'static Release>, SettingsError> {
+    let Some(name) = line.text(Opt::CudaRelease) else { return Ok(None) };
+    Release::named(&name).map(Some).ok_or(SettingsError::UnknownRelease(name))
+}
+
 fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
     let note = NoteText::new(line);
     let mut identity = match line.bytes(Opt::Identity) {
-        Some(b"nvlink") => Identity::nvlink(Release::NEWEST),
+        Some(b"nvlink") => Identity::nvlink(),
         _ => Identity::warpld(),
     };
     if let Some(tool) = line.text(Opt::ToolName) {
@@ -359,6 +377,7 @@ fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
         .allow_undefined_globals(line.has(Opt::AllowUndefinedGlobals))
         .keep_system_libraries(line.has(Opt::KeepSystemLibraries))
         .lazy_archives(line.has(Opt::LazyArchives))
+        .allow_newer_inputs(line.has(Opt::AllowNewerInputs))
         .extra_warnings(line.has(Opt::ExtraWarnings))
         .suppress_stack_size_warning(line.has(Opt::SuppressStackSizeWarning))
         .identity(identity)

@@ -239,6 +239,16 @@ options! {
         .takes(Kind::Choice(&["warpld", "nvlink"]), "WHO")
         .own()
         .help("Who the tool note names as the linker. With 'nvlink' outputs can be compared with nvlink's byte for byte. The default is 'warpld'.");
+    CudaRelease: Row::new("cuda-release", "", Output)
+        .takes(Kind::Text, "13.N")
+        .own()
+        .help("Link as nvlink of this release of CUDA does; 13.N.P names one of its updates. By default it is the release of the toolkit that a shim was made from, otherwise the newest one that an input comes from.");
+    AllowNewerInputs: Row::new("allow-newer-inputs", "", Output)
+        .own()
+        .help("Link objects of a CUDA release newer than all known ones by the rules of the newest, with a warning.");
+    PrintCudaRelease: Row::new("print-cuda-release", "", Reports)
+        .own()
+        .help("Print the release of CUDA that the link stands for, and what decided it.");
     Map: Row::new("map", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()

@@ -4,11 +4,14 @@ use crate::images::{self, ARCHS, Images};
 use fatbin::Container;
 use libwarpld::Release;
 use libwarpld::internals::best_image::{Choice, choose};
-use libwarpld::internals::check::check;
+use libwarpld::internals::check::{Limits, check};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+
+/// The answers are those of nvlink 13.0.
+const LIMITS: Limits = Limits { release: &Release::CUDA_13_0, newest: Release::CUDA_13_0.toolkit };
 
 const HEADER: &str =
     "# Targets for which nvlink V13.0.88 takes an image, per kind and architecture of the image.\n";
@@ -96,12 +99,12 @@ fn warpld_takes(form: Form, arch: &'static str, target: &str, images: &Images) -
     let (_, bytes) = form.make(arch, images);
     let target = images::arch(target);
     if form == Form::Bare {
-        return check("x", &bytes, target, Release::NEWEST).is_ok();
+        return check("x", &bytes, target, LIMITS).is_ok();
     }
     let entries = Container::parse(&bytes).unwrap().flat_entries().unwrap();
-    match choose(&entries, target) {
+    match choose(&entries, target, LIMITS.release) {
         Choice::MachineCode(entry) => {
-            assert!(check("x", &entry.payload().unwrap(), target, Release::NEWEST).is_ok());
+            assert!(check("x", &entry.payload().unwrap(), target, LIMITS).is_ok());
             form == Form::Fatbin
         }
         Choice::Ptx(_) => form == Form::Ptx,

@@ -88,7 +88,7 @@ impl Case {
                 ..LinkInput::new(format!("{i}.o"), Cow::Owned(image))
             }
         });
-        let inputs = Inputs { images: images.collect(), host_references: None };
+        let inputs = Inputs { images: images.collect(), ..Inputs::default() };
         let index = family.index(&mut random);
         let mut one_in = |of: usize| random.below(of) == 0;
         // The order is that of earlier seeds.
@@ -243,7 +243,7 @@ fn intact_objects_stand_up_to_the_verifier(families: &[Family]) {
         let mut linked = 0;
         for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
             let input = LinkInput::new("a.o".into(), Cow::Borrowed(image.as_slice()));
-            let inputs = Inputs { images: vec![input], host_references: None };
+            let inputs = Inputs { images: vec![input], ..Inputs::default() };
             let mut config = Config::builder(*arch).relocatable(relocatable);
             if let Some(uidx) = uidx {
                 config = config.uidx(uidx.clone());
