@@ -75,10 +75,10 @@ fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// On sm_110 the Mercury twin of the reserved shared memory takes room in the
+/// On sm_110 the Mercury counterpart of the reserved shared memory takes room in the
 /// file although its type has no bytes; what stands there is left over.
 fn reserves_file_space(s: &cubin::SectionRef<'_>, offset: u64) -> bool {
-    let twin = s.kind == cubin::SectionType::CUDA_RESERVED_SHARED
+    let counterpart = s.kind == cubin::SectionType::CUDA_RESERVED_SHARED
         && s.flags & cubin::consts::shf::MERCURY != 0;
-    twin && (s.offset..s.offset + s.size).contains(&offset)
+    counterpart && (s.offset..s.offset + s.size).contains(&offset)
 }

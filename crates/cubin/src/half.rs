@@ -41,7 +41,7 @@ impl<'a> Halves<'a> {
             ReadError::BadField { field: "Mercury symbol table", section: None, value: 0 };
         let table = sections.find(SectionType::CUDA_MERCURY_SYMTAB).ok_or(missing)?;
         let symtab = file.symbol_table(&table)?;
-        let machine = MachineSide::of(file);
+        let machine = MachineHalf::of(file);
         let mut counterparts = vec![0; sections.len()];
         for section in sections.iter().filter(is_mercury) {
             counterparts[section.index.0 as usize] = machine.counterpart(file, &section)?;
@@ -58,7 +58,7 @@ impl<'a> Halves<'a> {
         }
         let label = |s: SectionRef<'_>| match (is_mercury(&s), behind[s.index.0 as usize]) {
             (true, _) => Label::PLAIN,
-            (false, mercury) if mercury != 0 || is_machine_side(&s) => Label::HIDDEN,
+            (false, mercury) if mercury != 0 || is_machine_only(&s) => Label::HIDDEN,
             _ if s.flags & shf::INFO_LINK != 0 => {
                 behind.get(s.info as usize).map_or(Label::PLAIN, |&info| Label::with_info(info))
             }
@@ -85,7 +85,7 @@ impl<'a> Halves<'a> {
 }
 
 /// Sections that the Mercury half has no use for, counterpart or not.
-fn is_machine_side(s: &SectionRef<'_>) -> bool {
+fn is_machine_only(s: &SectionRef<'_>) -> bool {
     matches!(
         s.kind,
         SectionType::SYMTAB | SectionType::REL | SectionType::RELA | SectionType::CUDA_INFO
@@ -127,7 +127,7 @@ pub fn are_counterparts(mercury: &Reloc, machine: &Reloc) -> bool {
 }
 
 /// Sections of the machine-code half, by what leads to them.
-struct MachineSide<'a> {
+struct MachineHalf<'a> {
     /// Attributes and relocations by the section they are about; 0 for none.
     infos: Vec<u32>,
     relocs: Vec<u32>,
@@ -137,7 +137,7 @@ struct MachineSide<'a> {
     module_info: Option<u32>,
 }
 
-impl<'a> MachineSide<'a> {
+impl<'a> MachineHalf<'a> {
     fn of(file: &Cubin<'a>) -> Self {
         let count = file.sections().len();
         let (infos, relocs) = (vec![0; count], vec![0; count]);

@@ -29,7 +29,7 @@ pub use crate::inputs::{
 pub use crate::json::json_string;
 pub use crate::link::{Memory, Written, link_images};
 pub use crate::verify::{Fault, verify};
-pub use crate::write::{Blocks, Destination, ROOM};
+pub use crate::write::{BUFFER_SIZE, Blocks, Destination};
 
 use crate::dialect::target::has_mercury;
 use crate::mercury::{self, Trace};

@@ -52,9 +52,9 @@ pub fn link_images(
     let dialect = Dialect::new(config.release(), config.arch, half);
 
     // Read and check every image, in parallel.
-    let shelves = parse::shelves(inputs);
+    let batches = parse::batches(inputs);
     let Read { objects, resolver, calls } =
-        parse::read(inputs, half, &shelves).map_err(|error| diags.fail(error))?;
+        parse::read(inputs, half, &batches).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
         compat::check(&objects, dialect, diags).map_err(|error| diags.fail(error))?;
     }
@@ -121,16 +121,16 @@ pub fn link_images(
     diags.sort();
 
     // Final order, indices and tables need all of that.
-    let parts = Linked {
+    let linked = Linked {
         cx,
         merged: &merged,
         layout: &layout,
         relocated: &relocated,
         properties: &properties,
     };
-    explain::explain(parts, diags);
+    explain::explain(linked, diags);
     let mut report = match config.report {
-        true => report::collect(parts),
+        true => report::collect(linked),
         false => LinkReport::default(),
     };
     if diags.failed() {
@@ -139,19 +139,20 @@ pub fn link_images(
     // The bytes.
     match half {
         Half::Machine => {
-            let plan = write::plan(parts);
-            report.map = config.report.then(|| report::collect_map(parts, &plan));
-            classic::write(parts, &plan, destination).map_err(|error| diags.fail(error))?;
+            let plan = write::plan(linked);
+            report.map = config.report.then(|| report::collect_map(linked, &plan));
+            classic::write(linked, &plan, destination).map_err(|error| diags.fail(error))?;
         }
         Half::Mercury => {
             // Both halves of the file.
-            let map = mercury_file(parts, diags, destination).map_err(|error| diags.fail(error))?;
+            let map =
+                mercury_file(linked, diags, destination).map_err(|error| diags.fail(error))?;
             report.map = map;
         }
     }
     if memory == Memory::LeakedAtExit {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
-        std::mem::forget(shelves);
+        std::mem::forget(batches);
     }
     Ok(Written { complete: true, report })
 }
@@ -159,18 +160,18 @@ pub fn link_images(
 /// Writes a file of two halves; its map, if there is to be a report. Only who looks at
 /// the file again needs it in memory.
 fn mercury_file(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     diags: &mut Diagnostics,
     destination: &mut dyn Destination,
 ) -> Result<Option<LinkMap>, Diagnostic> {
-    let config = parts.cx.config;
+    let config = linked.cx.config;
     if !config.report && !config.mercury.self_check {
-        mercury::write(parts, destination)?;
+        mercury::write(linked, destination)?;
         return Ok(None);
     }
     let mut image = Vec::new();
-    mercury::write(parts, &mut image)?;
+    mercury::write(linked, &mut image)?;
     mercury::check_output(&image, config, diags)?;
     write::whole(&image, destination)?;
-    Ok(report::collect_map_of_halves(parts, &image).filter(|_| config.report))
+    Ok(report::collect_map_of_halves(linked, &image).filter(|_| config.report))
 }

@@ -34,20 +34,20 @@ fn share(inputs: usize) -> usize {
 }
 
 /// Empty batches for the inputs.
-pub fn shelves<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
+pub fn batches<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
     let inputs = inputs.images.len();
-    let shelves = inputs.div_ceil(share(inputs));
-    std::iter::repeat_with(ObjectBatch::default).take(shelves).collect()
+    let batches = inputs.div_ceil(share(inputs));
+    std::iter::repeat_with(ObjectBatch::default).take(batches).collect()
 }
 
 /// Parses and checks every image, in parallel, into the batches.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
     half: Half,
-    shelves: &'s [ObjectBatch<'i>],
+    batches: &'s [ObjectBatch<'i>],
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
-    let share = images.len().div_ceil(shelves.len().max(1)).max(1);
+    let share = images.len().div_ceil(batches.len().max(1)).max(1);
     let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::new(images.len()));
     // Built in place first, because collecting the batches' results would copy them.
     let mut objects = Vec::new();
@@ -55,8 +55,8 @@ pub fn read<'s, 'i: 's>(
     let mut known = Parts::new(share);
     let mut failure = None;
     pipeline(
-        objects.chunks_mut(share).zip(images.chunks(share)).zip(shelves),
-        |((objects, inputs), shelf)| shelf.read(objects, inputs, half),
+        objects.chunks_mut(share).zip(images.chunks(share)).zip(batches),
+        |((objects, inputs), batch)| batch.read(objects, inputs, half),
         |read: Result<(&[Object<'s>], Calls<'s>), Diagnostic>| match (read, &failure) {
             (Ok((part, said)), None) => {
                 let first = known.add(part);

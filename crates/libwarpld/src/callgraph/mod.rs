@@ -12,7 +12,7 @@ use crate::ids::{FunctionId, IdVec, ObjectId, OptId, PrototypeId, SymbolId, Symb
 use crate::name_hash::ShortHash;
 use crate::object::Object;
 use crate::object::call_lists::{CallLists, Calls, Prototype};
-use crate::resolve::{Resolution, Role, room};
+use crate::resolve::{Resolution, Role, estimate};
 use cubin::callgraph::List;
 use hashbrown::HashTable;
 
@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
         resolution: &Resolution<'a>,
     ) {
         if first.index() == 0 {
-            self.make_room(part.len(), calls, resolution);
+            self.reserve(part.len(), calls, resolution);
         }
         self.graph.add_functions(resolution);
         let inputs = crate::ids::onward(first).zip(part).zip(calls.iter());
@@ -205,15 +205,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Reserves room for all inputs, of which these are the first.
-    fn make_room(&mut self, first: usize, calls: &Calls<'a>, resolution: &Resolution<'a>) {
+    /// Reserves memory for all inputs, of which these are the first.
+    fn reserve(&mut self, first: usize, calls: &Calls<'a>, resolution: &Resolution<'a>) {
         let functions = resolution.symbols.capacity();
         self.graph.of_symbol.reserve(functions);
         self.graph.functions.reserve(functions);
         self.graph.address_taken.reserve(functions);
         self.graph.prototype_of.reserve(functions);
         let direct = calls.iter().map(|(lists, _)| lists.of(List::Calls).count()).sum();
-        self.graph.calls.reserve(room(direct, first, self.inputs));
+        self.graph.calls.reserve(estimate(direct, first, self.inputs));
     }
 
     /// The graph of all inputs.

@@ -36,7 +36,7 @@ pub struct Reach {
     /// Stubs of unified functions that count as kernels; empty if none does.
     stub_roots: PerFunction,
     /// Constants requested by name.
-    constants: Wanted,
+    constants: Requested,
     /// What determined the kernels.
     pub pruning: Pruning,
 }
@@ -102,7 +102,7 @@ pub fn reach(
         }
     };
     let mut unrequested: PerFunction = match wanted {
-        Wanted::All => IdVec::filled(false, count),
+        Requested::All => IdVec::filled(false, count),
         _ => graph.functions.ids().map(is_unrequested).collect(),
     };
     let is_late = |f: FunctionId| unrequested[f] && resolution.is_defined_first(graph.symbol(f));
@@ -117,7 +117,7 @@ pub fn reach(
             true => IdVec::new(),
             false => stub_roots(graph, unified, kernels().count()),
         };
-        let (constants, pruning) = (Wanted::Named(Patterns::default()), Pruning::None);
+        let (constants, pruning) = (Requested::Named(Patterns::default()), Pruning::None);
         return Reach { live, unrequested, late, stub_roots, constants, pruning };
     }
     let constants = wanted_constants(host, config);
@@ -204,30 +204,30 @@ fn keep_nested(
     }
 }
 
-fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Wanted) {
+fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Requested) {
     let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
     if by_name {
-        return (Pruning::ByName, Wanted::Named(substrings(config.kernels_used.as_deref())));
+        return (Pruning::ByName, Requested::Named(substrings(config.kernels_used.as_deref())));
     }
     match host {
         Some(host) if config.host_info == HostInfo::Use => {
             let external = host.kernels_external.iter().cloned().collect();
             let internal = host.kernels_internal.iter().cloned().collect();
-            (Pruning::HostReferences, Wanted::Host { external, internal })
+            (Pruning::HostReferences, Requested::Host { external, internal })
         }
-        _ => (Pruning::None, Wanted::All),
+        _ => (Pruning::None, Requested::All),
     }
 }
 
 /// The constants that host code or `--variables-used` names.
-fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Wanted {
+fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Requested {
     match (root_filter(host, config).0, host) {
-        (Pruning::ByName, _) => Wanted::Named(substrings(config.variables_used.as_deref())),
-        (Pruning::HostReferences, Some(host)) => Wanted::Host {
+        (Pruning::ByName, _) => Requested::Named(substrings(config.variables_used.as_deref())),
+        (Pruning::HostReferences, Some(host)) => Requested::Host {
             external: host.constants_external.iter().cloned().collect(),
             internal: host.constants_internal.iter().cloned().collect(),
         },
-        _ => Wanted::Named(Patterns::default()),
+        _ => Requested::Named(Patterns::default()),
     }
 }
 
@@ -238,19 +238,19 @@ fn substrings(words: Option<&[String]>) -> Patterns {
 }
 
 #[derive(Debug)]
-enum Wanted {
+enum Requested {
     All,
     Named(Patterns),
     Host { external: Patterns, internal: Patterns },
 }
 
-impl Wanted {
+impl Requested {
     fn matches(&self, name: &[u8], local: bool) -> bool {
         match self {
-            Wanted::All => true,
-            Wanted::Named(patterns) => patterns.matches(name),
-            Wanted::Host { internal, .. } if local => internal.matches(name),
-            Wanted::Host { external, .. } => external.matches(name),
+            Requested::All => true,
+            Requested::Named(patterns) => patterns.matches(name),
+            Requested::Host { internal, .. } if local => internal.matches(name),
+            Requested::Host { external, .. } => external.matches(name),
         }
     }
 }

@@ -9,17 +9,17 @@ use crate::linked::Linked;
 use std::collections::VecDeque;
 
 /// The largest shared variables that a kernel uses.
-pub fn shared(parts: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
-    let cx = parts.cx;
+pub fn shared(linked: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
+    let cx = linked.cx;
     let kernel = diagnostic.symbol.as_deref().and_then(|name| function_named(cx, name));
-    let own = kernel.and_then(|f| parts.merged.function_sections.get(f)?.shared.get());
-    let items = parts
+    let own = kernel.and_then(|f| linked.merged.function_sections.get(f)?.shared.get());
+    let items = linked
         .layout
         .shared
         .objects
         .iter()
         .filter(|(_, (section, _))| {
-            Some(*section) == own || Some(*section) == parts.merged.common_shared
+            Some(*section) == own || Some(*section) == linked.merged.common_shared
         })
         .filter_map(|(&id, _)| variable(cx, id))
         .collect();
@@ -33,12 +33,14 @@ pub fn shared(parts: Linked<'_, '_>, diagnostic: &Diagnostic) -> Vec<String> {
 }
 
 /// The largest constants.
-pub fn constants(parts: Linked<'_, '_>) -> Vec<String> {
-    let cx = parts.cx;
-    let Some(bank) = parts.merged.constant3 else { return Vec::new() };
+pub fn constants(linked: Linked<'_, '_>) -> Vec<String> {
+    let cx = linked.cx;
+    let Some(bank) = linked.merged.constant3 else { return Vec::new() };
     let ids = cx.resolution.symbols.ids();
     let items = ids
-        .filter(|&id| parts.layout.address(cx, parts.merged, id).is_some_and(|a| a.section == bank))
+        .filter(|&id| {
+            linked.layout.address(cx, linked.merged, id).is_some_and(|a| a.section == bank)
+        })
         .filter_map(|id| variable(cx, id))
         .collect();
     largest(items)

@@ -26,8 +26,8 @@ const LISTED: usize = 5;
 const EXPLAINED: usize = 20;
 
 /// Completes the messages of a link.
-pub fn explain(parts: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
-    let cx = parts.cx;
+pub fn explain(linked: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
+    let cx = linked.cx;
     merge_stack_warnings(cx, diagnostics);
     merge_register_errors(diagnostics);
     let missing: Vec<String> = diagnostics
@@ -41,8 +41,8 @@ pub fn explain(parts: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
     for diagnostic in diagnostics.as_mut_slice() {
         let notes = match diagnostic.code {
             Code::UndefinedSymbol => undefined(cx, diagnostic, &references),
-            Code::TooMuchShared => limits::shared(parts, diagnostic),
-            Code::TooMuchConstant => limits::constants(parts),
+            Code::TooMuchShared => limits::shared(linked, diagnostic),
+            Code::TooMuchConstant => limits::constants(linked),
             Code::TooManyRegisters => limits::register_chain(cx, diagnostic),
             _ => continue,
         };

@@ -2,7 +2,7 @@
 //! and each kernel that uses a dynamic array gets an instance of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, Together, ready_made, ready_made_alignment};
+use super::shared::{DYNAMIC_ALIGN, DisjointSets, compiler_layouts, ready_made_alignment};
 use crate::align::align_up;
 use crate::collections::{Map, Set};
 use crate::context::Analysis;
@@ -54,14 +54,14 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         false => Map::default(),
     };
     let everywhere = declared && common_align >= DYNAMIC_ALIGN;
-    let ready_made = ready_made(cx, merged);
+    let compiler_layouts = compiler_layouts(cx, merged);
     let mut null_value = None;
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function].shared.get() else {
             continue;
         };
         let (mut size, mut align) = extent(section);
-        let ready = ready_made.get(&section);
+        let ready = compiler_layouts.get(&section);
         if let Some(ready) = ready {
             size = align_up(size, ready.align).saturating_add(ready.size);
             align = align.max(ready.align);
@@ -109,7 +109,7 @@ fn joint_ends(
     for (&id, functions) in usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id)) {
         kernels_of.push((id, functions.iter().copied().filter(is_entry).collect()));
     }
-    let mut together = Together::default();
+    let mut together = DisjointSets::default();
     for (_, kernels) in &kernels_of {
         for pair in kernels.windows(2) {
             together.join(pair[0], pair[1]);

@@ -46,8 +46,9 @@ pub struct SharedLayout {
 pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> SharedLayout {
     let SharedObjects { mut private, common, dynamic } = SharedObjects::collect(cx);
     private.retain(|&kernel, _| merged.function_sections[kernel].shared.is_some());
-    let ready_made = ready_made(cx, merged);
-    if private.is_empty() && common.is_empty() && dynamic.is_empty() && ready_made.is_empty() {
+    let compiler_layouts = compiler_layouts(cx, merged);
+    if private.is_empty() && common.is_empty() && dynamic.is_empty() && compiler_layouts.is_empty()
+    {
         return SharedLayout::default();
     }
     let mut planner = Planner {
@@ -62,7 +63,7 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Sh
     };
     planner.groups(common, &mut private);
     planner.kernels(private, &dynamic);
-    planner.whole_programs(ready_made);
+    planner.whole_programs(compiler_layouts);
     planner.out
 }
 
@@ -198,8 +199,8 @@ impl Planner<'_, '_> {
 
     /// Kernels that were compiled as a whole. Quirk: an empty section gets the system's part only
     /// if the finalizer writes the file. An unnamed object is symbol 0. [`whole-programs`]
-    fn whole_programs(&mut self, ready_made: ReadyMade) {
-        for (section, Ready { size, align, late }) in ready_made {
+    fn whole_programs(&mut self, compiler_layouts: CompilerLayouts) {
+        for (section, CompilerLayout { size, align, late }) in compiler_layouts {
             if size > 0 && !late && self.cx.dialect.moves_null_symbol() {
                 let shift = self.out.null_value.unwrap_or(0);
                 self.out.null_value = Some(shift.saturating_add(self.reserved()));
@@ -270,7 +271,7 @@ impl Planner<'_, '_> {
             let end = ends.entry(entry).or_insert(0);
             *end = self.past_null(align_up(*end, DYNAMIC_ALIGN), DYNAMIC_ALIGN);
         }
-        let mut together = Together::default();
+        let mut together = DisjointSets::default();
         let mut reaching = Vec::new();
         for &function in &functions {
             let entry = self.cx.resolution.get(self.cx.graph.symbol(function)).entry;
@@ -335,11 +336,11 @@ impl Planner<'_, '_> {
 
 /// Disjoint sets of kernels.
 #[derive(Default)]
-pub(super) struct Together {
+pub(super) struct DisjointSets {
     parent: Map<FunctionId, FunctionId>,
 }
 
-impl Together {
+impl DisjointSets {
     pub(super) fn find(&mut self, mut f: FunctionId) -> FunctionId {
         while let Some(&parent) = self.parent.get(&f) {
             if let Some(&grand) = self.parent.get(&parent) {
@@ -375,11 +376,11 @@ fn common_alignment(cx: Analysis<'_, '_>) -> u64 {
 }
 
 /// Sections that are kept unchanged.
-type ReadyMade = Map<SectionId, Ready>;
+type CompilerLayouts = Map<SectionId, CompilerLayout>;
 
 /// Shared memory that the compiler has laid out.
 #[derive(Clone, Copy)]
-pub(super) struct Ready {
+pub(super) struct CompilerLayout {
     pub size: u64,
     pub align: u64,
     /// Of an unrequested kernel: nothing is counted for it (`whole-programs-used`).
@@ -388,8 +389,8 @@ pub(super) struct Ready {
 
 /// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a name,
 /// so it is kept unchanged.
-pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
-    let mut out = ReadyMade::default();
+pub(super) fn compiler_layouts(cx: Analysis<'_, '_>, merged: &Merged) -> CompilerLayouts {
+    let mut out = CompilerLayouts::default();
     // For debuggers all of it has names, and is laid out once more.
     if cx.config.is_debug_link() {
         return out;
@@ -404,7 +405,10 @@ pub(super) fn ready_made(cx: Analysis<'_, '_>, merged: &Merged) -> ReadyMade {
             let sections = function.and_then(|f| merged.function_sections.get(f));
             if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
                 let late = function.is_some_and(|f| cx.reach.is_late(f));
-                out.insert(shared, Ready { size: section.size, align: section.align, late });
+                out.insert(
+                    shared,
+                    CompilerLayout { size: section.size, align: section.align, late },
+                );
             }
         }
     }

@@ -37,7 +37,7 @@ impl<'a> Translation<'a> {
 /// The machine-code form of an attribute section.
 pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
     let mercury = file.plan.contents.get(id);
-    if file.parts.merged.section(id).function.is_none() {
+    if file.linked.merged.section(id).function.is_none() {
         return joint_frames(file, mercury);
     }
     let translation = translation(file, id);
@@ -83,10 +83,10 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
     let owner_of = |number: u32| {
         let at = usize::try_from(number.checked_sub(1)?).ok()?;
         let symbol = file.plan.numbering.order.get(at)?;
-        let Meaning::Symbol(id) = file.parts.merged.symbols.get(*symbol)?.meaning() else {
+        let Meaning::Symbol(id) = file.linked.merged.symbols.get(*symbol)?.meaning() else {
             return None;
         };
-        let kernel = file.parts.cx.resolution.kernel_around(file.parts.cx.objects, id);
+        let kernel = file.linked.cx.resolution.kernel_around(file.linked.cx.objects, id);
         Some((kernel.unwrap_or(id), kernel.is_some()))
     };
     let (mut start, mut any_nested) = (0, false);
@@ -118,13 +118,13 @@ fn joint_frames<'b>(file: &CapsuleFile<'_, '_>, table: &'b [u8]) -> Cow<'b, [u8]
 
 /// The bank that holds the handles of the kernel that these records describe.
 fn handles(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<SectionId> {
-    let function = file.parts.cx.graph.function(file.parts.merged.section(id).function.get()?)?;
-    file.parts.merged.function_sections.get(function)?.constant0.get()
+    let function = file.linked.cx.graph.function(file.linked.merged.section(id).function.get()?)?;
+    file.linked.merged.function_sections.get(function)?.constant0.get()
 }
 
 /// Index of the section symbol of a kernel's parameter bank.
 fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
-    let merged = file.parts.merged;
+    let merged = file.linked.merged;
     if let Some(symbol) = handles(file, id).and_then(|bank| merged.section(bank).symbol.get()) {
         return Some(file.plan.numbering.index[symbol.index()]);
     }
@@ -139,9 +139,9 @@ fn bank_symbol(file: &CapsuleFile<'_, '_>, id: SectionId) -> Option<u32> {
 impl CapsuleFile<'_, '_> {
     /// The code section that the records of a section describe.
     pub(super) fn code_of(&self, id: SectionId) -> Option<SectionId> {
-        let symbol = self.parts.merged.section(id).function.get()?;
-        let function = self.parts.cx.graph.function(symbol)?;
-        self.parts.merged.function_sections.get(function)?.text.get()
+        let symbol = self.linked.merged.section(id).function.get()?;
+        let function = self.linked.cx.graph.function(symbol)?;
+        self.linked.merged.function_sections.get(function)?.text.get()
     }
 }
 
@@ -155,9 +155,9 @@ fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 
 fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a> {
     let mut out = Translation::default();
-    let Content::Attributes(sources) = file.parts.merged.section(id).content() else { return out };
+    let Content::Attributes(sources) = file.linked.merged.section(id).content() else { return out };
     for from in sources {
-        let object = &file.parts.cx.objects[from.object];
+        let object = &file.linked.cx.objects[from.object];
         let Some(halves) = &object.halves else { continue };
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let machine = halves.counterpart(from.section).map_or(&[][..], |s| s.data);

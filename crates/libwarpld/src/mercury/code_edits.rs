@@ -15,39 +15,39 @@ use rayon::prelude::*;
 /// Edits functions. A relocatable output keeps the protection of its fences, as it does for a
 /// debugger; the code of a program compiled as a whole is edited only for `-g`.
 /// `--suppress-debug-info` makes code come out as without `-g`.
-pub fn edited(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, Edited> {
-    let config = parts.cx.config;
+pub fn edited(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, Edited> {
+    let config = linked.cx.config;
     let debug = config.is_debug_link();
     let purpose = Purpose {
         protected: debug || config.relocatable,
-        report_errors: debug || reports_errors(parts, plan),
+        report_errors: debug || reports_errors(linked, plan),
     };
     let texts: Vec<SectionId> =
-        parts.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
-    let change = |&id: &SectionId| Some((id, function(parts, id, purpose)?));
+        linked.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
+    let change = |&id: &SectionId| Some((id, function(linked, id, purpose)?));
     texts.par_iter().filter_map(change).collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Whether some input was compiled for debugging. Then every function of the link reports errors
 /// before its threads exit.
-fn reports_errors(parts: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
+fn reports_errors(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
     let is_common = |id: &SectionId| {
-        let section = parts.merged.section(*id);
+        let section = linked.merged.section(*id);
         section.function.is_none() && matches!(section.content(), Content::Attributes(_))
     };
-    let sections = (0..parts.merged.sections.len()).map(SectionId::new).filter(is_common);
+    let sections = (0..linked.merged.sections.len()).map(SectionId::new).filter(is_common);
     let tables = sections.map(|id| plan.contents.get(id));
     let mut records = tables.flat_map(info::records);
     records.any(|r| r.is_ok_and(|r| r.attr() == Attr::GEN_ERRBAR_AT_EXIT))
 }
 
-fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
-    let symbol = text_function(parts, id)?;
-    let is_kernel = parts.cx.resolution.get(symbol).entry;
-    let Content::Chunks(chunks) = parts.merged.section(id).content() else { return None };
+fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
+    let symbol = text_function(linked, id)?;
+    let is_kernel = linked.cx.resolution.get(symbol).entry;
+    let Content::Chunks(chunks) = linked.merged.section(id).content() else { return None };
     let from = chunks.first()?.from;
-    let object = parts.cx.objects.get(from.object)?;
-    if object.whole_program && !parts.cx.config.is_debug_link() {
+    let object = linked.cx.objects.get(from.object)?;
+    if object.whole_program && !linked.cx.config.is_debug_link() {
         return None;
     }
     let code = object.halves.as_ref()?.counterpart(from.section)?.data;
@@ -57,7 +57,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
-    let rescoreboards = parts.cx.config.mercury.rescoreboard && is_kernel && !purpose.protected;
+    let rescoreboards = linked.cx.config.mercury.rescoreboard && is_kernel && !purpose.protected;
     if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
         match &mut edited {
             Some(edited) => edited.code = code,
@@ -69,7 +69,7 @@ fn function(parts: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Ed
 
 /// How the code moved that an input symbol refers to: the function's symbol or its section's.
 pub fn moves_of_symbol<'e>(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     edited: &'e Map<SectionId, Edited>,
     object: ObjectId,
     symbol: u32,
@@ -77,9 +77,9 @@ pub fn moves_of_symbol<'e>(
     if edited.is_empty() {
         return None;
     }
-    let input = &parts.cx.objects.get(object)?.cubin;
+    let input = &linked.cx.objects.get(object)?.cubin;
     let section = input.symbol(symbol)?.shndx;
-    let text = parts.merged.placement(object, section)?.section;
+    let text = linked.merged.placement(object, section)?.section;
     edited.get(&text).map(|e| &e.moves)
 }
 

@@ -3,7 +3,7 @@
 
 use super::code_edits::moves_of_symbol;
 use super::pairing::{PairCache, pair_at};
-use super::replaced_copies::{Kept, KeptCache};
+use super::replaced_copies::{SelectedCode, SelectedCodeCache};
 use super::{CapsuleFile, handles, jump_tables, reserved_shared};
 use crate::align::align_up;
 use crate::collections::Map;
@@ -29,16 +29,16 @@ pub struct MachinePlaces {
 }
 
 /// Assigns offsets to the machine-code half of all debug sections.
-pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
+pub fn machine_places(linked: Linked<'_, '_>) -> MachinePlaces {
     let mut out = MachinePlaces::default();
-    for (i, section) in parts.merged.sections.iter().enumerate() {
+    for (i, section) in linked.merged.sections.iter().enumerate() {
         let Content::Chunks(chunks) = section.content() else { continue };
         if section.flags() & shf::ALLOC != 0 {
             continue;
         }
         let (mut size, mut align) = (0, 0);
         for chunk in chunks.iter() {
-            let Some(counterpart) = machine_input(parts, chunk.from) else { continue };
+            let Some(counterpart) = machine_input(linked, chunk.from) else { continue };
             let offset = align_up(size, counterpart.align);
             out.offsets.insert((chunk.from.object.as_u32(), chunk.from.section), offset);
             size = offset.saturating_add(counterpart.size);
@@ -50,27 +50,27 @@ pub fn machine_places(parts: Linked<'_, '_>) -> MachinePlaces {
 }
 
 /// An input section's counterpart in the machine-code half, or the section itself.
-fn machine_input<'a>(parts: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
-    let object = &parts.cx.objects[from.object];
+fn machine_input<'a>(linked: Linked<'a, '_>, from: InputSection) -> Option<cubin::SectionRef<'a>> {
+    let object = &linked.cx.objects[from.object];
     let halves = object.halves.as_ref()?;
     halves.counterpart(from.section).or_else(|| halves.sass.section(from.section))
 }
 
 /// Size and alignment of a section in the machine-code half.
 pub fn machine_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
-    file.places.extents.get(&id).copied().unwrap_or_else(|| extent(file.parts, id))
+    file.places.extents.get(&id).copied().unwrap_or_else(|| extent(file.linked, id))
 }
 
 /// Size and alignment of a NOBITS section in the machine-code half.
 pub fn machine_nobits(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
-    let parts = file.parts;
-    let (size, align) = extent(parts, id);
-    if parts.cx.config.relocatable {
+    let linked = file.linked;
+    let (size, align) = extent(linked, id);
+    if linked.cx.config.relocatable {
         (size, align)
-    } else if parts.merged.section_name(id) == names::RESERVED_SHARED {
+    } else if linked.merged.section_name(id) == names::RESERVED_SHARED {
         (size + reserved_shared::START, align)
-    } else if parts.merged.common_shared == Some(id) && size == 0 {
-        (reserved_shared(parts.cx), align)
+    } else if linked.merged.common_shared == Some(id) && size == 0 {
+        (reserved_shared(linked.cx), align)
     } else {
         (size, align)
     }
@@ -92,22 +92,22 @@ pub fn machine<'b>(
     if let Some(table) = file.debug_tables.get(&id) {
         return Ok(Cow::Borrowed(&table.bytes));
     }
-    if file.parts.merged.section(id).bank() == Some(handles::BANK) {
+    if file.linked.merged.section(id).bank() == Some(handles::BANK) {
         return handles::machine(file, id).map(Cow::Owned);
     }
     let mut bytes = file.zeros(machine_extent(file, id).0)?;
-    for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
-        let Some(input) = machine_input(file.parts, chunk.from) else { continue };
+    for chunk in file.linked.layout.chunks(file.linked.merged, id).iter() {
+        let Some(input) = machine_input(file.linked, chunk.from) else { continue };
         copy(&mut bytes, machine_offset(file, chunk), input.data);
     }
-    file.parts.layout.write_pieces(file.parts.cx, id, &mut bytes);
-    if file.parts.merged.section(id).bank() == Some(jump_tables::BANK) {
+    file.linked.layout.write_pieces(file.linked.cx, id, &mut bytes);
+    if file.linked.merged.section(id).bank() == Some(jump_tables::BANK) {
         jump_tables::fill(file, id, &mut bytes)?;
     }
-    if file.parts.merged.section_name(id) == names::NV_DEBUG_INFO_REG_SASS {
+    if file.linked.merged.section_name(id) == names::NV_DEBUG_INFO_REG_SASS {
         let mut tables = super::registers::Tables::new(file);
-        for chunk in file.parts.layout.chunks(file.parts.merged, id).iter() {
-            let Some(input) = machine_input(file.parts, chunk.from) else { continue };
+        for chunk in file.linked.layout.chunks(file.linked.merged, id).iter() {
+            let Some(input) = machine_input(file.linked, chunk.from) else { continue };
             let start = usize::try_from(machine_offset(file, chunk)).unwrap_or(usize::MAX);
             let end = start.saturating_add(input.data.len());
             tables.follow(chunk.from, bytes.get_mut(start..end).unwrap_or_default());
@@ -119,17 +119,17 @@ pub fn machine<'b>(
 
 /// Contents of a data section in the Mercury half.
 pub fn mercury(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let parts = file.parts;
-    let mut bytes = file.zeros(extent(parts, id).0)?;
-    for chunk in parts.layout.chunks(parts.merged, id).iter() {
-        let object = &parts.cx.objects[chunk.from.object];
+    let linked = file.linked;
+    let mut bytes = file.zeros(extent(linked, id).0)?;
+    for chunk in linked.layout.chunks(linked.merged, id).iter() {
+        let object = &linked.cx.objects[chunk.from.object];
         let Some(input) = object.cubin.section(chunk.from.section) else { continue };
         copy(&mut bytes, chunk.offset, input.data);
     }
-    parts.layout.write_pieces(parts.cx, id, &mut bytes);
-    let section = parts.merged.section(id);
+    linked.layout.write_pieces(linked.cx, id, &mut bytes);
+    let section = linked.merged.section(id);
     for relocs in section.rela().into_iter().chain(section.rel()) {
-        for patch in parts.relocated.of(relocs).patches {
+        for patch in linked.relocated.of(relocs).patches {
             apply(file, patch.kind, &mut bytes, patch.offset, patch.value, patch.bank)?;
         }
     }
@@ -155,12 +155,12 @@ pub fn patch_machine(
     id: SectionId,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let merged = file.parts.merged;
+    let merged = file.linked.merged;
     let Some(relocs) = merged.section(id).rela() else { return Ok(()) };
-    let relocs = file.parts.relocated.of(relocs);
-    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
+    let relocs = file.linked.relocated.of(relocs);
+    let (mut pairs, mut copies) = (PairCache::default(), SelectedCodeCache::default());
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.linked, &mut pairs, *source)? else {
             continue;
         };
         let place = machine_place(file, source, &mercury, &machine, patch.offset);
@@ -176,12 +176,12 @@ pub fn patch_machine(
         };
         apply(file, machine.kind, bytes, offset, value, patch.bank)?;
     }
-    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
-        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
+    for (emitted, source) in relocs.emitted.iter().zip(relocs.emitted_from) {
+        let Some((mercury, Some(machine))) = pair_at(file.linked, &mut pairs, *source)? else {
             continue;
         };
-        let place = machine_place(file, source, &mercury, &machine, kept.offset);
-        let value = match file.parts.cx.config.relocatable {
+        let place = machine_place(file, source, &mercury, &machine, emitted.offset);
+        let value = match file.linked.cx.config.relocatable {
             true => handles::open(file, source, &machine),
             false => closed_value(file, source, &machine),
         };
@@ -197,7 +197,7 @@ pub fn patch_machine(
 /// end of that copy if there is none (`debug-places-of-copies`).
 fn machine_addend<'a, 'e>(
     file: &'e CapsuleFile<'a, '_>,
-    copies: &mut KeptCache<'a, 'e>,
+    copies: &mut SelectedCodeCache<'a, 'e>,
     source: &Source,
     (mercury, machine): (&Reloc, &Reloc),
 ) -> i64 {
@@ -205,12 +205,12 @@ fn machine_addend<'a, 'e>(
     let object = source.from.object;
     let place = mercury.addend.and_then(|place| u64::try_from(place).ok());
     if let Some(place) = place.filter(|&place| place != 0)
-        && let Some(kept) = copies.of_symbol(file, object, mercury.symbol.0)
-        && kept.from.object != object
+        && let Some(selected) = copies.of_symbol(file, object, mercury.symbol.0)
+        && selected.from.object != object
     {
-        return kept.place_from(place).unwrap_or(kept.size) as i64;
+        return selected.place_from(place).unwrap_or(selected.size) as i64;
     }
-    let moves = || moves_of_symbol(file.parts, &file.edited, object, machine.symbol.0);
+    let moves = || moves_of_symbol(file.linked, &file.edited, object, machine.symbol.0);
     match u64::try_from(addend) {
         Ok(offset) if offset != 0 => moves().map_or(addend, |m| m.target(offset) as i64),
         _ => addend,
@@ -239,14 +239,14 @@ fn machine_place(
     machine: &Reloc,
     place: u64,
 ) -> Option<u64> {
-    let object = &file.parts.cx.objects[source.from.object];
+    let object = &file.linked.cx.objects[source.from.object];
     let section = object.cubin.section(source.from.section).map_or(0, |s| s.info);
-    let place = Place { section, mercury_base: place.wrapping_sub(mercury.offset) };
+    let place = RelocatedInput { section, mercury_base: place.wrapping_sub(mercury.offset) };
     file.machine_offset(source.from.object.as_u32(), place, machine.offset)
 }
 
 /// An input section that is being relocated.
-struct Place {
+struct RelocatedInput {
     section: u32,
     /// Its offset in the Mercury half.
     mercury_base: u64,
@@ -254,8 +254,8 @@ struct Place {
 
 impl CapsuleFile<'_, '_> {
     /// Maps an offset in an input's machine-code section to the output.
-    fn machine_offset(&self, object: u32, place: Place, offset: u64) -> Option<u64> {
-        let merged = self.parts.merged.placement(ObjectId::from(object), place.section);
+    fn machine_offset(&self, object: u32, place: RelocatedInput, offset: u64) -> Option<u64> {
+        let merged = self.linked.merged.placement(ObjectId::from(object), place.section);
         if let Some(table) = merged.and_then(|p| self.debug_tables.get(&p.section)) {
             return table.offset(object, place.section, offset);
         }
@@ -269,14 +269,14 @@ impl CapsuleFile<'_, '_> {
 
 /// The value of a relocation against a debug section: its offset in this half.
 fn section_relative(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let object = &file.parts.cx.objects[source.from.object];
+    let object = &file.linked.cx.objects[source.from.object];
     let symbol = object.cubin.symbol(machine.symbol.0)?;
     if symbol.kind() != SymbolType::SECTION {
         return None;
     }
     let object = source.from.object.as_u32();
     file.places.offsets.get(&(object, symbol.shndx))?;
-    let place = Place { section: symbol.shndx, mercury_base: 0 };
+    let place = RelocatedInput { section: symbol.shndx, mercury_base: 0 };
     file.machine_offset(object, place, machine.addend.unwrap_or(0) as u64)
 }
 
@@ -290,7 +290,7 @@ fn apply(
 ) -> Result<(), Diagnostic> {
     let bad = |what: &dyn std::fmt::Display| {
         let what = format!("relocation at {offset:#x}: {what}");
-        let name = file.parts.cx.objects.first().map_or("", |o| o.name);
+        let name = file.linked.cx.objects.first().map_or("", |o| o.name);
         Diagnostic::fatal(Code::BadRelocation, what).note(format_args!("in the link of '{name}' …"))
     };
     let kind = kind.info().ok_or_else(|| bad(&"unknown type"))?;
@@ -304,10 +304,10 @@ pub fn machine_relocs(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let relocs = file.parts.relocated.of(id);
-    let list = relocs.kept_from.iter().copied().zip(relocs.kept.iter());
+    let relocs = file.linked.relocated.of(id);
+    let list = relocs.emitted_from.iter().copied().zip(relocs.emitted.iter());
     let mut out = machine_records(file, list)?;
-    let target = match file.parts.merged.section(id).content() {
+    let target = match file.linked.merged.section(id).content() {
         Content::Relocs(target, _) => file.debug_tables.get(&target),
         _ => None,
     };
@@ -322,20 +322,21 @@ pub fn machine_resolved(
     file: &CapsuleFile<'_, '_>,
     id: SectionId,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let list = tables::resolved(file.parts, id);
-    let kept = first_target(file, id);
-    let from = kept.as_ref().map(|kept| kept.from);
+    let list = tables::resolved(file.linked, id);
+    let selected = first_target(file, id);
+    let from = selected.as_ref().map(|selected| selected.from);
     let is_own = |source: &Source| {
         let object = source.from.object;
-        let input = file.parts.cx.objects[object].cubin.section(source.from.section);
+        let input = file.linked.cx.objects[object].cubin.section(source.from.section);
         let target = input.map(|s| InputSection { object, section: s.info });
         target == from
     };
     let mut records = Vec::with_capacity(list.len());
     for run in list.chunk_by(|a, b| is_own(&a.0) == is_own(&b.0)) {
-        match (&kept, run.first()) {
-            (Some(kept), Some((source, _))) if !is_own(source) => {
-                records.extend(run.iter().map(|(_, reloc)| record(file, &foreign(kept, reloc))));
+        match (&selected, run.first()) {
+            (Some(selected), Some((source, _))) if !is_own(source) => {
+                records
+                    .extend(run.iter().map(|(_, reloc)| record(file, &foreign(selected, reloc))));
             }
             _ => records.extend(machine_records(file, run.iter().copied())?),
         }
@@ -345,22 +346,25 @@ pub fn machine_resolved(
 
 /// The function whose code a section of applied relocations refers to: the first one with that
 /// name.
-fn first_target<'a, 'e>(file: &'e CapsuleFile<'a, '_>, id: SectionId) -> Option<Kept<'a, 'e>> {
-    let Content::ResolvedRelocs(targets) = file.parts.merged.section(id).content() else {
+fn first_target<'a, 'e>(
+    file: &'e CapsuleFile<'a, '_>,
+    id: SectionId,
+) -> Option<SelectedCode<'a, 'e>> {
+    let Content::ResolvedRelocs(targets) = file.linked.merged.section(id).content() else {
         return None;
     };
-    let function = file.parts.merged.section(*targets.first()?).function.get()?;
-    Kept::new(file.parts, &file.edited, function)
+    let function = file.linked.merged.section(*targets.first()?).function.get()?;
+    SelectedCode::new(file.linked, &file.edited, function)
 }
 
 /// An applied relocation of another function with the same name: its Mercury offset is looked up in
 /// the first one, and the instruction there determines the type (measured at 41 offsets in 15 kinds
 /// of instructions). Past the end nvlink has no offset, or writes stray memory.
-fn foreign(kept: &Kept<'_, '_>, reloc: &OutReloc) -> OutReloc {
+fn foreign(selected: &SelectedCode<'_, '_>, reloc: &OutReloc) -> OutReloc {
     let start = reloc.offset & !0xf;
-    let second_half = || kept.place(start.checked_sub(0x10)?);
-    let (offset, kind) = match (kept.place(start), second_half()) {
-        (Some(offset), _) | (None, Some(offset)) if kept.moves_values(offset) => {
+    let second_half = || selected.place(start.checked_sub(0x10)?);
+    let (offset, kind) = match (selected.place(start), second_half()) {
+        (Some(offset), _) | (None, Some(offset)) if selected.moves_values(offset) => {
             (offset, RelocKind::CUDA_ABS32_32)
         }
         (Some(offset), _) | (None, Some(offset)) => (offset, RelocKind::CUDA_ABS24_40),
@@ -374,18 +378,18 @@ fn machine_records(
     file: &CapsuleFile<'_, '_>,
     list: impl Iterator<Item = (Source, OutReloc)>,
 ) -> Result<Vec<Rela64>, Diagnostic> {
-    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
+    let (mut pairs, mut copies) = (PairCache::default(), SelectedCodeCache::default());
     let mut out = Vec::with_capacity(list.size_hint().0);
     for (source, reloc) in list {
-        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.linked, &mut pairs, source)? else {
             continue;
         };
         let place = machine_place(file, &source, &mercury, &machine, reloc.offset);
         let Some(offset) = place else { continue };
-        let kind = final_kind(file.parts.cx.config, machine.kind);
+        let kind = final_kind(file.linked.cx.config, machine.kind);
         let closed = closed_value(file, &source, &machine);
         let addend = match closed {
-            Some(_) if !file.parts.cx.config.relocatable => continue,
+            Some(_) if !file.linked.cx.config.relocatable => continue,
             Some(moved) => moved as i64,
             None => machine_addend(file, &mut copies, &source, (&mercury, &machine)),
         };

@@ -21,28 +21,28 @@ const FSETP_IMMEDIATE: u16 = 0x80b;
 /// Targets that all code of the output allows. The attribute is computed from the live functions:
 /// inputs without code do not count, nor does dead code. Only the first target of a family allows
 /// others.
-pub fn targets(parts: Linked<'_, '_>) -> u64 {
-    if !parts.cx.dialect.allows_other_targets() {
+pub fn targets(linked: Linked<'_, '_>) -> u64 {
+    if !linked.cx.dialect.allows_other_targets() {
         return 0;
     }
-    let texts = parts.merged.function_sections.iter().filter_map(|f| f.text.get());
-    let chunks = texts.filter_map(|text| match parts.merged.section(text).content() {
+    let texts = linked.merged.function_sections.iter().filter_map(|f| f.text.get());
+    let chunks = texts.filter_map(|text| match linked.merged.section(text).content() {
         Content::Chunks(chunks) => chunks.first().copied(),
         _ => None,
     });
-    let allowed = chunks.map(|chunk| function_targets(parts, chunk.from));
+    let allowed = chunks.map(|chunk| function_targets(linked, chunk.from));
     allowed.reduce(|a, b| a & b).unwrap_or(0)
 }
 
-fn function_targets(parts: Linked<'_, '_>, from: InputSection) -> u64 {
-    let object = &parts.cx.objects[from.object];
-    let declared = declared(object).unwrap_or_else(|| parts.cx.dialect.undeclared_targets());
+fn function_targets(linked: Linked<'_, '_>, from: InputSection) -> u64 {
+    let object = &linked.cx.objects[from.object];
+    let declared = declared(object).unwrap_or_else(|| linked.cx.dialect.undeclared_targets());
     let code = object
         .halves
         .as_ref()
         .and_then(|h| h.counterpart(from.section))
         .map_or(&[][..], |t| t.data);
-    let native = parts.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
+    let native = linked.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
     match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,
         false => declared,

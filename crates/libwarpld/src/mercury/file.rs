@@ -29,7 +29,7 @@ pub fn write(
     let symbols = [machine, mercury];
     let mut sections = sections(file, &names, &symbols)?;
     let end = place(&mut sections);
-    let loads = match file.parts.cx.config.relocatable {
+    let loads = match file.linked.cx.config.relocatable {
         true => None,
         false => Some(loads(file, &sections)),
     };
@@ -48,14 +48,14 @@ struct Placed<'b, 'a, 'o> {
 }
 
 impl OutputFile for Placed<'_, '_, '_> {
-    fn parts(&self) -> Linked<'_, '_> {
-        self.file.parts
+    fn linked(&self) -> Linked<'_, '_> {
+        self.file.linked
     }
 
     fn header(&self) -> Header {
         let index_of = &self.file.plan.machine_index;
         let header =
-            headers::file_header(self.file.parts, v8::CAPSULE_MERCURY, index_of, &self.tables);
+            headers::file_header(self.file.linked, v8::CAPSULE_MERCURY, index_of, &self.tables);
         // Quirk: an object with capsules has no program headers, and gives their entry size as 0.
         // [`relink-partial`]
         let phentsize = if self.segments.is_empty() { 0 } else { header.phentsize };
@@ -123,9 +123,9 @@ fn write_body(
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     match *body {
-        Body::Kept(id, rela) => {
-            let kept = file.parts.relocated.kept(id);
-            tables::write_relocations(kept.iter(), rela, &file.plan.numbering, out);
+        Body::Emitted(id, rela) => {
+            let emitted = file.linked.relocated.emitted(id);
+            tables::write_relocations(emitted.iter(), rela, &file.plan.numbering, out);
         }
         Body::Code(id) => functions::machine(file, id, out)?,
         Body::Capsule(id) => {
@@ -163,7 +163,7 @@ fn loads(file: &CapsuleFile<'_, '_>, sections: &[FileSection<'_>]) -> Vec<Segmen
     let machine = file.plan.machine.len() + usize::from(file.plan.adds_numbers);
     let of = |wanted: &[Bucket]| -> Vec<&FileSection<'_>> {
         let ids = file.plan.machine.iter().zip(sections);
-        ids.filter(|(id, _)| wanted.contains(&bucket(file.parts.merged.section(**id))))
+        ids.filter(|(id, _)| wanted.contains(&bucket(file.linked.merged.section(**id))))
             .map(|(_, s)| s)
             .collect()
     };

@@ -10,7 +10,7 @@
 //! `alias-relinked`]
 
 use super::debug_blocks::{Alive, DebugTable, EntryHalves, Input};
-use super::replaced_copies::Kept;
+use super::replaced_copies::SelectedCode;
 use crate::collections::Map;
 use crate::dialect::Half;
 use crate::mercury::code::frame_moves::{FrameError, code_unit, code_unit_at, move_frame};
@@ -45,8 +45,13 @@ impl<'a> Joined<'a> {
     /// Merges the entries of one function, given in output order, if some describe replaced copies.
     /// If the code has another name (`is_alias_first`), all of them are left without rows.
     /// [`capsule-frames-of-copies`]
-    pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, is_alias_first: bool) {
-        let is_own = |e: &EntryHalves<'_>| e.object == kept.from.object.as_u32();
+    pub fn add(
+        &mut self,
+        entries: &[EntryHalves<'a>],
+        selected: &SelectedCode<'_, '_>,
+        is_alias_first: bool,
+    ) {
+        let is_own = |e: &EntryHalves<'_>| e.object == selected.from.object.as_u32();
         let whole: Vec<bool> = entries.iter().map(|e| self.is_whole(e)).collect();
         let as_it_is = entries.iter().all(is_own) && whole.first().is_none_or(|whole| *whole);
         if as_it_is && !is_alias_first {
@@ -58,17 +63,17 @@ impl<'a> Joined<'a> {
             if !is_own(entry) || !is_whole {
                 let found = self.table(entry, Half::Mercury).rows(entry.mercury_address);
                 for (place, row) in found.unwrap_or_default() {
-                    if let Some(place) = kept.place(place) {
+                    if let Some(place) = selected.place(place) {
                         rows.insert(place, row);
                     }
                 }
             } else if !std::mem::replace(&mut own, true) {
                 let found = self.table(entry, Half::Machine).rows(entry.address);
-                let moved = |(place, row)| (kept.moved(place), row);
+                let moved = |(place, row)| (selected.moved(place), row);
                 rows.extend(found.into_iter().flatten().map(moved));
             }
         }
-        let mut all = (!is_alias_first).then_some(Entry::Rows { range: kept.size, rows });
+        let mut all = (!is_alias_first).then_some(Entry::Rows { range: selected.size, rows });
         for entry in entries {
             let spare = || Entry::Spare { range: range(entry.mercury, entry.mercury_address) };
             let new = all.take().unwrap_or_else(spare);
@@ -96,7 +101,7 @@ struct Table<'a> {
     data: &'a [u8],
     half: Half,
     /// The FDEs in order, with their code alignment factors.
-    entries: Vec<(Place, Option<u64>)>,
+    entries: Vec<(EntryRange, Option<u64>)>,
 }
 
 impl<'a> Table<'a> {
@@ -113,7 +118,7 @@ impl<'a> Table<'a> {
     }
 
     /// The entry whose function address is at `address`.
-    fn find(&self, address: u64) -> Option<&(Place, Option<u64>)> {
+    fn find(&self, address: u64) -> Option<&(EntryRange, Option<u64>)> {
         let found = self.entries.binary_search_by_key(&address, |(entry, _)| entry.address());
         self.entries.get(found.ok()?)
     }
@@ -145,7 +150,7 @@ pub fn add(
     alive: &Alive<'_>,
     joined: &Joined<'_>,
 ) -> Result<(), FrameError> {
-    let mut common: Option<(Place, Option<usize>)> = None;
+    let mut common: Option<(EntryRange, Option<usize>)> = None;
     for entry in entries(input.data) {
         if entry.is_common {
             common = Some((entry, None));
@@ -179,7 +184,7 @@ fn write(
     out: &mut DebugTable,
     input: &Input<'_>,
     (common, unit): (usize, u64),
-    entry: &Place,
+    entry: &EntryRange,
     new: &Entry,
 ) -> usize {
     let head = (entry.start + INSTRUCTIONS).min(entry.end);
@@ -223,13 +228,13 @@ const RANGE: usize = 28;
 const INSTRUCTIONS: usize = 36;
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct EntryRange {
     start: usize,
     end: usize,
     is_common: bool,
 }
 
-impl Place {
+impl EntryRange {
     /// Offset of the function's address.
     fn address(&self) -> u64 {
         (self.start + HEADER + LINK) as u64
@@ -237,7 +242,7 @@ impl Place {
 }
 
 /// The entries of a frame table in 64-bit DWARF.
-fn entries(data: &[u8]) -> impl Iterator<Item = Place> + '_ {
+fn entries(data: &[u8]) -> impl Iterator<Item = EntryRange> + '_ {
     const LONG_FORM: u64 = 0xffff_ffff;
     let number = |at: usize| -> Option<u64> {
         let bytes = data.get(at..at.checked_add(8)?)?;
@@ -250,7 +255,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Place> + '_ {
         }
         let length = usize::try_from(number(start + LENGTH)?).ok()?;
         let end = (start + HEADER).checked_add(length).filter(|&end| end <= data.len())?;
-        let entry = Place { start, end, is_common: number(start + HEADER)? == u64::MAX };
+        let entry = EntryRange { start, end, is_common: number(start + HEADER)? == u64::MAX };
         start = end;
         Some(entry)
     })

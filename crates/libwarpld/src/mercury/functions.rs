@@ -18,9 +18,9 @@ fn unpatched<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
     if let Some(edited) = file.edited.get(&id) {
         return &edited.code;
     }
-    let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
+    let chunk = file.linked.layout.chunks(file.linked.merged, id).first().copied();
     let counterpart = chunk.and_then(|chunk| {
-        let object = &file.parts.cx.objects[chunk.from.object];
+        let object = &file.linked.cx.objects[chunk.from.object];
         object.halves.as_ref()?.counterpart(chunk.from.section)
     });
     counterpart.map_or(&[][..], |t| t.data)
@@ -46,9 +46,9 @@ fn unpatched_capsule<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u
     if let Some(edited) = file.edited.get(&id) {
         return &edited.capsule;
     }
-    let chunk = file.parts.layout.chunks(file.parts.merged, id).first().copied();
+    let chunk = file.linked.layout.chunks(file.linked.merged, id).first().copied();
     let input = chunk.and_then(|chunk| {
-        let object = &file.parts.cx.objects[chunk.from.object];
+        let object = &file.linked.cx.objects[chunk.from.object];
         object.cubin.section(chunk.from.section)
     });
     input.map_or(&[][..], |s| s.data)
@@ -66,16 +66,16 @@ pub fn capsule(
     text: u32,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let parts = file.parts;
-    let chunks = parts.layout.chunks(parts.merged, id);
+    let linked = file.linked;
+    let chunks = linked.layout.chunks(linked.merged, id);
     let Some(chunk) = chunks.first() else { return Ok(()) };
     let object = chunk.from.object;
-    let bad = |what: &dyn std::fmt::Display| damaged(parts, object, &what.to_string());
-    let input = parts.cx.objects[object].cubin.section(chunk.from.section);
+    let bad = |what: &dyn std::fmt::Display| damaged(linked, object, &what.to_string());
+    let input = linked.cx.objects[object].cubin.section(chunk.from.section);
     let input = input.map_or(&[][..], |s| s.data);
     let parsed = Capsule::parse(input).map_err(|e| bad(&e))?;
     let counterpart =
-        parts.cx.objects[object].halves.as_ref().and_then(|h| h.counterpart(chunk.from.section));
+        linked.cx.objects[object].halves.as_ref().and_then(|h| h.counterpart(chunk.from.section));
     let size = counterpart.map_or(0, |t| t.size);
     if !parsed.fills(size) {
         return Err(bad(&format_args!(
@@ -142,15 +142,15 @@ fn patch_items(
     capsule: &Capsule<'_>,
     bytes: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    let Some(relocs) = file.parts.merged.section(id).rela() else { return Ok(()) };
-    let relocs = file.parts.relocated.of(relocs);
+    let Some(relocs) = file.linked.merged.section(id).rela() else { return Ok(()) };
+    let relocs = file.linked.relocated.of(relocs);
     if relocs.patches.is_empty() {
         return Ok(());
     }
     let stored = stored(capsule);
     let mut pairs = PairCache::default();
     for (patch, source) in relocs.patches.iter().zip(relocs.patched_from) {
-        let Some((mercury, Some(machine))) = pair_at(file.parts, &mut pairs, *source)? else {
+        let Some((mercury, Some(machine))) = pair_at(file.linked, &mut pairs, *source)? else {
             continue;
         };
         let moves = file.edited.get(&id).map(|e| &e.moves);

@@ -26,19 +26,19 @@ const PARAMETERS: u64 = 0x380;
 
 /// Where handles start in the machine-code half: after the parameters of the kernel that has the
 /// most, whether that kernel uses handles or not.
-pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
+pub fn start(linked: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnostic> {
     let mut largest = PARAMETERS;
     let first = |symbol: &OutSymbol| match symbol.meaning() {
-        Meaning::Symbol(id) => parts.cx.input_symbol(parts.cx.resolution.get(id).first),
+        Meaning::Symbol(id) => linked.cx.input_symbol(linked.cx.resolution.get(id).first),
         _ => None,
     };
-    if !parts.merged.symbols.iter().any(|s| first(s).is_some_and(|s| s.is_image())) {
+    if !linked.merged.symbols.iter().any(|s| first(s).is_some_and(|s| s.is_image())) {
         return Ok(largest);
     }
     for &text in texts {
-        let kernel = super::section_plan::text_function(parts, text);
-        if kernel.is_some_and(|kernel| parts.cx.resolution.get(kernel).entry) {
-            largest = largest.max(parameter_bank(parts, text)?.0.len() as u64);
+        let kernel = super::section_plan::text_function(linked, text);
+        if kernel.is_some_and(|kernel| linked.cx.resolution.get(kernel).entry) {
+            largest = largest.max(parameter_bank(linked, text)?.0.len() as u64);
         }
     }
     Ok(align_up(largest, ALIGN))
@@ -46,11 +46,11 @@ pub fn start(parts: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnost
 
 /// Contents of a handle bank in the machine-code half; the loader fills it.
 pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Diagnostic> {
-    let parts = file.parts;
-    let size = file.handles.saturating_add(extent(parts, id).0);
+    let linked = file.linked;
+    let size = file.handles.saturating_add(extent(linked, id).0);
     let mut bytes = file.zeros(size)?;
     let Some(text) = file.code_of(id) else { return Ok(bytes) };
-    let (parameters, _) = parameter_bank(parts, text)?;
+    let (parameters, _) = parameter_bank(linked, text)?;
     if let Some(place) = bytes.get_mut(..parameters.len()) {
         place.copy_from_slice(parameters);
     }
@@ -59,7 +59,7 @@ pub fn machine(file: &CapsuleFile<'_, '_>, id: SectionId) -> Result<Vec<u8>, Dia
 
 /// Relocations of a handle bank in the machine-code half.
 pub fn machine_relocs(file: &CapsuleFile<'_, '_>, bank: SectionId) -> Vec<OutReloc> {
-    let mut list = tables::image_relocs(file.parts, bank, Form::MachineHalf);
+    let mut list = tables::image_relocs(file.linked, bank, Form::MachineHalf);
     for reloc in &mut list {
         reloc.offset = reloc.offset.saturating_add(file.handles);
     }
@@ -77,6 +77,6 @@ pub fn open(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Opt
 }
 
 fn names_handle(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> bool {
-    let object = &file.parts.cx.objects[source.from.object];
+    let object = &file.linked.cx.objects[source.from.object];
     object.cubin.symbol(machine.symbol.0).is_some_and(|symbol| symbol.is_image())
 }

@@ -3,7 +3,7 @@
 
 use super::CapsuleFile;
 use super::pairing::{PairCache, pair_at};
-use super::replaced_copies::KeptCache;
+use super::replaced_copies::SelectedCodeCache;
 use crate::collections::Set;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -22,14 +22,14 @@ const WORD: usize = 4;
 /// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
 /// clobbers (see `names`), all words of an executable are 0. [`jump-table-weak-kernels`]
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-    let parts = file.parts;
-    let Some(relocs) = parts.merged.section(id).rela() else { return Ok(()) };
-    let relocs = parts.relocated.of(relocs);
-    let clobbered = !parts.cx.config.relocatable
-        && file.clobbered_names.contains(&parts.merged.section(id).name);
-    let (mut pairs, mut copies) = (PairCache::default(), KeptCache::default());
-    for (kept, source) in relocs.kept.iter().zip(relocs.kept_from) {
-        let Some((mercury, _)) = pair_at(parts, &mut pairs, *source)? else { continue };
+    let linked = file.linked;
+    let Some(relocs) = linked.merged.section(id).rela() else { return Ok(()) };
+    let relocs = linked.relocated.of(relocs);
+    let clobbered = !linked.cx.config.relocatable
+        && file.clobbered_names.contains(&linked.merged.section(id).name);
+    let (mut pairs, mut copies) = (PairCache::default(), SelectedCodeCache::default());
+    for (emitted, source) in relocs.emitted.iter().zip(relocs.emitted_from) {
+        let Some((mercury, _)) = pair_at(linked, &mut pairs, *source)? else { continue };
         let (object, symbol) = (source.from.object, mercury.symbol.0);
         let Some(function) = copies.of_symbol(file, object, symbol) else { continue };
         let target = mercury.addend.unwrap_or(0) as u64;
@@ -37,7 +37,7 @@ pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
             true => None,
             false => function.jump_target(file, target).map(|at| at as u32),
         };
-        let start = usize::try_from(kept.offset).unwrap_or(usize::MAX);
+        let start = usize::try_from(emitted.offset).unwrap_or(usize::MAX);
         if let Some(place) = bytes.get_mut(start..start.saturating_add(WORD)) {
             place.copy_from_slice(&word.unwrap_or(0).to_le_bytes());
         }
@@ -46,9 +46,9 @@ pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
 }
 
 /// Names that two jump table sections share, as offsets in the name table.
-pub fn clobbered_names(parts: Linked<'_, '_>, machine: &[SectionId]) -> Set<u32> {
+pub fn clobbered_names(linked: Linked<'_, '_>, machine: &[SectionId]) -> Set<u32> {
     let mut seen = Set::default();
-    let banks = machine.iter().map(|&id| parts.merged.section(id));
+    let banks = machine.iter().map(|&id| linked.merged.section(id));
     let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);
     names.filter(|&name| !seen.insert(name)).collect()
 }

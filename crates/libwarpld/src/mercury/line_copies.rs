@@ -10,7 +10,7 @@
 
 use super::debug_blocks::{EntryHalves, Name};
 use super::line_units::{self, END_OF_SEQUENCE, Effect, Unit};
-use super::replaced_copies::Kept;
+use super::replaced_copies::SelectedCode;
 use crate::collections::Map;
 use crate::dialect::Half;
 use crate::mercury::code::line_rows::{self, Advance, RowCoding};
@@ -32,13 +32,18 @@ impl<'a> Translated<'a> {
     }
 
     /// Translates the sequences of one function that do not describe the selected copy.
-    pub fn add(&mut self, entries: &[EntryHalves<'a>], kept: &Kept<'_, '_>, name: Name) {
+    pub fn add(
+        &mut self,
+        entries: &[EntryHalves<'a>],
+        selected: &SelectedCode<'_, '_>,
+        name: Name,
+    ) {
         for entry in entries {
-            let is_own = entry.object == kept.from.object.as_u32();
+            let is_own = entry.object == selected.from.object.as_u32();
             let as_it_is = match name {
                 Name::Later => false,
                 Name::Only => is_own,
-                Name::First => is_own && self.is_whole(entry, kept),
+                Name::First => is_own && self.is_whole(entry, selected),
             };
             if as_it_is {
                 continue;
@@ -47,7 +52,7 @@ impl<'a> Translated<'a> {
             let Some(mercury) = table.sequence(entry.mercury_address) else { continue };
             let bytes = match name {
                 Name::Later => write(&mercury, Some, None),
-                _ => write(&mercury, |at| kept.place_from(at), Some(kept.size)),
+                _ => write(&mercury, |at| selected.place_from(at), Some(selected.size)),
             };
             self.rows.insert((entry.object, entry.address), bytes);
         }
@@ -55,9 +60,9 @@ impl<'a> Translated<'a> {
 
     /// Whether a sequence describes machine code. In the output of `-r` it may still have Mercury's
     /// offsets, if its function had an alias before it.
-    fn is_whole(&mut self, entry: &EntryHalves<'a>, kept: &Kept<'_, '_>) -> bool {
+    fn is_whole(&mut self, entry: &EntryHalves<'a>, selected: &SelectedCode<'_, '_>) -> bool {
         let sequence = self.table(entry, Half::Machine).sequence(entry.address);
-        sequence.is_none_or(|s| s.end == kept.input_size())
+        sequence.is_none_or(|s| s.end == selected.input_size())
     }
 
     fn table(&mut self, entry: &EntryHalves<'a>, half: Half) -> &Table<'a> {

@@ -57,7 +57,7 @@ use section_plan::CapsulePlan;
 
 /// A capsule file: everything that its parts are computed from.
 pub(crate) struct CapsuleFile<'a, 'o> {
-    parts: Linked<'a, 'o>,
+    linked: Linked<'a, 'o>,
     plan: CapsulePlan<'a>,
     places: MachinePlaces,
     debug_tables: Map<SectionId, DebugTable>,
@@ -90,18 +90,18 @@ impl CapsuleFile<'_, '_> {
 }
 
 /// Writes both halves.
-pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
-    check_proportion(parts)?;
-    let plan = section_plan::plan(parts);
-    let places = data::machine_places(parts);
-    let edited = code_edits::edited(parts, &plan);
-    let debug_tables = debug_tables::rebuild(parts, &plan.numbering, &edited)?;
-    let handles = handles::start(parts, &plan.machine)?;
-    let clobbered_names = jump_tables::clobbered_names(parts, &plan.machine);
-    let most_bytes = most_bytes(parts);
-    let attributes = AttributeSections::new(parts.cx.objects.len());
+pub fn write(linked: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
+    check_proportion(linked)?;
+    let plan = section_plan::plan(linked);
+    let places = data::machine_places(linked);
+    let edited = code_edits::edited(linked, &plan);
+    let debug_tables = debug_tables::rebuild(linked, &plan.numbering, &edited)?;
+    let handles = handles::start(linked, &plan.machine)?;
+    let clobbered_names = jump_tables::clobbered_names(linked, &plan.machine);
+    let most_bytes = most_bytes(linked);
+    let attributes = AttributeSections::new(linked.cx.objects.len());
     let file = CapsuleFile {
-        parts,
+        linked,
         plan,
         places,
         debug_tables,
@@ -110,13 +110,13 @@ pub fn write(parts: Linked<'_, '_>, destination: &mut dyn Destination) -> Result
         clobbered_names,
         most_bytes,
         attributes,
-        reserved_shared: ReservedShared::place(parts),
+        reserved_shared: ReservedShared::place(linked),
     };
     file::write(&file, destination)
 }
 
 /// Reports an input that contradicts itself.
-pub(crate) fn damaged(parts: Linked<'_, '_>, object: ObjectId, what: &str) -> Diagnostic {
-    let name = parts.cx.objects.get(object).map_or("?", |o| o.name);
+pub(crate) fn damaged(linked: Linked<'_, '_>, object: ObjectId, what: &str) -> Diagnostic {
+    let name = linked.cx.objects.get(object).map_or("?", |o| o.name);
     Diagnostic::fatal(Code::DamagedInput, format_args!("Input file '{name}' is damaged: {what}"))
 }

@@ -31,8 +31,8 @@ pub struct Names {
 /// Builds both tables. The names recorded during the link come first; banks that Mercury gives a
 /// name instead of a number are renamed in place, with the shorter name padded with zeros.
 pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
-    let (parts, plan) = (file.parts, &file.plan);
-    let merged = parts.merged;
+    let (linked, plan) = (file.linked, &file.plan);
+    let merged = linked.merged;
     let mut section_names = merged.strings.sections().to_vec();
     let mut strings = merged.strings.symbols();
     let mut bank_symbols = Vec::new();
@@ -61,7 +61,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     if plan.adds_numbers {
         symbol_sections[0] = append(&mut section_names, b"", names::SYMTAB_SHNDX);
     }
-    let kernel_name = |kernel| parts.cx.resolution.get(kernel).name;
+    let kernel_name = |kernel| linked.cx.resolution.get(kernel).name;
     let mut banks = Vec::new();
     for bank in &plan.banks {
         let name = kernel_name(bank.kernel);
@@ -71,7 +71,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     }
     let mercury = plan.mercury.iter().map(|&id| {
         let name = merged.section_name(id);
-        let prefix: &[u8] = match super::section_plan::text_function(parts, id) {
+        let prefix: &[u8] = match super::section_plan::text_function(linked, id) {
             Some(_) => prefix::CAPSULE,
             None => prefix::MERCURY,
         };

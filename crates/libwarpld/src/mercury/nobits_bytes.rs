@@ -44,7 +44,7 @@ fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
     let mut start = 0;
     for &section in &file.plan.machine {
         let (size, align) = mercury_extent(file, section);
-        let is_nobits = file.parts.merged.section(section).is_nobits();
+        let is_nobits = file.linked.merged.section(section).is_nobits();
         let offset = cursor.place(if is_nobits { 0 } else { size }, align);
         if section == id {
             start = offset;
@@ -58,10 +58,10 @@ fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
 /// names, code and data vary, and with paths of seven lengths in debug information).
 fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
-    let merged = file.parts.merged;
+    let merged = file.linked.merged;
     let section = merged.section(id);
     let align = section.align();
-    let made = table(file.parts, &file.plan.contents, id, ContentSource::of(section));
+    let made = table(file.linked, &file.plan.contents, id, ContentSource::of(section));
     let made = made.map(|table| table.size(&file.plan.numbering));
     match section.content() {
         Content::Synthetic(Synthetic::SectionNames) => (name_bytes(file), align),
@@ -73,20 +73,20 @@ fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
         Content::Synthetic(Synthetic::Compat) => {
             (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
         }
-        Content::Synthetic(Synthetic::SymbolSections) => extent(file.parts, id),
+        Content::Synthetic(Synthetic::SymbolSections) => extent(file.linked, id),
         _ if bucket(section) == Bucket::Code => (code_size(file, id), CODE_ALIGN),
-        _ => made.map_or_else(|| extent(file.parts, id), |size| (size, align)),
+        _ => made.map_or_else(|| extent(file.linked, id), |size| (size, align)),
     }
 }
 
 /// Size of that file's `.shstrtab`.
 fn name_bytes(file: &CapsuleFile<'_, '_>) -> u64 {
-    file.parts.merged.strings.sections().len() as u64
+    file.linked.merged.strings.sections().len() as u64
 }
 
 /// Size of a function's decoded Mercury stream.
 fn code_size(file: &CapsuleFile<'_, '_>, text: SectionId) -> u64 {
-    let function = super::section_plan::text_function(file.parts, text);
-    let definition = function.and_then(|f| file.parts.cx.resolution.get(f).definition);
-    definition.and_then(|at| file.parts.cx.input_symbol(at)).map_or(0, |s| s.size)
+    let function = super::section_plan::text_function(file.linked, text);
+    let definition = function.and_then(|f| file.linked.cx.resolution.get(f).definition);
+    definition.and_then(|at| file.linked.cx.input_symbol(at)).map_or(0, |s| s.size)
 }

@@ -30,9 +30,9 @@ impl Pairs<'_> {
 }
 
 /// Pairs the relocations of an input's relocation section.
-fn pair<'a>(parts: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
-    let object = &parts.cx.objects[from.object];
-    let bad = |what: &dyn std::fmt::Display| damaged(parts, from.object, &what.to_string());
+fn pair<'a>(linked: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Diagnostic> {
+    let object = &linked.cx.objects[from.object];
+    let bad = |what: &dyn std::fmt::Display| damaged(linked, from.object, &what.to_string());
     let (Some(halves), Some(section)) = (&object.halves, object.cubin.section(from.section)) else {
         return Ok(Pairs::Listed(Vec::new()));
     };
@@ -67,7 +67,7 @@ pub struct PairCache<'a> {
 
 /// The relocation of the Mercury half and its counterpart.
 pub fn pair_at<'a>(
-    parts: Linked<'a, '_>,
+    linked: Linked<'a, '_>,
     cache: &mut PairCache<'a>,
     source: Source,
 ) -> Result<Option<(Reloc, Option<Reloc>)>, Diagnostic> {
@@ -75,7 +75,7 @@ pub fn pair_at<'a>(
     if cache.last.as_ref().is_none_or(|last| last.0 != key) {
         let pairs = match cache.others.remove(&key) {
             Some(pairs) => pairs,
-            None => pair(parts, source.from)?,
+            None => pair(linked, source.from)?,
         };
         if let Some((key, pairs)) = cache.last.replace((key, pairs)) {
             cache.others.insert(key, pairs);

@@ -5,7 +5,7 @@
 
 use super::CapsuleFile;
 use super::code_edits::{moves_of_symbol, target};
-use super::replaced_copies::Kept;
+use super::replaced_copies::SelectedCode;
 use crate::collections::{Map, Set};
 use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::mercury::code::Moves;
@@ -18,7 +18,7 @@ pub struct Tables<'b, 'a, 'o> {
     file: &'b CapsuleFile<'a, 'o>,
     /// The functions of the output by name. If several share a name, the first in the symbol table
     /// counts: a local one before a global one.
-    kept: Map<&'o [u8], SymbolId>,
+    selected: Map<&'o [u8], SymbolId>,
     /// Functions whose ranges have been written.
     seen: Set<SymbolId>,
     /// The functions of the last input looked up, by name.
@@ -28,22 +28,22 @@ pub struct Tables<'b, 'a, 'o> {
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// Starts before the first table.
     pub fn new(file: &'b CapsuleFile<'a, 'o>) -> Self {
-        let cx = file.parts.cx;
-        let mut kept: Map<&[u8], SymbolId> = Map::default();
+        let cx = file.linked.cx;
+        let mut selected: Map<&[u8], SymbolId> = Map::default();
         let number = |id: SymbolId| {
-            let symbol = file.parts.merged.symbol_of[id].get();
+            let symbol = file.linked.merged.symbol_of[id].get();
             symbol.map_or(u32::MAX, |s| file.plan.numbering.index[s.index()])
         };
-        for &function in &file.parts.merged.function_order {
+        for &function in &file.linked.merged.function_order {
             let id = cx.graph.symbol(function);
             if cx.keeps(id) {
-                let first = kept.entry(cx.resolution.get(id).name).or_insert(id);
+                let first = selected.entry(cx.resolution.get(id).name).or_insert(id);
                 if number(id) < number(*first) {
                     *first = id;
                 }
             }
         }
-        Self { file, kept, seen: Set::default(), functions: None }
+        Self { file, selected, seen: Set::default(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies after the
@@ -53,7 +53,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
     /// every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
-        let object = &self.file.parts.cx.objects[from.object];
+        let object = &self.file.linked.cx.objects[from.object];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let mut at = 0;
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
@@ -61,7 +61,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
             let Some(count) = number(table, after) else { return };
             at = after + WORD;
             let mut others = match &place {
-                Place::Other(_) => ranges(mercury, &name),
+                Described::Other(_) => ranges(mercury, &name),
                 _ => Vec::new(),
             };
             for _ in 0..count {
@@ -69,12 +69,12 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
                 let Some(head) = table.get(at..after + WORD).map(<[u8]>::to_vec) else { return };
                 let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
                 match &place {
-                    Place::Gone => range.fill(0),
-                    Place::Kept(Some(moves)) => {
+                    Described::Gone => range.fill(0),
+                    Described::Own(Some(moves)) => {
                         range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
                     }
-                    Place::Kept(None) => {}
-                    Place::Other(kept) => translate(range, &head, &mut others, kept),
+                    Described::Own(None) => {}
+                    Described::Other(selected) => translate(range, &head, &mut others, selected),
                 }
                 at = after + 3 * WORD;
             }
@@ -85,7 +85,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
     fn symbol(&mut self, object: ObjectId, name: &[u8]) -> Option<u32> {
         if self.functions.as_ref().is_none_or(|(of, _)| *of != object) {
             let mut functions = Map::default();
-            let symbols = self.file.parts.cx.objects[object].cubin.symbols();
+            let symbols = self.file.linked.cx.objects[object].cubin.symbols();
             for symbol in symbols.filter(|s| s.kind() == cubin::SymbolType::FUNC) {
                 functions.entry(symbol.name).or_insert(symbol.index.0);
             }
@@ -94,27 +94,30 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         self.functions.as_ref()?.1.get(name).copied()
     }
 
-    fn place(&mut self, object: ObjectId, name: &[u8]) -> Place<'a, 'b> {
-        let (file, cx) = (self.file, self.file.parts.cx);
-        let Some(symbol) = self.symbol(object, name) else { return Place::Kept(None) };
-        let Some(&id) = self.kept.get(name).filter(|&&id| self.seen.insert(id)) else {
-            return Place::Gone;
+    fn place(&mut self, object: ObjectId, name: &[u8]) -> Described<'a, 'b> {
+        let (file, cx) = (self.file, self.file.linked.cx);
+        let Some(symbol) = self.symbol(object, name) else { return Described::Own(None) };
+        let Some(&id) = self.selected.get(name).filter(|&&id| self.seen.insert(id)) else {
+            return Described::Gone;
         };
-        let (at, kept) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
-        if kept.is_some_and(|kept| kept != at && code(file, kept) != code(file, at)) {
-            return Kept::new(file.parts, &file.edited, id).map_or(Place::Gone, Place::Other);
+        let (at, selected) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
+        if selected.is_some_and(|selected| selected != at && code(file, selected) != code(file, at))
+        {
+            return SelectedCode::new(file.linked, &file.edited, id)
+                .map_or(Described::Gone, Described::Other);
         }
-        let moves = kept
-            .and_then(|kept| moves_of_symbol(file.parts, &file.edited, kept.object, kept.symbol));
-        Place::Kept(moves)
+        let moves = selected.and_then(|selected| {
+            moves_of_symbol(file.linked, &file.edited, selected.object, selected.symbol)
+        });
+        Described::Own(moves)
     }
 }
 
 /// What happened to the code that a table describes.
-enum Place<'a, 'b> {
+enum Described<'a, 'b> {
     Gone,
-    Kept(Option<&'b Moves>),
-    Other(Kept<'a, 'b>),
+    Own(Option<&'b Moves>),
+    Other(SelectedCode<'a, 'b>),
 }
 
 /// A range of Mercury code: the fields before it in its record, start and end.
@@ -146,19 +149,24 @@ fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
 
 /// Writes where the Mercury range of a record is in the selected copy. Both halves have the ranges
 /// of one variable in one register in the same order.
-fn translate(range: &mut [u8], head: &[u8], others: &mut Vec<Range>, kept: &Kept<'_, '_>) {
+fn translate(
+    range: &mut [u8],
+    head: &[u8],
+    others: &mut Vec<Range>,
+    selected: &SelectedCode<'_, '_>,
+) {
     let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
     let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));
     for (word, place) in range.chunks_exact_mut(WORD).zip([start, end]) {
-        let new = kept.place(place.into()).unwrap_or(0) as u32;
+        let new = selected.place(place.into()).unwrap_or(0) as u32;
         word.copy_from_slice(&new.to_le_bytes());
     }
 }
 
 /// The machine code of a definition.
 fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
-    let section = file.parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
-    let halves = file.parts.cx.objects[at.object].halves.as_ref();
+    let section = file.linked.cx.input_symbol(at).map_or(0, |s| s.shndx);
+    let halves = file.linked.cx.objects[at.object].halves.as_ref();
     halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
 }
 

@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::sync::OnceLock;
 
 /// The code in the output that a function's name refers to.
-pub struct Kept<'a, 'e> {
+pub struct SelectedCode<'a, 'e> {
     /// The input it comes from.
     pub from: InputSection,
     /// Size of its machine code in the output.
@@ -31,27 +31,27 @@ pub struct Kept<'a, 'e> {
     pub moves: Option<&'e Moves>,
 }
 
-impl<'a, 'e> Kept<'a, 'e> {
+impl<'a, 'e> SelectedCode<'a, 'e> {
     /// The function that an input symbol refers to.
     pub fn of_symbol(
-        parts: Linked<'a, '_>,
+        linked: Linked<'a, '_>,
         edited: &'e Map<SectionId, Edited>,
         object: ObjectId,
         symbol: u32,
     ) -> Option<Self> {
-        Self::new(parts, edited, function_of(parts, object, symbol)?)
+        Self::new(linked, edited, function_of(linked, object, symbol)?)
     }
 
     /// A function of the link.
     pub fn new(
-        parts: Linked<'a, '_>,
+        linked: Linked<'a, '_>,
         edited: &'e Map<SectionId, Edited>,
         function: SymbolId,
     ) -> Option<Self> {
-        let function = parts.cx.graph.function(function)?;
-        let text = parts.merged.function_sections.get(function)?.text.get()?;
-        let from = parts.layout.chunks(parts.merged, text).first()?.from;
-        let object = parts.cx.objects.get(from.object)?;
+        let function = linked.cx.graph.function(function)?;
+        let text = linked.merged.function_sections.get(function)?.text.get()?;
+        let from = linked.layout.chunks(linked.merged, text).first()?.from;
+        let object = linked.cx.objects.get(from.object)?;
         let code = object.halves.as_ref()?.counterpart(from.section)?.data;
         let capsule = object.cubin.section(from.section)?.data;
         let edited = edited.get(&text);
@@ -108,24 +108,24 @@ impl<'a, 'e> Kept<'a, 'e> {
 
 /// The functions of the output that input symbols refer to, looked up once each.
 #[derive(Default)]
-pub struct KeptCache<'a, 'e>(Map<(u32, u32), Option<Kept<'a, 'e>>>);
+pub struct SelectedCodeCache<'a, 'e>(Map<(u32, u32), Option<SelectedCode<'a, 'e>>>);
 
-impl<'a, 'e> KeptCache<'a, 'e> {
+impl<'a, 'e> SelectedCodeCache<'a, 'e> {
     /// The function that an input symbol refers to.
     pub fn of_symbol(
         &mut self,
         file: &'e CapsuleFile<'a, '_>,
         object: ObjectId,
         symbol: u32,
-    ) -> Option<&Kept<'a, 'e>> {
-        let look_up = || Kept::of_symbol(file.parts, &file.edited, object, symbol);
+    ) -> Option<&SelectedCode<'a, 'e>> {
+        let look_up = || SelectedCode::of_symbol(file.linked, &file.edited, object, symbol);
         self.0.entry((object.as_u32(), symbol)).or_insert_with(look_up).as_ref()
     }
 }
 
 /// The function that an input symbol refers to, directly or as its section.
-fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
-    let cx = parts.cx;
+fn function_of(linked: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<SymbolId> {
+    let cx = linked.cx;
     let by_section = || {
         let input = cx.objects.get(object)?.cubin.symbol(symbol)?;
         cx.owner(object, input.shndx).map(|(id, _)| id)
@@ -136,7 +136,7 @@ fn function_of(parts: Linked<'_, '_>, object: ObjectId, symbol: u32) -> Option<S
 /// Maps the targets of a function's jump tables from Mercury to machine code, according to its
 /// attributes: per jump its offset, zero, a count, the targets.
 fn jump_targets(file: &CapsuleFile<'_, '_>, text: InputSection) -> Option<Map<u32, u32>> {
-    let object = file.parts.cx.objects.get(text.object)?;
+    let object = file.linked.cx.objects.get(text.object)?;
     let mercury = object.cubin.section(file.attributes.of(object, text)?)?;
     let machine = object.halves.as_ref()?.counterpart(mercury.index.0)?.data;
     let lists = |data| {

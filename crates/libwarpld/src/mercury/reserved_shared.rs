@@ -21,17 +21,17 @@ pub struct ReservedShared(Map<SymbolId, u64>);
 impl ReservedShared {
     /// Assigns offsets. As in all shared memory, a symbol's value is its alignment until then, and
     /// the largest alignment comes first. A relocatable output assigns none.
-    pub fn place(parts: Linked<'_, '_>) -> Self {
+    pub fn place(linked: Linked<'_, '_>) -> Self {
         let mut out = Self::default();
-        if parts.cx.config.relocatable {
+        if linked.cx.config.relocatable {
             return out;
         }
         let mut objects = Vec::new();
-        for (i, input) in parts.cx.objects.iter().enumerate() {
+        for (i, input) in linked.cx.objects.iter().enumerate() {
             let named = input.data.iter().filter(|n| n.other & sto::SPACE == sto::RESERVED_SHARED);
             let symbols = named.filter_map(|named| input.cubin.symbol(named.symbol));
             for symbol in symbols.filter(|symbol| !symbol.is_undefined()) {
-                let id = parts.cx.resolution.id(ObjectId::new(i), symbol.index.0);
+                let id = linked.cx.resolution.id(ObjectId::new(i), symbol.index.0);
                 if let Some(id) = id.filter(|&id| out.0.insert(id, 0).is_none()) {
                     objects.push((id, symbol.value, symbol.size));
                 }
@@ -61,7 +61,7 @@ impl ReservedShared {
 /// The value of a relocation against such an object: it is applied in machine code and emitted in
 /// the Mercury half.
 pub fn value(file: &CapsuleFile<'_, '_>, source: &Source, machine: &Reloc) -> Option<u64> {
-    let id = file.parts.cx.resolution.id(source.from.object, machine.symbol.0)?;
+    let id = file.linked.cx.resolution.id(source.from.object, machine.symbol.0)?;
     let addend = machine.addend.unwrap_or(0) as u64;
     file.reserved_shared.address(id).map(|address| address.wrapping_add(addend))
 }

@@ -47,19 +47,19 @@ pub struct CapsulePlan<'a> {
 }
 
 /// Selects the sections and numbers them.
-pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
-    let mut summaries = write::summary::collect(parts);
-    let numbering = symbols::number(parts, &summaries);
-    let targets = Some(fastpath::targets(parts));
-    let contents = write::contents::contents(parts, &numbering, &mut summaries, targets);
+pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
+    let mut summaries = write::summary::collect(linked);
+    let numbering = symbols::number(linked, &summaries);
+    let targets = Some(fastpath::targets(linked));
+    let contents = write::contents::contents(linked, &numbering, &mut summaries, targets);
     let (machine, machine_index) = write::order(&summaries);
     let machine: Vec<SectionId> = machine.iter().map(|section| section.id).collect();
-    let mut banks = parameter_banks(parts, &machine, &numbering);
-    let mercury = mercury_order(parts, &machine);
+    let mut banks = parameter_banks(linked, &machine, &numbering);
+    let mercury = mercury_order(linked, &machine);
     let mut mercury_index = machine_index.clone();
     // The null section and the Mercury half's symbol table count, too.
     let total = machine.len() + banks.len() + mercury.len() + 2;
-    let adds_numbers = !fits_header(total) && !parts.merged.needs_symbol_sections();
+    let adds_numbers = !fits_header(total) && !linked.merged.needs_symbol_sections();
     let tables = u32::from(adds_numbers);
     for bank in &mut banks {
         bank.index += tables;
@@ -85,15 +85,15 @@ pub fn plan<'a>(parts: Linked<'a, '_>) -> CapsulePlan<'a> {
 /// One bank per kernel, in the order of the kernels' code. Kernels with texture handles already
 /// have one in both halves.
 fn parameter_banks(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     machine: &[SectionId],
     numbering: &Numbering,
 ) -> Vec<ParameterBank> {
     let kernels = machine.iter().filter_map(|&text| {
-        let kernel = text_function(parts, text)?;
-        let function = parts.cx.graph.function(kernel)?;
-        let with_handles = parts.merged.function_sections[function].constant0.is_some();
-        (parts.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
+        let kernel = text_function(linked, text)?;
+        let function = linked.cx.graph.function(kernel)?;
+        let with_handles = linked.merged.function_sections[function].constant0.is_some();
+        (linked.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
     });
     let (index, symbol) = (machine.len() as u32 + 1, numbering.order.len() as u32 + 1);
     let bank = |(i, (kernel, text))| {
@@ -104,23 +104,23 @@ fn parameter_banks(
 }
 
 /// The function whose code is in the section.
-pub fn text_function(parts: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
-    let symbol = parts.merged.section(id).function.get()?;
-    let function = parts.cx.graph.function(symbol)?;
-    (parts.merged.function_sections[function].text.get() == Some(id)).then_some(symbol)
+pub fn text_function(linked: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
+    let symbol = linked.merged.section(id).function.get()?;
+    let function = linked.cx.graph.function(symbol)?;
+    (linked.merged.function_sections[function].text.get() == Some(id)).then_some(symbol)
 }
 
 /// Capsules come first, then the counterparts in the order of the machine-code half.
-fn mercury_order(parts: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
-    let is_text = |id: &SectionId| text_function(parts, *id).is_some();
+fn mercury_order(linked: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
+    let is_text = |id: &SectionId| text_function(linked, *id).is_some();
     let texts = machine.iter().copied().filter(is_text);
-    let others = machine.iter().copied().filter(|id| !is_text(id) && has_counterpart(parts, *id));
+    let others = machine.iter().copied().filter(|id| !is_text(id) && has_counterpart(linked, *id));
     texts.chain(others).collect()
 }
 
 /// Whether both halves have the section.
-fn has_counterpart(parts: Linked<'_, '_>, id: SectionId) -> bool {
-    let section = parts.merged.section(id);
+fn has_counterpart(linked: Linked<'_, '_>, id: SectionId) -> bool {
+    let section = linked.merged.section(id);
     match section.content() {
         Content::Synthetic(Synthetic::SymbolSections)
         | Content::Attributes(_)
@@ -130,7 +130,7 @@ fn has_counterpart(parts: Linked<'_, '_>, id: SectionId) -> bool {
         Content::Chunks(chunks) => {
             section.bank().is_some()
                 || chunks.iter().any(|chunk| {
-                    let object = &parts.cx.objects[chunk.from.object];
+                    let object = &linked.cx.objects[chunk.from.object];
                     let input =
                         object.halves.as_ref().and_then(|h| h.sass.section(chunk.from.section));
                     input.is_some_and(|s| half::is_mercury(&s))

@@ -34,7 +34,7 @@ pub enum Body<'a> {
     /// Relocations.
     Relocs(Vec<Rela64>),
     /// The Mercury half's emitted relocations, with or without addend.
-    Kept(SectionId, bool),
+    Emitted(SectionId, bool),
     /// A function's machine code.
     Code(SectionId),
     /// A function's capsule.
@@ -85,7 +85,7 @@ impl<'a> FileSection<'a> {
 }
 
 /// A section to build.
-enum Wanted {
+enum ToBuild {
     /// One of the machine-code half.
     Machine(SectionId),
     /// The section indices of one of the symbol tables.
@@ -105,18 +105,18 @@ pub fn sections<'b>(
     tables: &'b [Table; 2],
 ) -> Result<Vec<FileSection<'b>>, Diagnostic> {
     let plan = &file.plan;
-    let mut wanted: Vec<Wanted> = plan.machine.iter().map(|&id| Wanted::Machine(id)).collect();
-    wanted.extend(plan.adds_numbers.then_some(Wanted::Numbers(0)));
-    wanted.extend((0..plan.banks.len()).map(Wanted::Bank));
-    wanted.extend((0..plan.mercury.len()).map(Wanted::Mercury));
-    wanted.extend(plan.adds_numbers.then_some(Wanted::Numbers(1)));
-    wanted.push(Wanted::Symbols);
-    let make = |wanted: &Wanted| match *wanted {
-        Wanted::Machine(id) => machine_section(file, id, names, &tables[0]),
-        Wanted::Numbers(half) => Ok(section_numbers(file, names, tables, half)),
-        Wanted::Bank(bank) => parameter_bank(file, bank, names.banks[bank].0),
-        Wanted::Mercury(i) => mercury_section(file, plan.mercury[i], names.mercury[i], &tables[1]),
-        Wanted::Symbols => Ok(mercury_symbols(names, &tables[1])),
+    let mut wanted: Vec<ToBuild> = plan.machine.iter().map(|&id| ToBuild::Machine(id)).collect();
+    wanted.extend(plan.adds_numbers.then_some(ToBuild::Numbers(0)));
+    wanted.extend((0..plan.banks.len()).map(ToBuild::Bank));
+    wanted.extend((0..plan.mercury.len()).map(ToBuild::Mercury));
+    wanted.extend(plan.adds_numbers.then_some(ToBuild::Numbers(1)));
+    wanted.push(ToBuild::Symbols);
+    let make = |wanted: &ToBuild| match *wanted {
+        ToBuild::Machine(id) => machine_section(file, id, names, &tables[0]),
+        ToBuild::Numbers(half) => Ok(section_numbers(file, names, tables, half)),
+        ToBuild::Bank(bank) => parameter_bank(file, bank, names.banks[bank].0),
+        ToBuild::Mercury(i) => mercury_section(file, plan.mercury[i], names.mercury[i], &tables[1]),
+        ToBuild::Symbols => Ok(mercury_symbols(names, &tables[1])),
     };
     // One result per section, in one allocation.
     let made: Vec<Result<_, Box<Diagnostic>>> =
@@ -152,10 +152,10 @@ fn parameter_bank<'b>(
     name: u32,
 ) -> Result<FileSection<'b>, Diagnostic> {
     let text = file.plan.banks[bank].text;
-    let (bytes, align) = super::parameters::parameter_bank(file.parts, text)?;
+    let (bytes, align) = super::parameters::parameter_bank(file.linked, text)?;
     let head = SectionHeader {
         name,
-        kind: match file.parts.cx.config.relocatable {
+        kind: match file.linked.cx.config.relocatable {
             true => SectionType::CUDA_CONSTANT_B0,
             false => SectionType::PROGBITS,
         },
@@ -187,15 +187,15 @@ fn machine_section<'b>(
     names: &'b Names,
     symtab: &'b Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
-    let (parts, plan) = (file.parts, &file.plan);
-    let section = parts.merged.section(id);
-    let subject = tables::subject(parts, id, &plan.machine_index);
+    let (linked, plan) = (file.linked, &file.plan);
+    let section = linked.merged.section(id);
+    let subject = tables::subject(linked, id, &plan.machine_index);
     let (link, info) =
-        tables::link_and_info(parts, (id, subject), &plan.numbering, &plan.machine_index);
+        tables::link_and_info(linked, (id, subject), &plan.numbering, &plan.machine_index);
     let mut head = SectionHeader {
         name: section.name,
         kind: machine_kind(file, id),
-        flags: crate::write::flags(parts, section),
+        flags: crate::write::flags(linked, section),
         link,
         info,
         align: section.align(),
@@ -234,7 +234,7 @@ fn machine_section<'b>(
             let (size, align) = data::machine_nobits(file, id);
             FileSection::new(SectionHeader { align, ..head }, size, Body::NoBits)
         }
-        Content::Chunks(_) if text_function(parts, id).is_some() => {
+        Content::Chunks(_) if text_function(linked, id).is_some() => {
             FileSection::new(head, functions::machine_size(file, id), Body::Code(id))
         }
         Content::Chunks(_) => {
@@ -246,9 +246,9 @@ fn machine_section<'b>(
 
 /// Banks have names in the Mercury half and numbers here.
 fn machine_kind(file: &CapsuleFile<'_, '_>, id: SectionId) -> SectionType {
-    let section = file.parts.merged.section(id);
+    let section = file.linked.merged.section(id);
     match section.bank() {
-        Some(bank) if file.parts.cx.config.relocatable => {
+        Some(bank) if file.linked.cx.config.relocatable => {
             SectionType(SectionType::CUDA_CONSTANT_B0.0 + u32::from(bank))
         }
         Some(_) => SectionType::PROGBITS,
@@ -262,15 +262,15 @@ fn mercury_section<'b>(
     name: u32,
     numbers: &Table,
 ) -> Result<FileSection<'b>, Diagnostic> {
-    let (parts, plan) = (file.parts, &file.plan);
-    let section = parts.merged.section(id);
-    let subject = tables::subject(parts, id, &plan.mercury_index);
+    let (linked, plan) = (file.linked, &file.plan);
+    let section = linked.merged.section(id);
+    let subject = tables::subject(linked, id, &plan.mercury_index);
     let (_, info) =
-        tables::link_and_info(parts, (id, subject), &plan.numbering, &plan.mercury_index);
+        tables::link_and_info(linked, (id, subject), &plan.numbering, &plan.mercury_index);
     let mut head = SectionHeader {
         name,
         kind: section.kind,
-        flags: crate::write::flags(parts, section) | shf::MERCURY,
+        flags: crate::write::flags(linked, section) | shf::MERCURY,
         link: 0,
         info,
         align: section.align(),
@@ -289,13 +289,13 @@ fn mercury_section<'b>(
         }
         Content::Relocs(..) => {
             let kind = SectionType::CUDA_MERCURY_RELA;
-            let kept = parts.relocated.kept(id);
+            let emitted = linked.relocated.emitted(id);
             let rela = section.kind == SectionType::RELA;
-            let size = kept.len() * tables::relocation_size(rela);
+            let size = emitted.len() * tables::relocation_size(rela);
             FileSection::new(
                 SectionHeader { kind, link: symtab, ..head },
                 size as u64,
-                Body::Kept(id, rela),
+                Body::Emitted(id, rela),
             )
         }
         Content::ImageRelocs(_) => {
@@ -306,7 +306,7 @@ fn mercury_section<'b>(
             let kind = SectionType::CUDA_MERCURY_RESOLVED_RELA;
             FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
         }
-        _ if text_function(parts, id).is_some() => {
+        _ if text_function(linked, id).is_some() => {
             let head = SectionHeader {
                 kind: SectionType::CUDA_CAPMERC,
                 flags: shf::MERCURY,
@@ -317,14 +317,14 @@ fn mercury_section<'b>(
             FileSection::new(head, functions::capsule_size(file, id), Body::Capsule(id))
         }
         _ => {
-            head.kind = mercury_kind(section.bank(), section.kind, parts.merged.section_name(id));
-            let (size, align) = crate::write::extent(parts, id);
+            head.kind = mercury_kind(section.bank(), section.kind, linked.merged.section_name(id));
+            let (size, align) = crate::write::extent(linked, id);
             head.align = align;
             if section.is_nobits() {
                 // NOBITS sections take up file space in this half all the same.
                 return Ok(FileSection::of_bytes(head, nobits_bytes::stray_bytes(file, id, size)?));
             }
-            let name = parts.merged.section_name(id);
+            let name = linked.merged.section_name(id);
             let shared = Body::SharedWith(plan.machine_index[id.index()]);
             if shares_bytes(name) && section.rela().is_none() {
                 return Ok(FileSection::new(head, size, shared));

@@ -5,7 +5,7 @@ use super::CapsuleFile;
 use super::names::Names;
 use crate::ids::{ObjectId, OutSymbolId, SymbolId};
 use crate::merge::{Meaning, Merged};
-use crate::write::symbols::{entry, has_room, symbol_fields};
+use crate::write::symbols::{entry, fits_shndx, symbol_fields};
 use cubin::consts::{shn, sto};
 use cubin::names;
 use cubin::raw::Sym64;
@@ -34,10 +34,10 @@ impl Table {
 /// `.nv.merc.symtab`.
 pub fn mercury(file: &CapsuleFile<'_, '_>) -> Table {
     table(file, &file.plan.mercury_index, |id| {
-        let merged = file.parts.merged;
+        let merged = file.linked.merged;
         let index = &file.plan.mercury_index;
         let name = merged.symbols[id].name;
-        let (mut symbol, section) = entry(file.parts, id, name, index);
+        let (mut symbol, section) = entry(file.linked, id, name, index);
         if let Meaning::Symbol(known) = merged.symbols[id].meaning() {
             as_in_object(file, known, &mut symbol);
         }
@@ -47,7 +47,7 @@ pub fn mercury(file: &CapsuleFile<'_, '_>) -> Table {
 
 /// `.symtab`.
 pub fn machine(file: &CapsuleFile<'_, '_>, names: &Names) -> Table {
-    let merged = file.parts.merged;
+    let merged = file.linked.merged;
     let mut renamed = names.bank_symbols.clone();
     renamed.sort_unstable_by_key(|bank| bank.0);
     let mut out = table(file, &file.plan.machine_index, |id| {
@@ -57,7 +57,7 @@ pub fn machine(file: &CapsuleFile<'_, '_>, names: &Names) -> Table {
             _ => None,
         };
         let name = name.map_or(known.name, |at| renamed[at].1);
-        let (mut symbol, section) = entry(file.parts, id, name, &file.plan.machine_index);
+        let (mut symbol, section) = entry(file.linked, id, name, &file.plan.machine_index);
         if let Meaning::Symbol(known) = known.meaning() {
             as_machine_code(file, known, &mut symbol);
         }
@@ -83,11 +83,11 @@ fn table(
     symbol: impl Fn(OutSymbolId) -> (Sym64, u32),
 ) -> Table {
     let order = &file.plan.numbering.order;
-    let null = Sym64 { st_value: file.parts.layout.null_value.into(), ..Sym64::default() };
+    let null = Sym64 { st_value: file.linked.layout.null_value.into(), ..Sym64::default() };
     let mut bytes = Vec::with_capacity((order.len() + 1) * size_of::<Sym64>());
     bytes.extend_from_slice(null.as_bytes());
     let mut sections = vec![0];
-    let merged = file.parts.merged;
+    let merged = file.linked.merged;
     let created = merged.sections.iter().map(|section| section.creation_index);
     let created = creation_numbers(merged, created, index);
     let left_over = |section: u32| created.get(section as usize).copied().unwrap_or(0);
@@ -122,21 +122,21 @@ fn creation_numbers(
 
 /// The section index, if it does not fit a symbol's entry.
 fn beyond_entry(section: u32) -> Option<u32> {
-    (!has_room(section)).then_some(section)
+    (!fits_shndx(section)).then_some(section)
 }
 
 /// The Mercury half keeps the form that symbols have in objects, even in an executable; the
 /// reserved shared memory has no value there.
 fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
-    let parts = file.parts;
-    let known = parts.cx.resolution.get(id);
-    let Some(input) = parts.cx.input_symbol(known.definition.unwrap_or(known.first)) else {
+    let linked = file.linked;
+    let known = linked.cx.resolution.get(id);
+    let Some(input) = linked.cx.input_symbol(known.definition.unwrap_or(known.first)) else {
         return;
     };
     symbol.st_other |= input.other;
-    if input.is_shared() && !parts.cx.config.relocatable {
+    if input.is_shared() && !linked.cx.config.relocatable {
         // The system's part is not counted in this half.
-        let reserved = parts.cx.dialect.reserved_shared().min(symbol.st_value.get());
+        let reserved = linked.cx.dialect.reserved_shared().min(symbol.st_value.get());
         symbol.st_value = (symbol.st_value.get() - reserved).into();
     }
     if SymbolType(symbol.st_info & 15) == SymbolType::OBJECT {
@@ -151,15 +151,15 @@ fn as_in_object(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
 }
 
 fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64) {
-    let parts = file.parts;
-    let known = parts.cx.resolution.get(id);
+    let linked = file.linked;
+    let known = linked.cx.resolution.get(id);
     let at = known.definition.unwrap_or(known.first);
-    let object = &parts.cx.objects[at.object];
+    let object = &linked.cx.objects[at.object];
     let counterpart = object.halves.as_ref().and_then(|h| h.sass.symbol(at.symbol));
     if known.function {
-        let section = parts.cx.input_symbol(at).map_or(0, |s| s.shndx);
+        let section = linked.cx.input_symbol(at).map_or(0, |s| s.shndx);
         let text = object.halves.as_ref().and_then(|h| h.counterpart(section));
-        if parts.cx.resolution.kernel_around(parts.cx.objects, id).is_some() {
+        if linked.cx.resolution.kernel_around(linked.cx.objects, id).is_some() {
             if let Some(counterpart) = counterpart {
                 let (value, size) = nested(file, at.object, section, &counterpart);
                 (symbol.st_value, symbol.st_size) = (value.into(), size.into());
@@ -171,7 +171,7 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
         }
         return;
     }
-    let spaceless = parts.cx.input_symbol(at).is_some_and(|s| s.other & sto::SPACE == 0);
+    let spaceless = linked.cx.input_symbol(at).is_some_and(|s| s.other & sto::SPACE == 0);
     if known.definition.is_none()
         && known.common.is_none()
         && spaceless
@@ -186,7 +186,7 @@ fn as_machine_code(file: &CapsuleFile<'_, '_>, id: SymbolId, symbol: &mut Sym64)
     if names::symbol::is_reserved_shared(known.name)
         && let Some(counterpart) = counterpart
     {
-        let (_, _, _, value, _) = symbol_fields(parts, id, &file.plan.machine_index);
+        let (_, _, _, value, _) = symbol_fields(linked, id, &file.plan.machine_index);
         symbol.st_value = value.max(counterpart.value).into();
     }
 }
@@ -199,7 +199,7 @@ fn nested(
     section: u32,
     counterpart: &SymbolRef<'_>,
 ) -> (u64, u64) {
-    let placed = file.parts.merged.placement(object, section);
+    let placed = file.linked.merged.placement(object, section);
     let edited = placed.and_then(|placed| file.edited.get(&placed.section));
     let moved = |place| edited.map_or(place, |edited| edited.moves.target(place));
     let (start, end) =
@@ -209,24 +209,24 @@ fn nested(
 
 /// The size of code that the finalizer edited.
 fn edited_size(file: &CapsuleFile<'_, '_>, object: ObjectId, section: u32) -> Option<u64> {
-    let placed = file.parts.merged.placement(object, section)?;
+    let placed = file.linked.merged.placement(object, section)?;
     file.edited.get(&placed.section).map(|e| e.moves.size())
 }
 
 /// Whether the symbol counts as its section's function: the function itself, or an alias before it.
 fn names_code(file: &CapsuleFile<'_, '_>, id: SymbolId) -> bool {
-    let parts = file.parts;
-    if parts.cx.resolution.get(id).definition.is_none() {
+    let linked = file.linked;
+    if linked.cx.resolution.get(id).definition.is_none() {
         return false;
     }
-    let owner = parts.cx.owner_of_code(id);
+    let owner = linked.cx.owner_of_code(id);
     let number = |id: SymbolId| {
-        let symbol = parts.merged.symbol_of[id].get();
+        let symbol = linked.merged.symbol_of[id].get();
         symbol.map_or(0, |s| file.plan.numbering.index[s.index()])
     };
     owner.is_none_or(|owner| owner == id || number(id) < number(owner))
 }
 
 fn index16(index: u32) -> u16 {
-    if has_room(index) { index as u16 } else { shn::XINDEX as u16 }
+    if fits_shndx(index) { index as u16 } else { shn::XINDEX as u16 }
 }

@@ -43,11 +43,11 @@ impl<T> Places<T> {
 }
 
 /// For functions that were ever replaced: whether the places have data at the end.
-pub(super) type Fates = Map<SymbolId, Places<bool>>;
+pub(super) type Filled = Map<SymbolId, Places<bool>>;
 
 /// Replays which places are filled and cleared, input by input. [`bank2-cleared-kernel`]
-pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
-    let mut out = Fates::default();
+pub(super) fn filled_places(cx: Analysis<'_, '_>) -> Filled {
+    let mut out = Filled::default();
     let mut clears: Vec<(ObjectId, SymbolId)> = Vec::new();
     for (&id, replaced) in &cx.resolution.replaced {
         if cx.graph.function(id).is_some() {
@@ -84,8 +84,8 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
                 None => {}
                 Some(places) if places.is_stray(selected) => places.stray = Some(true),
                 Some(places) => {
-                    let since_sm_90 = places.own.replace(true).is_none();
-                    order.extend(cx.graph.function(id).filter(|_| since_sm_90));
+                    let is_new = places.own.replace(true).is_none();
+                    order.extend(cx.graph.function(id).filter(|_| is_new));
                 }
             }
         }
@@ -98,14 +98,14 @@ pub(super) fn fates(cx: Analysis<'_, '_>) -> Fates {
 /// says of those without (`bank2-of-kernels-alike`).
 ///
 /// [`gives_bank2`]: Merger::gives_bank2
-fn given_to_kernels(cx: Analysis<'_, '_>, fates: &mut Fates, order: &[FunctionId]) {
+fn given_to_kernels(cx: Analysis<'_, '_>, filled: &mut Filled, order: &[FunctionId]) {
     let is_kernel = |id: SymbolId| cx.resolution.get(id).entry;
     let waits = |places: &mut Places<bool>| places.named().is_some_and(|filled| !*filled);
-    if !fates.iter_mut().any(|(&id, places)| is_kernel(id) && waits(places)) {
+    if !filled.iter_mut().any(|(&id, places)| is_kernel(id) && waits(places)) {
         return;
     }
     let has_data = |f: FunctionId| {
-        let places = fates.get(&cx.graph.symbol(f));
+        let places = filled.get(&cx.graph.symbol(f));
         places.is_none_or(|places| places.own == Some(true) || places.stray == Some(true))
     };
     let (kernels, functions): (Vec<FunctionId>, Vec<FunctionId>) =
@@ -116,14 +116,14 @@ fn given_to_kernels(cx: Analysis<'_, '_>, fates: &mut Fates, order: &[FunctionId
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     for &function in functions.iter().rev().filter(|f| cx.reach.is_live(**f)) {
         let entries = callers.entries_reaching(&[function]);
-        let places = fates.get(&cx.graph.symbol(function));
+        let places = filled.get(&cx.graph.symbol(function));
         let gives = places.is_none_or(|places| places.own == Some(true));
         if gives || entries.iter().any(|e| full.contains(e) || given.contains(e)) {
             given.extend(entries);
         }
     }
     for kernel in given {
-        let places = fates.get_mut(&cx.graph.symbol(kernel));
+        let places = filled.get_mut(&cx.graph.symbol(kernel));
         if let Some(filled) = places.and_then(Places::named) {
             *filled = true;
         }
@@ -172,9 +172,9 @@ impl Merger<'_, '_> {
         from: InputSection,
         stray: bool,
     ) -> Option<SectionId> {
-        let fate = self.bank2_fates.get(&id);
+        let places = self.bank2_filled.get(&id);
         let filled =
-            fate.is_none_or(|fate| if stray { fate.stray } else { fate.own } == Some(true));
+            places.is_none_or(|places| if stray { places.stray } else { places.own } == Some(true));
         if !filled && !self.cx.config.relocatable {
             self.out.creation_index += 1;
             return None;
@@ -237,7 +237,7 @@ impl Merger<'_, '_> {
 impl Analysis<'_, '_> {
     /// Whether the symbol's section is bank 2 of a discarded copy. The symbol does not lead to the
     /// section.
-    pub(super) fn is_lost_bank2(&self, object: ObjectId, section: u32) -> bool {
+    pub(super) fn is_discarded_bank2(&self, object: ObjectId, section: u32) -> bool {
         let class = self.objects[object].classes.get(section as usize);
         matches!(class, Some(MergeClass::FunctionConstant { bank: 2, .. }))
             && (self.owner(object, section))

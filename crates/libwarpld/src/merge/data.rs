@@ -2,7 +2,7 @@
 
 use super::steps::{Data, Emitted, FunctionData, Kind, Variable};
 use super::tables::ENTRY_SIZE;
-use super::{Made, Merger, NewSection, Placement, Text};
+use super::{Merger, NewContent, NewSection, Placement, Text};
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
 use crate::resolve::Role;
@@ -51,7 +51,7 @@ impl<'a> Merger<'a, '_> {
             flags: input.flags,
             align: 0,
             entsize: if input.kind.is_unified_entries() { ENTRY_SIZE } else { 0 },
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: None,
         });
@@ -70,7 +70,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC,
             align: 0,
             entsize: 0,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: None,
         });
@@ -168,7 +168,7 @@ impl<'a> Merger<'a, '_> {
             flags,
             align: 0,
             entsize: 0,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: Some(id),
         }
@@ -241,7 +241,7 @@ impl<'a> Merger<'a, '_> {
             flags,
             align: 8,
             entsize,
-            made: Made::ImageRelocs { target: bank },
+            content: NewContent::ImageRelocs { target: bank },
             has_symbol: false,
             function: Some(id),
         };

@@ -1,6 +1,6 @@
 //! The last pass, after all files: tables, storage of commons, banks of kernels.
 
-use super::{List, Made, Meaning, Merger, NewSection, Synthetic, Text};
+use super::{List, Meaning, Merger, NewContent, NewSection, Synthetic, Text};
 use crate::callgraph::callers::Callers;
 use crate::collections::Set;
 use crate::ids::{FunctionId, SectionId};
@@ -11,7 +11,7 @@ use cubin::consts::shf;
 use cubin::names::{self, prefix};
 
 impl<'a, 'o> Merger<'a, 'o> {
-    pub(super) fn closing_sections(&mut self) {
+    pub(super) fn last_sections(&mut self) {
         let user = [names::CONSTANT_USER, names::MERCURY_CONSTANT_USER];
         self.out.constant3 = user.iter().find_map(|name| self.by_name.get(*name).copied());
         self.unused_constants();
@@ -108,7 +108,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::WRITE | shf::ALLOC,
                 align: 0,
                 entsize: 0,
-                made: Made::Chunks,
+                content: NewContent::Chunks,
                 has_symbol: true,
                 function: None,
             })
@@ -133,7 +133,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 flags: shf::ALLOC | shf::INFO_LINK,
                 align: 4,
                 entsize: 0,
-                made: Made::Chunks,
+                content: NewContent::Chunks,
                 has_symbol: true,
                 function: Some(id),
             };
@@ -203,7 +203,7 @@ impl<'a, 'o> Merger<'a, 'o> {
             flags: shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: Some(id),
         });

@@ -1,7 +1,7 @@
 //! Pass 1: functions, their symbols, code and attribute sections.
 
 use super::steps::{self, Definition, Start};
-use super::{Code, List, Made, Meaning, Merger, NewSection, Text};
+use super::{Code, List, Meaning, Merger, NewContent, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use cubin::SectionType;
 use cubin::consts::shf;
@@ -49,7 +49,7 @@ impl<'a> Merger<'a, '_> {
             flags: code.flags,
             align: code.align,
             entsize: 0,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: Some(id),
         });
@@ -106,7 +106,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::WRITE | shf::ALLOC | shf::INFO_LINK,
             align: 0,
             entsize: 0,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: Some(id),
         });
@@ -147,7 +147,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 4,
             entsize: 0,
-            made: Made::Attributes,
+            content: NewContent::Attributes,
             has_symbol: false,
             function: Some(id),
         });

@@ -10,12 +10,12 @@ mod constants;
 mod data;
 mod epilogue;
 mod functions;
-mod ghosts;
 mod model;
 mod names;
 mod plan;
 mod reloc_scan;
 mod relocs;
+mod removed;
 mod section;
 mod shared_strings;
 mod steps;
@@ -39,25 +39,27 @@ use cubin::names::{self as section_names, prefix};
 use names::Names;
 use plan::{Planning, Shown};
 use rayon::prelude::*;
-use section::Made;
+use section::NewContent;
 use std::ops::Range;
 use steps::Step;
 
 /// Creates everything the output contains.
 pub fn merge(cx: Analysis<'_, '_>, usage: &Usage) -> Merged {
     let names = Names::new(cx.resolution);
-    let ghosts = ghosts::are_seen(cx);
-    let planning = Planning { cx, usage, shown: Shown::new(cx, usage), names: &names, ghosts };
+    let count_removed = removed::may_show(cx);
+    let planning =
+        Planning { cx, usage, shown: Shown::new(cx, usage), names: &names, count_removed };
     let plan = |batch| plan_batch(planning, batch);
     let mut batches = batches(cx.objects).into_iter();
     let first = batches.next().unwrap_or_default();
-    let (mut planned, mut merger) = rayon::join(|| plan(first), || Merger::new(cx, usage, ghosts));
+    let (mut planned, mut merger) =
+        rayon::join(|| plan(first), || Merger::new(cx, usage, count_removed));
     for batch in batches {
         let (next, ()) = rayon::join(|| plan(batch), || merger.follow(&planned));
         planned = next;
     }
     merger.follow(&planned);
-    merger.closing_sections();
+    merger.last_sections();
     merger.global_names(&names);
     merger.out.strings.close();
     merger.out.placements.close();
@@ -108,7 +110,7 @@ struct Merger<'a, 'o> {
     seen_commons: Set<SymbolId>,
     /// Where the bank 2 of a function goes; no section if none is left at the end.
     bank2_places: Map<FunctionId, bank2::Places<Option<SectionId>>>,
-    bank2_fates: bank2::Fates,
+    bank2_filled: bank2::Filled,
     /// The table of unified functions and its attributes.
     function_table: Option<SectionId>,
     function_table_info: Option<SectionId>,
@@ -121,7 +123,7 @@ struct Merger<'a, 'o> {
     rel_named: Vec<u64>,
     /// By function: the parts created for those that are not in the output. Empty if the numbers do
     /// not show.
-    ghosts: Vec<u8>,
+    removed_parts: Vec<u8>,
     /// Whether any code uses textures, samplers or surfaces.
     handles: bool,
 }
@@ -133,7 +135,7 @@ struct NewSection<'n> {
     flags: u64,
     align: u64,
     entsize: u64,
-    made: Made,
+    content: NewContent,
     has_symbol: bool,
     function: Option<SymbolId>,
 }
@@ -146,7 +148,7 @@ impl<'n> NewSection<'n> {
             flags: 0,
             align,
             entsize: 0,
-            made: Made::Synthetic(what),
+            content: NewContent::Synthetic(what),
             has_symbol: false,
             function: None,
         }
@@ -155,7 +157,7 @@ impl<'n> NewSection<'n> {
 
 impl<'a, 'o> Merger<'a, 'o> {
     /// Starts with everything that comes before the inputs. [`one-kernel`]
-    fn new(cx: Analysis<'a, 'o>, usage: &'o Usage, ghosts: bool) -> Self {
+    fn new(cx: Analysis<'a, 'o>, usage: &'o Usage, count_removed: bool) -> Self {
         // Usually more than needed: unused room costs nothing, growing does.
         let sections: usize = cx.objects.iter().map(|o| o.classes.len()).sum();
         let mut strings = StringTables::default();
@@ -191,13 +193,13 @@ impl<'a, 'o> Merger<'a, 'o> {
             resolved_by_name: Map::default(),
             seen_commons: Set::default(),
             bank2_places: Map::default(),
-            bank2_fates: bank2::fates(cx),
+            bank2_filled: bank2::filled_places(cx),
             function_table: None,
             function_table_info: None,
             module_info: None,
             single: IdVec::filled(false, cx.graph.len()),
             rel_named: Vec::new(),
-            ghosts: if ghosts { vec![0; cx.graph.len()] } else { Vec::new() },
+            removed_parts: if count_removed { vec![0; cx.graph.len()] } else { Vec::new() },
             handles: usage.mentions_images(cx),
         };
         merger.prototype_strings();
@@ -279,7 +281,7 @@ impl<'a, 'o> Merger<'a, 'o> {
         });
         self.function_entries();
         let info = self.create(NewSection {
-            made: Made::Attributes,
+            content: NewContent::Attributes,
             ..NewSection::synthetic(section_names::INFO, T::CUDA_INFO, 4, Synthetic::Compat)
         });
         self.by_name.insert(section_names::INFO, info);
@@ -341,7 +343,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 }
                 Step::Data(data) => self.data_section(object, data),
                 Step::FunctionData(data) => self.function_data(object, data),
-                Step::Ghost(function, part) => self.ghost(*function, *part),
+                Step::RemovedPart(function, part) => self.removed_part(*function, *part),
                 Step::Numbers(count) => self.out.creation_index += count,
                 Step::Attributes(attributes) => self.attributes(object, attributes),
                 Step::Relocs(relocs) => self.relocations(object, relocs),

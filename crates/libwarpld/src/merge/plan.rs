@@ -3,7 +3,7 @@
 
 use super::List;
 use super::names::Names;
-use super::reloc_scan::looked_at;
+use super::reloc_scan::scan_relocs;
 use super::steps::{
     Attributes, Code, Data, Definition, Emitted, FunctionData, Kind, Part, Pass, Relocs, Start,
     Step, Variable,
@@ -51,7 +51,7 @@ pub(super) struct Planning<'a, 'o> {
     pub shown: Shown,
     pub names: &'o Names,
     /// Whether sections of dead functions count.
-    pub ghosts: bool,
+    pub count_removed: bool,
 }
 
 /// The steps of some inputs.
@@ -59,7 +59,7 @@ pub(super) fn plan<'a>(
     planning: Planning<'a, '_>,
     objects: std::ops::Range<usize>,
 ) -> Vec<Step<'a>> {
-    let Planning { cx, usage, shown, names, ghosts } = planning;
+    let Planning { cx, usage, shown, names, count_removed } = planning;
     let sections: usize =
         cx.objects.iter().take(objects.end).skip(objects.start).map(|o| o.classes.len()).sum();
     let mut planner = Planner {
@@ -67,9 +67,9 @@ pub(super) fn plan<'a>(
         usage,
         shown,
         names,
-        ghosts,
+        count_removed,
         steps: Vec::with_capacity(sections),
-        fates: Vec::new(),
+        dispositions: Vec::new(),
         attributes: Vec::new(),
         relocs: Vec::new(),
         named: [OptId::NONE; NAMED],
@@ -90,10 +90,10 @@ pub(super) struct Planner<'a, 'o> {
     shown: Shown,
     names: &'o Names,
     /// Whether sections of dead functions count.
-    ghosts: bool,
+    count_removed: bool,
     pub(super) steps: Vec<Step<'a>>,
     /// What happened to the functions of the current input, in list order.
-    pub(super) fates: Vec<Option<Fate>>,
+    pub(super) dispositions: Vec<Option<Disposition>>,
     /// Those of the last two passes over an input.
     pub(super) attributes: Vec<Step<'a>>,
     pub(super) relocs: Vec<Step<'a>>,
@@ -106,7 +106,7 @@ pub(super) struct Planner<'a, 'o> {
 
 /// What happened to an input's reference to a function.
 #[derive(Clone, Copy)]
-pub(super) struct Fate {
+pub(super) struct Disposition {
     pub id: SymbolId,
     pub function: FunctionId,
     pub role: Role,
@@ -115,11 +115,11 @@ pub(super) struct Fate {
     /// Whether this is the only definition that was ever selected.
     pub sole: bool,
     /// The parts that were created, if it is dead.
-    pub made: u8,
+    pub created: u8,
 }
 
-impl Fate {
-    fn is_lost(&self) -> bool {
+impl Disposition {
+    fn is_discarded(&self) -> bool {
         self.role == Role::Discarded
     }
 }
@@ -139,9 +139,10 @@ impl<'a> Planner<'a, '_> {
     fn object(&mut self, object: ObjectId) {
         let input = &self.cx.objects[object];
         self.steps.push(Step::Input(object));
-        self.fates.clear();
+        self.dispositions.clear();
         let ids = self.cx.resolution.ids_of(object).unwrap_or_default();
-        self.fates.extend(input.functions.iter().map(|named| self.cx.fate(object, ids, named)));
+        self.dispositions
+            .extend(input.functions.iter().map(|named| self.cx.disposition(object, ids, named)));
         for (i, named) in input.functions.iter().enumerate() {
             let section = section_of(input, named);
             if let Some(section) = section {
@@ -221,7 +222,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// A function of the current input with its index in the list, and what happened to it.
-    fn fate(&self, input: &Object<'a>, symbol: u32) -> Option<(usize, Fate)> {
+    fn disposition(&self, input: &Object<'a>, symbol: u32) -> Option<(usize, Disposition)> {
         // They are mostly consecutive.
         let first = input.functions.first()?.symbol;
         let guess = symbol.wrapping_sub(first) as usize;
@@ -229,13 +230,13 @@ impl<'a> Planner<'a, '_> {
             Some(named) if named.symbol == symbol => guess,
             _ => input.functions.binary_search_by_key(&symbol, |named| named.symbol).ok()?,
         };
-        Some((index, (*self.fates.get(index)?)?))
+        Some((index, (*self.dispositions.get(index)?)?))
     }
 
     /// What happened to the function that a section of the current input belongs to.
-    fn owner_fate(&self, object: ObjectId, section: u32) -> Option<(usize, Fate)> {
+    fn owner_disposition(&self, object: ObjectId, section: u32) -> Option<(usize, Disposition)> {
         let input = &self.cx.objects[object];
-        self.fate(input, input.owner(section)?)
+        self.disposition(input, input.owner(section)?)
     }
 
     /// An alias needs the section of its function, which comes first.
@@ -243,7 +244,7 @@ impl<'a> Planner<'a, '_> {
         let input = &self.cx.objects[object];
         let symbol = input.functions[alias].symbol;
         let Some(owner) = input.owner(section).filter(|&owner| owner > symbol) else { return };
-        let created = self.fates[alias].is_some_and(|f| f.live && f.role != Role::Discarded);
+        let created = self.dispositions[alias].is_some_and(|f| f.live && f.role != Role::Discarded);
         let index = input.functions.binary_search_by_key(&owner, |named| named.symbol);
         if let (true, Ok(index)) = (created, index) {
             self.function(object, index, section_of(input, &input.functions[index]), true);
@@ -252,7 +253,9 @@ impl<'a> Planner<'a, '_> {
 
     fn function(&mut self, object: ObjectId, index: usize, section: Option<u32>, if_new: bool) {
         let cx = self.cx;
-        let Some(Fate { id, function, role, live, .. }) = self.fates[index] else { return };
+        let Some(Disposition { id, function, role, live, .. }) = self.dispositions[index] else {
+            return;
+        };
         let named = &cx.objects[object].functions[index];
         if !live {
             // A kernel pruned for lack of host references leaves this name.
@@ -260,9 +263,9 @@ impl<'a> Planner<'a, '_> {
             if pruned && cx.resolution.get(id).entry && named.place != Place::Undefined {
                 self.steps.push(Step::MentionShared(id));
             }
-            if let (true, Some(section)) = (self.ghosts, section) {
+            if let (true, Some(section)) = (self.count_removed, section) {
                 let owns = cx.objects[object].owner(section) == Some(named.symbol);
-                self.ghost_function(index, owns);
+                self.removed_function(index, owns);
             }
             return;
         }
@@ -312,7 +315,7 @@ impl<'a> Planner<'a, '_> {
         if defined
             && !symbol.reserved
             && cx.resolution.role(id, at, true) != Role::Discarded
-            && !cx.is_lost_bank2(object, symbol.shndx)
+            && !cx.is_discarded_bank2(object, symbol.shndx)
             && let Some(section) = cx.objects[object].section(symbol.shndx)
         {
             let class = cx.objects[object].classes[symbol.shndx as usize];
@@ -341,10 +344,10 @@ impl<'a> Planner<'a, '_> {
     /// [`shared-visible`, `debug-shared`, `shared-unreferenced`]
     fn emitted(&self, object: ObjectId, id: SymbolId, symbol: &SymbolRef<'_>) -> Emitted {
         let config = self.cx.config;
-        let lost = || self.cx.is_lost_bank2(object, symbol.shndx);
+        let is_discarded = || self.cx.is_discarded_bank2(object, symbol.shndx);
         let shown = |shown| if shown { Emitted::Yes } else { Emitted::No };
         if config.relocatable {
-            return shown(!lost());
+            return shown(!is_discarded());
         }
         if symbol.is_shared() && symbol.is_internal() {
             // The instances of dynamic arrays in a file that is linked again.
@@ -364,7 +367,7 @@ impl<'a> Planner<'a, '_> {
             return Emitted::Yes;
         }
         // Compiler constants of device functions have no separate section.
-        match config.preserve_relocs && !symbol.is_undefined() && !lost() {
+        match config.preserve_relocs && !symbol.is_undefined() && !is_discarded() {
             true => Emitted::WithSection(symbol.shndx),
             false => Emitted::No,
         }
@@ -423,15 +426,15 @@ impl<'a> Planner<'a, '_> {
     ) {
         let cx = self.cx;
         let section = input.index;
-        let Some((index, fate)) = self.owner_fate(object, section) else { return };
-        let Fate { id, function, role, live, .. } = fate;
+        let Some((index, disposition)) = self.owner_disposition(object, section) else { return };
+        let Disposition { id, function, role, live, .. } = disposition;
         if !live {
             if cx.reach.pruning == Pruning::ByName && what == Kind::Shared {
                 let name = self.name(object, section);
                 self.steps.extend(name.map(Step::Mention));
             }
-            if self.ghosts {
-                self.ghost_data(index, what, role);
+            if self.count_removed {
+                self.removed_data(index, what, role);
             }
             return;
         }
@@ -460,41 +463,44 @@ impl<'a> Planner<'a, '_> {
             self.attributes.push(Step::Attributes(all));
             return;
         };
-        let fate = self.fate(&self.cx.objects[object], owner);
-        let Some((index, Fate { id, function, role, live, .. })) = fate else { return };
+        let disposition = self.disposition(&self.cx.objects[object], owner);
+        let Some((index, Disposition { id, function, role, live, .. })) = disposition else {
+            return;
+        };
         if role == Role::Discarded {
             return;
         }
         if live {
             let (of, selected) = (Some((id, function)), role == Role::Selected);
             self.attributes.push(Step::Attributes(Attributes { section, of, selected }));
-        } else if self.ghosts {
-            self.ghost(Pass::Attributes, index, Part::Info);
+        } else if self.count_removed {
+            self.removed_part(Pass::Attributes, index, Part::Info);
         }
     }
 
     fn relocs(&mut self, object: ObjectId, section: u32, target: u32) {
         let cx = self.cx;
         let class = cx.objects[object].classes[target as usize];
-        let owner = self.owner_fate(object, target);
-        if let Some((index, Fate { role, live: false, .. })) = owner {
-            if self.ghosts && role != Role::Discarded {
-                self.ghost_relocs(index, object, section, class);
+        let owner = self.owner_disposition(object, target);
+        if let Some((index, Disposition { role, live: false, .. })) = owner {
+            if self.count_removed && role != Role::Discarded {
+                self.removed_relocs(index, object, section, class);
             }
             return;
         }
         let input = cx.objects[object].section(section);
         let Some(input) = input.filter(|input| input.size > 0) else { return };
         let of_code = matches!(class, MergeClass::Text(_));
-        let owner = owner.map(|(_, fate)| (fate.function, fate.role));
-        let lost = matches!(owner, Some((_, Role::Discarded)));
+        let owner = owner.map(|(_, disposition)| (disposition.function, disposition.role));
+        let is_discarded = matches!(owner, Some((_, Role::Discarded)));
         let found = match class {
-            _ if lost => None,
-            MergeClass::Text(_) => Some(looked_at(cx, object, &input, None, false)),
+            _ if is_discarded => None,
+            MergeClass::Text(_) => Some(scan_relocs(cx, object, &input, None, false)),
             MergeClass::Data => {
                 let name = self.name(object, target);
-                let none_lost = || self.fates.iter().all(|f| f.is_some_and(|f| !f.is_lost()));
-                name.map(|name| looked_at(cx, object, &input, Some(name), none_lost()))
+                let none_discarded =
+                    || self.dispositions.iter().all(|f| f.is_some_and(|f| !f.is_discarded()));
+                name.map(|name| scan_relocs(cx, object, &input, Some(name), none_discarded()))
             }
             _ => None,
         };
@@ -528,14 +534,19 @@ fn section_of(input: &Object<'_>, named: &InputSymbol) -> Option<u32> {
 
 impl Analysis<'_, '_> {
     /// What happened to a function of an input, whose symbols have these ids.
-    fn fate(&self, object: ObjectId, ids: &[OptId<SymbolId>], named: &InputSymbol) -> Option<Fate> {
+    fn disposition(
+        &self,
+        object: ObjectId,
+        ids: &[OptId<SymbolId>],
+        named: &InputSymbol,
+    ) -> Option<Disposition> {
         let id = ids.get(named.symbol as usize)?.get()?;
         let function = self.graph.function(id)?;
         let at = SymbolRefId { object, symbol: named.symbol };
         let role = self.resolution.role(id, at, named.place != Place::Undefined);
         let live = self.reach.is_live(function);
         let sole = role == Role::Selected && !self.resolution.replaced.contains_key(&id);
-        Some(Fate { id, function, role, live, sole, made: 0 })
+        Some(Disposition { id, function, role, live, sole, created: 0 })
     }
 
     /// The code of a definition in this section, unless it is an alias of another one.

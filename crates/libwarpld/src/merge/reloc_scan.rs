@@ -4,14 +4,14 @@ use crate::context::Analysis;
 use crate::ids::{ObjectId, SymbolRefId};
 use crate::object::Section;
 use crate::resolve::Role;
-use crate::resolve::losers::{is_weak_sensitive_debug, lost_data};
+use crate::resolve::discarded::{discarded_data, is_weak_sensitive_debug};
 use cubin::names;
 use cubin::{Reloc, SymbolType};
 
 /// What relocations of one input section are for.
 struct RelocPlace {
     object: ObjectId,
-    lost: Vec<std::ops::Range<u64>>,
+    discarded: Vec<std::ops::Range<u64>>,
     constant: bool,
     weak_sensitive: bool,
 }
@@ -28,12 +28,12 @@ pub(super) struct Found {
 
 /// Scans the relocations for a section of this name, or for code if there is none. The caller may
 /// know that no function of the input was discarded.
-pub(super) fn looked_at<'a>(
+pub(super) fn scan_relocs<'a>(
     cx: Analysis<'a, '_>,
     object: ObjectId,
     section: &Section<'a>,
     target: Option<&[u8]>,
-    none_lost: bool,
+    none_discarded: bool,
 ) -> Found {
     let input = &cx.objects[object];
     let Ok(relocs) = input.relocs(section) else {
@@ -42,15 +42,15 @@ pub(super) fn looked_at<'a>(
     let all_count = || Found { any: !relocs.is_empty(), zero_addend: relocs.has_zero_addend(1) };
     let Some(name) = target else { return all_count() };
     let weak_sensitive = is_weak_sensitive_debug(name);
-    if weak_sensitive && none_lost {
+    if weak_sensitive && none_discarded {
         return all_count();
     }
-    let lost = input
+    let discarded = input
         .relocated(section.index)
-        .map(|target| lost_data(cx.resolution, object, input, name, target));
-    let lost = lost.unwrap_or_default();
+        .map(|target| discarded_data(cx.resolution, object, input, name, target));
+    let discarded = discarded.unwrap_or_default();
     let place =
-        RelocPlace { object, lost, constant: names::is_user_constants(name), weak_sensitive };
+        RelocPlace { object, discarded, constant: names::is_user_constants(name), weak_sensitive };
     let counts = |r: &Reloc| counts(cx, &place, r.offset, r.symbol.0);
     let first = relocs.iter().position(|r| counts(&r));
     // Clearing the frame of a discarded copy creates the section and counts for nothing else.
@@ -67,7 +67,7 @@ pub(super) fn looked_at<'a>(
 /// inside a discarded variable.
 /// [`weak-lines`, `weak-equal-lines`, `frames-of-loser-after-relink`, `weak-table-loser`]
 fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) -> bool {
-    if place.lost.iter().any(|range| range.contains(&offset)) {
+    if place.discarded.iter().any(|range| range.contains(&offset)) {
         return false;
     }
     if !place.constant && !place.weak_sensitive {
@@ -82,9 +82,9 @@ fn counts(cx: Analysis<'_, '_>, place: &RelocPlace, offset: u64, symbol: u32) ->
     let at = SymbolRefId { object, symbol };
     let defined = !input.is_undefined() && !input.is_common();
     // A copy that was replaced later was still selected when this was read.
-    let lost = || cx.resolution.role(id, at, defined) == Role::Discarded;
+    let is_discarded = || cx.resolution.role(id, at, defined) == Role::Discarded;
     if place.constant {
-        return cx.keeps(id) && !lost();
+        return cx.keeps(id) && !is_discarded();
     }
-    input.kind() != SymbolType::FUNC || !lost()
+    input.kind() != SymbolType::FUNC || !is_discarded()
 }

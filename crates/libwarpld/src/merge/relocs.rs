@@ -1,8 +1,8 @@
 //! Pass 5: relocation sections.
 
-use super::reloc_scan::{Found, looked_at};
+use super::reloc_scan::{Found, scan_relocs};
 use super::steps::Relocs;
-use super::{Made, Merger, NewSection, Text};
+use super::{Merger, NewContent, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, ObjectId, SectionId, SymbolId};
 use crate::name_hash::NameHash;
 use crate::object::MergeClass;
@@ -46,7 +46,7 @@ impl<'a> Merger<'a, '_> {
         let from = InputSection { object, section: relocs.section };
         let rela = relocs.rela;
         let text = self.function_of_text(target);
-        let found = self.looked_at(target, from, relocs, text.is_some());
+        let found = self.scan_relocs(target, from, relocs, text.is_some());
         if !found.any {
             return;
         }
@@ -65,7 +65,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Results of scanning the relocations, if their target is the expected one.
-    fn looked_at(
+    fn scan_relocs(
         &self,
         target: SectionId,
         from: InputSection,
@@ -78,7 +78,8 @@ impl<'a> Merger<'a, '_> {
                 let input = self.cx.objects[from.object].section(from.section);
                 let name = (!of_text).then(|| self.out.section_name(target));
                 let nothing = Found { any: false, zero_addend: false };
-                input.map_or(nothing, |input| looked_at(self.cx, from.object, &input, name, false))
+                input
+                    .map_or(nothing, |input| scan_relocs(self.cx, from.object, &input, name, false))
             }
         }
     }
@@ -154,7 +155,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize,
-            made: Made::Relocs { target },
+            content: NewContent::Relocs { target },
             has_symbol: false,
             function,
         });
@@ -181,7 +182,7 @@ impl<'a> Merger<'a, '_> {
             flags: shf::INFO_LINK,
             align: 8,
             entsize: 24,
-            made: Made::ResolvedRelocs,
+            content: NewContent::ResolvedRelocs,
             has_symbol: false,
             function,
         });

@@ -76,7 +76,7 @@ pub enum Synthetic {
 
 /// The contents of an output section, see [`Content`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum NewContent {
     Synthetic(Synthetic),
     Chunks,
     Attributes,
@@ -85,7 +85,7 @@ pub(super) enum Made {
     ImageRelocs { target: SectionId },
 }
 
-/// [`Made`] without what is elsewhere.
+/// [`NewContent`] without what is elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Synthetic(Synthetic),
@@ -113,7 +113,7 @@ pub struct Section {
     /// Output sections of its relocations, without and with addends; of relocations for
     /// another section, that one.
     relocs: [OptId<SectionId>; 2],
-    made: Kind,
+    content: Kind,
     // The fields from here on are unused if there is a `rest`.
     flags: u32,
     size: u32,
@@ -155,13 +155,13 @@ impl Section {
         symbol: Option<OutSymbolId>,
         new: &NewSection<'_>,
     ) -> Self {
-        let (made, target) = match new.made {
-            Made::Synthetic(what) => (Kind::Synthetic(what), None),
-            Made::Chunks => (Kind::Chunks, None),
-            Made::Attributes => (Kind::Attributes, None),
-            Made::Relocs { target } => (Kind::Relocs, Some(target)),
-            Made::ResolvedRelocs => (Kind::ResolvedRelocs, None),
-            Made::ImageRelocs { target } => (Kind::ImageRelocs, Some(target)),
+        let (content, target) = match new.content {
+            NewContent::Synthetic(what) => (Kind::Synthetic(what), None),
+            NewContent::Chunks => (Kind::Chunks, None),
+            NewContent::Attributes => (Kind::Attributes, None),
+            NewContent::Relocs { target } => (Kind::Relocs, Some(target)),
+            NewContent::ResolvedRelocs => (Kind::ResolvedRelocs, None),
+            NewContent::ImageRelocs { target } => (Kind::ImageRelocs, Some(target)),
         };
         let mut section = Self {
             name,
@@ -170,7 +170,7 @@ impl Section {
             function: new.function.into(),
             symbol: symbol.into(),
             relocs: [target.into(), OptId::NONE],
-            made,
+            content,
             flags: 0,
             size: 0,
             align: 0,
@@ -241,13 +241,13 @@ impl Section {
     }
 
     fn is_relocs(&self) -> bool {
-        matches!(self.made, Kind::Relocs | Kind::ImageRelocs)
+        matches!(self.content, Kind::Relocs | Kind::ImageRelocs)
     }
 
     /// What it is made of.
     #[inline]
     pub fn content(&self) -> Content<'_> {
-        match self.made {
+        match self.content {
             Kind::Synthetic(what) => Content::Synthetic(what),
             Kind::Chunks => Content::Chunks(self.chunks()),
             Kind::Attributes => Content::Attributes(self.sources()),
@@ -262,13 +262,13 @@ impl Section {
     /// Whether it is made of bytes of inputs.
     #[inline]
     pub fn is_chunks(&self) -> bool {
-        self.made == Kind::Chunks
+        self.content == Kind::Chunks
     }
 
     /// Whether it is made of attribute records of inputs.
     #[inline]
     pub fn is_attributes(&self) -> bool {
-        self.made == Kind::Attributes
+        self.content == Kind::Attributes
     }
 
     /// The section it relocates, if it holds emitted relocations.
@@ -280,7 +280,7 @@ impl Section {
     /// Whether the linker makes it for this purpose.
     #[inline]
     pub fn is_synthetic(&self, what: Synthetic) -> bool {
-        self.made == Kind::Synthetic(what)
+        self.content == Kind::Synthetic(what)
     }
 
     /// The target of relocations, which is known since they were created.
@@ -392,7 +392,7 @@ impl Section {
     #[cold]
     fn rest(&mut self) -> &mut Rest {
         let full = self.rest.take().unwrap_or_else(|| {
-            let is_chunks = self.made == Kind::Chunks;
+            let is_chunks = self.content == Kind::Chunks;
             Box::new(Rest {
                 flags: self.flags(),
                 size: self.size(),
@@ -423,10 +423,10 @@ mod tests {
     use super::super::Text;
     use super::*;
 
-    fn section(made: Made, flags: u64, align: u64, entsize: u64) -> Section {
+    fn section(content: NewContent, flags: u64, align: u64, entsize: u64) -> Section {
         let (name, kind) = (Text::new(b""), SectionType::PROGBITS);
         let (has_symbol, function) = (false, None);
-        let new = NewSection { name, kind, flags, align, entsize, made, has_symbol, function };
+        let new = NewSection { name, kind, flags, align, entsize, content, has_symbol, function };
         Section::new(1, 1, None, &new)
     }
 
@@ -439,7 +439,7 @@ mod tests {
         for flags in [0, 6, u32::MAX.into(), u64::MAX] {
             for align in [0, 1, 3, 128, 1 << 63, u64::MAX] {
                 for entsize in [0, 24, 256, u64::MAX] {
-                    let mut section = section(Made::Chunks, flags, align, entsize);
+                    let mut section = section(NewContent::Chunks, flags, align, entsize);
                     assert_eq!(section.bank(), None);
                     for bank in [Some(0), Some(3), None, Some(u8::MAX), Some(2)] {
                         section.set_bank(bank);
@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn sections_grow() {
         for aligns in [[4, 8, 4], [0, 3, 16], [128, 1, 0], [1 << 40, 4, 24]] {
-            let mut section = section(Made::Chunks, 6, 2, 0);
+            let mut section = section(NewContent::Chunks, 6, 2, 0);
             let (mut end, mut most) = (0, 2);
             for (i, align) in (1..).zip(aligns) {
                 let from = InputSection { object: ObjectId::new(7), section: i };
@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn members_come_in_order() {
-        let mut section = section(Made::Chunks, 6, 4, 0);
+        let mut section = section(NewContent::Chunks, 6, 4, 0);
         assert!(section.chunks().is_empty());
         let chunks = [chunk(3, 0), chunk(1, 4), chunk(2, 8)];
         for (i, chunk) in chunks.iter().enumerate() {
@@ -489,7 +489,7 @@ mod tests {
 
     #[test]
     fn relocations_know_their_target() {
-        let mut section = section(Made::Relocs { target: SectionId::new(9) }, 0, 8, 24);
+        let mut section = section(NewContent::Relocs { target: SectionId::new(9) }, 0, 8, 24);
         assert_eq!(section.rel(), None);
         let sources = [4, 5].map(|section| InputSection { object: ObjectId::new(1), section });
         for (i, from) in sources.into_iter().enumerate() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A table that has most of its bytes in another one, which the functions below are given.
 #[derive(Debug)]
-pub(super) struct Pieced {
+pub(super) struct SharedStrings {
     /// In order; the first one starts at 0.
     pieces: Vec<Piece>,
     /// The bytes that the other table does not have. The last list grows.
@@ -26,7 +26,7 @@ struct Piece {
 
 const OTHER: u32 = 0;
 
-impl Pieced {
+impl SharedStrings {
     /// A table of these bytes.
     pub(super) fn of(bytes: Vec<u8>) -> Self {
         let size = bytes.len();
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn pieces_follow_each_other() {
         let other = b"\0aa\0bbb\0c\0";
-        let mut table = Pieced::of(vec![0]);
+        let mut table = SharedStrings::of(vec![0]);
         assert_eq!(table.add_own(&[b"x", b"y", b"\0"]), 1);
         assert_eq!(table.add_shared(1, 3), 4);
         assert_eq!(table.add_shared(4, 4), 7);

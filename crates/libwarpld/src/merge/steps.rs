@@ -27,7 +27,7 @@ pub(super) enum Step<'a> {
     /// Data of one function.
     FunctionData(FunctionData),
     /// A section of a function that is not in the output.
-    Ghost(FunctionId, Part),
+    RemovedPart(FunctionId, Part),
     /// That many numbers of such sections that no other input creates.
     Numbers(u32),
     /// Attributes of a function, or of all.

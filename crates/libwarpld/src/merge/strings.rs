@@ -6,7 +6,7 @@
 //! Only if a string of that form comes from elsewhere (a symbol may be called `.text.f`) is the
 //! index completed.
 
-use super::shared_strings::Pieced;
+use super::shared_strings::SharedStrings;
 use crate::name_hash::{NameHash, ShortHash};
 use bstr::ByteSlice;
 use cubin::names::prefix;
@@ -105,7 +105,7 @@ impl<'n> Text<'n> {
         start as u32
     }
 
-    fn append_to_pieced(&self, table: &mut Pieced) -> u32 {
+    fn append_shared(&self, table: &mut SharedStrings) -> u32 {
         table.add_own(&[self.parts[0], self.parts[1], b"\0"])
     }
 
@@ -127,7 +127,7 @@ impl<'n> Text<'n> {
 #[derive(Debug)]
 pub struct StringTables {
     sections: Vec<u8>,
-    symbols: Pieced,
+    symbols: SharedStrings,
     index: HashTable<Entry>,
     /// Whether all strings are in the index.
     complete: bool,
@@ -143,7 +143,7 @@ struct Entry {
 
 impl Entry {
     /// Whether it is the entry of a string.
-    fn is_of(&self, text: &Text<'_>, sections: &[u8], symbols: &Pieced) -> bool {
+    fn is_of(&self, text: &Text<'_>, sections: &[u8], symbols: &SharedStrings) -> bool {
         match self.in_sections {
             0 => text.is_at(symbols.from(sections, self.in_symbols)),
             at => text.is_at(&sections[at as usize..]),
@@ -151,9 +151,9 @@ impl Entry {
     }
 
     /// Adds its string to `.strtab` and returns the offset of its only entry.
-    fn add_symbol(&mut self, text: &Text<'_>, symbols: &mut Pieced) -> u32 {
+    fn add_symbol(&mut self, text: &Text<'_>, symbols: &mut SharedStrings) -> u32 {
         self.in_symbols = match (self.in_symbols, self.in_sections) {
-            (0, 0) => text.append_to_pieced(symbols),
+            (0, 0) => text.append_shared(symbols),
             (0, at) => symbols.add_shared(at, text.size()),
             (known, _) => known,
         };
@@ -163,7 +163,7 @@ impl Entry {
 
 impl Default for StringTables {
     fn default() -> Self {
-        let symbols = Pieced::of(vec![0]);
+        let symbols = SharedStrings::of(vec![0]);
         Self { sections: vec![0], symbols, index: HashTable::new(), complete: false }
     }
 }
@@ -176,8 +176,8 @@ impl StringTables {
 
     /// Adds a string to `.strtab` and returns the offset of its only entry.
     pub fn add_symbol(&mut self, text: Text<'_>) -> u32 {
-        if self.since_sm_90(&text) {
-            return text.append_to_pieced(&mut self.symbols);
+        if self.is_new(&text) {
+            return text.append_shared(&mut self.symbols);
         }
         let (entry, _, symbols) = self.entry(text);
         entry.add_symbol(&text, symbols)
@@ -186,7 +186,7 @@ impl StringTables {
     /// The same for a string at this offset of `.shstrtab`.
     #[inline]
     pub fn add_symbol_of_section(&mut self, text: Text<'_>, at: u32) -> u32 {
-        match self.since_sm_90(&text) {
+        match self.is_new(&text) {
             true => self.symbols.add_shared(at, text.size()),
             false => self.add_symbol(text),
         }
@@ -195,7 +195,7 @@ impl StringTables {
     /// Adds a string to `.shstrtab` and returns the offset of its only entry.
     #[inline]
     pub fn add_section(&mut self, text: Text<'_>) -> u32 {
-        match self.since_sm_90(&text) {
+        match self.is_new(&text) {
             true => text.append_to(&mut self.sections),
             false => self.find_or_add(text, false).0,
         }
@@ -204,7 +204,7 @@ impl StringTables {
     /// Adds a string to both; its offsets in `.shstrtab` and in `.strtab`.
     #[inline]
     pub fn add(&mut self, text: Text<'_>) -> (u32, u32) {
-        if self.since_sm_90(&text) {
+        if self.is_new(&text) {
             let at = text.append_to(&mut self.sections);
             return (at, self.symbols.add_shared(at, text.size()));
         }
@@ -240,7 +240,7 @@ impl StringTables {
 
     /// Whether the string is known to be new and is never looked up again.
     #[inline]
-    fn since_sm_90(&self, text: &Text<'_>) -> bool {
+    fn is_new(&self, text: &Text<'_>) -> bool {
         text.origin == Origin::Once && !self.complete
     }
 
@@ -261,7 +261,7 @@ impl StringTables {
     }
 
     /// The entry of a string, which may be new, and both tables.
-    fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut Pieced) {
+    fn entry(&mut self, text: Text<'_>) -> (&mut Entry, &mut Vec<u8>, &mut SharedStrings) {
         if !self.complete && text.origin == Origin::Any && text.is_like_functions() {
             self.complete();
         }
@@ -280,7 +280,7 @@ impl StringTables {
         let length = text.size() as u32;
         let mut symbols = self.symbols();
         symbols.drain(in_symbols as usize..(in_symbols + length) as usize);
-        self.symbols = Pieced::of(symbols);
+        self.symbols = SharedStrings::of(symbols);
         self.sections.drain(in_sections as usize..(in_sections + length) as usize);
         self.index.retain(|entry| entry.in_symbols != in_symbols);
         for entry in self.index.iter_mut() {
@@ -304,7 +304,7 @@ impl StringTables {
             removed.push((start, total));
         }
         kept.extend_from_slice(&symbols[end..]);
-        self.symbols = Pieced::of(kept);
+        self.symbols = SharedStrings::of(kept);
         let after = move |offset: u32| match removed.partition_point(|&(at, _)| at < offset) {
             0 => offset,
             before => offset - removed[before - 1].1,

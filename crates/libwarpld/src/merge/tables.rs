@@ -1,7 +1,7 @@
 //! The tables of unified functions and variables.
 
 use super::steps::Code;
-use super::{Made, Merger, NewSection, Text};
+use super::{Merger, NewContent, NewSection, Text};
 use crate::ids::{FunctionId, InputSection, SectionId, SymbolId};
 use cubin::names;
 use cubin::{SectionRef, SectionType};
@@ -24,7 +24,7 @@ impl<'a> Merger<'a, '_> {
             flags: 0,
             align: ENTRIES_ALIGN,
             entsize: ENTRY_SIZE,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: None,
         });
@@ -56,7 +56,7 @@ impl<'a> Merger<'a, '_> {
             flags: input.flags,
             align: input.align,
             entsize: input.entsize,
-            made: Made::Chunks,
+            content: NewContent::Chunks,
             has_symbol: true,
             function: Some(id),
         });

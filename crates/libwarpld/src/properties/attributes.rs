@@ -7,7 +7,7 @@
 //! order.
 
 use super::contribution::{
-    Any, CODES, Combine, Contribution, Key, Own, Reader, combine, slot, sparse_slot,
+    Any, CODES, Combine, Contribution, Key, OwnProperties, Reader, combine, slot, sparse_slot,
 };
 use super::{FUNCTIONS_AT_ONCE, Properties};
 use crate::callgraph::callers::Callers;
@@ -20,16 +20,16 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 /// A function that names an external one, and where.
-type Mention = (FunctionId, Place);
+type Mention = (FunctionId, NamePosition);
 
 /// A record, and the index of a name in it.
-type Place = (Key, u32);
+type NamePosition = (Key, u32);
 
 /// What kernels inherit from the device functions they reach.
 struct Inherited {
     /// By component.
     below: Vec<Contribution>,
-    places: Places,
+    places: FirstRecords,
     /// NUM_MBARRIERS, with its first position.
     sums: Map<FunctionId, (u16, Key)>,
     fragments: Map<FunctionId, (Vec<u32>, Key)>,
@@ -38,9 +38,9 @@ struct Inherited {
 
 /// By code and component: the first record in the functions reached. Has only codes that some
 /// kernel lacks.
-struct Places(Vec<(Attr, Vec<Key>)>);
+struct FirstRecords(Vec<(Attr, Vec<Key>)>);
 
-impl Places {
+impl FirstRecords {
     fn of(&self, code: Attr, component: usize) -> Key {
         let list = self.0.iter().find(|(known, _)| *known == code);
         list.and_then(|(_, keys)| keys.get(component)).copied().unwrap_or(Key::MISSING)
@@ -99,7 +99,7 @@ impl Changes {
 /// Attribute changes of all functions.
 pub fn propagate(
     reader: Reader<'_, '_>,
-    own: Vec<Own>,
+    own: Vec<OwnProperties>,
     any: Any,
     below: Option<Vec<Contribution>>,
     properties: &Properties,
@@ -120,7 +120,7 @@ pub fn propagate(
 /// By component: what the device functions reached from it contribute.
 pub(super) fn reached(
     cx: Analysis<'_, '_>,
-    own: &[Own],
+    own: &[OwnProperties],
     components: &Components,
 ) -> Vec<Contribution> {
     let graph = cx.graph.successors();
@@ -149,15 +149,15 @@ pub(super) struct Propagation<'a, 'o> {
     properties: &'o Properties,
     components: &'o Components,
     /// By position in the list of all nodes.
-    own: Vec<Own>,
+    own: Vec<OwnProperties>,
     any: Any,
     changes: Map<FunctionId, Changes>,
 }
 
 impl Propagation<'_, '_> {
     /// A function's own attributes.
-    fn all_own(&self, function: FunctionId) -> &Own {
-        const NOTHING: &Own = &Own::NOTHING;
+    fn all_own(&self, function: FunctionId) -> &OwnProperties {
+        const NOTHING: &OwnProperties = &OwnProperties::NOTHING;
         self.components.position(function.as_u32()).map_or(NOTHING, |at| &self.own[at])
     }
 
@@ -318,7 +318,7 @@ impl Propagation<'_, '_> {
     }
 
     /// The positions of the codes that some kernel inherits without having them.
-    fn places(&self, below: &[Contribution], externs: bool) -> Places {
+    fn places(&self, below: &[Contribution], externs: bool) -> FirstRecords {
         let mut lacking = Contribution::default();
         for &entry in &self.properties.entries {
             lacking.add(&self.below(entry, below).without(self.own(entry)));
@@ -330,7 +330,7 @@ impl Propagation<'_, '_> {
         if externs && lacking.has_externs() {
             codes.push(Attr::EXTERNS);
         }
-        Places(codes.into_iter().map(|code| (code, self.first_places(code))).collect())
+        FirstRecords(codes.into_iter().map(|code| (code, self.first_places(code))).collect())
     }
 
     /// By component: the first record of a code in the device functions reached.
@@ -407,7 +407,7 @@ impl Propagation<'_, '_> {
                 }
             }
         }
-        let mut found: Map<FunctionId, Vec<(Place, SymbolId)>> = Map::default();
+        let mut found: Map<FunctionId, Vec<(NamePosition, SymbolId)>> = Map::default();
         for (&id, users) in &users {
             for (entry, key) in self.first_mention(users) {
                 found.entry(entry).or_default().push((key, id));
@@ -426,8 +426,8 @@ impl Propagation<'_, '_> {
     fn first_mention(&self, users: &[Mention]) -> Vec<Mention> {
         let graph = self.reader.cx.graph.successors();
         let components = self.components;
-        let mut first: Vec<Option<Place>> = vec![None; components.len()];
-        let earlier = |slot: &mut Option<Place>, key| {
+        let mut first: Vec<Option<NamePosition>> = vec![None; components.len()];
+        let earlier = |slot: &mut Option<NamePosition>, key| {
             *slot = Some(slot.map_or(key, |known| known.min(key)));
         };
         for &(function, key) in users {

@@ -171,7 +171,7 @@ impl Contribution {
 
 /// A function's own records and tables.
 #[derive(Clone, Copy, Debug)]
-pub struct Own {
+pub struct OwnProperties {
     /// Registers.
     pub registers: u32,
     /// Size of its frame.
@@ -197,9 +197,9 @@ pub struct Own {
     pub unbounded: bool,
 }
 
-impl Own {
+impl OwnProperties {
     /// For functions unknown to the link.
-    pub const NOTHING: Own = Own {
+    pub const NOTHING: OwnProperties = OwnProperties {
         registers: 0,
         frame: 0,
         crs: 0,
@@ -258,16 +258,16 @@ pub struct Any {
     present: u16,
     masks: bool,
     assumes_mask: bool,
-    /// See [`Own`].
+    /// See [`OwnProperties`].
     pub names_external: bool,
-    /// See [`Own`].
+    /// See [`OwnProperties`].
     pub barriers_in_flags: bool,
 }
 
 impl Any {
     /// The union over these functions.
-    pub fn of(own: &[Own]) -> Self {
-        let add = |any: Any, own: &Own| Any {
+    pub fn of(own: &[OwnProperties]) -> Self {
+        let add = |any: Any, own: &OwnProperties| Any {
             present: any.present | own.contribution.present,
             masks: any.masks | own.has_mask(),
             assumes_mask: any.assumes_mask | own.assumes_mask,
@@ -364,18 +364,18 @@ impl<'o> Reader<'_, 'o> {
     }
 
     /// A call graph node's own attributes; prototypes have none.
-    pub fn own_of_node(&self, node: u32) -> Own {
+    pub fn own_of_node(&self, node: u32) -> OwnProperties {
         match (node as usize) < self.cx.graph.len() {
             true => self.own(FunctionId::from(node)),
-            false => Own::NOTHING,
+            false => OwnProperties::NOTHING,
         }
     }
 
     /// All of a function's own attributes, in one pass.
-    fn own(&self, function: FunctionId) -> Own {
+    fn own(&self, function: FunctionId) -> OwnProperties {
         let cx = self.cx;
         let symbol = cx.resolution.get(cx.graph.symbol(function));
-        let mut out = Own { is_entry: symbol.entry, ..Own::NOTHING };
+        let mut out = OwnProperties { is_entry: symbol.entry, ..OwnProperties::NOTHING };
         if let Some(at) = symbol.definition {
             let object = &cx.objects[at.object];
             let figures = object.figures(at.symbol);
@@ -417,7 +417,7 @@ impl<'o> Reader<'_, 'o> {
         out
     }
 
-    fn note_externs(&self, out: &mut Own, object: ObjectId, record: &info::Record<'_>) {
+    fn note_externs(&self, out: &mut OwnProperties, object: ObjectId, record: &info::Record<'_>) {
         let mut plain = !out.contribution.has_externs() && record.format == Format::SVAL.0;
         out.contribution.present |= 1 << EXTERNS;
         for id in info::words(record.payload).filter_map(|s| self.cx.resolution.id(object, s)) {

@@ -1,6 +1,6 @@
 //! Tensor memory belongs to single CTAs or to pairs of them: no kernel may use both.
 
-use super::contribution::{Any, Contribution, Own, Reader, slot};
+use super::contribution::{Any, Contribution, OwnProperties, Reader, slot};
 use super::{Properties, attributes};
 use crate::demangle::text;
 use crate::diag::Code;
@@ -16,7 +16,7 @@ const PAIR: usize = slot(Attr::TCGEN05_2CTA_USED);
 /// functions are not checked (`tensor-memory-groups`).
 pub fn check(
     reader: Reader<'_, '_>,
-    own: &[Own],
+    own: &[OwnProperties],
     any: &Any,
     below: Option<&[Contribution]>,
     out: &Properties,

@@ -17,7 +17,7 @@ use crate::context::Analysis;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::FunctionId;
 use crate::merge::Merged;
-use contribution::{Any, Own, Reader};
+use contribution::{Any, OwnProperties, Reader};
 use cubin::attr::UNKNOWN_STACK;
 use rayon::prelude::*;
 
@@ -77,10 +77,10 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
     }
     let reader = Reader { cx, merged };
     let nodes = out.components.nodes().par_iter().with_min_len(FUNCTIONS_AT_ONCE);
-    let mut own: Vec<Own> = nodes.map(|&node| reader.own_of_node(node)).collect();
+    let mut own: Vec<OwnProperties> = nodes.map(|&node| reader.own_of_node(node)).collect();
     let any = Any::of(&own);
     if any.has_no_masks() {
-        own.iter_mut().for_each(Own::forget_assumed_mask);
+        own.iter_mut().for_each(OwnProperties::forget_assumed_mask);
     }
     let components = &out.components;
     // Missing masks count for callers: if there are any, it is too early.
@@ -101,7 +101,7 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
 const FUNCTIONS_AT_ONCE: usize = 256;
 
 /// By component.
-fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Depth> {
+fn depths(cx: Analysis<'_, '_>, own: &[OwnProperties], components: &Components) -> Vec<Depth> {
     let graph = cx.graph.successors();
     let mut depth: Vec<Depth> = Vec::with_capacity(components.len());
     for component in 0..components.len() {
@@ -134,10 +134,16 @@ fn depths(cx: Analysis<'_, '_>, own: &[Own], components: &Components) -> Vec<Dep
 
 /// Callees that need more registers than a kernel may have. nvlink raises the kernels' counts
 /// function by function and reports each raise past the limit. [`register-bound`]
-fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
+fn check_registers(
+    reader: Reader<'_, '_>,
+    own: &[OwnProperties],
+    out: &Properties,
+    diags: &mut Diagnostics,
+) {
     let cx = reader.cx;
-    let own =
-        |f: FunctionId| out.components.position(f.as_u32()).map_or(Own::NOTHING, |at| own[at]);
+    let own = |f: FunctionId| {
+        out.components.position(f.as_u32()).map_or(OwnProperties::NOTHING, |at| own[at])
+    };
     let limited: Map<FunctionId, u32> = (out.entries.iter())
         .filter_map(|&e| Some((e, own(e).limit?.into())))
         .filter(|(e, limit)| out.depth(*e).registers > *limit)
@@ -151,7 +157,7 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
     let mut callers = Callers::new(cx.graph, cx.resolution, cx.reach);
     let lowest = limited.values().copied().min().unwrap_or(0);
     for &function in &reader.merged.function_order {
-        let Own { registers, is_entry, .. } = own(function);
+        let OwnProperties { registers, is_entry, .. } = own(function);
         if is_entry || registers <= lowest {
             continue;
         }
@@ -182,7 +188,12 @@ fn check_registers(reader: Reader<'_, '_>, own: &[Own], out: &Properties, diags:
 
 /// Stacks that the compiler already called unbounded need no warning.
 /// [`recursion`, `recursion-frames`]
-fn warn_about_stacks(cx: Analysis<'_, '_>, own: &[Own], out: &Properties, diags: &mut Diagnostics) {
+fn warn_about_stacks(
+    cx: Analysis<'_, '_>,
+    own: &[OwnProperties],
+    out: &Properties,
+    diags: &mut Diagnostics,
+) {
     if cx.config.suppress_stack_size_warning {
         return;
     }

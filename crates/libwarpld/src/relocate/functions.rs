@@ -1,6 +1,6 @@
 //! How relocations against functions are handled.
 
-use super::{Action, Facts, Place, Relocator};
+use super::{Action, KindInfo, Place, Relocator};
 use crate::context::Analysis;
 use crate::ids::{OutSymbolId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
@@ -17,18 +17,18 @@ pub struct Functions(Vec<u32>);
 
 /// The index of a function's symbol, or one of the values below.
 #[derive(Clone, Copy)]
-pub(super) struct Found(u32);
+pub(super) struct FunctionSymbol(u32);
 
-impl Found {
+impl FunctionSymbol {
     /// The action for relocations against the function that are not dropped.
     /// [`address-tables`, `alias`]
     #[inline]
-    pub(super) fn action(self, kind: &Facts) -> Action {
+    pub(super) fn action(self, kind: &KindInfo) -> Action {
         match self.0 {
             GONE if kind.clears => Action::Clear,
             GONE | NAMELESS => Action::Drop,
             _ if kind.clears => Action::Drop,
-            symbol => Action::Keep { symbol: OutSymbolId::from(symbol), relative: false },
+            symbol => Action::Emit { symbol: OutSymbolId::from(symbol), relative: false },
         }
     }
 }
@@ -62,9 +62,9 @@ impl Functions {
 
     /// What represents a function; `None` if the symbol is not a function.
     #[inline]
-    pub(super) fn get(&self, id: SymbolId) -> Option<Found> {
+    pub(super) fn get(&self, id: SymbolId) -> Option<FunctionSymbol> {
         let symbol = *self.0.get(id.index())?;
-        (symbol != OTHER).then_some(Found(symbol))
+        (symbol != OTHER).then_some(FunctionSymbol(symbol))
     }
 }
 
@@ -92,17 +92,17 @@ impl<'a> Relocator<'a, '_> {
         &self,
         place: &Place<'_, 'a>,
         reloc: &Reloc,
-        (id, Found(found)): (SymbolId, Found),
-        kind: &Facts,
+        (id, FunctionSymbol(found)): (SymbolId, FunctionSymbol),
+        kind: &KindInfo,
     ) -> Action {
-        if place.target.weak_sensitive && self.is_debug_lost(place, reloc, id, found != GONE) {
+        if place.target.weak_sensitive && self.is_debug_discarded(place, reloc, id, found != GONE) {
             return Action::Drop;
         }
-        Found(found).action(kind)
+        FunctionSymbol(found).action(kind)
     }
 
     /// Whether debug data drops its relocations against a function.
-    fn is_debug_lost(
+    fn is_debug_discarded(
         &self,
         place: &Place<'_, 'a>,
         reloc: &Reloc,

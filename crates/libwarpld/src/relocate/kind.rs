@@ -9,12 +9,12 @@ use cubin::reloc::{self, RelocInfo};
 pub(super) struct Kinds {
     /// The first kind.
     first: u32,
-    facts: Vec<Facts>,
+    info: Vec<KindInfo>,
 }
 
 /// Properties of one kind.
 #[derive(Clone, Copy)]
-pub(super) struct Facts {
+pub(super) struct KindInfo {
     pub linker_applies: bool,
     /// Whether it clears its field if the code it refers to is dead.
     pub clears: bool,
@@ -23,7 +23,7 @@ pub(super) struct Facts {
     /// Bytes that it may change, starting at its offset.
     pub span: u8,
     /// The kind when it is emitted.
-    pub kept: RelocKind,
+    pub emitted: RelocKind,
 }
 
 impl Kinds {
@@ -33,24 +33,24 @@ impl Kinds {
             Half::Mercury => (reloc::MERCURY_BASE, reloc::mercury),
             Half::Machine => (0, reloc::cuda),
         };
-        let facts = |number| {
+        let info = |number| {
             let kind = RelocKind(number);
             let known = table(kind)?;
-            Some(Facts {
+            Some(KindInfo {
                 linker_applies: kind.linker_applies(),
                 clears: kind.clears_unused(),
                 yields: kind.removes_yield(),
                 span: known.span() as u8,
-                kept: final_kind(config, kind),
+                emitted: final_kind(config, kind),
             })
         };
-        Self { first, facts: (first..).map_while(facts).collect() }
+        Self { first, info: (first..).map_while(info).collect() }
     }
 
     /// The properties of a kind, if that half can have it.
     #[inline]
-    pub fn get(&self, kind: RelocKind) -> Option<&Facts> {
-        self.facts.get(kind.0.checked_sub(self.first)? as usize)
+    pub fn get(&self, kind: RelocKind) -> Option<&KindInfo> {
+        self.info.get(kind.0.checked_sub(self.first)? as usize)
     }
 }
 

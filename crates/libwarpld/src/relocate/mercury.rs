@@ -120,10 +120,10 @@ impl<'a> Relocator<'a, '_> {
             for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
-                for (kept, from) in list.kept.all().iter().zip(&list.kept_from).rev() {
-                    if table.contains(&kept.offset) {
-                        out.kept.push(kept);
-                        out.kept_from.push(*from);
+                for (emitted, from) in list.emitted.all().iter().zip(&list.emitted_from).rev() {
+                    if table.contains(&emitted.offset) {
+                        out.emitted.push(emitted);
+                        out.emitted_from.push(*from);
                     }
                 }
             }

@@ -4,15 +4,15 @@
 //! data). Addresses of code and global data are left to the loader. Output lists are in reverse
 //! input order, because nvlink prepends.
 
+mod emitted;
 mod functions;
-mod kept;
 mod kind;
 mod mercury;
 mod outcome;
 mod source;
 
-pub use kept::Kept;
-pub use kept::OutReloc;
+pub use emitted::EmittedRelocs;
+pub use emitted::OutReloc;
 pub use kind::final_kind;
 pub use outcome::{Patch, Relocated, Source};
 
@@ -25,7 +25,7 @@ use crate::layout::{Layout, Pieces};
 use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
-use crate::resolve::losers::{is_weak_sensitive_debug, names_lost_copy};
+use crate::resolve::discarded::{is_weak_sensitive_debug, names_discarded_copy};
 use crate::usage::{is_declared_array, is_dynamic, is_orphan};
 use cubin::bank;
 use cubin::consts::{shn, sto};
@@ -33,7 +33,7 @@ use cubin::names;
 use cubin::raw::Rela64;
 use cubin::{Binding, Reloc, SymbolRef, SymbolType};
 use functions::Functions;
-use kind::{Facts, Kinds};
+use kind::{KindInfo, Kinds};
 use mercury::CopiedTables;
 use outcome::{BLOCK, Block, Used};
 use rayon::prelude::*;
@@ -71,7 +71,7 @@ pub fn relocate(
             block.end_section();
         }
         block.shrink();
-        block.kept.symbols().for_each(|symbol| used.add(symbol));
+        block.emitted.symbols().for_each(|symbol| used.add(symbol));
         block
     };
     let blocks: Vec<Block> = merged.sections.par_chunks(BLOCK).enumerate().map(block).collect();
@@ -95,7 +95,7 @@ struct Relocator<'a, 'o> {
 enum Action {
     Drop,
     /// Relocations against a section symbol keep even the kinds of unified tables.
-    Keep {
+    Emit {
         symbol: OutSymbolId,
         relative: bool,
     },
@@ -152,7 +152,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             Content::Relocs(_, sources) if sources.len() <= TASK => Some(sources),
             _ => None,
         });
-        out.kept.reserve(sources.map(|sources| self.count(sources)).sum());
+        out.emitted.reserve(sources.map(|sources| self.count(sources)).sum());
     }
 
     /// Approximate number of relocations.
@@ -217,7 +217,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         &self,
         place: &Place<'_, 'a>,
         reloc: &Reloc,
-        kind: &Facts,
+        kind: &KindInfo,
         id: OptId<SymbolId>,
     ) -> Action {
         let index = reloc.symbol.0;
@@ -227,9 +227,12 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let Some(id) = id.get() else {
             return self.unresolved(place, index, kind).unwrap_or(Action::Drop);
         };
-        let lost =
-            |symbol: SymbolRef<'_>| names_lost_copy(self.cx.resolution, place.object, &symbol, id);
-        if place.target.constant && place.input.cubin.unnamed_symbol(index).is_some_and(lost) {
+        let is_discarded = |symbol: SymbolRef<'_>| {
+            names_discarded_copy(self.cx.resolution, place.object, &symbol, id)
+        };
+        if place.target.constant
+            && place.input.cubin.unnamed_symbol(index).is_some_and(is_discarded)
+        {
             return Action::Drop;
         }
         if let Some(found) = self.functions.get(id) {
@@ -245,7 +248,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
 
     /// The action for symbols that do not take part in resolution. Undefined local ones (labels in
     /// location lists of inlined code) become symbol 0. [`debug-shared`]
-    fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &Facts) -> Option<Action> {
+    fn unresolved(&self, place: &Place<'_, 'a>, symbol: u32, kind: &KindInfo) -> Option<Action> {
         let symbol = place.input.cubin.unnamed_symbol(symbol)?;
         if symbol.kind() == SymbolType::SECTION {
             return self.section_symbol(place, &symbol, kind);
@@ -253,7 +256,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let null = OutSymbolId::NULL;
         (symbol.shndx == shn::UNDEF).then(|| match kind.linker_applies {
             true => Action::Apply { value: self.layout.null_value, bank: 0, symbol: null.into() },
-            false => Action::Keep { symbol: null, relative: false },
+            false => Action::Emit { symbol: null, relative: false },
         })
     }
 
@@ -261,7 +264,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         &self,
         place: &Place<'_, 'a>,
         symbol: &SymbolRef<'a>,
-        kind: &Facts,
+        kind: &KindInfo,
     ) -> Option<Action> {
         let at = self.merged.placement(place.object, symbol.shndx)?;
         let section = self.merged.section(at.section);
@@ -270,7 +273,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let bank = section.bank().unwrap_or(0);
             return Some(Action::Apply { value, bank, symbol: section.symbol });
         }
-        Some(Action::Keep { symbol: section.symbol.get()?, relative: true })
+        Some(Action::Emit { symbol: section.symbol.get()?, relative: true })
     }
 
     fn object(
@@ -278,7 +281,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
         place: &Place<'_, 'a>,
         symbol: &SymbolRef<'a>,
         id: SymbolId,
-        kind: &Facts,
+        kind: &KindInfo,
     ) -> Action {
         let name = self.cx.resolution.get(id).name;
         if names::symbol::is_of_unified_table(name) && !self.cx.unified.has_table(name) {
@@ -335,7 +338,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             }
         }
         match out {
-            Some(symbol) => Action::Keep { symbol, relative: false },
+            Some(symbol) => Action::Emit { symbol, relative: false },
             None => Action::Drop,
         }
     }

@@ -1,7 +1,7 @@
 //! The results of relocation.
 
+use super::emitted::{EmittedList, EmittedRelocs, OutReloc};
 use super::functions::Functions;
-use super::kept::{Kept, KeptList, OutReloc};
 use crate::ids::{InputSection, OutSymbolId, SectionId};
 use cubin::RelocKind;
 use std::ops::Range;
@@ -32,11 +32,11 @@ pub struct Source {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SectionRelocs<'r> {
     /// Entries of the output relocation section.
-    pub kept: Kept<'r>,
+    pub emitted: EmittedRelocs<'r>,
     /// Changes to the target section.
     pub patches: &'r [Patch],
     /// Sources of the emitted relocations (Mercury only).
-    pub kept_from: &'r [Source],
+    pub emitted_from: &'r [Source],
     /// Sources of the patches (Mercury only).
     pub patched_from: &'r [Source],
     /// Applied relocations and their sources, for `--preserve-relocs`.
@@ -47,10 +47,10 @@ pub struct SectionRelocs<'r> {
 /// they share lists.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    pub kept: KeptList,
+    pub emitted: EmittedList,
     pub patches: Vec<Patch>,
-    /// As long as `kept` in the Mercury half, otherwise empty.
-    pub kept_from: Vec<Source>,
+    /// As long as `emitted` in the Mercury half, otherwise empty.
+    pub emitted_from: Vec<Source>,
     /// As long as `patches` in the Mercury half, otherwise empty.
     pub patched_from: Vec<Source>,
     pub resolved: Vec<(Source, OutReloc)>,
@@ -65,7 +65,7 @@ pub(super) struct Block {
 /// Lengths of a block's lists.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
-    kept: u32,
+    emitted: u32,
     patches: u32,
 }
 
@@ -77,7 +77,7 @@ impl Block {
 
     /// How long the lists are.
     pub fn mark(&self) -> Mark {
-        Mark { kept: self.kept.len() as u32, patches: self.patches.len() as u32 }
+        Mark { emitted: self.emitted.len() as u32, patches: self.patches.len() as u32 }
     }
 
     /// Ends the list of a section.
@@ -91,38 +91,38 @@ impl Block {
         };
         note(&mut self.patch_ends, self.patches.len());
         note(&mut self.resolved_ends, self.resolved.len());
-        self.ends.push(self.kept.len() as u32);
+        self.ends.push(self.emitted.len() as u32);
     }
 
     /// Drops what came after `to`: it is not part of the output.
     pub fn truncate(&mut self, to: Mark) {
-        self.kept.truncate(to.kept as usize);
-        self.kept_from.truncate(to.kept as usize);
+        self.emitted.truncate(to.emitted as usize);
+        self.emitted_from.truncate(to.emitted as usize);
         self.patches.truncate(to.patches as usize);
         self.patched_from.truncate(to.patches as usize);
     }
 
     /// Reverses the order of the relocations emitted since then.
     pub fn reverse_kept(&mut self, since: Mark) {
-        let since = since.kept as usize;
-        self.kept.reverse(since);
-        self.kept_from.get_mut(since..).unwrap_or_default().reverse();
+        let since = since.emitted as usize;
+        self.emitted.reverse(since);
+        self.emitted_from.get_mut(since..).unwrap_or_default().reverse();
     }
 
     /// Appends another block.
     pub fn append(&mut self, other: &mut Self) {
-        self.kept.append(&mut other.kept);
+        self.emitted.append(&mut other.emitted);
         self.patches.append(&mut other.patches);
-        self.kept_from.append(&mut other.kept_from);
+        self.emitted_from.append(&mut other.emitted_from);
         self.patched_from.append(&mut other.patched_from);
         self.resolved.append(&mut other.resolved);
     }
 
     /// Frees unused capacity.
     pub fn shrink(&mut self) {
-        self.kept.shrink();
+        self.emitted.shrink();
         self.patches.shrink_to_fit();
-        self.kept_from.shrink_to_fit();
+        self.emitted_from.shrink_to_fit();
         self.patched_from.shrink_to_fit();
     }
 
@@ -131,12 +131,12 @@ impl Block {
         if i >= self.ends.len() {
             return SectionRelocs::default();
         }
-        let (kept, patches) = (range(&self.ends, i), range(&self.patch_ends, i));
+        let (emitted, patches) = (range(&self.ends, i), range(&self.patch_ends, i));
         let resolved = range(&self.resolved_ends, i);
         SectionRelocs {
-            kept: self.kept.part(kept.clone()),
+            emitted: self.emitted.part(emitted.clone()),
             patches: &self.patches[patches.clone()],
-            kept_from: self.kept_from.get(kept).unwrap_or_default(),
+            emitted_from: self.emitted_from.get(emitted).unwrap_or_default(),
             patched_from: self.patched_from.get(patches).unwrap_or_default(),
             resolved: &self.resolved[resolved],
         }
@@ -193,10 +193,12 @@ pub(super) const BLOCK: usize = 256;
 impl Relocated {
     /// The entries of an output relocation section; empty for other sections.
     #[inline]
-    pub fn kept(&self, section: SectionId) -> Kept<'_> {
+    pub fn emitted(&self, section: SectionId) -> EmittedRelocs<'_> {
         let section = section.index();
         let block = self.blocks.get(section / BLOCK);
-        block.map_or(Kept::default(), |block| block.kept.part(range(&block.ends, section % BLOCK)))
+        block.map_or(EmittedRelocs::default(), |block| {
+            block.emitted.part(range(&block.ends, section % BLOCK))
+        })
     }
 
     /// The changes to the target of an output relocation section.

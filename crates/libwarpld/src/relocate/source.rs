@@ -1,25 +1,30 @@
 //! Processes the relocations of one input section in order.
 
-use super::kind::Facts;
+use super::kind::KindInfo;
 use super::outcome::Block;
 use super::{Action, OutReloc, Patch, Place, Relocator, Source};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::{InputSection, OptId, OutSymbolId, SectionId, SymbolId, SymbolRefId};
-use crate::resolve::losers::lost_data;
+use crate::resolve::discarded::discarded_data;
 use cubin::{Reloc, RelocKind, reloc};
 use std::ops::Range;
 
 /// The last decisions about symbols, by kind of question. Consecutive relocations often ask the
 /// same about the same symbol.
 #[derive(Default)]
-struct Latest([Option<(u32, Action)>; 5]);
+struct DecisionCache([Option<(u32, Action)>; 5]);
 
-impl Latest {
+impl DecisionCache {
     /// The answer to this question. The action for a relocation depends on its symbol and, of its
     /// kind, on who applies it and whether it clears.
     #[inline]
-    fn action(&mut self, reloc: &Reloc, kind: &Facts, decide: impl FnOnce() -> Action) -> Action {
+    fn action(
+        &mut self,
+        reloc: &Reloc,
+        kind: &KindInfo,
+        decide: impl FnOnce() -> Action,
+    ) -> Action {
         let question = match kind.yields {
             true => 4,
             false => usize::from(kind.linker_applies) * 2 + usize::from(kind.clears),
@@ -40,7 +45,7 @@ struct Relocated {
     /// The limit for relocation offsets.
     size: u64,
     /// Ranges whose relocations are dropped.
-    lost: Vec<Range<u64>>,
+    discarded: Vec<Range<u64>>,
 }
 
 impl<'a> Relocator<'a, '_> {
@@ -54,7 +59,7 @@ impl<'a> Relocator<'a, '_> {
             section: relocated,
             base,
             size: input.reloc_limit(relocated),
-            lost: lost_data(
+            discarded: discarded_data(
                 self.cx.resolution,
                 place.object,
                 &self.cx.objects[place.object],
@@ -79,7 +84,7 @@ impl<'a> Relocator<'a, '_> {
         relocs: impl Iterator<Item = Reloc>,
         out: &mut Block,
     ) -> Result<(), Diagnostic> {
-        let mut latest = Latest::default();
+        let mut cache = DecisionCache::default();
         for (index, reloc) in (0..).zip(relocs) {
             let Some(kind) = self.kinds.get(reloc.kind) else {
                 return Err(self.reloc_error(place, &reloc, "unknown relocation type"));
@@ -90,7 +95,7 @@ impl<'a> Relocator<'a, '_> {
             };
             let action = match self.usual(place, &reloc, kind, id) {
                 Some(action) => action,
-                None => latest.action(&reloc, kind, || self.action(place, &reloc, kind, id)),
+                None => cache.action(&reloc, kind, || self.action(place, &reloc, kind, id)),
             };
             // Only applied relocations touch bytes, but all have an offset.
             let span = match action {
@@ -112,7 +117,7 @@ impl<'a> Relocator<'a, '_> {
         &self,
         place: &Place<'_, 'a>,
         reloc: &Reloc,
-        kind: &Facts,
+        kind: &KindInfo,
         id: OptId<SymbolId>,
     ) -> Option<Action> {
         let (id, target) = (id.get()?, place.target);
@@ -128,8 +133,8 @@ impl<'a> Relocator<'a, '_> {
     /// The offset of a relocation in the target, if the relocated data is there.
     #[inline]
     fn offset(&self, place: &Place<'_, 'a>, relocated: &Relocated, reloc: &Reloc) -> Option<u64> {
-        let Relocated { section, base, lost, .. } = relocated;
-        if !lost.is_empty() && lost.iter().any(|range| range.contains(&reloc.offset)) {
+        let Relocated { section, base, discarded, .. } = relocated;
+        if !discarded.is_empty() && discarded.iter().any(|range| range.contains(&reloc.offset)) {
             return None;
         }
         let offset = base.saturating_add(reloc.offset);
@@ -149,7 +154,7 @@ impl<'a> Relocator<'a, '_> {
         &self,
         place: &Place<'_, 'a>,
         (index, reloc, offset): (u32, &Reloc, u64),
-        (action, kind): (Action, &Facts),
+        (action, kind): (Action, &KindInfo),
         out: &mut Block,
     ) {
         let traced = self.cx.dialect.traces_applied_relocations();
@@ -163,17 +168,17 @@ impl<'a> Relocator<'a, '_> {
                 let (kind, value, bank) = (reloc.kind, 0, 0);
                 out.patches.push(Patch { offset, kind, value, bank, adds: false })
             }
-            Action::Keep { symbol, relative } => {
+            Action::Emit { symbol, relative } => {
                 let addend = reloc.addend.unwrap_or_else(|| self.implied(place, reloc, offset));
                 let (kind, shift) = match relative {
                     true => (reloc.kind, self.section_shift(place, reloc)),
-                    false => (kind.kept, 0),
+                    false => (kind.emitted, 0),
                 };
                 let addend = addend.wrapping_add(shift);
                 if traced {
-                    out.kept_from.push(source);
+                    out.emitted_from.push(source);
                 }
-                out.kept.push(OutReloc { offset, kind, symbol, addend });
+                out.emitted.push(OutReloc { offset, kind, symbol, addend });
             }
             Action::Apply { value, bank, symbol } => {
                 let addend = reloc.addend.unwrap_or(0);

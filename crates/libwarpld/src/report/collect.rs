@@ -13,14 +13,14 @@ use cubin::names;
 use cubin::{Attr, SymbolType, info};
 
 /// Collects everything that can be reported before the file is planned.
-pub fn collect(parts: Linked<'_, '_>) -> LinkReport {
-    let collector = Collector { parts };
+pub fn collect(linked: Linked<'_, '_>) -> LinkReport {
+    let collector = Collector { linked };
     let callgraph = collector.callgraph();
     LinkReport {
-        mercury: parts.cx.dialect.makes_capsules(),
+        mercury: linked.cx.dialect.makes_capsules(),
         memory: collector.memory(),
         kernels: collector.kernels(&callgraph),
-        removal: match parts.cx.reach.pruning {
+        removal: match linked.cx.reach.pruning {
             Pruning::None => Removal::Unreachable,
             Pruning::HostReferences => Removal::HostReferences,
             Pruning::ByName => Removal::ByName,
@@ -32,7 +32,7 @@ pub fn collect(parts: Linked<'_, '_>) -> LinkReport {
 }
 
 struct Collector<'a, 'o> {
-    parts: Linked<'a, 'o>,
+    linked: Linked<'a, 'o>,
 }
 
 /// The largest value met on the way down, and who has it.
@@ -63,16 +63,16 @@ struct Needs {
 
 impl Collector<'_, '_> {
     fn name(&self, symbol: SymbolId) -> String {
-        text(self.parts.cx.resolution.get(symbol).name)
+        text(self.linked.cx.resolution.get(symbol).name)
     }
 
     fn file(&self, symbol: SymbolId) -> Option<String> {
-        let at = self.parts.cx.resolution.get(symbol).definition?;
-        Some(self.parts.cx.objects.get(at.object)?.name.to_owned())
+        let at = self.linked.cx.resolution.get(symbol).definition?;
+        Some(self.linked.cx.objects.get(at.object)?.name.to_owned())
     }
 
     fn size_of_sections(&self, names: &[&[u8]]) -> u64 {
-        let merged = self.parts.merged;
+        let merged = self.linked.merged;
         merged
             .sections
             .ids()
@@ -80,7 +80,7 @@ impl Collector<'_, '_> {
                 matches!(merged.section(id).content(), Content::Chunks(_))
                     && names.contains(&merged.section_name(id))
             })
-            .map(|id| self.parts.layout.extent(merged, id).0)
+            .map(|id| self.linked.layout.extent(merged, id).0)
             .fold(0, u64::saturating_add)
     }
 
@@ -88,21 +88,21 @@ impl Collector<'_, '_> {
         MemoryUse {
             global: self.size_of_sections(&[names::GLOBAL, names::GLOBAL_INIT]),
             constant: self
-                .parts
+                .linked
                 .merged
                 .constant3
-                .map(|id| self.parts.layout.extent(self.parts.merged, id).0)
+                .map(|id| self.linked.layout.extent(self.linked.merged, id).0)
                 .filter(|&size| size != 0),
         }
     }
 
     fn callgraph(&self) -> Vec<CallGraphNode> {
-        let graph = self.parts.cx.graph;
+        let graph = self.linked.cx.graph;
         graph.functions.ids().map(|f| self.node(f)).collect()
     }
 
     fn node(&self, function: FunctionId) -> CallGraphNode {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let id = cx.graph.symbol(function);
         let symbol = cx.resolution.get(id);
         let own = symbol.definition.and_then(|at| {
@@ -131,7 +131,7 @@ impl Collector<'_, '_> {
     /// prepends as it goes, so all comes out the other way round (kernels with calls through
     /// two to four types of pointers).
     fn callees(&self, function: FunctionId) -> Vec<usize> {
-        let graph = self.parts.cx.graph;
+        let graph = self.linked.cx.graph;
         let (direct, indirect): (Vec<u32>, Vec<u32>) = graph
             .successors()
             .of(function.as_u32())
@@ -145,7 +145,7 @@ impl Collector<'_, '_> {
 
     /// The handles of one kind that the kernel has places for.
     fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
-        let (merged, images) = (self.parts.merged, &self.parts.layout.images);
+        let (merged, images) = (self.linked.merged, &self.linked.layout.images);
         let bank = merged.function_sections.get(function).and_then(|s| s.constant0.get());
         if bank.is_none_or(|bank| !images.banks.contains_key(&bank)) {
             return 0;
@@ -154,12 +154,12 @@ impl Collector<'_, '_> {
     }
 
     fn barriers(&self, function: FunctionId) -> u32 {
-        let merged = self.parts.merged;
+        let merged = self.linked.merged;
         let info = merged.function_sections.get(function).and_then(|s| s.info.get());
         let Some(Content::Attributes(sources)) = info.map(|id| merged.section(id).content()) else {
             return 0;
         };
-        let objects = self.parts.cx.objects;
+        let objects = self.linked.cx.objects;
         sources
             .iter()
             .filter_map(|from| objects.get(from.object)?.cubin.section(from.section))
@@ -172,7 +172,7 @@ impl Collector<'_, '_> {
 
     /// Old objects count barriers in the flags of the text section.
     fn barriers_in_flags(&self, function: FunctionId) -> u32 {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let section = cx.resolution.get(cx.graph.symbol(function)).definition.and_then(|at| {
             let section = cx.input_symbol(at)?.shndx;
             cx.objects.get(at.object)?.cubin.section(section)
@@ -184,7 +184,7 @@ impl Collector<'_, '_> {
     /// first (`unasked-kernels-kept`, `kernels-used-declared-first`).
     fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
         let needs = self.needs(nodes);
-        let (graph, merged) = (self.parts.cx.graph, self.parts.merged);
+        let (graph, merged) = (self.linked.cx.graph, self.linked.merged);
         let text = |f: FunctionId| merged.function_sections.get(f)?.text.get();
         let kernels = merged.function_order.iter().filter(|&&f| graph.is_entry(f));
         let mut kernels: Vec<(SectionId, FunctionId)> = kernels
@@ -213,7 +213,7 @@ impl Collector<'_, '_> {
         };
         // As it is written: to the only kernel all functions count, not just those it
         // reaches (`barriers-one-kernel`).
-        let changes = self.parts.properties.attributes.get(&function);
+        let changes = self.linked.properties.attributes.get(&function);
         let written = changes.and_then(|c| c.value(Attr::NUM_BARRIERS));
         let barriers = written.map_or(node.barriers, u32::from);
         let from = culprit(needed.barriers, node.barriers);
@@ -239,27 +239,27 @@ impl Collector<'_, '_> {
 
     /// The size of the kernel's section. Later targets than sm_90 do not count the reserve in it.
     fn shared(&self, function: FunctionId) -> u64 {
-        let config = self.parts.cx.config;
-        let shared = &self.parts.layout.shared;
-        let sections = self.parts.merged.function_sections.get(function);
+        let config = self.linked.cx.config;
+        let shared = &self.linked.layout.shared;
+        let sections = self.linked.merged.function_sections.get(function);
         let section = sections.and_then(|sections| sections.shared.get());
         let placed = section.and_then(|section| shared.kernels.get(&section));
-        match placed.filter(|_| self.parts.cx.dialect.reports_reserved_shared()) {
+        match placed.filter(|_| self.linked.cx.dialect.reports_reserved_shared()) {
             Some(&(size, _)) => size,
-            None if config.relocatable => section.map_or(0, |id| extent(self.parts, id).0),
+            None if config.relocatable => section.map_or(0, |id| extent(self.linked, id).0),
             None => shared.static_bytes.get(&function).copied().unwrap_or(0),
         }
     }
 
     /// Constant banks 0 and 2, of which Mercury has the latter only.
     fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
-        let merged = self.parts.merged;
+        let merged = self.linked.merged;
         let Some(sections) = merged.function_sections.get(function) else {
             return Vec::new();
         };
-        let size = |id: SectionId| self.parts.layout.extent(merged, id).0;
+        let size = |id: SectionId| self.linked.layout.extent(merged, id).0;
         let parameters =
-            sections.constant0.get().filter(|_| self.parts.cx.dialect.has_parameter_bank());
+            sections.constant0.get().filter(|_| self.linked.cx.dialect.has_parameter_bank());
         let banks = [(0, parameters), (2, merged.constant2.get(&function).copied())];
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }
@@ -267,7 +267,7 @@ impl Collector<'_, '_> {
     /// One pass from callees to callers. A relocatable link leaves that to
     /// the final one: kernels show what they need themselves.
     fn needs(&self, nodes: &[CallGraphNode]) -> Vec<Needs> {
-        let graph = self.parts.cx.graph.successors();
+        let graph = self.linked.cx.graph.successors();
         let own = |index: usize| {
             let Some(node) = nodes.get(index) else { return Needs::default() };
             let peak = |value| Peak { value, function: index as u32 };
@@ -278,7 +278,7 @@ impl Collector<'_, '_> {
                 ..Needs::default()
             }
         };
-        if self.parts.cx.config.relocatable {
+        if self.linked.cx.config.relocatable {
             return (0..nodes.len()).map(|i| Needs { stack: 0, ..own(i) }).collect();
         }
         let components = Components::new(graph);
@@ -323,17 +323,17 @@ impl Collector<'_, '_> {
 
     /// Variables that are defined or looked for.
     fn data(&self) -> Vec<Data> {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let ids = cx.resolution.symbols.ids();
         ids.filter(|&id| !cx.resolution.get(id).function && !cx.resolution.get(id).name.is_empty())
             .map(|id| Data {
                 name: self.name(id),
                 file: self.file(id),
                 section: self
-                    .parts
+                    .linked
                     .layout
-                    .address(cx, self.parts.merged, id)
-                    .map(|a| text(self.parts.merged.section_name(a.section))),
+                    .address(cx, self.linked.merged, id)
+                    .map(|a| text(self.linked.merged.section_name(a.section))),
             })
             .collect()
     }

@@ -55,27 +55,27 @@ pub struct LinkMap {
 }
 
 /// Collects the map of a planned file.
-pub fn collect_map(parts: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
+pub fn collect_map(linked: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
     let sections = plan.sections(0..plan.section_count()).enumerate();
     let sections = sections.map(|(index, section)| MapSection {
         index: index + 1,
-        name: text(parts.merged.section_name(section.id)),
+        name: text(linked.merged.section_name(section.id)),
         offset: section.offset,
         size: section.size,
-        parts: pieces(parts, section.id, Half::Only),
+        parts: pieces(linked, section.id, Half::Only),
     });
     LinkMap {
         size: plan.tables.end(),
-        inputs: parts.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
+        inputs: linked.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
         sections: sections.collect(),
     }
 }
 
 /// Collects the map of a file of two halves from its bytes. Both halves of an
 /// output section are made of the halves of the same inputs.
-pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<LinkMap> {
+pub fn collect_map_of_halves(linked: Linked<'_, '_>, image: &[u8]) -> Option<LinkMap> {
     let file = Cubin::parse(image).ok()?;
-    let merged = parts.merged;
+    let merged = linked.merged;
     let ids = merged.sections.ids();
     let ids = ids.filter(|&id| merged.section(id).name > 0);
     let by_name: Map<&[u8], SectionId> = ids.map(|id| (merged.section_name(id), id)).collect();
@@ -94,12 +94,12 @@ pub fn collect_map_of_halves(parts: Linked<'_, '_>, image: &[u8]) -> Option<Link
             name: text(section.name),
             offset: section.offset,
             size: section.size,
-            parts: by_name.get(name).map(|&id| pieces(parts, id, half)).unwrap_or_default(),
+            parts: by_name.get(name).map(|&id| pieces(linked, id, half)).unwrap_or_default(),
         }
     });
     Some(LinkMap {
         size: image.len() as u64,
-        inputs: parts.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
+        inputs: linked.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
         sections: sections.collect(),
     })
 }
@@ -117,12 +117,12 @@ enum Half {
     Shared,
 }
 
-fn pieces(parts: Linked<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
-    let piece = |from, offset, copied| piece(parts, from, offset, copied, half);
-    match parts.merged.section(id).content() {
-        Content::Chunks(_) => parts
+fn pieces(linked: Linked<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
+    let piece = |from, offset, copied| piece(linked, from, offset, copied, half);
+    match linked.merged.section(id).content() {
+        Content::Chunks(_) => linked
             .layout
-            .chunks(parts.merged, id)
+            .chunks(linked.merged, id)
             .iter()
             .filter_map(|chunk| piece(chunk.from, chunk.offset, half != Half::Shared))
             .collect(),
@@ -134,13 +134,13 @@ fn pieces(parts: Linked<'_, '_>, id: SectionId, half: Half) -> Vec<MapPart> {
 }
 
 fn piece(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     from: InputSection,
     offset: u64,
     copied: bool,
     half: Half,
 ) -> Option<MapPart> {
-    let object = parts.cx.objects.get(from.object)?;
+    let object = linked.cx.objects.get(from.object)?;
     let machine = match half {
         Half::Machine => object.halves.as_ref().and_then(|halves| halves.counterpart(from.section)),
         _ => None,

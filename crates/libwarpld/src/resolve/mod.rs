@@ -16,7 +16,7 @@ use cubin::{Binding, SymbolRef};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-pub mod losers;
+pub mod discarded;
 mod merge;
 mod tensor;
 
@@ -195,11 +195,11 @@ struct Pass<'a, 'o> {
 }
 
 /// Limit for reserving memory: the first inputs may be larger than the others.
-const ROOM_AT_MOST: usize = 1 << 20;
+const MAX_ESTIMATE: usize = 1 << 20;
 
 /// The number to expect in all inputs, if the first of them have `sum`.
-pub fn room(sum: usize, first: usize, all: usize) -> usize {
-    (sum.saturating_mul(all) / first.max(1)).min(ROOM_AT_MOST)
+pub fn estimate(sum: usize, first: usize, all: usize) -> usize {
+    (sum.saturating_mul(all) / first.max(1)).min(MAX_ESTIMATE)
 }
 
 impl<'a> Resolver<'a> {
@@ -232,7 +232,7 @@ impl<'a> Resolver<'a> {
     pub fn add(&mut self, objects: &Parts<'_, 'a>, first: ObjectId, calls: &Calls<'a>) {
         let part = objects.part(first);
         if self.out.symbols.is_empty() {
-            self.make_room(part);
+            self.reserve(part);
         }
         let mut pass = Pass { objects, known: self };
         for ((id, object), (_, prototypes)) in crate::ids::onward(first).zip(part).zip(calls.iter())
@@ -253,16 +253,16 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Reserves room for all inputs, of which these are the first: lists that grow are copied again
-    /// and again, into fresh memory each time.
-    fn make_room(&mut self, first: &[Object<'a>]) {
-        let of_all = |sum: usize| room(sum, first.len(), self.objects);
+    /// Reserves memory for all inputs, of which these are the first: lists that grow are copied
+    /// again and again, into fresh memory each time.
+    fn reserve(&mut self, first: &[Object<'a>]) {
+        let of_all = |sum: usize| estimate(sum, first.len(), self.objects);
         let defined = |object: &Object<'_>| {
             object.functions.iter().filter(|named| named.place == Place::Defined).count()
         };
         let functions = of_all(first.iter().map(defined).sum());
         self.names.reserve(functions, |(hash, _)| hash.spread());
-        // Variables are mostly shared by all inputs; without room for them, everything would be
+        // Variables are mostly shared by all inputs; without memory for them, everything would be
         // copied at the end. The rest is for undefined symbols.
         let variables = first.iter().map(|object| object.data.len()).max().unwrap_or(0);
         let all = functions + variables.min(functions) + functions / 32;
@@ -480,10 +480,10 @@ mod tests {
 
     /// A large input before thousands of small ones must not reserve gigabytes.
     #[test]
-    fn room_is_guessed_from_the_first_inputs_and_bounded() {
-        assert_eq!(room(100, 10, 50), 500);
-        assert_eq!(room(4_000_000, 64, 10_000), ROOM_AT_MOST);
-        assert_eq!(room(usize::MAX, 1, usize::MAX), ROOM_AT_MOST);
-        assert_eq!(room(0, 0, 7), 0);
+    fn capacity_is_estimated_from_the_first_inputs_and_bounded() {
+        assert_eq!(estimate(100, 10, 50), 500);
+        assert_eq!(estimate(4_000_000, 64, 10_000), MAX_ESTIMATE);
+        assert_eq!(estimate(usize::MAX, 1, usize::MAX), MAX_ESTIMATE);
+        assert_eq!(estimate(0, 0, 7), 0);
     }
 }

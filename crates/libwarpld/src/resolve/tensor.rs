@@ -54,7 +54,7 @@ impl<'a> Pass<'a, '_> {
         let mut found: Vec<Accounts> = names.filter_map(Accounts::by_name).collect();
         for (section, class) in object.of_class(|class| matches!(class, MergeClass::Info(_))) {
             let MergeClass::Info(function) = class else { continue };
-            if self.lost(SymbolRefId { object: id, symbol: function }, object) {
+            if self.is_discarded(SymbolRefId { object: id, symbol: function }, object) {
                 continue;
             }
             let records = info::records(section.data).flatten();
@@ -69,7 +69,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// Whether a weak copy of a function is not the selected one.
-    fn lost(&self, at: SymbolRefId, object: &Object<'a>) -> bool {
+    fn is_discarded(&self, at: SymbolRefId, object: &Object<'a>) -> bool {
         let binding = object.cubin.unnamed_symbol(at.symbol).map(|symbol| symbol.binding());
         let role = |id| self.known.out.role(id, at, true);
         let role = self.known.out.id(at.object, at.symbol).map(role);

@@ -87,10 +87,10 @@ pub(super) const BLOCK_SIZE: u64 = 480 << 10;
 
 /// Many small sections within this many bytes form one extent, so a block may exceed its target
 /// size by that.
-pub(super) const GROUP: u64 = ROOM as u64 - BLOCK_SIZE;
+pub(super) const GROUP: u64 = BUFFER_SIZE as u64 - BLOCK_SIZE;
 
 /// All blocks fit in this, except larger sections that cannot be divided.
-pub const ROOM: usize = 512 << 10;
+pub const BUFFER_SIZE: usize = 512 << 10;
 
 /// Contents of a block.
 pub enum Block {
@@ -144,7 +144,7 @@ pub fn cut(
             (first, start) = (after, range.end);
             continue;
         }
-        if range.end - start > ROOM as u64 && first < section {
+        if range.end - start > BUFFER_SIZE as u64 && first < section {
             push(Block::Sections(first..section), start..range.start);
             (first, start) = (section, range.start);
         }

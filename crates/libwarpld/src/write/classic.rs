@@ -14,26 +14,26 @@ use std::ops::Range;
 
 /// Writes the planned file.
 pub fn write(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     plan: &Plan<'_>,
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
-    writer::write(&ClassicFile { parts, plan }, destination)
+    writer::write(&ClassicFile { linked, plan }, destination)
 }
 
 /// A file with one half.
 struct ClassicFile<'a, 'o, 'p> {
-    parts: Linked<'a, 'o>,
+    linked: Linked<'a, 'o>,
     plan: &'p Plan<'a>,
 }
 
 impl OutputFile for ClassicFile<'_, '_, '_> {
-    fn parts(&self) -> Linked<'_, '_> {
-        self.parts
+    fn linked(&self) -> Linked<'_, '_> {
+        self.linked
     }
 
     fn header(&self) -> Header {
-        headers::file_header(self.parts, v8::SASS, &self.plan.index_of, &self.plan.tables)
+        headers::file_header(self.linked, v8::SASS, &self.plan.index_of, &self.plan.tables)
     }
 
     fn tables(&self) -> HeaderTables {
@@ -51,7 +51,7 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
     fn ends(&self, section: usize) -> Vec<u64> {
         match self.plan.section(section) {
             Some(section) if section.source == ContentSource::Copied => {
-                divide::ends(self.parts, &section, BLOCK_SIZE)
+                divide::ends(self.linked, &section, BLOCK_SIZE)
             }
             Some(table) => even_ends(table.size),
             None => Vec::new(),
@@ -67,7 +67,7 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
         start: u64,
         out: &mut [u8],
     ) -> Result<(), Diagnostic> {
-        let (parts, plan) = (self.parts, self.plan);
+        let (linked, plan) = (self.linked, self.plan);
         let mut written = 0;
         let mut sections = plan.sections(sections);
         let (mut batch, mut sources) = (Vec::new(), Vec::new());
@@ -75,18 +75,18 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
             let with_bytes = || batch.iter().filter(|section| section.has_bytes);
             let copied = with_bytes().filter(|section| section.source == ContentSource::Copied);
             sources.clear();
-            sources.extend(copied.map(|section| Sources::of(parts, section)));
+            sources.extend(copied.map(|section| Sources::of(linked, section)));
             let mut sources = sources.iter();
             for section in with_bytes() {
                 let at = (section.offset - start) as usize;
                 clear(&mut out[written..at]);
                 written = at + section.size as usize;
                 let place = &mut out[at..written];
-                match table(parts, &plan.contents, section.id, section.source) {
-                    Some(table) => table.write(parts, plan.indices(), 0..place.len(), place),
+                match table(linked, &plan.contents, section.id, section.source) {
+                    Some(table) => table.write(linked, plan.indices(), 0..place.len(), place),
                     None => sources
                         .next()
-                        .map_or(Ok(()), |sources| write_section(parts, section, sources, place))?,
+                        .map_or(Ok(()), |sources| write_section(linked, section, sources, place))?,
                 }
             }
         }
@@ -101,28 +101,28 @@ impl OutputFile for ClassicFile<'_, '_, '_> {
         out: &mut [u8],
     ) -> Result<(), Diagnostic> {
         let Some(section) = self.plan.section(section) else { return Ok(()) };
-        match table(self.parts, &self.plan.contents, section.id, section.source) {
-            Some(table) => table.write(self.parts, self.plan.indices(), part, out),
-            None => divide::write(self.parts, &section, &part, out)?,
+        match table(self.linked, &self.plan.contents, section.id, section.source) {
+            Some(table) => table.write(self.linked, self.plan.indices(), part, out),
+            None => divide::write(self.linked, &section, &part, out)?,
         }
         Ok(())
     }
 
     #[inline]
     fn section_headers(&self, sections: Range<usize>, take: impl FnMut(SectionHeader)) {
-        headers::section_headers(self.parts, self.plan, sections, take);
+        headers::section_headers(self.linked, self.plan, sections, take);
     }
 }
 
 fn write_section(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     section: &FinalSection,
     sources: &Sources<'_, '_>,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    copy(parts, sources, 0, out);
-    parts.layout.write_pieces(parts.cx, section.id, out);
-    for patches in patches(parts, section.id) {
+    copy(linked, sources, 0, out);
+    linked.layout.write_pieces(linked.cx, section.id, out);
+    for patches in patches(linked, section.id) {
         for patch in patches {
             apply(patch, 0, out)?;
         }

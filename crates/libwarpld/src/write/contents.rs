@@ -9,7 +9,7 @@ use crate::ids::SectionId;
 use crate::layout::Form;
 use crate::linked::Linked;
 use crate::merge::{Content, StringTables};
-use crate::relocate::Kept;
+use crate::relocate::EmittedRelocs;
 use cubin::SectionType;
 use cubin::raw::Sym64;
 use rayon::prelude::*;
@@ -54,20 +54,20 @@ impl Contents<'_> {
 /// Builds what is built early and records its size. A capsule file says which other targets its
 /// code runs on.
 pub fn contents<'a>(
-    parts: Linked<'a, '_>,
+    linked: Linked<'a, '_>,
     numbering: &Numbering,
     summaries: &mut [SectionSummary],
     fastpath_targets: Option<u64>,
 ) -> Contents<'a> {
-    let notes = ToolNotes::collect(parts);
+    let notes = ToolNotes::collect(linked);
     let batch = |(number, summaries): (usize, &mut [SectionSummary])| {
         // The buffer that grows is allocated last, so that it can grow in place.
         let mut ends = Vec::with_capacity(summaries.len());
-        let mut writer = records::Writer::new(parts, numbering);
+        let mut writer = records::Writer::new(linked, numbering);
         let mut bytes = Vec::with_capacity(summaries.len() * USUAL_SIZE);
         let mut id = SectionId::new(number * BATCH);
         for some in summaries.chunks_mut(TOGETHER) {
-            ask_for(parts, id, some);
+            ask_for(linked, id, some);
             for summary in some {
                 let start = bytes.len();
                 if summary.exists() && summary.is_early() {
@@ -85,12 +85,12 @@ pub fn contents<'a>(
 }
 
 /// Prefetches the sources of attribute sections, starting with this section.
-fn ask_for(parts: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]) {
+fn ask_for(linked: Linked<'_, '_>, first: SectionId, summaries: &[SectionSummary]) {
     for (id, summary) in (first.as_u32()..).map(SectionId::from).zip(summaries) {
         if summary.source == ContentSource::Attributes
-            && let Content::Attributes(sources @ [_]) = parts.merged.section(id).content()
+            && let Content::Attributes(sources @ [_]) = linked.merged.section(id).content()
         {
-            records::ask_for(parts, sources);
+            records::ask_for(linked, sources);
         }
     }
 }
@@ -102,22 +102,22 @@ fn content(
     fastpath_targets: Option<u64>,
     out: &mut Vec<u8>,
 ) {
-    let (parts, numbering) = (writer.parts, writer.numbering);
-    let section = parts.merged.section(id);
+    let (linked, numbering) = (writer.linked, writer.numbering);
+    let section = linked.merged.section(id);
     match section.content() {
-        Content::Chunks(chunks) => unified::entries(parts, numbering, &chunks, out),
+        Content::Chunks(chunks) => unified::entries(linked, numbering, &chunks, out),
         Content::Relocs(..) => {}
         Content::Attributes(sources) => writer.section(id, sources, out),
         Content::ResolvedRelocs(_) => {
-            let list: Vec<_> = resolved(parts, id).into_iter().map(|r| r.1).collect();
+            let list: Vec<_> = resolved(linked, id).into_iter().map(|r| r.1).collect();
             relocations(&list, true, numbering, out);
         }
         Content::ImageRelocs(bank) => {
-            let form = Form::of(parts.cx.dialect.half());
+            let form = Form::of(linked.cx.dialect.half());
             let rela = section.kind == SectionType::RELA;
-            relocations(&image_relocs(parts, bank, form), rela, numbering, out);
+            relocations(&image_relocs(linked, bank, form), rela, numbering, out);
         }
-        Content::Synthetic(what) => synthetic(parts, numbering, what, fastpath_targets, out),
+        Content::Synthetic(what) => synthetic(linked, numbering, what, fastpath_targets, out),
     }
 }
 
@@ -129,7 +129,7 @@ pub enum Table<'p> {
     /// Notes of inputs.
     Notes(&'p ToolNotes<'p>),
     /// Emitted relocations, with or without addend.
-    Relocs(Kept<'p>, bool),
+    Relocs(EmittedRelocs<'p>, bool),
     /// `.strtab`.
     SymbolNames(&'p StringTables),
     /// `.symtab`.
@@ -141,16 +141,16 @@ pub enum Table<'p> {
 /// The contents that the linker creates for a section; `None` if input bytes are copied.
 #[inline]
 pub fn table<'p>(
-    parts: Linked<'_, 'p>,
+    linked: Linked<'_, 'p>,
     contents: &'p Contents<'_>,
     id: SectionId,
     source: ContentSource,
 ) -> Option<Table<'p>> {
-    let strings = &parts.merged.strings;
+    let strings = &linked.merged.strings;
     Some(match source {
         ContentSource::Copied => return None,
         ContentSource::Rel | ContentSource::Rela => {
-            Table::Relocs(parts.relocated.kept(id), source == ContentSource::Rela)
+            Table::Relocs(linked.relocated.emitted(id), source == ContentSource::Rela)
         }
         ContentSource::ToolNotes => Table::Notes(&contents.notes),
         ContentSource::SectionNames => Table::Bytes(strings.sections()),
@@ -181,7 +181,7 @@ impl Table<'_> {
     /// Writes a part of it that starts and ends with whole entries.
     pub fn write(
         self,
-        parts: Linked<'_, '_>,
+        linked: Linked<'_, '_>,
         indices: Indices<'_>,
         part: Range<usize>,
         out: &mut [u8],
@@ -195,9 +195,9 @@ impl Table<'_> {
                 tables::write_relocations(list.iter(), rela, indices.symbols, out);
             }
             Self::SymbolNames(strings) => strings.write_symbols(part, out),
-            Self::Symbols => symbols::write(parts, indices, rows(size_of::<Sym64>()), out),
+            Self::Symbols => symbols::write(linked, indices, rows(size_of::<Sym64>()), out),
             Self::SymbolSections => {
-                symbols::write_sections(parts, indices, rows(size_of::<u32>()), out);
+                symbols::write_sections(linked, indices, rows(size_of::<u32>()), out);
             }
         }
     }

@@ -18,25 +18,25 @@ pub(super) struct Sources<'a, 'o> {
 
 impl<'a, 'o> Sources<'a, 'o> {
     #[inline]
-    pub(super) fn of(parts: Linked<'a, 'o>, section: &FinalSection) -> Self {
-        Self::new(parts, parts.layout.chunks(parts.merged, section.id))
+    pub(super) fn of(linked: Linked<'a, 'o>, section: &FinalSection) -> Self {
+        Self::new(linked, linked.layout.chunks(linked.merged, section.id))
     }
 
     #[inline]
-    pub(super) fn new(parts: Linked<'a, 'o>, chunks: Chunks<'o>) -> Self {
-        let first = chunks.first().map_or(&[][..], |chunk| parts.cx.linked_bytes(chunk.from));
+    pub(super) fn new(linked: Linked<'a, 'o>, chunks: Chunks<'o>) -> Self {
+        let first = chunks.first().map_or(&[][..], |chunk| linked.cx.linked_bytes(chunk.from));
         Self { chunks, first }
     }
 }
 
 /// The patches of a section, in at most two lists.
 pub(super) fn patches<'o>(
-    parts: Linked<'_, 'o>,
+    linked: Linked<'_, 'o>,
     id: SectionId,
 ) -> impl Iterator<Item = &'o [Patch]> {
-    let section = parts.merged.section(id);
+    let section = linked.merged.section(id);
     let relocs = [section.rel(), section.rela()].into_iter().flatten();
-    relocs.map(move |relocs| parts.relocated.patches(relocs))
+    relocs.map(move |relocs| linked.relocated.patches(relocs))
 }
 
 /// Zeroes a gap if it is not empty.
@@ -49,20 +49,20 @@ pub(super) fn clear(gap: &mut [u8]) {
 
 /// Copies input bytes to a section; `out` is the part of it that starts at `base`.
 #[inline]
-pub(super) fn copy(parts: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
+pub(super) fn copy(linked: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     match sources.chunks {
         // Most are copies of one input section.
         Chunks::One(_) if sources.first.len() == out.len() => out.copy_from_slice(sources.first),
-        _ => copy_all(parts, sources, base, out),
+        _ => copy_all(linked, sources, base, out),
     }
 }
 
-fn copy_all(parts: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
+fn copy_all(linked: Linked<'_, '_>, sources: &Sources<'_, '_>, base: u64, out: &mut [u8]) {
     // All bytes before this offset are written.
     let mut written = 0;
     for (i, chunk) in sources.chunks.iter().enumerate() {
         let start = chunk.offset.saturating_sub(base) as usize;
-        let data = if i == 0 { sources.first } else { parts.cx.linked_bytes(chunk.from) };
+        let data = if i == 0 { sources.first } else { linked.cx.linked_bytes(chunk.from) };
         if let Some(place) = out.get_mut(start..start + data.len()) {
             place.copy_from_slice(data);
             if let Some(gap) = out.get_mut(written..start) {

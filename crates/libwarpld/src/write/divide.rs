@@ -13,8 +13,8 @@ use std::ops::Range;
 /// Where the parts of a section end, each at least `least` bytes long; empty if it has to be
 /// written as a whole. Parts end between the contributions of two inputs, so no copy and no patch
 /// crosses a boundary.
-pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
-    let Some(chunks) = plain_chunks(parts, section.id) else { return Vec::new() };
+pub(super) fn ends(linked: Linked<'_, '_>, section: &FinalSection, least: u64) -> Vec<u64> {
+    let Some(chunks) = plain_chunks(linked, section.id) else { return Vec::new() };
     let (mut ends, mut start, mut end) = (Vec::new(), 0, 0);
     for chunk in chunks.iter() {
         let cut = chunk.offset.min(section.size);
@@ -22,11 +22,11 @@ pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) ->
             ends.push(cut);
             start = cut;
         }
-        let size = parts.cx.linked_bytes(chunk.from).len() as u64;
+        let size = linked.cx.linked_bytes(chunk.from).len() as u64;
         end = end.max(chunk.offset.saturating_add(size));
     }
     ends.push(section.size);
-    let mut lists = patches(parts, section.id);
+    let mut lists = patches(linked, section.id);
     match ends.len() > 1 && lists.all(|patches| are_in_order(patches, &ends)) {
         true => ends,
         false => Vec::new(),
@@ -34,9 +34,9 @@ pub(super) fn ends(parts: Linked<'_, '_>, section: &FinalSection, least: u64) ->
 }
 
 /// The chunks that a section is copied from, if they are laid out in order.
-fn plain_chunks<'o>(parts: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
-    let layout = parts.layout;
-    match parts.merged.section(id).content() {
+fn plain_chunks<'o>(linked: Linked<'_, 'o>, id: SectionId) -> Option<Chunks<'o>> {
+    let layout = linked.layout;
+    match linked.merged.section(id).content() {
         Content::Chunks(chunks)
             if !layout.chunks.contains_key(&id)
                 && !layout.pieces.contains_key(&id)
@@ -63,22 +63,22 @@ fn are_in_order(patches: &[Patch], ends: &[u64]) -> bool {
 
 /// Writes a part of a section that ends where [`ends`] says.
 pub(super) fn write(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     section: &FinalSection,
     part: &Range<usize>,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
     let (start, end) = (part.start as u64, part.end as u64);
-    let chunks = plain_chunks(parts, section.id);
+    let chunks = plain_chunks(linked, section.id);
     let chunks = chunks.as_deref().unwrap_or_default();
     let before = |at: u64| chunks.partition_point(|chunk| chunk.offset < at);
     copy(
-        parts,
-        &Sources::new(parts, Chunks::Many(&chunks[before(start)..before(end)])),
+        linked,
+        &Sources::new(linked, Chunks::Many(&chunks[before(start)..before(end)])),
         start,
         out,
     );
-    for patches in patches(parts, section.id) {
+    for patches in patches(linked, section.id) {
         let before = |at: u64| patches.partition_point(|patch| patch.offset < at);
         for patch in &patches[before(start)..before(end)] {
             apply(patch, start, out)?;

@@ -12,14 +12,14 @@ use std::ops::Range;
 /// The header of a file with code of this kind (see [`cubin::flags::v8`]), whose sections have the
 /// indices `index_of`.
 pub(crate) fn file_header(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     kind: u8,
     index_of: &[u32],
     tables: &HeaderTables,
 ) -> Header {
-    let config = parts.cx.config;
+    let config = linked.cx.config;
     let file_type = if config.relocatable { FileType::REL } else { FileType::EXEC };
-    let note = parts.merged.synthetic(Synthetic::VersionNote);
+    let note = linked.merged.synthetic(Synthetic::VersionNote);
     let note = note.map_or(0, |id| index_of[id.index()]);
     Header::v8(file_type, FlagsV8::new(kind, config.arch.number, note), tables)
 }
@@ -31,7 +31,7 @@ pub(crate) fn file_header(
 /// cache misses.
 #[inline]
 pub(super) fn section_headers(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     plan: &Plan<'_>,
     sections: Range<usize>,
     mut take: impl FnMut(SectionHeader),
@@ -40,9 +40,9 @@ pub(super) fn section_headers(
     let (mut batch, mut subjects) = (Vec::new(), Vec::new());
     while sections.next_batch(&mut batch) {
         subjects.clear();
-        subjects.extend(batch.iter().map(|s| tables::subject(parts, s.id, &plan.index_of)));
+        subjects.extend(batch.iter().map(|s| tables::subject(linked, s.id, &plan.index_of)));
         for (&subject, section) in subjects.iter().zip(&batch) {
-            take(section_header(parts, plan, section, subject));
+            take(section_header(linked, plan, section, subject));
         }
     }
 }
@@ -50,18 +50,18 @@ pub(super) fn section_headers(
 /// The header of a section that refers to the one with index `subject`.
 #[inline]
 fn section_header(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     plan: &Plan<'_>,
     of: &FinalSection,
     subject: u32,
 ) -> SectionHeader {
-    let section = parts.merged.section(of.id);
+    let section = linked.merged.section(of.id);
     let (link, info) =
-        tables::link_and_info(parts, (of.id, subject), &plan.numbering, &plan.index_of);
+        tables::link_and_info(linked, (of.id, subject), &plan.numbering, &plan.index_of);
     SectionHeader {
         name: section.name,
         kind: section.kind,
-        flags: flags(parts, section),
+        flags: flags(linked, section),
         addr: 0,
         offset: of.offset,
         size: of.size,

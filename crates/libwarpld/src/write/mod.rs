@@ -9,7 +9,7 @@ mod divide;
 pub(crate) mod headers;
 mod notes;
 pub(crate) mod numbering;
-mod places;
+mod offsets;
 mod plan;
 mod records;
 pub(crate) mod summary;
@@ -21,37 +21,37 @@ pub(crate) mod writer;
 use crate::ids::SectionId;
 use crate::linked::Linked;
 use crate::merge::Section;
-pub use blocks::{Blocks, Destination, ROOM, whole};
+pub use blocks::{BUFFER_SIZE, Blocks, Destination, whole};
 pub(crate) use blocks::{Extent, even_ends};
 pub use contents::Contents;
 use cubin::consts::{shf, shn};
 pub use notes::ToolNotes;
 pub use numbering::Numbering;
-pub(crate) use places::FileCursor;
-pub use places::{FinalSection, Ordered};
+pub(crate) use offsets::FileCursor;
+pub use offsets::{FinalSection, Ordered};
 pub use plan::Plan;
 pub use summary::{Bucket, ContentSource, SectionSummary, bucket, extent};
 pub(crate) use writer::{OutputFile, check_proportion, most_bytes, write};
 
 /// Plans the file.
-pub fn plan<'a>(parts: Linked<'a, '_>) -> Plan<'a> {
-    let mut summaries = summary::collect(parts);
-    let numbering = symbols::number(parts, &summaries);
-    let contents = contents::contents(parts, &numbering, &mut summaries, None);
+pub fn plan<'a>(linked: Linked<'a, '_>) -> Plan<'a> {
+    let mut summaries = summary::collect(linked);
+    let numbering = symbols::number(linked, &summaries);
+    let contents = contents::contents(linked, &numbering, &mut summaries, None);
     let (order, mut index_of) = order(&summaries);
-    keep_common_number(parts, &mut index_of);
-    Plan::new(parts, order, index_of, numbering, contents)
+    keep_common_number(linked, &mut index_of);
+    Plan::new(linked, order, index_of, numbering, contents)
 }
 
 /// Quirk: in a relocatable file, the section created with index SHN_COMMON keeps that index in
 /// every reference to it. [4,685 objects of five functions behind 0 to 7 others that moved the
 /// numbers] [`a_relocatable_file_and_the_number_of_common_symbols`]
-fn keep_common_number(parts: Linked<'_, '_>, index_of: &mut [u32]) {
-    if !parts.cx.config.relocatable || !parts.merged.needs_symbol_sections() {
+fn keep_common_number(linked: Linked<'_, '_>, index_of: &mut [u32]) {
+    if !linked.cx.config.relocatable || !linked.merged.needs_symbol_sections() {
         return;
     }
     let common = |(section, _): &(&Section, &mut u32)| section.creation_index == shn::COMMON;
-    if let Some((_, index)) = parts.merged.sections.iter().zip(index_of).find(common)
+    if let Some((_, index)) = linked.merged.sections.iter().zip(index_of).find(common)
         && *index > 0
     {
         *index = shn::COMMON;
@@ -84,12 +84,12 @@ pub(crate) fn order(summaries: &[SectionSummary]) -> (Vec<Ordered>, Vec<u32>) {
 
 /// Section flags in the file: barriers that became an attribute are cleared.
 #[inline]
-pub(crate) fn flags(parts: Linked<'_, '_>, section: &Section) -> u64 {
+pub(crate) fn flags(linked: Linked<'_, '_>, section: &Section) -> u64 {
     if section.flags() & shf::EXECINSTR == 0 || section.flags() & shf::BARRIERS_MASK == 0 {
         return section.flags();
     }
-    let function = section.function.get().and_then(|f| parts.cx.graph.function(f));
-    let changes = function.and_then(|f| parts.properties.attributes.get(&f));
+    let function = section.function.get().and_then(|f| linked.cx.graph.function(f));
+    let changes = function.and_then(|f| linked.properties.attributes.get(&f));
     match changes {
         Some(changes) if changes.took_barriers => section.flags() & !shf::BARRIERS_MASK,
         _ => section.flags(),

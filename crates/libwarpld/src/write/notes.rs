@@ -16,8 +16,8 @@ pub struct ToolNotes<'a> {
 
 impl<'a> ToolNotes<'a> {
     /// Finds them all.
-    pub(super) fn collect(parts: Linked<'a, '_>) -> Self {
-        let (config, release) = (parts.cx.config, parts.cx.dialect.release());
+    pub(super) fn collect(linked: Linked<'a, '_>) -> Self {
+        let (config, release) = (linked.cx.config, linked.cx.dialect.release());
         let identity = &config.identity;
         let info = ToolInfo {
             version: 2,
@@ -31,7 +31,7 @@ impl<'a> ToolNotes<'a> {
         write_note(NoteType::TKINFO, &info.to_desc(), &mut own);
         let inputs = match config.relocatable {
             true => Vec::new(),
-            false => parts.cx.objects.par_iter().flat_map_iter(notes_of).collect(),
+            false => linked.cx.objects.par_iter().flat_map_iter(notes_of).collect(),
         };
         Self { own, inputs }
     }

@@ -2,7 +2,7 @@
 
 use super::contents::table;
 use super::numbering::Indices;
-use super::places::{Ordered, Places, Sections};
+use super::offsets::{Ordered, SectionOffsets, Sections};
 use super::summary::{self, Memory};
 use super::{Contents, FinalSection, Numbering, extent};
 use crate::align::align_up;
@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Plan<'a> {
     /// Section offsets.
-    places: Places,
+    offsets: SectionOffsets,
     /// Program headers.
     pub segments: Vec<Segment>,
     /// Offsets of the header tables, which end the file.
@@ -32,7 +32,7 @@ pub struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Assigns file offsets and builds the program headers. [`debug`, `weak-debug`]
     pub(super) fn new(
-        parts: Linked<'_, '_>,
+        linked: Linked<'_, '_>,
         order: Vec<Ordered>,
         index_of: Vec<u32>,
         numbering: Numbering,
@@ -40,22 +40,22 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let unusual = order.iter().filter(|section| section.summary.noted_extent().is_none());
         let unusual = unusual
-            .map(|section| (section.id, unusual_extent(parts, section, &numbering, &contents)));
+            .map(|section| (section.id, unusual_extent(linked, section, &numbering, &contents)));
         let unusual = unusual.collect();
         let mut loaded = Loaded::default();
-        let places = Places::new(order, unusual, |section| loaded.add(section));
-        let count = if parts.cx.config.relocatable { 0 } else { loaded.segment_count() };
-        let tables = HeaderTables::after(places.end(), places.count() + 1, count);
-        let segments = match parts.cx.config.relocatable {
+        let offsets = SectionOffsets::new(order, unusual, |section| loaded.add(section));
+        let count = if linked.cx.config.relocatable { 0 } else { loaded.segment_count() };
+        let tables = HeaderTables::after(offsets.end(), offsets.count() + 1, count);
+        let segments = match linked.cx.config.relocatable {
             true => Vec::new(),
             false => loaded.segments(tables.program_headers()..tables.end()),
         };
-        Self { places, segments, tables, numbering, index_of, contents }
+        Self { offsets, segments, tables, numbering, index_of, contents }
     }
 
     /// The number of sections, without the null section.
     pub fn section_count(&self) -> usize {
-        self.places.count()
+        self.offsets.count()
     }
 
     /// The indices of symbols and sections.
@@ -71,29 +71,29 @@ impl<'a> Plan<'a> {
     /// File ranges of sections: one for each, or one for several that have at most `most` bytes
     /// together.
     pub fn extents(&self, most: u64) -> impl Iterator<Item = (Range<usize>, Range<u64>)> {
-        self.places.extents(most)
+        self.offsets.extents(most)
     }
 
     /// These sections in file order, not counting the null section.
     pub fn sections(&self, range: Range<usize>) -> Sections<'_> {
-        self.places.sections(range)
+        self.offsets.sections(range)
     }
 }
 
 /// Size and alignment of a section where they do not fit the summary.
 #[cold]
 fn unusual_extent(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     of: &Ordered,
     numbering: &Numbering,
     contents: &Contents<'_>,
 ) -> (u64, u64) {
     let &Ordered { id, summary } = of;
-    let size = match table(parts, contents, id, summary.source) {
+    let size = match table(linked, contents, id, summary.source) {
         Some(table) => table.size(numbering),
-        None => extent(parts, id).0,
+        None => extent(linked, id).0,
     };
-    (size, summary::align(parts, id, parts.merged.section(id), summary.source))
+    (size, summary::align(linked, id, linked.merged.section(id), summary.source))
 }
 
 /// The file ranges that the program loads.

@@ -22,7 +22,7 @@ const TASK: usize = 64;
 
 /// Builds attribute sections.
 pub struct Writer<'a, 'o> {
-    pub parts: Linked<'a, 'o>,
+    pub linked: Linked<'a, 'o>,
     pub numbering: &'o Numbering,
     changes: Option<&'o Changes>,
     /// The function looked up last. Consecutive records often describe the same one.
@@ -40,9 +40,9 @@ struct Described {
 
 impl<'a, 'o> Writer<'a, 'o> {
     /// Builds sections in order.
-    pub fn new(parts: Linked<'a, 'o>, numbering: &'o Numbering) -> Self {
+    pub fn new(linked: Linked<'a, 'o>, numbering: &'o Numbering) -> Self {
         Self {
-            parts,
+            linked,
             numbering,
             changes: None,
             latest: None,
@@ -52,37 +52,37 @@ impl<'a, 'o> Writer<'a, 'o> {
 
     /// Appends the contents of a section.
     pub fn section(&mut self, id: SectionId, sources: &[InputSection], out: &mut Vec<u8>) {
-        let parts = self.parts;
-        let function = parts.merged.section(id).function.get();
-        let function = function.and_then(|f| parts.cx.graph.function(f));
-        self.changes = function.and_then(|f| parts.properties.attributes.get(&f));
+        let linked = self.linked;
+        let function = linked.merged.section(id).function.get();
+        let function = function.and_then(|f| linked.cx.graph.function(f));
+        self.changes = function.and_then(|f| linked.properties.attributes.get(&f));
         if sources.len() <= TASK {
             self.sources(function.is_some(), sources, out);
         } else {
             let task = |sources: &&[InputSection]| {
-                let mut out = Vec::with_capacity(ask_for(parts, sources));
+                let mut out = Vec::with_capacity(ask_for(linked, sources));
                 let mut writer = Self { bytes: Vec::new(), ..*self };
                 writer.sources(function.is_some(), sources, &mut out);
                 out
             };
-            out.reserve(sources.iter().map(|&from| parts.cx.data_of(from).len()).sum());
+            out.reserve(sources.iter().map(|&from| linked.cx.data_of(from).len()).sum());
             map_in_order(sources.rchunks(TASK), task, |list| out.extend_from_slice(&list));
         }
         for record in self.changes.map_or(&[][..], |c| &c.tail) {
             self.record(record, out);
         }
-        if function.is_none() && !parts.cx.config.relocatable {
+        if function.is_none() && !linked.cx.config.relocatable {
             self.minimum_stacks(out);
         }
     }
 
     /// Appends the records of inputs, last input first. [`barriers`, `launch-bounds`]
     fn sources(&mut self, of_function: bool, sources: &[InputSection], out: &mut Vec<u8>) {
-        let parts = self.parts;
-        let adds_version = parts.cx.dialect.adds_mercury_version() && of_function;
+        let linked = self.linked;
+        let adds_version = linked.cx.dialect.adds_mercury_version() && of_function;
         let is_usual = self.changes.is_none() && !adds_version;
         for &from in sources.iter().rev() {
-            let data = parts.cx.data_of(from);
+            let data = linked.cx.data_of(from);
             if !is_usual || !self.reversed(from, data, out) {
                 self.changed(from, data, adds_version, out);
             }
@@ -174,7 +174,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             _ if format != SVAL => out.extend_from_slice(&[format, code.0, low, high]),
             Attr::EXTERNS => {
                 let ids = info::words(payload);
-                let ids = ids.filter_map(|s| self.parts.cx.resolution.id(from.object, s));
+                let ids = ids.filter_map(|s| self.linked.cx.resolution.id(from.object, s));
                 self.externs(ids, out);
             }
             code if describes_a_function(code) => {
@@ -188,7 +188,7 @@ impl<'a, 'o> Writer<'a, 'o> {
             code if names_a_symbol(code) => {
                 let id = info::words(payload)
                     .next()
-                    .and_then(|s| self.parts.cx.resolution.id(from.object, s));
+                    .and_then(|s| self.linked.cx.resolution.id(from.object, s));
                 if let Some(id) = id {
                     let rest = payload.get(4..).unwrap_or_default();
                     sval(code, &[&self.number(id).to_le_bytes(), rest], out);
@@ -202,7 +202,7 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// discarded.
     #[inline]
     fn function_record(&mut self, from: InputSection, code: Attr, payload: &[u8]) -> Option<Pair> {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let is_stack = matches!(code, Attr::MAX_STACK_SIZE | Attr::MIN_STACK_SIZE);
         if is_stack && !cx.config.relocatable {
             return None;
@@ -226,14 +226,14 @@ impl<'a, 'o> Writer<'a, 'o> {
             && let Some(function) = cx.graph.function(id)
             && !cx.reach.is_unrequested(function)
         {
-            value = self.parts.properties.depth(function).registers;
+            value = self.linked.properties.depth(function).registers;
         }
         Some(pair(code, number, value))
     }
 
     /// The function that this defines, if it is live.
     fn described(&self, at: SymbolRefId) -> Option<Described> {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let id = cx.resolution.id(at.object, at.symbol)?;
         let stays = cx.keeps(id)
             && cx.resolution.get(id).definition == Some(at)
@@ -244,11 +244,11 @@ impl<'a, 'o> Writer<'a, 'o> {
     /// The new word 0: the section symbol of the kernel's parameter bank.
     #[inline]
     fn parameter_bank(&self, from: InputSection) -> u32 {
-        let owner = self.parts.cx.owner(from.object, from.section);
+        let owner = self.linked.cx.owner(from.object, from.section);
         let bank = owner
-            .and_then(|(id, _)| self.parts.cx.graph.function(id))
-            .and_then(|f| self.parts.merged.function_sections[f].constant0.get())
-            .and_then(|s| self.parts.merged.section(s).symbol.get());
+            .and_then(|(id, _)| self.linked.cx.graph.function(id))
+            .and_then(|f| self.linked.merged.function_sections[f].constant0.get())
+            .and_then(|s| self.linked.merged.section(s).symbol.get());
         bank.map_or(0, |s| self.numbering.index[s.index()])
     }
 
@@ -269,7 +269,7 @@ impl<'a, 'o> Writer<'a, 'o> {
 
     /// Lists only functions that are still external, or kernels; an empty list makes no record.
     fn externs(&self, list: impl Iterator<Item = SymbolId>, out: &mut Vec<u8>) {
-        let cx = self.parts.cx;
+        let cx = self.linked.cx;
         let start = out.len();
         out.extend_from_slice(&[SVAL, Attr::EXTERNS.0, 0, 0]);
         for id in list {
@@ -286,8 +286,8 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn minimum_stacks(&self, out: &mut Vec<u8>) {
-        let properties = self.parts.properties;
-        let cx = self.parts.cx;
+        let properties = self.linked.properties;
+        let cx = self.linked.cx;
         let stubs = cx.unified.stub_ids().filter_map(|id| cx.graph.function(id));
         let stubs = stubs.filter(|&stub| cx.reach.is_stub_root(stub));
         let mut entries: Vec<(u32, u32)> = (properties.entries.iter().copied())
@@ -301,17 +301,17 @@ impl<'a, 'o> Writer<'a, 'o> {
     }
 
     fn number(&self, id: SymbolId) -> u32 {
-        self.parts.merged.symbol_of[id].get().map_or(0, |s| self.numbering.index[s.index()])
+        self.linked.merged.symbol_of[id].get().map_or(0, |s| self.numbering.index[s.index()])
     }
 }
 
 /// Prefetches the records of inputs, which are no longer in any cache, and returns their size. They
 /// are short: prefetching those of many inputs before the first is needed lets the processor
 /// overlap the cache misses.
-pub fn ask_for(parts: Linked<'_, '_>, sources: &[InputSection]) -> usize {
+pub fn ask_for(linked: Linked<'_, '_>, sources: &[InputSection]) -> usize {
     let mut size = 0;
     for &from in sources {
-        let data = parts.cx.data_of(from);
+        let data = linked.cx.data_of(from);
         black_box((data.first().copied(), data.last().copied()));
         size += data.len();
     }

@@ -120,21 +120,21 @@ impl ContentSource {
 }
 
 /// Summarizes all sections.
-pub fn collect(parts: Linked<'_, '_>) -> Vec<SectionSummary> {
-    let sections = parts.merged.sections.par_iter().enumerate();
-    sections.map(|(i, section)| summary(parts, SectionId::new(i), section)).collect()
+pub fn collect(linked: Linked<'_, '_>) -> Vec<SectionSummary> {
+    let sections = linked.merged.sections.par_iter().enumerate();
+    sections.map(|(i, section)| summary(linked, SectionId::new(i), section)).collect()
 }
 
 #[inline]
-fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
+fn summary(linked: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSummary {
     let source = ContentSource::of(section);
-    let strings = &parts.merged.strings;
+    let strings = &linked.merged.strings;
     let (size, align) = match source {
-        ContentSource::Copied => extent(parts, id),
-        ContentSource::Entries => (extent(parts, id).0, section.align()),
+        ContentSource::Copied => extent(linked, id),
+        ContentSource::Entries => (extent(linked, id).0, section.align()),
         ContentSource::Rel | ContentSource::Rela => {
             let size =
-                parts.relocated.kept(id).len() * relocation_size(source == ContentSource::Rela);
+                linked.relocated.emitted(id).len() * relocation_size(source == ContentSource::Rela);
             (size as u64, section.align())
         }
         ContentSource::SectionNames => (strings.sections().len() as u64, section.align()),
@@ -144,7 +144,7 @@ fn summary(parts: Linked<'_, '_>, id: SectionId, section: &Section) -> SectionSu
     };
     let flags = section.flags();
     let summary = SectionSummary {
-        bucket: if exists(parts, id, section, size) { bucket(section) } else { Bucket::Gone },
+        bucket: if exists(linked, id, section, size) { bucket(section) } else { Bucket::Gone },
         source,
         memory: match flags {
             _ if flags & shf::ALLOC == 0 => Memory::Absent,
@@ -219,19 +219,19 @@ impl SectionSummary {
 
 /// Whether a section of this size is live; not for attribute records. [`empty`, `no-kernel`]
 #[inline]
-fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
+fn exists(linked: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) -> bool {
     match section.content() {
-        Content::Chunks(_) => are_chunks_there(parts, id, section, || size),
-        Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(parts),
-        Content::Synthetic(Synthetic::SymbolSections) => parts.merged.needs_symbol_sections(),
+        Content::Chunks(_) => are_chunks_there(linked, id, section, || size),
+        Content::Synthetic(Synthetic::Prototype) => tables::has_prototypes(linked),
+        Content::Synthetic(Synthetic::SymbolSections) => linked.merged.needs_symbol_sections(),
         Content::Synthetic(_) | Content::Attributes(_) => true,
         Content::Relocs(target, _) => {
-            let section = parts.merged.section(target);
-            let extent = || extent(parts, target).0;
-            size > 0 && (!section.is_chunks() || are_chunks_there(parts, target, section, extent))
+            let section = linked.merged.section(target);
+            let extent = || extent(linked, target).0;
+            size > 0 && (!section.is_chunks() || are_chunks_there(linked, target, section, extent))
         }
-        Content::ResolvedRelocs(_) => !tables::resolved(parts, id).is_empty(),
-        Content::ImageRelocs(bank) => parts.layout.images.banks.contains_key(&bank),
+        Content::ResolvedRelocs(_) => !tables::resolved(linked, id).is_empty(),
+        Content::ImageRelocs(bank) => linked.layout.images.banks.contains_key(&bank),
     }
 }
 
@@ -239,7 +239,7 @@ fn exists(parts: Linked<'_, '_>, id: SectionId, section: &Section, size: u64) ->
 /// [`empty`, `kernel-without-parameters`, `no-kernel`]
 #[inline]
 fn are_chunks_there(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     id: SectionId,
     section: &Section,
     size: impl Fn() -> u64,
@@ -252,18 +252,18 @@ fn are_chunks_there(
         && section
             .function
             .get()
-            .and_then(|f| parts.cx.graph.function(f))
-            .is_some_and(|f| parts.merged.function_sections[f].shared == id.into());
-    if parts.cx.config.relocatable {
+            .and_then(|f| linked.cx.graph.function(f))
+            .is_some_and(|f| linked.merged.function_sections[f].shared == id.into());
+    if linked.cx.config.relocatable {
         size() > 0 || !is_kernel_shared && section.bank() != Some(2)
     } else if section.bank() == Some(2) && size() == 0 {
         false
-    } else if parts.merged.constant3 == Some(id) && parts.layout.pieces.contains_key(&id) {
+    } else if linked.merged.constant3 == Some(id) && linked.layout.pieces.contains_key(&id) {
         size() > 0
     } else if is_kernel_shared {
-        parts.layout.shared.kernels.contains_key(&id)
-    } else if parts.merged.common_shared == Some(id) {
-        parts.layout.shared.common.is_some()
+        linked.layout.shared.kernels.contains_key(&id)
+    } else if linked.merged.common_shared == Some(id) {
+        linked.layout.shared.common.is_some()
     } else {
         true
     }
@@ -271,28 +271,28 @@ fn are_chunks_there(
 
 /// Size and alignment in the file.
 #[inline]
-pub fn extent(parts: Linked<'_, '_>, id: SectionId) -> (u64, u64) {
-    let shared = &parts.layout.shared;
+pub fn extent(linked: Linked<'_, '_>, id: SectionId) -> (u64, u64) {
+    let shared = &linked.layout.shared;
     if let Some(&extent) = shared.kernels.get(&id) {
         return extent;
     }
-    if parts.merged.common_shared == Some(id)
+    if linked.merged.common_shared == Some(id)
         && let Some(extent) = shared.common
     {
         return extent;
     }
-    parts.layout.extent(parts.merged, id)
+    linked.layout.extent(linked.merged, id)
 }
 
 /// The alignment of a section.
 #[inline]
 pub fn align(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     id: SectionId,
     section: &Section,
     source: ContentSource,
 ) -> u64 {
-    if source == ContentSource::Copied { extent(parts, id).1 } else { section.align() }
+    if source == ContentSource::Copied { extent(linked, id).1 } else { section.align() }
 }
 
 /// nvlink's sort bucket of a section. [`one-kernel`, `globals`]

@@ -16,14 +16,14 @@ use std::ops::Range;
 use zerocopy::IntoBytes;
 
 /// Drops dead symbols and numbers the others: locals, then globals. [`undefined-then-weak`]
-pub fn number(parts: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
-    let merged = parts.merged;
+pub fn number(linked: Linked<'_, '_>, summaries: &[SectionSummary]) -> Numbering {
+    let merged = linked.merged;
     let mut index = vec![0; merged.symbols.len()];
     let mut order = Vec::with_capacity(merged.symbols.len());
     let mut local_count = 0;
     let symbols = merged.symbols.par_iter().enumerate().with_min_len(TASK);
     let list = |(i, symbol): (usize, &OutSymbol)| {
-        remains(parts, OutSymbolId::new(i), symbol, summaries).then(|| symbol.list())
+        remains(linked, OutSymbolId::new(i), symbol, summaries).then(|| symbol.list())
     };
     let lists: Vec<Option<List>> = symbols.map(list).collect();
     for list in [List::Local, List::Global] {
@@ -45,7 +45,7 @@ const TASK: usize = 1024;
 
 #[inline]
 fn remains(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     id: OutSymbolId,
     symbol: &OutSymbol,
     summaries: &[SectionSummary],
@@ -55,77 +55,77 @@ fn remains(
             let summary = &summaries[section.index()];
             let size = || {
                 let no_bits = !summary.has_bytes();
-                if no_bits && parts.merged.section(section).kind == SectionType::CUDA_SHARED {
-                    parts.layout.instances.static_size.get(&section).copied().unwrap_or(0)
+                if no_bits && linked.merged.section(section).kind == SectionType::CUDA_SHARED {
+                    linked.layout.instances.static_size.get(&section).copied().unwrap_or(0)
                 } else {
                     // A size that does not fit is not 0.
                     let size = summary.noted_size();
-                    size.map_or(1, |size| size - reserved_on_mercury(parts, section))
+                    size.map_or(1, |size| size - reserved_on_mercury(linked, section))
                 }
             };
             summary.exists() && !(summary.is_chunks() && size() == 0)
         }
-        Meaning::Symbol(symbol) => symbol_remains(parts, id, symbol),
+        Meaning::Symbol(symbol) => symbol_remains(linked, id, symbol),
         Meaning::DynamicInstance(_) => true,
     }
 }
 
 /// In the Mercury half, a kernel's shared memory does not include the system's part; that
 /// determines whether the section has a symbol.
-fn reserved_on_mercury(parts: Linked<'_, '_>, section: SectionId) -> u64 {
-    if !parts.cx.dialect.sizes_exclude_reserved_shared() {
+fn reserved_on_mercury(linked: Linked<'_, '_>, section: SectionId) -> u64 {
+    if !linked.cx.dialect.sizes_exclude_reserved_shared() {
         return 0;
     }
-    let shared = &parts.layout.shared;
-    let common = shared.common.filter(|_| parts.merged.common_shared == Some(section));
+    let shared = &linked.layout.shared;
+    let common = shared.common.filter(|_| linked.merged.common_shared == Some(section));
     let extent = shared.kernels.get(&section).copied().or(common);
-    extent.map_or(0, |(size, _)| reserved(parts).min(size))
+    extent.map_or(0, |(size, _)| reserved(linked).min(size))
 }
 
 #[inline]
-fn symbol_remains(parts: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
-    if parts.merged.symbol_of[id].is_none() {
+fn symbol_remains(linked: Linked<'_, '_>, out: OutSymbolId, id: SymbolId) -> bool {
+    if linked.merged.symbol_of[id].is_none() {
         return false;
     }
     // All functions remain; checking them further would touch cold memory.
-    if parts.relocated.functions.has(id) {
+    if linked.relocated.functions.has(id) {
         return true;
     }
-    let symbol = parts.cx.resolution.get(id);
+    let symbol = linked.cx.resolution.get(id);
     let defined = symbol.definition.is_some() || symbol.common.is_some();
-    if symbol.function || defined || parts.cx.config.relocatable {
+    if symbol.function || defined || linked.cx.config.relocatable {
         return true;
     }
-    let first = parts.cx.input_symbol(symbol.first);
+    let first = linked.cx.input_symbol(symbol.first);
     if first.is_some_and(|s| s.is_shared()) {
         return true;
     }
     // Undefined data without references.
     let image = first.is_some_and(|s| s.is_image());
-    if names::symbol::is_of_unified_table(symbol.name) && parts.cx.config.uidx.is_some() {
+    if names::symbol::is_of_unified_table(symbol.name) && linked.cx.config.uidx.is_some() {
         return true;
     }
     let global = first.is_some_and(|s| s.other & sto::SPACE == sto::GLOBAL);
-    let allowed = parts.cx.config.allow_undefined_globals
+    let allowed = linked.cx.config.allow_undefined_globals
         && global
         && !names::symbol::is_of_unified_table(symbol.name);
-    image || allowed || names::symbol::is_system(symbol.name) || parts.relocated.used.has(out)
+    image || allowed || names::symbol::is_system(symbol.name) || linked.relocated.used.has(out)
 }
 
 /// Whether a section index fits a symbol's entry. Quirk: nvlink treats the one section with index
 /// SHN_COMMON as if it fitted. [`unused-2000`]
-pub fn has_room(section: u32) -> bool {
+pub fn fits_shndx(section: u32) -> bool {
     section < shn::LORESERVE || section == shn::COMMON
 }
 
 /// Writes these rows of `.symtab`; row 0 is the null symbol.
-pub fn write(parts: Linked<'_, '_>, indices: Indices<'_>, rows: Range<usize>, out: &mut [u8]) {
-    let null = Sym64 { st_value: parts.layout.null_value.into(), ..Sym64::default() };
+pub fn write(linked: Linked<'_, '_>, indices: Indices<'_>, rows: Range<usize>, out: &mut [u8]) {
+    let null = Sym64 { st_value: linked.layout.null_value.into(), ..Sym64::default() };
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<Sym64>())) {
         let id = row.checked_sub(1).map(|row| indices.symbols.order[row]);
         let symbol = id.map_or(null, |id| {
-            let name = parts.merged.symbols[id].name;
-            entry(parts, id, name, indices.sections).0
+            let name = linked.merged.symbols[id].name;
+            entry(linked, id, name, indices.sections).0
         });
         out.copy_from_slice(symbol.as_bytes());
     }
@@ -134,7 +134,7 @@ pub fn write(parts: Linked<'_, '_>, indices: Indices<'_>, rows: Range<usize>, ou
 /// Writes these rows of `.symtab_shndx`. Quirk: if the section's index fits the entry, the word is
 /// the index the section was created with. [`unused-2000`]
 pub fn write_sections(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     indices: Indices<'_>,
     rows: Range<usize>,
     out: &mut [u8],
@@ -142,9 +142,9 @@ pub fn write_sections(
     for (row, out) in rows.zip(out.chunks_exact_mut(size_of::<u32>())) {
         let id = row.checked_sub(1).map(|row| indices.symbols.order[row]);
         let word = id.map_or(0, |id| {
-            let Some(section) = section(parts, id) else { return 0 };
+            let Some(section) = section(linked, id) else { return 0 };
             match indices.sections[section.index()] {
-                number if has_room(number) => parts.merged.section(section).creation_index,
+                number if fits_shndx(number) => linked.merged.section(section).creation_index,
                 number => number,
             }
         });
@@ -153,15 +153,15 @@ pub fn write_sections(
 }
 
 /// An output symbol's section.
-fn section(parts: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
-    match parts.merged.symbols[id].meaning() {
+fn section(linked: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
+    match linked.merged.symbols[id].meaning() {
         Meaning::Section(section) => Some(section),
         Meaning::Symbol(id) => {
-            if let Some((section, _)) = code(parts, id) {
+            if let Some((section, _)) = code(linked, id) {
                 return Some(section);
             }
-            let (input, address) = input_and_address(parts, id)?;
-            symbol_section(parts, &input, address)
+            let (input, address) = input_and_address(linked, id)?;
+            symbol_section(linked, &input, address)
         }
         Meaning::DynamicInstance(_) => None,
     }
@@ -170,55 +170,55 @@ fn section(parts: Linked<'_, '_>, id: OutSymbolId) -> Option<SectionId> {
 /// The code of a function, if that determines its offset. Tables of unified functions are laid out
 /// symbol by symbol.
 #[inline]
-fn code(parts: Linked<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
-    match parts.layout.pieces.is_empty() {
-        true => parts.merged.code_of(parts.cx, id),
+fn code(linked: Linked<'_, '_>, id: SymbolId) -> Option<(SectionId, Code)> {
+    match linked.layout.pieces.is_empty() {
+        true => linked.merged.code_of(linked.cx, id),
         false => None,
     }
 }
 
 /// The input symbol that describes an output symbol, and its address.
 fn input_and_address<'a>(
-    parts: Linked<'a, '_>,
+    linked: Linked<'a, '_>,
     id: SymbolId,
 ) -> Option<(SymbolRef<'a>, Option<Address>)> {
-    let symbol = parts.cx.resolution.get(id);
+    let symbol = linked.cx.resolution.get(id);
     let at = symbol.definition.unwrap_or(symbol.first);
-    let input = parts.cx.unnamed_symbol(at)?;
+    let input = linked.cx.unnamed_symbol(at)?;
     let definition = symbol.definition.map(|at| (at.object, &input));
-    let address = parts.layout.address_of(parts.cx, parts.merged, id, definition);
+    let address = linked.layout.address_of(linked.cx, linked.merged, id, definition);
     Some((input, address))
 }
 
 /// The section that a symbol is in; shared memory for arrays of unknown size.
 fn symbol_section(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     input: &SymbolRef<'_>,
     address: Option<Address>,
 ) -> Option<SectionId> {
-    let unplaced = match parts.cx.config.relocatable {
+    let unplaced = match linked.cx.config.relocatable {
         true => crate::object::is_dynamic_array(input),
         false => address.is_none(),
     };
     match input.is_shared() && unplaced {
-        true => parts.merged.common_shared,
+        true => linked.merged.common_shared,
         false => address.map(|a| a.section),
     }
 }
 
 /// The table entry of an output symbol, and its section's index, which may not fit the entry.
 #[inline]
-pub fn entry(parts: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
-    let (info, other, section, value, size) = match parts.merged.symbols[id].meaning() {
+pub fn entry(linked: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]) -> (Sym64, u32) {
+    let (info, other, section, value, size) = match linked.merged.symbols[id].meaning() {
         Meaning::Section(section) => (SymbolType::SECTION.0, 0, index_of[section.index()], 0, 0),
-        Meaning::Symbol(symbol) => symbol_fields(parts, symbol, index_of),
+        Meaning::Symbol(symbol) => symbol_fields(linked, symbol, index_of),
         Meaning::DynamicInstance(kernel) => {
             let info = Binding::WEAK.0 << 4 | SymbolType::CUDA_OBJECT.0;
-            let start = parts.layout.instances.start_of.get(&kernel).copied().unwrap_or(0);
+            let start = linked.layout.instances.start_of.get(&kernel).copied().unwrap_or(0);
             (info, sto::SHARED | sto::INTERNAL, 0, start, 0)
         }
     };
-    let direct = if has_room(section) { section } else { shn::XINDEX };
+    let direct = if fits_shndx(section) { section } else { shn::XINDEX };
     let entry = Sym64 {
         st_name: name.into(),
         st_info: info,
@@ -232,25 +232,25 @@ pub fn entry(parts: Linked<'_, '_>, id: OutSymbolId, name: u32, index_of: &[u32]
 
 #[inline]
 pub(crate) fn symbol_fields(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     id: SymbolId,
     index_of: &[u32],
 ) -> (u8, u8, u32, u64, u64) {
-    let cx = parts.cx;
-    if let Some((section, code)) = code(parts, id) {
+    let cx = linked.cx;
+    if let Some((section, code)) = code(linked, id) {
         let other =
-            final_other(parts, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
+            final_other(linked, code.other) & !sto::UNIFIED | code.first_other & sto::UNIFIED;
         let section = index_of[section.index()];
         let info = code.binding.0 << 4 | SymbolType::FUNC.0;
         return (info, other, section, 0, code.size.into());
     }
     let symbol = cx.resolution.get(id);
-    let Some((input, address)) = input_and_address(parts, id) else { return (0, 0, 0, 0, 0) };
-    let section = symbol_section(parts, &input, address).map_or(0, |s| index_of[s.index()]);
+    let Some((input, address)) = input_and_address(linked, id) else { return (0, 0, 0, 0, 0) };
+    let section = symbol_section(linked, &input, address).map_or(0, |s| index_of[s.index()]);
     let mut value = address.map_or(0, |a| a.value);
     let relocatable = cx.config.relocatable;
     let mut kind = input.kind();
-    let mut other = final_other(parts, input.other);
+    let mut other = final_other(linked, input.other);
     if !relocatable && kind == SymbolType::CUDA_OBJECT {
         kind = SymbolType::OBJECT;
     }
@@ -269,18 +269,18 @@ pub(crate) fn symbol_fields(
             }
             if crate::object::is_dynamic_array(&input) {
                 let unused = if cx.config.is_debug_link() { 0 } else { value };
-                value = parts.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(unused);
+                value = linked.layout.shared.dynamic_symbols.get(&id).copied().unwrap_or(unused);
             }
         } else if address.is_some() {
             // Quirk: it is added for each copy that was ever selected. The finalizer of Mercury
             // code adds it once. [`shared-counted-twice`]
             let copies = match cx.dialect.adds_reserved_shared_once() {
                 true => 1,
-                false => parts.layout.shared.counted.get(&id).copied().unwrap_or(1),
+                false => linked.layout.shared.counted.get(&id).copied().unwrap_or(1),
             };
-            value = value.wrapping_add(shared_shift(parts).wrapping_mul(copies));
+            value = value.wrapping_add(shared_shift(linked).wrapping_mul(copies));
         } else {
-            value = dynamic_array(parts, id);
+            value = dynamic_array(linked, id);
         }
         if cx.config.preserve_relocs && !relocatable && !cx.config.is_debug_link() {
             other |= sto::INTERNAL;
@@ -293,7 +293,7 @@ pub(crate) fn symbol_fields(
     let placed = matches!(space, sto::CONSTANT | sto::GLOBAL);
     if relocatable && input.is_internal() && input.is_undefined() && !input.is_shared() {
         kind = SymbolType::CUDA_OBJECT;
-        value = parts.layout.user_constants(parts.merged);
+        value = linked.layout.user_constants(linked.merged);
     }
     if relocatable && placed && input.is_undefined() && symbol.common.is_none() {
         // Quirk: "never allocated" shows in the file. [`debug-dynamic-and-groups`]
@@ -301,7 +301,7 @@ pub(crate) fn symbol_fields(
     }
     if !symbol.function && symbol.name == names::symbol::RESERVED_SHARED_CAP {
         // Also if nothing is reserved (`reserved-shared-cap`).
-        value = parts.cx.dialect.reserved_shared();
+        value = linked.cx.dialect.reserved_shared();
     } else if input.is_undefined() && names::symbol::is_reserved_shared(symbol.name) {
         value = input.value;
     }
@@ -317,39 +317,40 @@ pub(crate) fn symbol_fields(
 
 /// `st_other` in the output: an executable's has no memory space.
 /// [`shared-private`, `jump-table`, `managed`]
-fn final_other(parts: Linked<'_, '_>, other: u8) -> u8 {
-    if parts.cx.config.relocatable { other } else { other & !sto::SPACE }
+fn final_other(linked: Linked<'_, '_>, other: u8) -> u8 {
+    if linked.cx.config.relocatable { other } else { other & !sto::SPACE }
 }
 
-fn reserved(parts: Linked<'_, '_>) -> u64 {
-    if parts.cx.config.disable_smem_reservation { 0 } else { parts.cx.dialect.reserved_shared() }
+fn reserved(linked: Linked<'_, '_>) -> u64 {
+    if linked.cx.config.disable_smem_reservation { 0 } else { linked.cx.dialect.reserved_shared() }
 }
 
 /// What to add to values in shared memory. The finalizer of Mercury code ignores
 /// `--disable-smem-reservation` (`reserved-shared-off`).
-fn shared_shift(parts: Linked<'_, '_>) -> u64 {
-    match parts.cx.dialect.always_shifts_shared() {
-        true => parts.cx.dialect.reserved_shared(),
-        false => reserved(parts),
+fn shared_shift(linked: Linked<'_, '_>) -> u64 {
+    match linked.cx.dialect.always_shifts_shared() {
+        true => linked.cx.dialect.reserved_shared(),
+        false => reserved(linked),
     }
 }
 
 /// Dynamic arrays appear at the end of the static part.
-fn dynamic_array(parts: Linked<'_, '_>, id: SymbolId) -> u64 {
-    let shared = &parts.layout.shared;
-    let start = match parts.cx.config.is_debug_link() {
+fn dynamic_array(linked: Linked<'_, '_>, id: SymbolId) -> u64 {
+    let shared = &linked.layout.shared;
+    let start = match linked.cx.config.is_debug_link() {
         true => shared.dynamic_symbols.get(&id).copied().unwrap_or(0),
         false => u64::MAX,
     };
     // The finalizer of Mercury code adds the system's part to all values, once.
-    let shifted = shared.grouped || parts.cx.dialect.adds_reserved_shared_once();
+    let shifted = shared.grouped || linked.cx.dialect.adds_reserved_shared_once();
     // Quirk: it is added for the declaration and for each definition after it.
     // [`shared-counted-twice`]
-    let definitions = match is_orphan(parts.cx, id) && !parts.cx.dialect.adds_reserved_shared_once()
+    let definitions = match is_orphan(linked.cx, id)
+        && !linked.cx.dialect.adds_reserved_shared_once()
     {
-        true => 1 + parts.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
+        true => 1 + linked.cx.resolution.replaced.get(&id).map_or(0, |copies| copies.len() as u64),
         false => 0,
     };
-    let shift = if shifted { shared_shift(parts).wrapping_mul(1 + definitions) } else { 0 };
+    let shift = if shifted { shared_shift(linked).wrapping_mul(1 + definitions) } else { 0 };
     start.wrapping_add(shift)
 }

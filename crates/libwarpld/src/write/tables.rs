@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 
 /// Appends the contents of a section other than string tables, symbol tables and notes.
 pub(super) fn synthetic(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     numbering: &Numbering,
     what: Synthetic,
     fastpath_targets: Option<u64>,
@@ -31,21 +31,21 @@ pub(super) fn synthetic(
         | Synthetic::Symbols
         | Synthetic::SymbolSections
         | Synthetic::ToolNote => {}
-        Synthetic::VersionNote => version_note(parts, out),
-        Synthetic::Compat => out.append(&mut compat(parts, fastpath_targets)),
-        Synthetic::CallGraph => callgraph(parts, numbering, out),
-        Synthetic::Prototype => prototypes(parts, numbering, out),
+        Synthetic::VersionNote => version_note(linked, out),
+        Synthetic::Compat => out.append(&mut compat(linked, fastpath_targets)),
+        Synthetic::CallGraph => callgraph(linked, numbering, out),
+        Synthetic::Prototype => prototypes(linked, numbering, out),
         Synthetic::RelAction => out.append(&mut relaction::linker_section()),
-        Synthetic::UnifiedIndex => out.append(&mut unified::index(parts)),
+        Synthetic::UnifiedIndex => out.append(&mut unified::index(linked)),
         Synthetic::HostFile => {
-            out.extend_from_slice(parts.cx.config.nv_host.as_deref().unwrap_or_default());
+            out.extend_from_slice(linked.cx.config.nv_host.as_deref().unwrap_or_default());
         }
     }
 }
 
-fn compat(parts: Linked<'_, '_>, fastpath_targets: Option<u64>) -> Vec<u8> {
-    let dialect = parts.cx.dialect;
-    let mut out = compat::merge(parts.cx.objects, parts.cx.config.arch, dialect);
+fn compat(linked: Linked<'_, '_>, fastpath_targets: Option<u64>) -> Vec<u8> {
+    let dialect = linked.cx.dialect;
+    let mut out = compat::merge(linked.cx.objects, linked.cx.config.arch, dialect);
     if let Some(targets) = fastpath_targets {
         compat::push_finalizer(targets, dialect, &mut out);
     }
@@ -91,15 +91,15 @@ pub fn write_relocations(
 }
 
 /// The applied relocations of a `.nv.resolvedrela` section's target.
-pub fn resolved(parts: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
-    let Content::ResolvedRelocs(targets) = parts.merged.section(id).content() else {
+pub fn resolved(linked: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)> {
+    let Content::ResolvedRelocs(targets) = linked.merged.section(id).content() else {
         return Vec::new();
     };
-    let targets = targets.iter().map(|&target| parts.merged.section(target));
+    let targets = targets.iter().map(|&target| linked.merged.section(target));
     let mut all: Vec<_> = targets
         .flat_map(|target| [target.rel(), target.rela()])
         .flatten()
-        .flat_map(|r| parts.relocated.of(r).resolved)
+        .flat_map(|r| linked.relocated.of(r).resolved)
         .collect();
     // Both kinds share one list, built by prepending in input order.
     all.sort_by_key(|(source, _)| (source.from.object, source.from.section));
@@ -107,37 +107,37 @@ pub fn resolved(parts: Linked<'_, '_>, id: SectionId) -> Vec<(Source, OutReloc)>
 }
 
 /// One entry per texture, sampler and surface handle, in descending order of offset.
-pub fn image_relocs(parts: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
-    let slots = parts.layout.images.filled(bank).rev();
+pub fn image_relocs(linked: Linked<'_, '_>, bank: SectionId, form: Form) -> Vec<OutReloc> {
+    let slots = linked.layout.images.filled(bank).rev();
     slots
         .filter_map(|slot| {
-            let symbol = parts.merged.symbol_of[slot.symbol].get()?;
+            let symbol = linked.merged.symbol_of[slot.symbol].get()?;
             Some(OutReloc { offset: slot.offset, kind: slot.reloc(form), symbol, addend: 0 })
         })
         .collect()
 }
 
 /// The lowest virtual architecture of the inputs. [`older-targets`, `older-toolkit`]
-fn version_note(parts: Linked<'_, '_>, out: &mut Vec<u8>) {
-    let lowest = parts.cx.objects.iter().map(|o| o.virtual_sm).min();
+fn version_note(linked: Linked<'_, '_>, out: &mut Vec<u8>) {
+    let lowest = linked.cx.objects.iter().map(|o| o.virtual_sm).min();
     let info = CudaInfo {
         version: 2.into(),
-        virtual_sm: lowest.unwrap_or(parts.cx.dialect.virtual_arch()).into(),
-        toolkit: parts.cx.dialect.toolkit().into(),
+        virtual_sm: lowest.unwrap_or(linked.cx.dialect.virtual_arch()).into(),
+        toolkit: linked.cx.dialect.toolkit().into(),
     };
     write_note(NoteType::CUINFO, info.as_bytes(), out);
 }
 
-fn function_number(parts: Linked<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
-    let symbol = parts.cx.graph.symbol(function);
-    parts.merged.symbol_of[symbol].get().map_or(0, |s| numbering.index[s.index()])
+fn function_number(linked: Linked<'_, '_>, numbering: &Numbering, function: FunctionId) -> u32 {
+    let symbol = linked.cx.graph.symbol(function);
+    linked.merged.symbol_of[symbol].get().map_or(0, |s| numbering.index[s.index()])
 }
 
 /// Offset of a prototype in `.strtab`; kernels have the empty one, which is not the table's leading
 /// NUL. [`device-launch`, `device-runtime`]
-fn prototype_offsets(parts: Linked<'_, '_>) -> Vec<u32> {
+fn prototype_offsets(linked: Linked<'_, '_>) -> Vec<u32> {
     let mut offset = 1;
-    parts
+    linked
         .cx
         .graph
         .prototypes
@@ -150,25 +150,25 @@ fn prototype_offsets(parts: Linked<'_, '_>) -> Vec<u32> {
         .collect()
 }
 
-fn callgraph(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
-    let graph = parts.cx.graph;
-    let live = |f: FunctionId| parts.cx.reach.is_live(f);
-    let number = |f: FunctionId| function_number(parts, numbering, f);
-    let prototype = prototype_offsets(parts);
+fn callgraph(linked: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+    let graph = linked.cx.graph;
+    let live = |f: FunctionId| linked.cx.reach.is_live(f);
+    let number = |f: FunctionId| function_number(linked, numbering, f);
+    let prototype = prototype_offsets(linked);
     let mut out = PairList { bytes: out };
     // Not resolution order: a function is created before its alias.
     let mut rank = vec![u32::MAX; graph.len()];
-    for (i, f) in parts.merged.function_order.iter().enumerate() {
+    for (i, f) in linked.merged.function_order.iter().enumerate() {
         rank[f.index()] = i as u32;
     }
     let both = |list: &[(FunctionId, FunctionId)]| -> Vec<(FunctionId, u32)> {
         list.iter().filter(|(a, b)| live(*a) && live(*b)).map(|&(a, b)| (a, number(b))).collect()
     };
-    let once = parts.cx.config.relocatable;
+    let once = linked.cx.config.relocatable;
     out.open(List::Calls);
     out.by_function(both(&graph.calls), once, &rank, number);
     out.open(List::AddressTaken);
-    for &f in &parts.merged.function_order {
+    for &f in &linked.merged.function_order {
         if let Some(proto) = graph.address_taken[f].get() {
             out.push(number(f), prototype[proto.index()]);
         }
@@ -231,9 +231,9 @@ impl PairList<'_> {
 }
 
 /// Functions listed in `.nv.prototype`. [`prototype-of-loser`, `prototypes`]
-fn prototyped<'p>(parts: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
-    let graph = parts.cx.graph;
-    parts.merged.function_order.iter().filter_map(move |&f| {
+fn prototyped<'p>(linked: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u32)> + 'p {
+    let graph = linked.cx.graph;
+    linked.merged.function_order.iter().filter_map(move |&f| {
         let taken = graph.address_taken[f].is_some();
         let proto = graph.prototype_of[f].get().filter(|_| !taken)?;
         Some((f, proto.as_u32()))
@@ -241,39 +241,39 @@ fn prototyped<'p>(parts: Linked<'p, 'p>) -> impl Iterator<Item = (FunctionId, u3
 }
 
 /// Whether `.nv.prototype` is needed.
-pub fn has_prototypes(parts: Linked<'_, '_>) -> bool {
-    let graph = parts.cx.graph;
-    parts
+pub fn has_prototypes(linked: Linked<'_, '_>) -> bool {
+    let graph = linked.cx.graph;
+    linked
         .merged
         .function_order
         .iter()
         .any(|&f| graph.address_taken[f].is_none() && graph.prototype_of[f].is_some())
 }
 
-fn prototypes(parts: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
-    let offsets = prototype_offsets(parts);
+fn prototypes(linked: Linked<'_, '_>, numbering: &Numbering, out: &mut Vec<u8>) {
+    let offsets = prototype_offsets(linked);
     let mut out = PairList { bytes: out };
-    for (f, proto) in prototyped(parts) {
-        out.push(function_number(parts, numbering, f), offsets[proto as usize]);
+    for (f, proto) in prototyped(linked) {
+        out.push(function_number(linked, numbering, f), offsets[proto as usize]);
     }
 }
 
 /// `sh_link` and `sh_info` of a section; `subject` is the result of [`subject`].
 #[inline]
 pub fn link_and_info(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     (id, subject): (SectionId, u32),
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
-    let section = parts.merged.section(id);
+    let section = linked.merged.section(id);
     // Nearly all are of three kinds.
     if section.is_attributes() || section.relocates().is_some() {
         (SYMTAB, subject)
     } else if !section.is_chunks() || section.kind.is_unified_entries() {
-        other_link_and_info(parts, section, numbering, index_of)
+        other_link_and_info(linked, section, numbering, index_of)
     } else if subject != 0 && subject == index_of[id.index()] {
-        (SYMTAB, text_info(parts, section, numbering))
+        (SYMTAB, text_info(linked, section, numbering))
     } else {
         (0, subject)
     }
@@ -281,12 +281,12 @@ pub fn link_and_info(
 
 #[cold]
 fn other_link_and_info(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     section: &Section,
     numbering: &Numbering,
     index_of: &[u32],
 ) -> (u32, u32) {
-    let synthetic = |what| parts.merged.synthetic(what).map_or(0, |id| index_of[id.index()]);
+    let synthetic = |what| linked.merged.synthetic(what).map_or(0, |id| index_of[id.index()]);
     match section.content() {
         Content::Synthetic(Synthetic::Symbols) => (STRTAB, numbering.local_count),
         Content::Synthetic(Synthetic::VersionNote) => {
@@ -301,7 +301,7 @@ fn other_link_and_info(
         // The list that an executable has early does not link to a symbol table.
         Content::Chunks(_) => {
             let early = section.kind == SectionType::CUDA_UFT_ENTRY;
-            (if early && !parts.cx.config.relocatable { 0 } else { SYMTAB }, 0)
+            (if early && !linked.cx.config.relocatable { 0 } else { SYMTAB }, 0)
         }
         _ => (0, 0),
     }
@@ -310,32 +310,32 @@ fn other_link_and_info(
 /// The index of the section that another refers to: the one that is relocated, or the text of its
 /// function.
 #[inline]
-pub fn subject(parts: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
-    let section = parts.merged.section(id);
+pub fn subject(linked: Linked<'_, '_>, id: SectionId, index_of: &[u32]) -> u32 {
+    let section = linked.merged.section(id);
     if let Some(target) = section.relocates() {
         return index_of[target.index()];
     }
     section
         .function
         .get()
-        .and_then(|f| parts.cx.graph.function(f))
-        .and_then(|f| parts.merged.function_sections[f].text.get())
+        .and_then(|f| linked.cx.graph.function(f))
+        .and_then(|f| linked.merged.function_sections[f].text.get())
         .map_or(0, |text| index_of[text.index()])
 }
 
 /// A text section links to its function's symbol, before sm_90 with the input's register count in
 /// the high byte.
 #[inline]
-fn text_info(parts: Linked<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
-    let symbol = section.function.get().and_then(|f| parts.merged.symbol_of[f].get());
+fn text_info(linked: Linked<'_, '_>, section: &Section, numbering: &Numbering) -> u32 {
+    let symbol = section.function.get().and_then(|f| linked.merged.symbol_of[f].get());
     let number = symbol.map_or(0, |s| numbering.index[s.index()]);
-    if !parts.cx.dialect.registers_in_text_info() {
+    if !linked.cx.dialect.registers_in_text_info() {
         return number;
     }
     let registers = || {
         let Content::Chunks(chunks) = section.content() else { return None };
         let from = chunks.first()?.from;
-        let object = &parts.cx.objects[from.object];
+        let object = &linked.cx.objects[from.object];
         Some(object.registers(object.owner(from.section)?))
     };
     number | registers().unwrap_or(0) << 24

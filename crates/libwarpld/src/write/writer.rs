@@ -16,7 +16,7 @@ use zerocopy::IntoBytes;
 /// The complete plan of a file. Section indices do not count the null section.
 pub(crate) trait OutputFile: Sync {
     /// The link's results.
-    fn parts(&self) -> Linked<'_, '_>;
+    fn linked(&self) -> Linked<'_, '_>;
     /// The header.
     fn header(&self) -> Header;
     /// Offsets of the header tables.
@@ -51,7 +51,7 @@ pub(crate) fn write(
     destination: &mut dyn Destination,
 ) -> Result<(), Diagnostic> {
     let tables = file.tables();
-    check_size(file.parts(), tables.end())?;
+    check_size(file.linked(), tables.end())?;
     let (blocks, ranges) = cut(file.extents(), |section| file.ends(section), &tables);
     let fill = |block: usize, out: &mut [u8]| match &blocks[block] {
         Block::Sections(sections) => {
@@ -94,28 +94,28 @@ fn write_section_headers(file: &impl OutputFile, headers: Range<usize>, out: &mu
 /// Refuses an output out of proportion to its inputs. Only damaged inputs ask for one: a NOBITS
 /// section of any size there that has bytes here. Each kernel has a copy of the constants (64 KiB
 /// at most) of what it calls.
-pub(crate) fn check_proportion(parts: Linked<'_, '_>) -> Result<(), Diagnostic> {
-    let sections = (0..parts.merged.sections.len()).into_par_iter().map(SectionId::new);
-    let with_bytes = sections.filter(|&id| !parts.merged.section(id).is_nobits());
+pub(crate) fn check_proportion(linked: Linked<'_, '_>) -> Result<(), Diagnostic> {
+    let sections = (0..linked.merged.sections.len()).into_par_iter().map(SectionId::new);
+    let with_bytes = sections.filter(|&id| !linked.merged.section(id).is_nobits());
     let sizes = with_bytes.map(|id| {
-        let (size, align) = extent(parts, id);
+        let (size, align) = extent(linked, id);
         size.saturating_add(align)
     });
-    check_size(parts, sizes.reduce(|| 0, u64::saturating_add))
+    check_size(linked, sizes.reduce(|| 0, u64::saturating_add))
 }
 
 /// Refuses an output larger than any in proportion to the inputs.
-fn check_size(parts: Linked<'_, '_>, size: u64) -> Result<(), Diagnostic> {
+fn check_size(linked: Linked<'_, '_>, size: u64) -> Result<(), Diagnostic> {
     // Most are small; then the inputs need not be examined.
-    if size > ALWAYS && size > most_bytes(parts) { Err(too_large(size)) } else { Ok(()) }
+    if size > ALWAYS && size > most_bytes(linked) { Err(too_large(size)) } else { Ok(()) }
 }
 
 /// Outputs up to this size are in proportion to any inputs. (A self-check takes as much again.)
 const ALWAYS: u64 = 32 << 20;
 
 /// The largest output that is in proportion to the inputs.
-pub(crate) fn most_bytes(parts: Linked<'_, '_>) -> u64 {
+pub(crate) fn most_bytes(linked: Linked<'_, '_>) -> u64 {
     const MOST: u64 = 128;
-    let inputs = parts.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
+    let inputs = linked.cx.objects.iter().map(|o| o.cubin.bytes().len() as u64);
     inputs.sum::<u64>().saturating_mul(MOST).saturating_add(ALWAYS)
 }

@@ -40,7 +40,7 @@ struct Args {
 
 /// Why two files cannot be compared.
 #[derive(Debug, Error)]
-enum Trouble {
+enum CompareError {
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
@@ -75,24 +75,24 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-fn compare(args: &Args) -> Result<Report, Trouble> {
+fn compare(args: &Args) -> Result<Report, CompareError> {
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let files = args.inputs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
     let mut inputs = Vec::with_capacity(files.len());
     for (path, data) in args.inputs.iter().zip(&files) {
-        let malformed = |source| Trouble::Malformed { path: path.clone(), source };
+        let malformed = |source| CompareError::Malformed { path: path.clone(), source };
         let cubin = Cubin::parse(data).map_err(malformed)?;
         inputs.push(Input { name: path.display().to_string(), cubin });
     }
     let options = Options { ignore_tool_note: args.ignore_tool_note, inputs: &inputs };
     diff::compare(&a, &b, &options).map_err(|error| {
         let path = if error.side == Side::A { &args.a } else { &args.b };
-        Trouble::Malformed { path: path.clone(), source: error.source }
+        CompareError::Malformed { path: path.clone(), source: error.source }
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Trouble> {
-    std::fs::read(path).map_err(|source| Trouble::Read { path: path.to_owned(), source })
+fn read(path: &Path) -> Result<Vec<u8>, CompareError> {
+    std::fs::read(path).map_err(|source| CompareError::Read { path: path.to_owned(), source })
 }
 
 fn write(args: &Args, report: &Report) -> io::Result<()> {

@@ -26,7 +26,7 @@ struct Args {
     list: bool,
     /// Only images of this kind (may be repeated)
     #[arg(short, long, value_enum, value_name = "KIND")]
-    kind: Vec<Wanted>,
+    kind: Vec<ImageType>,
     /// Only images for this architecture, such as sm_90 (may be repeated)
     #[arg(short, long, value_name = "ARCH")]
     arch: Vec<Arch>,
@@ -45,7 +45,7 @@ struct Args {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Wanted {
+enum ImageType {
     /// Device ELF files
     Elf,
     /// PTX text
@@ -54,7 +54,7 @@ enum Wanted {
     Ltoir,
 }
 
-impl Wanted {
+impl ImageType {
     fn kind(self) -> Kind {
         match self {
             Self::Elf => Kind::ELF,

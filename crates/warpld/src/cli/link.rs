@@ -1,6 +1,6 @@
 //! The link command: load, select, link, write.
 
-use super::output::Draft;
+use super::output::PendingFile;
 use super::progress::Progress;
 use super::{Console, lto, output, register, threads, timing, trace, translate};
 use crate::exit::leave_memory_behind;
@@ -21,7 +21,7 @@ use std::path::Path;
 /// The results of a link.
 struct Outcome {
     /// The output; `None` after errors and for a virtual target.
-    output: Option<Draft>,
+    output: Option<PendingFile>,
     /// The report; `None` for a virtual target.
     report: Option<LinkReport>,
     /// What happened to the inputs, if requested.
@@ -128,17 +128,17 @@ fn link_selected(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<(Option<Draft>, LinkReport), Error> {
+) -> Result<(Option<PendingFile>, LinkReport), Error> {
     let config = read_config(settings).map_err(|error| diagnostics.fail(error))?;
-    let mut draft = Draft::new(settings.output.as_deref());
+    let mut pending = PendingFile::new(settings.output.as_deref());
     let inputs = translate::inputs(settings, &selected.inputs, diagnostics)
         .map_err(|error| diagnostics.fail(error))?;
     let memory = Memory::LeakedAtExit;
-    let linked = link_images(&inputs, &config, diagnostics, &mut draft, memory)?;
+    let linked = link_images(&inputs, &config, diagnostics, &mut pending, memory)?;
     if linked.complete && settings.verify {
-        check(&draft, &config).map_err(|error| diagnostics.fail(error))?;
+        check(&pending, &config).map_err(|error| diagnostics.fail(error))?;
     }
-    Ok((linked.complete.then_some(draft), linked.report))
+    Ok((linked.complete.then_some(pending), linked.report))
 }
 
 /// The settings, with the files that they name.
@@ -154,12 +154,12 @@ fn read_config(settings: &LinkSettings) -> Result<Config, Diagnostic> {
 }
 
 /// `--verify`.
-fn check(draft: &Draft, config: &Config) -> Result<(), Diagnostic> {
+fn check(pending: &PendingFile, config: &Config) -> Result<(), Diagnostic> {
     let failed = |reason: &dyn std::fmt::Display| {
         Diagnostic::fatal(Code::VerifyFailed, "the output does not stand up to --verify")
             .note(reason)
     };
-    let contents = draft.contents().map_err(|error| failed(&error))?;
+    let contents = pending.contents().map_err(|error| failed(&error))?;
     verify(&contents, config).map_err(|fault| {
         failed(&fault).note("this is a fault of warpld; please report it with the inputs")
     })
@@ -249,8 +249,8 @@ fn finish(
     if let Some(report) = &outcome.report {
         print_reports(settings, report, console);
     }
-    if let (Some(draft), false) = (outcome.output.take(), console.failed()) {
-        draft.publish()?;
+    if let (Some(pending), false) = (outcome.output.take(), console.failed()) {
+        pending.publish()?;
     }
     if let Some(path) = &settings.side.register {
         let kept =

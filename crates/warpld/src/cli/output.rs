@@ -4,7 +4,7 @@ use crate::files::guard;
 use crate::files::map::Mapped;
 use libwarpld::Code;
 use libwarpld::Diagnostic;
-use libwarpld::driver::{Blocks, Destination, ROOM};
+use libwarpld::driver::{BUFFER_SIZE, Blocks, Destination};
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -55,20 +55,20 @@ impl WriteError {
 /// Writes `bytes` to `path` so that others see either the old file or the complete new one. Devices
 /// and pipes are written directly, and so is a file in a directory that allows no new files.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let mut draft = Draft::new(Some(path));
-    draft.open()?;
-    match &mut draft.state {
+    let mut pending = PendingFile::new(Some(path));
+    pending.open()?;
+    match &mut pending.state {
         State::File { file, .. } => {
-            file.write_all(bytes).map_err(|source| draft.write_error(source))?
+            file.write_all(bytes).map_err(|source| pending.write_error(source))?
         }
-        _ => draft.state = State::Memory(bytes.to_vec()),
+        _ => pending.state = State::Memory(bytes.to_vec()),
     }
-    draft.publish()
+    pending.publish()
 }
 
 /// A file being written. It appears when it is published; otherwise nothing is left behind.
 #[derive(Debug)]
-pub struct Draft {
+pub struct PendingFile {
     path: Option<PathBuf>,
     state: State,
 }
@@ -83,7 +83,7 @@ enum State {
     Memory(Vec<u8>),
 }
 
-impl Draft {
+impl PendingFile {
     /// A file to publish at `path`, or nowhere.
     pub fn new(path: Option<&Path>) -> Self {
         Self { path: path.map(Path::to_owned), state: State::None }
@@ -159,7 +159,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         if let State::File { temporary, .. } = &self.state {
             let _ = fs::remove_file(temporary);
@@ -167,7 +167,7 @@ impl Drop for Draft {
     }
 }
 
-/// The contents of a draft.
+/// The contents of a pending file.
 #[derive(Debug)]
 pub(super) enum Contents<'d> {
     /// In memory.
@@ -186,7 +186,7 @@ impl std::ops::Deref for Contents<'_> {
     }
 }
 
-impl Destination for Draft {
+impl Destination for PendingFile {
     fn take(&mut self, blocks: &Blocks<'_>) -> Result<(), Diagnostic> {
         self.open()?;
         if let State::Memory(bytes) = &mut self.state {
@@ -195,8 +195,9 @@ impl Destination for Draft {
         let State::File { file, .. } = &self.state else { return Ok(()) };
         reserve(file, blocks.size()).map_err(|source| self.write_error(source))?;
         let count = blocks.len().min(rayon::current_num_threads() + WAITING);
-        let mut room = room_for(count * ROOM).map_err(|source| self.write_error(source))?;
-        let writer = Writer::new(file, &mut room);
+        let mut buffers =
+            buffer_of(count * BUFFER_SIZE).map_err(|source| self.write_error(source))?;
+        let writer = Writer::new(file, &mut buffers);
         (0..blocks.len()).into_par_iter().try_for_each(|block| {
             let range = blocks.range(block);
             let size = (range.end - range.start) as usize;
@@ -206,7 +207,7 @@ impl Destination for Draft {
                 let full = Full { offset: range.start, size, buffer };
                 return writer.write(full).map_err(write_error);
             }
-            let mut large = room_for(size).map_err(write_error)?;
+            let mut large = buffer_of(size).map_err(write_error)?;
             blocks.fill(block, &mut large[..size])?;
             write_at(file, range.start, &large[..size]).map_err(write_error)
         })
@@ -241,8 +242,8 @@ struct Full<'b> {
 const WAITING: usize = 2;
 
 impl<'f, 'b> Writer<'f, 'b> {
-    fn new(file: &'f File, room: &'b mut [u8]) -> Self {
-        let free = room.chunks_exact_mut(ROOM).collect();
+    fn new(file: &'f File, buffers: &'b mut [u8]) -> Self {
+        let free = buffers.chunks_exact_mut(BUFFER_SIZE).collect();
         Self { file, state: Mutex::new(Writing { free, waiting: Vec::new(), active: false }) }
     }
 
@@ -252,7 +253,7 @@ impl<'f, 'b> Writer<'f, 'b> {
 
     /// A buffer for a block of the usual size; each thread has at most one.
     fn buffer(&self, size: usize) -> Option<&'b mut [u8]> {
-        if size <= ROOM { self.state().free.pop() } else { None }
+        if size <= BUFFER_SIZE { self.state().free.pop() } else { None }
     }
 
     /// Writes a block, and those that others leave meanwhile.
@@ -287,7 +288,7 @@ impl From<WriteError> for Diagnostic {
 }
 
 /// Memory for blocks of the file.
-fn room_for(size: usize) -> io::Result<MmapMut> {
+fn buffer_of(size: usize) -> io::Result<MmapMut> {
     MmapMut::map_anon(size.max(1))
 }
 

@@ -72,10 +72,10 @@ impl Mapped {
     }
 
     /// A file whose reader has closed its buffers.
-    fn at(place: Place, boards: &[Vec<Arc<MmapMut>>]) -> Self {
+    fn at(place: Storage, boards: &[Vec<Arc<MmapMut>>]) -> Self {
         Self(match place {
-            Place::Map(map) => Bytes::Map(map),
-            Place::Read(reader, (board, range)) => {
+            Storage::Map(map) => Bytes::Map(map),
+            Storage::Read(reader, (board, range)) => {
                 Bytes::Read(boards[usize::from(reader)][board].clone(), range)
             }
         })
@@ -119,7 +119,7 @@ impl Mapped {
 }
 
 /// Where the bytes of a file are.
-enum Place {
+enum Storage {
     Map(Box<Map>),
     /// Read by this reader, next to others.
     Read(u16, Spot),
@@ -131,7 +131,7 @@ const NOT_OPENED: io::ErrorKind = io::ErrorKind::Other;
 /// Reads or maps all files; returns the buffers of each reader.
 fn read_all<P: AsRef<Path> + Sync>(
     paths: &[P],
-    places: &mut [io::Result<Place>],
+    places: &mut [io::Result<Storage>],
 ) -> Vec<Vec<Arc<MmapMut>>> {
     // Few enough at a time that every thread has work.
     let threads = rayon::current_num_threads();
@@ -160,7 +160,7 @@ fn open_onto(
     reader: u16,
     path: &Path,
     left: usize,
-) -> io::Result<Place> {
+) -> io::Result<Storage> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
     let file = File::open(path)?;
     // Small files usually follow small ones. A file that fits needs no stat: reading from an offset
@@ -169,7 +169,7 @@ fn open_onto(
         let place = small_files.place(left)?;
         let count = read_at_start(&file, place).unwrap_or(0);
         if (1..place.len()).contains(&count) {
-            return Ok(Place::Read(reader, small_files.keep(count)));
+            return Ok(Storage::Read(reader, small_files.keep(count)));
         }
     }
     let metadata = file.metadata()?;
@@ -183,10 +183,10 @@ fn open_onto(
     let size = metadata.len();
     if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {
         let (path, stamp) = (path.to_owned(), Stamp::of(&metadata));
-        return Ok(Place::Map(Box::new(Map { map: map(&file, size)?, path, stamp })));
+        return Ok(Storage::Map(Box::new(Map { map: map(&file, size)?, path, stamp })));
     }
     let size = usize::try_from(size).map_err(io::Error::other)?;
-    Ok(Place::Read(reader, small_files.read(&file, size)?))
+    Ok(Storage::Read(reader, small_files.read(&file, size)?))
 }
 
 #[cfg(unix)]

@@ -84,7 +84,7 @@ const MBARRIER: [u16; 3] = [0x1a7, 0x1b1, 0x1b2];
 /// The Mercury instructions for mbarriers; the one for the pending count has no SYNCS.
 const MERCURY_MBARRIER: u8 = 0x1b;
 /// Minimum number of padding instructions at the end of a function; its size is a multiple of this.
-const ROOM: usize = 8;
+const PADDING: usize = 8;
 
 /// Edits the code of a function; `None` if nothing has to change, or if the code contains something
 /// unknown.
@@ -126,7 +126,7 @@ pub fn edit(
         itself.push(out.len().checked_sub(usize::from(!gone))? as u32);
     }
     let body = out.len();
-    out.resize((body + ROOM).next_multiple_of(ROOM), Instruction::NOP);
+    out.resize((body + PADDING).next_multiple_of(PADDING), Instruction::NOP);
     for i in end..code.len() {
         let new = (body + (i - end)).min(out.len()) as u32;
         first.push(new);
@@ -364,7 +364,7 @@ mod tests {
     /// A kernel of single instructions around one fence of several.
     fn kernel(before: &[u128], fence: &[u128], after: &[u128]) -> (Vec<u8>, Vec<u8>) {
         let body: Vec<u128> = [before, fence, after, &[STOP]].concat();
-        let size = (body.len() + ROOM).next_multiple_of(ROOM);
+        let size = (body.len() + PADDING).next_multiple_of(PADDING);
         let mut code = body.clone();
         code.resize(size, Instruction::NOP.0);
         let count = before.len() + usize::from(!fence.is_empty()) + after.len() + 1;

@@ -54,7 +54,7 @@ impl FinalSection {
 /// The offsets of all sections. There may be hundreds of thousands, so offsets that follow from
 /// earlier ones are not stored.
 #[derive(Debug)]
-pub struct Places {
+pub struct SectionOffsets {
     /// Sections in file order, without the null section.
     order: Vec<Ordered>,
     /// Sizes and alignments that do not fit the summary.
@@ -71,7 +71,7 @@ pub type Unusual = Map<SectionId, (u64, u64)>;
 /// Maximum number of sections to walk to find the offset of one.
 const STEP: usize = 64;
 
-impl Places {
+impl SectionOffsets {
     /// Assigns offsets to all sections and passes them on.
     pub(super) fn new(
         order: Vec<Ordered>,
@@ -80,17 +80,17 @@ impl Places {
     ) -> Self {
         let steps = Vec::with_capacity(order.len().div_ceil(STEP));
         let mut position = size_of::<Ehdr64>() as u64;
-        let mut places = Self { order, unusual, steps, end: position };
-        for (i, section) in places.order.iter().enumerate() {
+        let mut offsets = Self { order, unusual, steps, end: position };
+        for (i, section) in offsets.order.iter().enumerate() {
             if i % STEP == 0 {
-                places.steps.push(position);
+                offsets.steps.push(position);
             }
-            let section = places.section_after(position, section);
+            let section = offsets.section_after(position, section);
             take(&section);
             position = section.end_of_bytes();
         }
-        places.end = position;
-        places
+        offsets.end = position;
+        offsets
     }
 
     /// End of the last section's bytes.
@@ -124,7 +124,7 @@ impl Places {
         let step = range.start / STEP;
         let position = self.steps.get(step).copied().unwrap_or(0);
         let list = self.order.get(step * STEP..range.end.min(self.count())).unwrap_or_default();
-        let mut sections = Sections { places: self, list: list.iter(), position };
+        let mut sections = Sections { offsets: self, list: list.iter(), position };
         sections.by_ref().take(range.start % STEP).for_each(drop);
         sections
     }
@@ -152,7 +152,7 @@ impl Places {
 /// Sections of the file in order.
 #[derive(Clone, Debug)]
 pub struct Sections<'p> {
-    places: &'p Places,
+    offsets: &'p SectionOffsets,
     list: std::slice::Iter<'p, Ordered>,
     /// End of the bytes before the next one.
     position: u64,
@@ -195,7 +195,7 @@ impl Sections<'_> {
         let (next, after) = list.split_at(list.len().min(BATCH));
         batch.clear();
         batch.extend(next.iter().map(|section| {
-            let section = self.places.section_after(self.position, section);
+            let section = self.offsets.section_after(self.position, section);
             self.position = section.end_of_bytes();
             section
         }));
@@ -209,7 +209,7 @@ impl Iterator for Sections<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<FinalSection> {
-        let section = self.places.section_after(self.position, self.list.next()?);
+        let section = self.offsets.section_after(self.position, self.list.next()?);
         self.position = section.end_of_bytes();
         Some(section)
     }
@@ -236,7 +236,8 @@ mod tests {
             _ => None,
         });
         let mut all = Vec::new();
-        let places = Places::new(order.collect(), unusual.collect(), |section| all.push(*section));
+        let offsets =
+            SectionOffsets::new(order.collect(), unusual.collect(), |section| all.push(*section));
         let mut position = size_of::<Ehdr64>() as u64;
         for (i, section) in all.iter().enumerate() {
             let (size, align) = match i % 7 {
@@ -250,15 +251,15 @@ mod tests {
         }
         for (start, end) in [(0, 300), (0, 1), (63, 65), (64, 64), (100, 299), (299, 400)] {
             let offset = |section: FinalSection| section.offset;
-            let offsets: Vec<u64> = places.sections(start..end).map(offset).collect();
+            let found: Vec<u64> = offsets.sections(start..end).map(offset).collect();
             let expected = all[start..end.min(300)].iter().map(|section| section.offset);
-            assert!(expected.eq(offsets.iter().copied()), "{start}..{end}");
-            let (mut batch, mut sections) = (Vec::new(), places.sections(start..end));
+            assert!(expected.eq(found.iter().copied()), "{start}..{end}");
+            let (mut batch, mut sections) = (Vec::new(), offsets.sections(start..end));
             let mut in_batches = Vec::new();
             while sections.next_batch(&mut batch) {
                 in_batches.extend(batch.iter().map(|section| section.offset));
             }
-            assert_eq!(in_batches, offsets);
+            assert_eq!(in_batches, found);
         }
     }
 
@@ -269,8 +270,8 @@ mod tests {
         let summary = |i| SectionSummary::default().with_extent(size(i), 4);
         let order =
             (0..3 * STEP + 5).map(|i| Ordered { id: SectionId::new(i), summary: summary(i) });
-        let places = Places::new(order.collect(), Unusual::default(), |_| {});
-        let extents: Vec<_> = places.extents(1000).collect();
+        let offsets = SectionOffsets::new(order.collect(), Unusual::default(), |_| {});
+        let extents: Vec<_> = offsets.extents(1000).collect();
         assert_eq!(extents.len(), 3 + STEP);
         let (mut section, mut end) = (0, size_of::<Ehdr64>() as u64);
         for (sections, range) in extents {
@@ -278,6 +279,6 @@ mod tests {
             assert!((end..end + 4).contains(&range.start));
             (section, end) = (sections.end, range.end);
         }
-        assert_eq!((section, end), (places.count(), places.end()));
+        assert_eq!((section, end), (offsets.count(), offsets.end()));
     }
 }

@@ -6,8 +6,8 @@
 //! before 14,000 kernels]
 
 use super::Merger;
-use super::plan::{Fate, Planner};
-use super::reloc_scan::looked_at;
+use super::plan::{Disposition, Planner};
+use super::reloc_scan::scan_relocs;
 use super::steps::{Kind, Part, Pass, Step};
 use crate::context::Analysis;
 use crate::ids::{FunctionId, ObjectId};
@@ -17,7 +17,7 @@ use cubin::SectionType;
 use cubin::consts::shn;
 
 /// Whether the numbers of such sections may show.
-pub(super) fn are_seen(cx: Analysis<'_, '_>) -> bool {
+pub(super) fn may_show(cx: Analysis<'_, '_>) -> bool {
     // An input section creates its own output section, the name of another and, for a kernel, two
     // more at most.
     const MOST: usize = 4;
@@ -38,10 +38,10 @@ impl Part {
 }
 
 impl Merger<'_, '_> {
-    pub(super) fn ghost(&mut self, function: FunctionId, part: Part) {
-        let Some(made) = self.ghosts.get_mut(function.index()) else { return };
-        if *made & part as u8 == 0 || part == Part::Other {
-            *made |= part as u8;
+    pub(super) fn removed_part(&mut self, function: FunctionId, part: Part) {
+        let Some(created) = self.removed_parts.get_mut(function.index()) else { return };
+        if *created & part as u8 == 0 || part == Part::Other {
+            *created |= part as u8;
             self.out.creation_index += part.numbers(self.cx);
         }
     }
@@ -49,15 +49,15 @@ impl Merger<'_, '_> {
 
 impl Planner<'_, '_> {
     /// Plans a part of the function with this index in the current input's list.
-    pub(super) fn ghost(&mut self, pass: Pass, index: usize, part: Part) {
-        let Some(Some(fate)) = self.fates.get_mut(index) else { return };
-        let step = match fate.sole && !matches!(part, Part::Parameters | Part::Bank2) {
+    pub(super) fn removed_part(&mut self, pass: Pass, index: usize, part: Part) {
+        let Some(Some(disposition)) = self.dispositions.get_mut(index) else { return };
+        let step = match disposition.sole && !matches!(part, Part::Parameters | Part::Bank2) {
             // No other input creates it: only its numbers matter.
-            true if fate.made & part as u8 != 0 && part != Part::Other => return,
+            true if disposition.created & part as u8 != 0 && part != Part::Other => return,
             true => Step::Numbers(part.numbers(self.cx)),
-            false => Step::Ghost(fate.function, part),
+            false => Step::RemovedPart(disposition.function, part),
         };
-        fate.made |= part as u8;
+        disposition.created |= part as u8;
         let steps = match pass {
             Pass::Symbols => &mut self.steps,
             Pass::Attributes => &mut self.attributes,
@@ -70,32 +70,34 @@ impl Planner<'_, '_> {
     }
 
     /// Pass 1.
-    pub(super) fn ghost_function(&mut self, index: usize, owns: bool) {
-        let Some(Some(Fate { id, function, role, .. })) = self.fates.get(index).copied() else {
+    pub(super) fn removed_function(&mut self, index: usize, owns: bool) {
+        let Some(Some(Disposition { id, function, role, .. })) =
+            self.dispositions.get(index).copied()
+        else {
             return;
         };
         if !owns || !matches!(role, Role::Selected | Role::Replaced) {
             return;
         }
-        self.ghost(Pass::Symbols, index, Part::Text);
+        self.removed_part(Pass::Symbols, index, Part::Text);
         if self.cx.resolution.get(id).entry && !self.cx.reach.is_late(function) {
-            self.ghost(Pass::Symbols, index, Part::Info);
+            self.removed_part(Pass::Symbols, index, Part::Info);
         }
     }
 
     /// Passes 2 and 3.
-    pub(super) fn ghost_data(&mut self, index: usize, what: Kind, role: Role) {
+    pub(super) fn removed_data(&mut self, index: usize, what: Kind, role: Role) {
         let part = match what {
             Kind::Bank0 { .. } => Part::Parameters,
             Kind::Bank2 => Part::Bank2,
             Kind::Other if role == Role::Selected => Part::Other,
             _ => return,
         };
-        self.ghost(Pass::Symbols, index, part);
+        self.removed_part(Pass::Symbols, index, part);
     }
 
     /// Pass 5: relocations of jump tables, and of code, see `add_relocs`.
-    pub(super) fn ghost_relocs(
+    pub(super) fn removed_relocs(
         &mut self,
         index: usize,
         object: ObjectId,
@@ -108,17 +110,17 @@ impl Planner<'_, '_> {
         };
         if !matches!(target, MergeClass::Text(_)) {
             if let MergeClass::FunctionConstant { bank: 2, .. } = target {
-                self.ghost(Pass::Relocs, index, Part::Bank2Relocs);
+                self.removed_part(Pass::Relocs, index, Part::Bank2Relocs);
             }
             return;
         }
-        let found = looked_at(self.cx, object, &relocs, None, false);
+        let found = scan_relocs(self.cx, object, &relocs, None, false);
         let rela = relocs.kind == SectionType::RELA;
         if found.any && (rela || self.cx.config.force_rela) {
-            self.ghost(Pass::Relocs, index, Part::Rela);
+            self.removed_part(Pass::Relocs, index, Part::Rela);
         }
         if found.any && (!rela || found.zero_addend) {
-            self.ghost(Pass::Relocs, index, Part::Rel);
+            self.removed_part(Pass::Relocs, index, Part::Rel);
         }
     }
 }

@@ -10,7 +10,7 @@ use cubin::{Binding, SymbolRef, SymbolType};
 /// Whether constants drop their relocations against the symbol: if it is a discarded definition,
 /// and, in all inputs before that of the better one, if it is a variable in global memory whose
 /// weak definition is replaced. [`constant-names-loser`, `constant-names-replaced`]
-pub fn names_lost_copy(
+pub fn names_discarded_copy(
     resolution: &Resolution<'_>,
     object: ObjectId,
     symbol: &SymbolRef<'_>,
@@ -46,7 +46,7 @@ pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
 
 /// Extents of weak variables that were discarded for another weak one: nvlink leaves their bytes in
 /// `.nv.global.init` but drops their relocations. [`weak-table-loser`, `weak-and-strong-variables`]
-pub fn lost_data(
+pub fn discarded_data(
     resolution: &Resolution<'_>,
     object: ObjectId,
     input: &Object<'_>,
@@ -56,7 +56,7 @@ pub fn lost_data(
     if target != names::GLOBAL_INIT {
         return Vec::new();
     }
-    let lost = |symbol: &SymbolRef<'_>| {
+    let is_discarded = |symbol: &SymbolRef<'_>| {
         let at = SymbolRefId { object, symbol: symbol.index.0 };
         resolution.id(object, symbol.index.0).is_some_and(|id| {
             resolution.role(id, at, true) == Role::Discarded
@@ -67,7 +67,7 @@ pub fn lost_data(
         .cubin
         .symbols()
         .filter(|s| s.shndx == section && !s.reserved && s.binding() == Binding::WEAK)
-        .filter(lost)
+        .filter(is_discarded)
         .map(|s| s.value..s.value.saturating_add(s.size))
         .collect()
 }

@@ -17,7 +17,7 @@ pub struct OutReloc {
 
 /// A growing list of relocations.
 #[derive(Debug, Default)]
-pub(super) struct KeptList {
+pub(super) struct EmittedList {
     list: Vec<Packed>,
     /// Relocations that do not fit the compact form.
     wide: Vec<OutReloc>,
@@ -25,7 +25,7 @@ pub(super) struct KeptList {
 
 /// A list of relocations, or a part of one.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kept<'r> {
+pub struct EmittedRelocs<'r> {
     list: &'r [Packed],
     wide: &'r [OutReloc],
 }
@@ -73,7 +73,7 @@ impl Packed {
     }
 }
 
-impl KeptList {
+impl EmittedList {
     /// Appends a relocation.
     #[inline]
     pub fn push(&mut self, reloc: OutReloc) {
@@ -132,17 +132,17 @@ impl KeptList {
 
     /// Some of them.
     #[inline]
-    pub fn part(&self, range: Range<usize>) -> Kept<'_> {
-        Kept { list: &self.list[range], wide: &self.wide }
+    pub fn part(&self, range: Range<usize>) -> EmittedRelocs<'_> {
+        EmittedRelocs { list: &self.list[range], wide: &self.wide }
     }
 
     /// All of them.
-    pub fn all(&self) -> Kept<'_> {
-        Kept { list: &self.list, wide: &self.wide }
+    pub fn all(&self) -> EmittedRelocs<'_> {
+        EmittedRelocs { list: &self.list, wide: &self.wide }
     }
 }
 
-impl<'r> Kept<'r> {
+impl<'r> EmittedRelocs<'r> {
     /// How many there are.
     #[inline]
     pub fn len(self) -> usize {
@@ -183,7 +183,7 @@ mod tests {
             }
         }
         let list = |relocs: &[OutReloc]| {
-            let mut list = KeptList::default();
+            let mut list = EmittedList::default();
             relocs.iter().for_each(|reloc| list.push(*reloc));
             list
         };
