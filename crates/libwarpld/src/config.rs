@@ -298,4 +298,10 @@ impl Identity {
     pub fn nvlink() -> Self {
         Self { tool: "nvlink".into(), version: None, build: None }
     }
+
+    /// The strings that libnvJitLink of the release writes.
+    pub fn nvjitlink() -> Self {
+        let build = "Build system must define TOOLS_VERSION_EXTENDED".to_owned();
+        Self { tool: "nvJIT API".into(), version: None, build: Some(build) }
+    }
 }

@@ -24,6 +24,8 @@ pub struct Judged {
 /// The two folders outputs go to. Equal output names keep the notes equal.
 pub const NVLINK_OUT: &str = "n";
 pub const WARPLD_OUT: &str = "w";
+/// Status of the program that stands in for nvlink if its library cannot do such a link.
+const UNAVAILABLE: i32 = 77;
 /// For a second run of nvlink.
 const AGAIN_OUT: &str = "v";
 
@@ -69,8 +71,8 @@ fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
 }
 
 /// Options by which warpld does what nvlink of `release` does.
-fn as_nvlink(release: Release) -> Vec<String> {
-    let mut args = vec!["--identity=nvlink".to_owned()];
+fn as_nvlink(release: Release, jit: bool) -> Vec<String> {
+    let mut args = vec![format!("--identity={}", if jit { "nvjitlink" } else { "nvlink" })];
     if release != Release::BASE {
         args.push(format!("--cuda-release={release}"));
     }
@@ -80,14 +82,14 @@ fn as_nvlink(release: Release) -> Vec<String> {
 /// Runs warpld as the nvlink of `release` on a link whose inputs lie in `folder`.
 pub fn run_warpld(
     program: &Path,
-    release: Release,
+    (release, jit): (Release, bool),
     link: &Link,
     folder: &Path,
     lib: &str,
 ) -> io::Result<Run> {
     let mut warpld = Command::new(program);
     // Every output is read back and checked.
-    warpld.args(as_nvlink(release)).arg("--verify");
+    warpld.args(as_nvlink(release, jit)).arg("--verify");
     run(warpld, link, folder, WARPLD_OUT, lib)
 }
 
@@ -96,19 +98,23 @@ pub fn run_warpld(
 pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
     let lib = libraries(tools);
     let again = || Command::new(tools.nvlink());
-    let nvlink = run(again(), link, folder, NVLINK_OUT, &lib)?;
+    let mut nvlink = run(again(), link, folder, NVLINK_OUT, &lib)?;
+    if tools.is_jit() && nvlink.outcome.status == Some(UNAVAILABLE) {
+        let comparison = Comparison::of(Verdict::Unavailable);
+        return Ok(Judged { comparison, nvlink, warpld: None });
+    }
     let warpld = match &tools.warpld {
-        Some(program) => Some(run_warpld(program, tools.release, link, folder, &lib)?),
+        Some(program) => {
+            Some(run_warpld(program, (tools.release, tools.is_jit()), link, folder, &lib)?)
+        }
         None => None,
     };
+    if let (true, Some(0 | 1), Some(warpld)) = (tools.is_jit(), nvlink.outcome.status, &warpld) {
+        nvlink.outcome.liken(&warpld.outcome);
+    }
     let mut comparison = match &warpld {
         Some(warpld) => verdict::compare(&nvlink, warpld, tools.release),
-        None => Comparison {
-            verdict: verdict::alone(&nvlink.outcome),
-            detail: Vec::new(),
-            same_messages: true,
-            split: None,
-        },
+        None => Comparison::of(verdict::alone(&nvlink.outcome)),
     };
     if let Some(warpld) = &warpld
         && comparison.verdict == Verdict::Different
@@ -119,7 +125,9 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
             comparison.verdict = Verdict::NvlinkVaries;
         }
     }
-    expect(link, &nvlink.outcome, &mut comparison);
+    if !tools.is_jit() {
+        expect(link, &nvlink.outcome, &mut comparison);
+    }
     if link.is_relocatable()
         && let Some(output) = &nvlink.output
     {
@@ -164,7 +172,8 @@ pub fn command_lines(tools: &Tools, case: &Case) -> String {
         if link.is_relocatable() {
             text += &format!("cp {NVLINK_OUT}/{0} {0}\n", link.output);
         }
-        let args = [as_nvlink(tools.release), arguments(link, WARPLD_OUT, &lib)].concat();
+        let args =
+            [as_nvlink(tools.release, tools.is_jit()), arguments(link, WARPLD_OUT, &lib)].concat();
         text += &format!("{warpld} {}\n", quote(args));
     }
     text

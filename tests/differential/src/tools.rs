@@ -24,6 +24,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Takes over another's status if neither is success, and its messages: libnvJitLink has one
+    /// status for all refusals, and messages of its own.
+    pub fn liken(&mut self, other: &Self) {
+        if self.status != Some(0) && other.status.is_some_and(|status| status != 0) {
+            self.status = other.status;
+        }
+        self.text.clone_from(&other.text);
+    }
+
     /// Whether the program was ended by a signal.
     pub fn crashed(&self) -> bool {
         self.status.is_some_and(|status| status > 128 && status != 255)
@@ -87,6 +96,12 @@ impl Tools {
     pub fn compiler(&self, name: &str) -> PathBuf {
         let toolkit = self.compilers.as_ref().map_or(&self.toolkit, |(toolkit, _)| toolkit);
         toolkit.join("bin").join(name)
+    }
+
+    /// Whether libnvJitLink stands in for nvlink (`nvjitlink/nvlink`): it knows few options and
+    /// has one status for all refusals.
+    pub fn is_jit(&self) -> bool {
+        self.toolkit.join("release").exists()
     }
 
     /// The release of these compilers.

@@ -21,6 +21,8 @@ pub enum Verdict {
     /// nvlink's output differs from run to run, in the sections where warpld's does
     /// and has zeros.
     NvlinkVaries,
+    /// libnvJitLink stands in for nvlink and has no such option.
+    Unavailable,
     /// Different bytes.
     Different,
     /// One refuses, the other does not, or the exit status differs.
@@ -35,13 +37,14 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of the table's columns.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Identical,
         Self::NoteOnly,
         Self::ControlBits,
         Self::BothRefuse,
         Self::NvlinkFails,
         Self::NvlinkVaries,
+        Self::Unavailable,
         Self::Different,
         Self::RefusalMismatch,
         Self::Crash,
@@ -58,6 +61,7 @@ impl Verdict {
             Self::BothRefuse => "both-refuse",
             Self::NvlinkFails => "nvlink-fails",
             Self::NvlinkVaries => "nvlink-varies",
+            Self::Unavailable => "unavailable",
             Self::Different => "DIFFERENT",
             Self::RefusalMismatch => "REFUSAL",
             Self::Crash => "CRASH",
@@ -81,6 +85,7 @@ impl Verdict {
                 | Self::BothRefuse
                 | Self::NvlinkFails
                 | Self::NvlinkVaries
+                | Self::Unavailable
         )
     }
 }
@@ -107,6 +112,13 @@ pub struct Comparison {
     pub same_messages: bool,
     /// How files with capsules compare.
     pub split: Option<Split>,
+}
+
+impl Comparison {
+    /// A verdict that needs no more words.
+    pub fn of(verdict: Verdict) -> Self {
+        Self { verdict, detail: Vec::new(), same_messages: true, split: None }
+    }
 }
 
 /// Compares a run of nvlink of `release` with one of warpld.

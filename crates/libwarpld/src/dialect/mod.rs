@@ -171,6 +171,11 @@ impl Dialect {
         !self.is_mercury()
     }
 
+    /// Whether files whose relocations have addends name those without all the same.
+    pub fn names_missing_rel(self) -> bool {
+        self.release.names_missing_rel
+    }
+
     /// Whether looking up a name `.rel.X` takes a second creation number.
     pub fn looks_up_rel_names_twice(self) -> bool {
         self.is_mercury()

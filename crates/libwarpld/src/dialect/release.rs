@@ -15,6 +15,8 @@ pub struct Release {
     pub note_build: &'static str,
     /// The number in `.note.nv.cuinfo`. Code of a newer toolkit is refused.
     pub toolkit: u32,
+    /// Whether its rules were read off libnvJitLink alone.
+    pub provisional: bool,
     /// The oldest toolkit whose objects are linked, from sm_90 on.
     pub(crate) oldest_toolkit: u32,
     /// The newest version of Mercury code, major and minor: 1.1 is 0x101.
@@ -36,6 +38,9 @@ pub struct Release {
     pub(super) prefers_zeros_to_common: bool,
     /// Whether weak symbols follow the global ones in the symbol table.
     pub(super) weak_is_global: bool,
+    /// Whether the names of relocations without addends are in the string tables of files that
+    /// have addends.
+    pub(super) names_missing_rel: bool,
     /// Whether the finalizer removes NOPs that only delay.
     pub(super) removes_delays: bool,
 }
@@ -47,6 +52,7 @@ impl Release {
         note_version: "Cuda compilation tools, release 13.0, V13.0.88",
         note_build: "Build cuda_13.0.r13.0/compiler.36424714_0",
         toolkit: 130,
+        provisional: false,
         oldest_toolkit: 120,
         newest_mercury: 0x101,
         compat: compat_rules::CUDA_13_0,
@@ -57,6 +63,7 @@ impl Release {
         lists_externals_ascending: false,
         prefers_zeros_to_common: false,
         weak_is_global: false,
+        names_missing_rel: true,
         removes_delays: true,
     };
 
@@ -156,6 +163,19 @@ impl Release {
         ..Self::CUDA_13_4
     };
 
+    /// CUDA 13.5, as far as its libnvJitLink shows it: there is no nvlink of that release to
+    /// compare with yet, and its build number is not known.
+    pub const CUDA_13_5: Self = Self {
+        version: "13.5.37",
+        note_version: "Cuda compilation tools, release 13.5, V13.5.37",
+        note_build: "Build cuda_13.5.r13.5",
+        toolkit: 135,
+        provisional: true,
+        finalizer_version: Some(0x440),
+        names_missing_rel: false,
+        ..Self::CUDA_13_4
+    };
+
     /// All releases, oldest first.
     pub const ALL: &[Self] = &[
         Self::CUDA_13_0_48,
@@ -169,13 +189,14 @@ impl Release {
         Self::CUDA_13_3,
         Self::CUDA_13_4_59,
         Self::CUDA_13_4,
+        Self::CUDA_13_5,
     ];
 
     /// The oldest release whose output can be written, in its last form.
     pub const OLDEST: &'static Self = &Self::CUDA_13_0;
 
     /// The newest release.
-    pub const NEWEST: &'static Self = &Self::CUDA_13_4;
+    pub const NEWEST: &'static Self = &Self::CUDA_13_5;
 
     /// The release `13.4.92`, or the last one of `13.4`.
     pub fn named(version: &str) -> Option<&'static Self> {

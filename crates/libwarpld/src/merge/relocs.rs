@@ -50,7 +50,10 @@ impl<'a> Merger<'a, '_> {
         if !found.any {
             return;
         }
-        let looked_up = if rela { found.zero_addend } else { self.cx.config.force_rela };
+        let looked_up = match rela {
+            true => found.zero_addend && self.cx.dialect.names_missing_rel(),
+            false => self.cx.config.force_rela,
+        };
         if looked_up && !rela {
             self.mention_rel(target, text);
         }

@@ -14,6 +14,10 @@ pub struct NoteText {
 }
 
 impl NoteText {
+    /// The name of the output and the command line that libnvJitLink writes, whatever its options.
+    pub const NVJITLINK: (&'static str, &'static str) =
+        ("in-memory-ELF-image", "JIT API Command Line Options");
+
     /// Each option shows as its short name, a blank, its value and a blank; a
     /// flag has an empty value. A verbose note (`-g` or `--verbose-tkinfo`)
     /// begins with the inputs and also names files, cut to their base names.

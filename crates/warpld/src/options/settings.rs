@@ -359,6 +359,7 @@ fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
     let note = NoteText::new(line);
     let mut identity = match line.bytes(Opt::Identity) {
         Some(b"nvlink") => Identity::nvlink(),
+        Some(b"nvjitlink") => Identity::nvjitlink(),
         _ => Identity::warpld(),
     };
     if let Some(tool) = line.text(Opt::ToolName) {
@@ -382,6 +383,9 @@ fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
         .suppress_stack_size_warning(line.has(Opt::SuppressStackSizeWarning))
         .identity(identity)
         .note(note.object_name, note.command_line);
+    if line.bytes(Opt::Identity) == Some(b"nvjitlink") {
+        config = config.note(NoteText::NVJITLINK.0, NoteText::NVJITLINK.1);
+    }
     if let Some(kernels) = patterns(line, Opt::KernelsUsed) {
         config = config.kernels_used(kernels);
     }

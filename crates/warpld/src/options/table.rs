@@ -236,9 +236,9 @@ options! {
         .help("Put the bytes of FILE into the section .nv.host of the output.");
 
     Identity: Row::new("identity", "", Output)
-        .takes(Kind::Choice(&["warpld", "nvlink"]), "WHO")
+        .takes(Kind::Choice(&["warpld", "nvlink", "nvjitlink"]), "WHO")
         .own()
-        .help("Who the tool note names as the linker. With 'nvlink' outputs can be compared with nvlink's byte for byte. The default is 'warpld'.");
+        .help("Who the tool note names as the linker. With 'nvlink' outputs can be compared with nvlink's byte for byte, with 'nvjitlink' with those of libnvJitLink. The default is 'warpld'.");
     CudaRelease: Row::new("cuda-release", "", Output)
         .takes(Kind::Text, "13.N")
         .own()
