@@ -184,7 +184,7 @@ fn version_and_help_exist_under_both_names() {
     let nvlink = folder.join("nvlink");
     std::os::unix::fs::symlink(WARPLD.path(), &nvlink).unwrap();
     for program in [WARPLD.path(), &nvlink] {
-        for (flag, text) in [("--version", "V13.\n"), ("-h", "--register-link-binaries")] {
+        for (flag, text) in [("--version", ", V13."), ("-h", "--register-link-binaries")] {
             let output = Command::new(program).arg(flag).output().unwrap();
             assert!(output.status.success());
             assert!(String::from_utf8_lossy(&output.stdout).contains(text));
