@@ -63,7 +63,7 @@ fn edits(data: &[u8], cut: usize) {
     let Some((code, capsule)) = halves(data, cut) else { return };
     let Ok(capsule) = Capsule::parse(capsule) else { return };
     for (protected, report_errors) in [(false, false), (false, true), (true, true)] {
-        let purpose = Purpose { protected, report_errors };
+        let purpose = Purpose { protected, report_errors, undelayed: true };
         if let Some(edited) = edit(code, &capsule, cut % 2 == 0, purpose) {
             assert_eq!(edited.moves.size(), edited.code.len() as u64);
             assert!(Capsule::parse(&edited.capsule).is_ok(), "a capsule that cannot be read");

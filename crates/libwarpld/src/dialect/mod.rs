@@ -14,7 +14,7 @@ pub use release::Release;
 
 use cubin::compat::Compat;
 use cubin::names::prefix;
-use cubin::{Arch, Variant};
+use cubin::{Arch, Attr, Variant};
 
 /// The half of its inputs that a link works on. Files for sm_100 and later hold machine code and
 /// Mercury code, which name their sections, symbols and relocations in different ways.
@@ -255,6 +255,20 @@ impl Dialect {
     /// The targets of code that names none (ptxas 12.9).
     pub fn undeclared_targets(self) -> u64 {
         target::undeclared_targets(self.arch.number)
+    }
+}
+
+/// Machine code that the finalizer makes.
+impl Dialect {
+    /// Whether NOPs that only delay the instruction they share a Mercury instruction with are
+    /// removed (`delays`).
+    pub fn removes_delays(self) -> bool {
+        self.release.removes_delays
+    }
+
+    /// The newest attribute of a function's machine code that is copied.
+    pub fn newest_attribute(self) -> Attr {
+        self.release.newest_attribute
     }
 }
 

@@ -2,6 +2,7 @@
 //! and takes the rest over.
 
 use super::compat_rules::{self, CompatRule};
+use cubin::Attr;
 
 /// What a release of nvlink does in its own way.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct Release {
     pub(super) names_missing_rel: bool,
     /// Whether the finalizer removes NOPs that only delay.
     pub(super) removes_delays: bool,
+    /// The newest attribute of machine code that the finalizer writes.
+    pub(super) newest_attribute: Attr,
 }
 
 impl Release {
@@ -65,6 +68,7 @@ impl Release {
         weak_is_global: false,
         names_missing_rel: true,
         removes_delays: true,
+        newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
     };
 
     /// The first CUDA 13.0.
@@ -105,6 +109,7 @@ impl Release {
         keeps_shared_relocations: true,
         lists_externals_ascending: true,
         removes_delays: false,
+        newest_attribute: Attr::NVSAL_SW_WAR,
         ..Self::CUDA_13_1
     };
 
@@ -152,6 +157,7 @@ impl Release {
         compat: compat_rules::CUDA_13_4,
         finalizer_version: Some(0x400),
         weak_is_global: true,
+        newest_attribute: Attr::PREEXIT_USED,
         ..Self::CUDA_13_3
     };
 

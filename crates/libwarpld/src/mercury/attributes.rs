@@ -12,10 +12,6 @@ use std::borrow::Cow;
 /// Size of a record's header: format, code, value or length.
 const HEAD: usize = 4;
 
-/// The first attribute that the 13.0 finalizer does not write (a note on NOPs, which it removes as
-/// well).
-const NEWER: Attr = Attr::NVSAL_SW_WAR;
-
 /// How to translate the records of one input function, keyed by the Mercury half's record.
 #[derive(Default)]
 struct Translation<'a> {
@@ -169,7 +165,8 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
                 out.moved.push((Attr(record[1]), &record[HEAD..], &counterpart[HEAD..]));
             }
         }
-        rest.retain(|record| Attr(record[1]) < NEWER);
+        let newest = file.linked.cx.dialect.newest_attribute();
+        rest.retain(|record| Attr(record[1]) <= newest);
         out.added = rest;
     }
     out

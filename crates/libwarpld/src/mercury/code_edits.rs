@@ -21,6 +21,7 @@ pub fn edited(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, 
     let purpose = Purpose {
         protected: debug || config.relocatable,
         report_errors: debug || reports_errors(linked, plan),
+        undelayed: linked.cx.dialect.removes_delays(),
     };
     let texts: Vec<SectionId> =
         linked.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();

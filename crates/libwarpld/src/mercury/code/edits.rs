@@ -7,8 +7,8 @@
 //! errors have to be reported before a thread exits (`-g`, or an input compiled for debugging that
 //! has GEN_ERRBAR_AT_EXIT), every EXIT waits for that, in all functions of the link. Newer
 //! compilers (13.2.86; NVSHMEM's) put a NOP before BSYNC and after BREAK, and say so
-//! (NVSAL_SW_WAR). nvlink 13.0 writes both as single instructions, whatever its input's machine
-//! code has. Stall counts are correct without the removed instructions: the compiler inserts them
+//! (NVSAL_SW_WAR). nvlink up to 13.1 writes both as single instructions, whatever its input's
+//! machine code has. Stall counts are correct without the removed instructions: the compiler inserts them
 //! after computing the counts (a comparison before a fence and the branch after it are as far apart
 //! with four reads in between as without).
 
@@ -24,6 +24,8 @@ pub struct Purpose {
     pub protected: bool,
     /// Threads report errors before they exit.
     pub report_errors: bool,
+    /// NOPs that only delay go, whatever the rest says.
+    pub undelayed: bool,
 }
 
 /// A kernel's edited code.
@@ -53,7 +55,7 @@ impl Edited {
         let mut before = 0;
         code.chunks_exact(Instruction::SIZE).any(|chunk| {
             let operation = u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
-            let delayed = is_delayed(before, operation);
+            let delayed = purpose.undelayed && is_delayed(before, operation);
             before = operation;
             delayed || wanted(operation)
         })
@@ -99,7 +101,9 @@ pub fn edit(
     let calls = code.iter().any(|i| i.flow(0) == Flow::Call);
     let removes = is_kernel && !calls && !purpose.protected;
     let mut edits = vec![Edit::Keep; code.len()];
-    remove_delays(&code, &units, &mut edits)?;
+    if purpose.undelayed {
+        remove_delays(&code, &units, &mut edits)?;
+    }
     if removes {
         remove_protection(&code, capsule, &units, &mut edits)?;
     }
@@ -388,8 +392,8 @@ mod tests {
         (code.iter().flat_map(|i| i.to_le_bytes()).collect(), capsule.to_bytes())
     }
 
-    const RUN: Purpose = Purpose { protected: false, report_errors: false };
-    const DEBUG: Purpose = Purpose { protected: true, report_errors: true };
+    const RUN: Purpose = Purpose { protected: false, report_errors: false, undelayed: true };
+    const DEBUG: Purpose = Purpose { protected: true, report_errors: true, undelayed: true };
 
     fn edited(kernel: &(Vec<u8>, Vec<u8>), purpose: Purpose) -> Option<Edited> {
         edit(&kernel.0, &Capsule::parse(&kernel.1).unwrap(), true, purpose)
@@ -444,6 +448,9 @@ mod tests {
             );
             assert_eq!(capsule.sass_instructions() as usize, words(&out).len());
             assert!(capsule.is_sass_only(1));
+            let delayed = Purpose { undelayed: false, ..RUN };
+            assert!(!Edited::is_candidate(&input.0, delayed), "13.2 keeps them");
+            assert_eq!(edited(&input, delayed), None);
         }
         // NOPs with Mercury instructions of their own were requested and stay.
         let asked = kernel(&[DELAY, MEET, DELAY], &[], &[CALL]);
