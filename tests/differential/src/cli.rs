@@ -11,6 +11,7 @@ use crate::program::Sm;
 use crate::recorded::{self, Recording, Replay, record, replay};
 use crate::release::{Release, Releases};
 use crate::runner::{self, Job, Known, Settings};
+use crate::shipped;
 use crate::tools::Tools;
 use std::fs;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ differential soak [options]       the same for many seeds: --seeds 1000000..1005
 differential case [NAME]          the named cases (or those with NAME in their name)
 differential record [NAME]        records the cases for tests without a toolkit
 differential replay [NAME]        links the recorded cases again; needs no toolkit
+differential shipped LIBRARY      repeats the device link of a library that ships its inputs
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
@@ -260,7 +262,7 @@ fn random_jobs(options: &Options) -> Vec<Job> {
 /// Runs the command; true if everything agreed.
 pub fn main(args: &[String]) -> Result<bool, String> {
     let Some((command, rest)) = args.split_first() else { return Err(HELP.into()) };
-    let mut options = parse(rest, command != "replay")?;
+    let mut options = parse(rest, !matches!(command.as_str(), "replay" | "shipped"))?;
     match command.as_str() {
         "run" => run(&options),
         "soak" => {
@@ -283,6 +285,11 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             check: options.check,
         }),
         "replay" => replay_recorded(&options),
+        "shipped" => {
+            let check = |name: &String| shipped::check(&options.tools, name.as_ref(), &options.sms);
+            let all: Result<Vec<bool>, String> = options.names.iter().map(check).collect();
+            Ok(all?.iter().all(|good| *good) && !options.names.is_empty())
+        }
         "gen" => write_program(&options),
         _ => Err(HELP.into()),
     }

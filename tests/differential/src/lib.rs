@@ -18,6 +18,7 @@ mod reduce;
 mod release;
 mod rng;
 mod runner;
+mod shipped;
 mod threads;
 mod tools;
 mod verdict;

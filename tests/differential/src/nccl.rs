@@ -14,7 +14,7 @@ const TARGETS: [Sm; 5] =
 
 /// Writes the inputs as host objects and returns one case per target.
 pub fn cases(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<Vec<Case>, String> {
-    let files = split(tools, library)?;
+    let files = split(&tools.work.join("nccl"), library, true)?;
     let inputs: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
     let case = |sm: Sm| {
         let link = |label: &str, inputs: &[String], args: &[&str]| Link {
@@ -45,11 +45,14 @@ pub fn cases(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<Vec<Case>, Str
     Ok(TARGETS.into_iter().filter(|sm| sms.contains(sm)).map(case).collect())
 }
 
-/// One host object per container; the first one carries the references of
-/// the library's whole host code, which nvlink pools anyway.
-fn split(tools: &Tools, library: &Path) -> Result<Vec<(String, PathBuf)>, String> {
-    let folder = tools.work.join("nccl");
-    fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+/// One host object per container. With `references` the first one carries those of the
+/// library's whole host code, which nvlink pools anyway.
+pub fn split(
+    folder: &Path,
+    library: &Path,
+    references: bool,
+) -> Result<Vec<(String, PathBuf)>, String> {
+    fs::create_dir_all(folder).map_err(|e| e.to_string())?;
     let data = fs::read(library).map_err(|e| format!("{}: {e}", library.display()))?;
     let names = |section: &str| -> Vec<String> {
         let bytes = section_bytes(&data, section).unwrap_or_default();
@@ -68,7 +71,7 @@ fn split(tools: &Tools, library: &Path) -> Result<Vec<(String, PathBuf)>, String
         let (container, next) = rest.split_at(size);
         let name = format!("c{:03}.o", files.len());
         let path = folder.join(&name);
-        let own = if files.is_empty() { refs.clone() } else { HostRefs::default() };
+        let own = if files.is_empty() && references { refs.clone() } else { HostRefs::default() };
         let object = hostobj::object(container, &format!("_nccl_{}", files.len()), &own);
         if fs::read(&path).ok().as_deref() != Some(&object[..]) {
             fs::write(&path, object).map_err(|e| e.to_string())?;
