@@ -4,7 +4,7 @@
 #
 #   scripts/toolkit.sh                  CUDA 13.0.88: nvcc, ptxas, nvlink, fatbinary, cuobjdump, nvdisasm
 #   scripts/toolkit.sh RELEASE          another release: 13.4.92, or 13.4 for the last of 13.4. A patch
-#                                       release that is not the last has nvcc, ptxas and nvlink only
+#                                       release that is not the last has ptxas and nvlink only
 #   scripts/toolkit.sh nvjitlink 13.5   the path of libnvJitLink of a release that has nothing else
 #   scripts/toolkit.sh ptxas12          the path of ptxas 12.9.86, which writes the older ABI
 #   scripts/toolkit.sh ptxas120         the path of ptxas 12.0.140, which leaves out what came to that later
@@ -53,9 +53,9 @@ packages() {
     13.3.73) runtime=13.3.29 jitlink=13.3.33 cccl=13.3.3.4.1 ;;
     13.4.92) runtime=13.4.92 jitlink=13.4.92 cccl=13.3.5.0.6 ;;
     esac
-    echo "nvidia-cuda-nvcc==$1 nvidia-nvvm==$1 nvidia-cuda-crt==$1"
-    [ -z "${runtime:-}" ] || echo "nvidia-cuda-runtime==$runtime nvidia-nvjitlink==$jitlink \
-        nvidia-cuda-cccl==$cccl nvidia-cuda-cuobjdump==13.2.86 nvidia-cuda-nvdisasm==13.2.86"
+    echo "nvidia-cuda-nvcc==$1"
+    [ -z "${runtime:-}" ] || echo "nvidia-nvvm==$1 nvidia-cuda-crt==$1 nvidia-cuda-runtime==$runtime \
+        nvidia-nvjitlink==$jitlink nvidia-cuda-cccl==$cccl nvidia-cuda-cuobjdump==13.2.86 nvidia-cuda-nvdisasm==13.2.86"
 }
 
 # The virtual environment of a release: one that is there already, or that in our folder.

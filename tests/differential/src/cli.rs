@@ -43,6 +43,8 @@ options
   --nccl FILE       also the device link of that libnccl.so.2
   --nvshmem DIR     also the program that uses NVSHMEM, of which DIR holds include and lib
   --cases DIR       also the named cases of that folder
+  --targets-each N  the named cases and CUDA C++ programs on N of their targets in rotation, not on all
+  --part I/N        part I of N of the named cases and CUDA C++ programs
   --every-sm        each seed on every target, not on one of them in turn
   --links N         links per program (default 3)
   --jobs N          threads (default 2)
@@ -75,6 +77,24 @@ pub struct Options {
     pub skip: Vec<String>,
     pub matrix: bool,
     pub check: bool,
+    /// How many targets a named case or program runs on.
+    pub targets_each: usize,
+    /// Which part of the named cases and programs runs, and of how many.
+    pub part: (usize, usize),
+}
+
+impl Options {
+    /// The wanted part of named cases or programs.
+    pub fn part<T>(&self, all: Vec<T>) -> Vec<T> {
+        let (part, parts) = self.part;
+        let numbered = all.into_iter().enumerate();
+        numbered.filter(|(i, _)| i % parts == part % parts).map(|(_, one)| one).collect()
+    }
+
+    /// Those of a case's targets that it runs on. Each release of the objects has its turn.
+    pub fn some(&self, name: &str, targets: &[Sm]) -> Vec<Sm> {
+        Sm::some(name, targets, self.targets_each, self.tools.compiled_by().minor.into())
+    }
 }
 
 fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
@@ -89,7 +109,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             work: PathBuf::from("target/differential"),
         },
         seeds: Vec::new(),
-        sms: Sm::CLASSIC.to_vec(),
+        sms: Vec::new(),
         every_sm: false,
         links: 3,
         settings: Settings {
@@ -112,13 +132,16 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
         skip: Vec::new(),
         matrix: false,
         check: false,
+        targets_each: usize::MAX,
+        part: (0, 1),
     };
+    let mut sms = "classic".to_owned();
     let mut place = Place::default();
     let mut known = Vec::new();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
-        let number = |text: &String| text.parse().map_err(|_| format!("{text} is no number"));
+        let number = |text: &String| text.parse::<usize>().map_err(|_| format!("{text} is no number"));
         match arg.as_str() {
             "--release" => place.release = Some(value()?.clone()),
             "--toolkit" => place.toolkit = Some(value()?.into()),
@@ -128,9 +151,14 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--ptxas120" => options.tools.ptxas120 = Some(value()?.into()),
             "--work" => options.tools.work = value()?.into(),
             "--seeds" => options.seeds = seeds(value()?)?,
-            "--sm" => {
-                let list = value()?;
-                options.sms = Sm::parse_list(list).ok_or(format!("unknown targets {list}"))?;
+            "--sm" => sms.clone_from(value()?),
+            "--targets-each" => options.targets_each = number(value()?)?.max(1),
+            "--part" => {
+                let text = value()?;
+                let wrong = || format!("a part is I/N, not {text}");
+                let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
+                let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+                options.part = (number(part)?, number(parts)?.max(1));
             }
             "--cuda" => options.cuda = Some(value()?.into()),
             "--nccl" => options.nccl = Some(value()?.into()),
@@ -162,6 +190,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     if needs_toolkit {
         place.find(&mut options.tools)?;
     }
+    options.sms =
+        Sm::parse_list(&sms, options.tools.release).ok_or(format!("unknown targets {sms}"))?;
     let holds = |known: &Known| known.releases.contains(options.tools.release);
     options.settings.known = known.into_iter().filter(holds).map(|known| known.link).collect();
     absolute(&mut options.tools)?;
@@ -299,7 +329,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let mut jobs = random_jobs(options);
     let mut cases = Vec::new();
     if let Some(folder) = &options.cases {
-        cases.extend(named::cases(folder, options.tools.release, &options.sms, options.every_sm)?);
+        cases.extend(named::cases(options, folder)?);
     }
     if let Some(folder) = &options.cuda {
         cases.extend(cuda::cases(options, folder)?);
@@ -311,7 +341,7 @@ fn run(options: &Options) -> Result<bool, String> {
         cases.extend(nvshmem::cases(options, library)?);
     }
     if options.matrix {
-        cases.extend(matrix::cases());
+        cases.extend(matrix::cases(&options.tools));
     }
     if let Some(text) = &options.only {
         cases.retain(|case| case.name.contains(text));

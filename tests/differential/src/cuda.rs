@@ -2,6 +2,7 @@
 
 use crate::cli::Options;
 use crate::program::{Case, Link, Sm};
+use crate::release::Release;
 use crate::tools::{self, Tools};
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +36,7 @@ fn read_programs(folder: &Path) -> Result<Vec<Program>, String> {
             name: name.into(),
             sources: words(sources),
             flags: words(flags),
-            sms: Sm::parse_list(sms).ok_or(format!("unknown targets {sms}"))?,
+            sms: Sm::parse_list(sms, Release::BASE).ok_or(format!("unknown targets {sms}"))?,
             cubins: kind == "cubin",
             base: words(base),
         });
@@ -73,7 +74,7 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
     let (tools, sms) = (&options.tools, &options.sms);
     let folder = &std::path::absolute(folder).map_err(|e| e.to_string())?;
     let mut programs = Vec::new();
-    for program in read_programs(folder)? {
+    for program in options.part(read_programs(folder)?) {
         if options.skip.contains(&program.name) {
             continue;
         }
@@ -107,7 +108,8 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
     let made = compile_all(tools, folder, options.settings.jobs, &wanted)?;
     let mut cases = Vec::new();
     for program in &programs {
-        for &sm in program.sms.iter().filter(|sm| sms.contains(sm)) {
+        let wanted: Vec<Sm> = program.sms.iter().copied().filter(|sm| sms.contains(sm)).collect();
+        for sm in options.some(&program.name, &wanted) {
             cases.push(case(program, sm, &made)?);
         }
     }

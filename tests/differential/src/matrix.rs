@@ -2,9 +2,11 @@
 //! are accepted, and the bytes of those.
 
 use crate::program::{Case, HostRefs, Link, Module, Pack, Sm};
+use crate::release::Release;
+use crate::tools::Tools;
 use std::collections::BTreeMap;
 
-const NUMBERS: [u16; 5] = [100, 103, 110, 120, 121];
+const NUMBERS: [u16; 6] = [100, 103, 107, 110, 120, 121];
 const SUFFIXES: [Option<char>; 3] = [None, Some('a'), Some('f')];
 
 /// A kernel that calls a function of the other module, and one that does not.
@@ -42,22 +44,28 @@ const FUNCTION: &str = "\
 }
 ";
 
-/// All targets.
-pub fn targets() -> Vec<Sm> {
+/// All targets that a linker and compilers of these releases know.
+fn targets(releases: &[Release]) -> Vec<Sm> {
     let suffixed = |number| SUFFIXES.map(|suffix| Sm { number, suffix });
-    NUMBERS.into_iter().flat_map(suffixed).collect()
+    let known = |sm: &Sm| releases.iter().all(|&release| sm.since().contains(release));
+    NUMBERS.into_iter().flat_map(suffixed).filter(known).collect()
 }
 
 /// One case per target of the objects, with a link for every target, of bare
 /// files and of containers.
-pub fn cases() -> Vec<Case> {
-    targets().into_iter().map(case).collect()
+pub fn cases(tools: &Tools) -> Vec<Case> {
+    let linked = targets(&[tools.release]);
+    let compiled = targets(&[tools.release, tools.compiled_by()]);
+    compiled.into_iter().map(|sm| case(sm, &linked)).collect()
 }
 
-fn case(objects: Sm) -> Case {
+fn case(objects: Sm, linked: &[Sm]) -> Case {
     let module = |name: &str, text: &str, pack: Pack| Module {
         name: name.into(),
-        ptx: format!(".version 9.0\n.target {objects}\n.address_size 64\n{text}"),
+        ptx: format!(
+            ".version {}\n.target {objects}\n.address_size 64\n{text}",
+            objects.ptx_version()
+        ),
         flags: Vec::new(),
         compiler: Default::default(),
         sm: objects,
@@ -71,7 +79,7 @@ fn case(objects: Sm) -> Case {
         module("packed", FUNCTION, Pack::Fatbin),
     ];
     let mut links = Vec::new();
-    for sm in targets() {
+    for &sm in linked {
         links.push(link(format!("cubin-{sm}"), sm, &["kernels.cubin", "function.cubin"]));
         links.push(link(format!("object-{sm}"), sm, &["host.o", "packed.fatbin"]));
     }

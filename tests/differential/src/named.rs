@@ -23,6 +23,7 @@
 //! `releases: 13.3..` leaves the case out with all other releases (see [`Releases`]). The three
 //! header lines of PTX are added.
 
+use crate::cli::Options;
 use crate::program::{Case, Compiler, HostRefs, Link, Module, Pack, Sm};
 use crate::release::{Release, Releases};
 use std::collections::BTreeMap;
@@ -32,17 +33,14 @@ use std::path::{Path, PathBuf};
 /// The folder of case files.
 pub const FOLDER: &str = "tests/differential/cases";
 
-/// All cases of `folder` for `release` and the targets among `sms`.
-pub fn cases(
-    folder: &Path,
-    release: Release,
-    sms: &[Sm],
-    every_sm: bool,
-) -> Result<Vec<Case>, String> {
+/// All cases of `folder` that `options` wants.
+pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
+    let release = options.tools.release;
     let mut cases = Vec::new();
-    for file in files(folder, release)? {
-        let wanted = Sm::wanted(&file.name, &file.targets, sms, every_sm);
-        for sm in wanted.into_iter().filter(|&sm| file.allows(sm)) {
+    for file in options.part(files(folder, release)?) {
+        let mut wanted = Sm::wanted(&file.name, &file.targets, &options.sms, options.every_sm);
+        wanted.retain(|&sm| file.allows(sm));
+        for sm in options.some(&file.name, &wanted) {
             cases.push(file.case(sm, release).map_err(|e| format!("{}: {e}", file.name))?);
         }
     }
@@ -149,8 +147,8 @@ impl CaseFile {
         match key.split_whitespace().collect::<Vec<_>>()[..] {
             ["targets"] | ["targets", "only"] => {
                 self.only = key.ends_with("only");
-                self.targets =
-                    Sm::parse_list(value.trim()).ok_or(format!("unknown targets {value}"))?;
+                self.targets = Sm::parse_list(value.trim(), Release::BASE)
+                    .ok_or(format!("unknown targets {value}"))?;
             }
             ["releases"] => self.releases = value.trim().parse()?,
             ["link", label, ref status @ ..] => {
@@ -264,7 +262,10 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
         ("o", Some(archive)) => Pack::Archive(refs, archive),
         _ => return Err(format!("unknown kind of module {file}")),
     };
-    let ptx = format!(".version 9.0\n.target {target}{mode}\n.address_size 64\n{text}");
+    let ptx = format!(
+        ".version {}\n.target {target}{mode}\n.address_size 64\n{text}",
+        target.ptx_version()
+    );
     Ok(Module { name: name.into(), ptx, flags, sm: target, compiler, pack })
 }
 

@@ -1,6 +1,7 @@
 //! What a case is made of: modules to compile and links to make of them.
 
 use crate::hostobj;
+use crate::release::{Release, Releases};
 use crate::tools;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +29,11 @@ impl Sm {
         Sm::accelerated(90),
     ];
     /// The targets whose executables also hold Mercury code.
-    pub const MERCURY: [Sm; 6] = [
+    const MERCURY: [Sm; 7] = [
         Sm::plain(100),
         Sm::accelerated(100),
         Sm::plain(103),
+        Sm::plain(107),
         Sm::plain(110),
         Sm::plain(120),
         Sm::plain(121),
@@ -60,14 +62,46 @@ impl Sm {
         Some(Self { number: digits.parse().ok()?, suffix })
     }
 
-    /// Reads `all`, `classic`, `mercury` or a list with commas.
-    pub fn parse_list(text: &str) -> Option<Vec<Self>> {
+    /// Reads `all`, `classic`, `mercury` or a list with commas. The first three stand for targets of
+    /// that release.
+    pub fn parse_list(text: &str, release: Release) -> Option<Vec<Self>> {
+        let mercury = || Self::MERCURY.into_iter().filter(|sm| sm.since().contains(release));
         match text {
             "classic" => Some(Self::CLASSIC.to_vec()),
-            "mercury" => Some(Self::MERCURY.to_vec()),
-            "all" => Some([&Self::CLASSIC[..], &Self::MERCURY[..]].concat()),
+            "mercury" => Some(mercury().collect()),
+            "all" => Some(Self::CLASSIC.into_iter().chain(mercury()).collect()),
             list => list.split(',').map(Self::parse).collect(),
         }
+    }
+
+    /// The releases that know it.
+    pub fn since(self) -> Releases {
+        let first = match self.number {
+            107 => Release { major: 13, minor: 4, patch: 0 },
+            _ => Releases::ALL.first,
+        };
+        Releases { first, ..Releases::ALL }
+    }
+
+    /// The version of PTX that sources for it say they are in.
+    pub fn ptx_version(self) -> &'static str {
+        match self.number {
+            107 => "9.4",
+            _ => "9.0",
+        }
+    }
+
+    /// `count` of the targets `all` of a case or program, spread over them. Its name and `turn`
+    /// choose the first.
+    pub fn some(name: &str, all: &[Self], count: usize, turn: usize) -> Vec<Self> {
+        if all.len() <= count {
+            return all.to_vec();
+        }
+        let first = name.bytes().map(usize::from).sum::<usize>() + turn;
+        let mut at: Vec<usize> =
+            (0..count).map(|i| (first + i * all.len() / count) % all.len()).collect();
+        at.sort_unstable();
+        at.into_iter().map(|i| all[i]).collect()
     }
 
     /// Whether executables for it also hold Mercury code.
@@ -99,7 +133,7 @@ impl Sm {
             (89, None) => Some(Self::plain(86)),
             (90, None) => Some(Self::accelerated(90)),
             (90, Some('a')) => Some(Self::plain(90)),
-            (103, None) => Some(Self::plain(100)),
+            (103 | 107, None) => Some(Self::plain(100)),
             (121, None) => Some(Self::plain(120)),
             _ => None,
         }
@@ -294,5 +328,26 @@ impl Case {
             fs::write(folder.join(name), hostobj::archive(&members)).map_err(io)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_reach_every_target() {
+        let all = Sm::CLASSIC;
+        for (count, turns) in [(1, 8), (3, 8), (4, 4)] {
+            let mut seen = std::collections::BTreeSet::new();
+            for turn in 0..turns {
+                let some = Sm::some("a-case", &all, count, turn);
+                assert_eq!(some.len(), count);
+                assert!(some.is_sorted());
+                seen.extend(some);
+            }
+            assert_eq!(seen.len(), all.len(), "{count} in {turns} turns");
+        }
+        assert_eq!(Sm::some("a-case", &all[..2], 3, 1), all[..2]);
     }
 }

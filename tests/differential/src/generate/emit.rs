@@ -75,7 +75,11 @@ fn note_duplicates(
 fn header(plan: &Plan, m: usize) -> String {
     let module = &plan.modules[m];
     let mode = if module.independent_textures { ", texmode_independent" } else { "" };
-    let mut text = format!(".version 9.0\n.target {}{mode}\n.address_size 64\n", module.sm);
+    let mut text = format!(
+        ".version {}\n.target {}{mode}\n.address_size 64\n",
+        module.sm.ptx_version(),
+        module.sm
+    );
     if module.lines {
         let _ = writeln!(text, ".file 1 \"m{m}.cu\"");
     }
