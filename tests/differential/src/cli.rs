@@ -141,7 +141,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
-        let number = |text: &String| text.parse::<usize>().map_err(|_| format!("{text} is no number"));
+        let number =
+            |text: &String| text.parse::<usize>().map_err(|_| format!("{text} is no number"));
         match arg.as_str() {
             "--release" => place.release = Some(value()?.clone()),
             "--toolkit" => place.toolkit = Some(value()?.into()),

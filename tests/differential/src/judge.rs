@@ -72,11 +72,8 @@ fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
 
 /// Options by which warpld does what nvlink of `release` does.
 fn as_nvlink(release: Release, jit: bool) -> Vec<String> {
-    let mut args = vec![format!("--identity={}", if jit { "nvjitlink" } else { "nvlink" })];
-    if release != Release::BASE {
-        args.push(format!("--cuda-release={release}"));
-    }
-    args
+    let tool = if jit { "nvjitlink" } else { "nvlink" };
+    vec![format!("--identity={tool}"), format!("--cuda-release={release}")]
 }
 
 /// Runs warpld as the nvlink of `release` on a link whose inputs lie in `folder`.
