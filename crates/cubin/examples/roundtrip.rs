@@ -41,8 +41,7 @@ fn check(data: &[u8]) -> Result<usize, String> {
     Ok(written.len())
 }
 
-/// Metadata must have come through its codec, and nothing may lie outside of
-/// the sections.
+/// Metadata must be decoded, and nothing may be outside of the sections.
 fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
     use cubin::classify::SectionClass as C;
     for (section, modelled) in cubin.sections().iter().zip(&image.sections) {
@@ -75,8 +74,8 @@ fn untyped(cubin: &cubin::Cubin<'_>, image: &Image<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// On sm_110 the Mercury counterpart of the reserved shared memory takes room in the
-/// file although its type has no bytes; what stands there is left over.
+/// On sm_110 the Mercury counterpart of the reserved shared memory takes space in the file although
+/// its type has no bytes; the bytes there have no meaning.
 fn reserves_file_space(s: &cubin::SectionRef<'_>, offset: u64) -> bool {
     let counterpart = s.kind == cubin::SectionType::CUDA_RESERVED_SHARED
         && s.flags & cubin::consts::shf::MERCURY != 0;

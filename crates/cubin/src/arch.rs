@@ -24,7 +24,7 @@ pub struct Arch {
 }
 
 impl Arch {
-    /// Whether objects for this target carry Mercury code beside SASS.
+    /// Whether objects for this target contain Mercury code as well as SASS.
     pub fn is_mercury(self) -> bool {
         self.number >= 100
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// Not the name of a real architecture.
+/// A name that is not that of a real architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture '{0}'")]
 pub struct UnknownArch(pub String);

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 open_enum!(
     /// Format byte of a record.
     Format(u8) {
-        /// No value: presence says it all.
+        /// No value: its presence is the information.
         NVAL = 1,
         /// An 8-bit value.
         BVAL = 2,
@@ -159,7 +159,7 @@ pub const UNKNOWN_STACK: u32 = u32::MAX;
 /// What the payload of a sized record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// No sized payload: a flag, byte or half.
+    /// No sized payload: a flag, an 8-bit or a 16-bit value.
     Scalar,
     /// A symbol and one or more values.
     SymbolValue,
@@ -171,12 +171,12 @@ pub enum Shape {
     KernelParam,
     /// A list of words: code offsets, counts or dimensions.
     Words,
-    /// Bytes we do not take apart.
+    /// Bytes that are not decoded.
     Opaque,
 }
 
-/// Which words of a sized payload are symbol indices, and must be renumbered
-/// with the symbol table.
+/// Which words of a sized payload are symbol indices. They have to be renumbered with the symbol
+/// table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolWords {
     None,
@@ -219,7 +219,7 @@ impl Attr {
         }
     }
 
-    /// The format that the tools write it in, where we know it.
+    /// The format that NVIDIA's tools use for it, if known.
     pub fn usual_format(self) -> Option<Format> {
         Some(match self {
             Self::CTAIDZ_USED
@@ -279,7 +279,7 @@ impl Attr {
     }
 }
 
-/// Payload of `PARAM_CBANK`: where a kernel's parameters lie.
+/// Payload of `PARAM_CBANK`: the location of a kernel's parameters.
 #[derive(
     Clone,
     Copy,
@@ -334,7 +334,7 @@ impl KernelParam {
     pub fn size(&self) -> u32 {
         self.packed.get() >> 18
     }
-    /// Logarithm of the alignment of what a pointer parameter points to.
+    /// Log2 of the alignment of the data that a pointer parameter points to.
     pub fn log2_alignment(&self) -> u32 {
         self.packed.get() & 0xff
     }
@@ -342,7 +342,7 @@ impl KernelParam {
     pub fn space(&self) -> u32 {
         (self.packed.get() >> 8) & 0xf
     }
-    /// Constant bank (bits 12-16), 0x1f when it is the usual one.
+    /// Constant bank (bits 12-16), 0x1f for the default one.
     pub fn bank(&self) -> u32 {
         (self.packed.get() >> 12) & 0x1f
     }

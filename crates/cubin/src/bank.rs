@@ -1,21 +1,20 @@
-//! Constant banks. Machine code knows them by number (`.nv.constant3`), Mercury code by name
-//! (`.nv.constant.user`); a bank that belongs to one function has that function's name behind
-//! it.
+//! Constant banks. Machine code identifies them by number (`.nv.constant3`), Mercury code by name
+//! (`.nv.constant.user`). The section name of a function's own bank ends with the function's name.
 
 use crate::consts::SectionType;
 use crate::names::prefix;
 
-/// The bank of a kernel's parameters, and in the machine code of capsule files of its texture,
-/// sampler and surface handles.
+/// The bank of a kernel's parameters. In the machine code of capsule files it also holds the
+/// kernel's texture, sampler and surface handles.
 pub const PARAMETERS: u8 = 0;
-/// The bank of constants that the compiler made.
+/// The bank of compiler-generated constants.
 pub const OPTIMIZER: u8 = 2;
 /// The bank of constants that the program declares.
 pub const USER: u8 = 3;
-/// The bank of addresses that code loads instead of having them in instructions.
+/// The bank of addresses that code loads from memory, instead of as immediates.
 pub const PIC: u8 = 4;
 
-/// The banks that Mercury code calls by name.
+/// The banks that Mercury code identifies by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NamedBank {
     EntryParams,
@@ -51,7 +50,7 @@ impl NamedBank {
         }
     }
 
-    /// The number of the same bank in machine code, of those that objects have in both.
+    /// The number of the same bank in machine code, if objects have it in both halves.
     pub fn number(self) -> Option<u8> {
         match self {
             Self::EntryImageHeaderIndices => Some(PARAMETERS),
@@ -62,8 +61,8 @@ impl NamedBank {
         }
     }
 
-    /// The bank at the start of a text such as `user` or `optimizer.f`, and what follows it:
-    /// nothing, or a dot and the function that the bank belongs to.
+    /// Splits a string such as `user` or `optimizer.f` into the bank and the rest: nothing, or a
+    /// dot and the function that owns the bank.
     fn split(text: &[u8]) -> Option<(Self, &[u8])> {
         Self::ALL.into_iter().find_map(|bank| {
             let rest = text.strip_prefix(bank.name().as_bytes())?;
@@ -72,14 +71,14 @@ impl NamedBank {
     }
 }
 
-/// A constant bank as the name of its section has it.
+/// A constant bank as identified by its section's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bank {
     Numbered(u8),
     Named(NamedBank),
 }
 
-/// The bank whose section has this name, and the function that it belongs to.
+/// Parses a section name into the bank and the function that owns it.
 pub(crate) fn parse(name: &[u8]) -> Option<(Bank, Option<&[u8]>)> {
     let rest = name.strip_prefix(prefix::CONSTANT)?;
     if let Some(named) = rest.strip_prefix(b".") {
@@ -100,8 +99,8 @@ pub(crate) fn parse(name: &[u8]) -> Option<(Bank, Option<&[u8]>)> {
     }
 }
 
-/// The number of a section's bank, by type or else by name. Any number will do, and anything
-/// may follow it.
+/// The number of a section's bank, by type or else by name. Accepts any number, followed by
+/// anything.
 pub fn number_of(name: &[u8], kind: SectionType) -> Option<u8> {
     if let Some(bank) = kind.constant_bank() {
         return u8::try_from(bank).ok();
@@ -114,8 +113,8 @@ pub fn number_of(name: &[u8], kind: SectionType) -> Option<u8> {
     std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()
 }
 
-/// The number of a Mercury bank, and what follows the bank in the name of its section (`.F` for
-/// a function's own). The section may be one of relocations of the bank, too.
+/// The number of a Mercury bank, and the rest of its section's name (`.F` if a function owns it).
+/// The name may also be that of the bank's relocation section.
 pub fn mercury(name: &[u8]) -> Option<(u8, &[u8])> {
     let size = prefix::MERCURY_CONSTANT.len();
     let at = name.windows(size).position(|w| w == prefix::MERCURY_CONSTANT)?;
@@ -123,14 +122,14 @@ pub fn mercury(name: &[u8]) -> Option<(u8, &[u8])> {
     Some((bank.number()?, rest))
 }
 
-/// The name that a Mercury bank, or a section of its relocations, has in machine code.
+/// The name that a Mercury bank, or its relocation section, has in the machine-code half.
 pub fn machine_name(name: &[u8]) -> Option<Vec<u8>> {
     let (bank, rest) = mercury(name)?;
     let (start, _) = split_at_bank(name)?;
     Some([start, bank.to_string().as_bytes(), rest].concat())
 }
 
-/// The function at the end of the name of a bank, or of a section of its relocations.
+/// The function at the end of the section name of a bank or of its relocations.
 pub fn function(name: &[u8]) -> Option<&[u8]> {
     let (_, bank) = split_at_bank(name)?;
     let dot = bank.iter().position(|&b| b == b'.')?;

@@ -57,7 +57,7 @@ impl List {
 pub enum PairError {
     #[error("section of pairs has {size} bytes, not a multiple of 8")]
     Size { size: usize },
-    /// A pair stands before the first list.
+    /// A pair comes before the first list.
     #[error("call graph entry {index} stands before the first list")]
     NoList { index: usize },
 }

@@ -1,5 +1,5 @@
-//! The container of `.nv.capmerc.text.*`: which instructions of a function's
-//! machine code Mercury keeps in a form of its own, and those forms.
+//! The contents of `.nv.capmerc.text.*`: which instructions of a function have a Mercury encoding
+//! of their own, and these encodings.
 //!
 //! ```text
 //! u32  section index of .text.F
@@ -9,23 +9,23 @@
 //! items, one for every clear bit
 //! ```
 
-/// A capsule taken apart.
+/// A decoded capsule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capsule<'a> {
     /// Index of the section with the function's machine code.
     pub text_section: u32,
-    /// Which of the two headers it has.
+    /// The form of its header.
     pub header: CapsuleHeader,
-    /// Number of Mercury instructions, the final filler included.
+    /// Number of Mercury instructions, including the final padding.
     pub count: u32,
     /// One bit per instruction, as 32-bit little-endian words.
     pub mask: &'a [u8],
     pub items: Vec<Item<'a>>,
-    /// What follows the last item.
+    /// The bytes after the last item.
     pub tail: &'a [u8],
 }
 
-/// The two headers a capsule can have.
+/// The two forms of a capsule's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapsuleHeader {
     /// A word of flags, then the count. Holds the word.
@@ -37,13 +37,13 @@ pub enum CapsuleHeader {
 /// One item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item<'a> {
-    /// How many machine instructions it expands to, where a prefix says so.
+    /// Number of machine instructions it expands to, if a prefix gives it.
     pub expands_to: Option<u16>,
     pub form: ItemForm<'a>,
 }
 
 impl Item<'_> {
-    /// How many machine instructions it stands for.
+    /// Number of machine instructions it represents.
     pub fn sass_instructions(&self) -> u16 {
         match self.form {
             ItemForm::Full(_) | ItemForm::Short(_) => self.expands_to.unwrap_or(1),
@@ -51,7 +51,7 @@ impl Item<'_> {
             ItemForm::Filler(n) => n,
         }
     }
-    /// Bytes it takes, its prefix included.
+    /// Its size in bytes, including the prefix.
     pub fn size(&self) -> usize {
         let form = match self.form {
             ItemForm::Full(bytes) | ItemForm::Short(bytes) | ItemForm::Note(bytes) => bytes.len(),
@@ -64,16 +64,14 @@ impl Item<'_> {
 /// The forms of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemForm<'a> {
-    /// A whole Mercury instruction of 16 or 32 bytes.
+    /// A complete Mercury instruction of 16 or 32 bytes.
     Full(&'a [u8]),
-    /// Four bytes that stand for an instruction of 16 or 32 bytes.
+    /// Four bytes that represent an instruction of 16 or 32 bytes.
     Short(&'a [u8]),
-    /// Sixteen bytes of Mercury about the function, a loop or an instruction, for which there
-    /// is no machine instruction. ptxas adds them to functions with `cutlass` in their name
-    /// (`mercury-notes`).
+    /// Sixteen bytes that describe the function, a loop or an instruction and have no machine
+    /// instruction. ptxas adds them to functions with `cutlass` in their name (`mercury-notes`).
     Note(&'a [u8]),
-    /// This many filler instructions (the branch to itself and the NOPs after
-    /// a function's end).
+    /// This many padding instructions (the branch to itself and the NOPs after a function's end).
     Filler(u16),
 }
 
@@ -84,10 +82,10 @@ pub enum CapsuleError {
     /// It ends too early.
     #[error("capsule ends at offset {offset:#x}, inside {what}")]
     Truncated { what: &'static str, offset: usize },
-    /// The second word is none we know.
+    /// The second word has an unknown value.
     #[error("capsule has unknown header word {word:#x}")]
     Header { word: u32 },
-    /// An item starts with a byte we do not know.
+    /// An item starts with an unknown byte.
     #[error("capsule item at offset {offset:#x} has unknown form {form:#x}")]
     Item { offset: usize, form: u8 },
 }
@@ -123,7 +121,7 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a> Capsule<'a> {
-    /// Takes a capsule apart.
+    /// Decodes a capsule.
     pub fn parse(data: &'a [u8]) -> Result<Self, CapsuleError> {
         let mut reader = Reader { data, offset: 0 };
         let text_section = reader.word("the section index")?;
@@ -173,7 +171,7 @@ impl<'a> Capsule<'a> {
         out
     }
 
-    /// Bytes the capsule takes.
+    /// Size of the capsule in bytes.
     pub fn size(&self) -> usize {
         let header = match self.header {
             CapsuleHeader::Long(_) => 12,
@@ -183,20 +181,19 @@ impl<'a> Capsule<'a> {
         header + self.mask.len() + items + self.tail.len()
     }
 
-    /// Whether instruction `index` is in the machine code only.
+    /// Whether instruction `index` exists only in machine code.
     pub fn is_sass_only(&self, index: u32) -> bool {
         bit(self.mask, index)
     }
 
-    /// How many machine instructions the function has; its text section has
-    /// 16 bytes for each.
+    /// Number of machine instructions of the function; each takes 16 bytes of its text section.
     pub fn sass_instructions(&self) -> i64 {
         let stored = self.items.iter();
         stored
             .fold(i64::from(self.count), |sum, item| sum + i64::from(item.sass_instructions()) - 1)
     }
 
-    /// Whether its instructions fill this number of bytes of machine code.
+    /// Whether its instructions take exactly this many bytes of machine code.
     pub fn fills(&self, bytes: u64) -> bool {
         self.sass_instructions().checked_mul(16) == i64::try_from(bytes).ok()
     }

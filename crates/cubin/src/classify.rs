@@ -1,4 +1,4 @@
-//! What sections and symbols are for, by name and type.
+//! The purpose of sections and symbols, derived from their names and types.
 
 use crate::bank::{self, Bank};
 use crate::consts::{SectionType, SymbolType, shf, sto};
@@ -8,7 +8,7 @@ use crate::read::Cubin;
 
 pub use crate::bank::NamedBank;
 
-/// The purpose of a section. Names that belong to a function come along.
+/// The purpose of a section, with the name of the function it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SectionClass<'a> {
     Null,
@@ -27,7 +27,7 @@ pub enum SectionClass<'a> {
         /// Owning function; `None` for the module.
         function: Option<&'a [u8]>,
     },
-    /// `.nv.constant.<bank name>[.<function>]`: Mercury's banks.
+    /// `.nv.constant.<bank name>[.<function>]`, a Mercury bank.
     NamedConstant {
         bank: NamedBank,
         /// Owning function; `None` for the module.
@@ -94,7 +94,7 @@ pub enum NoteClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Classified<'a> {
     pub class: SectionClass<'a>,
-    /// It is the counterpart for Mercury code.
+    /// Whether it belongs to the Mercury half.
     pub mercury: bool,
 }
 
@@ -110,7 +110,7 @@ pub fn section<'a>(s: &SectionRef<'a>) -> Classified<'a> {
     Classified { class, mercury: mercury || counterpart.is_some() }
 }
 
-/// Types that leave no doubt.
+/// The class of a section whose type determines it.
 fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
     Some(match s.kind {
         SectionType::NULL => SectionClass::Null,
@@ -152,7 +152,7 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
     })
 }
 
-/// Executables carry plain PROGBITS and NOBITS: there the name decides.
+/// The class of other sections: those of executables are plain PROGBITS and NOBITS.
 fn by_name(name: &[u8]) -> SectionClass<'_> {
     let after = |prefix: &[u8]| name.strip_prefix(prefix);
     if let Some(function) = after(prefix::TEXT) {
@@ -196,7 +196,7 @@ fn constant(name: &[u8]) -> SectionClass<'_> {
     }
 }
 
-/// Where a variable lives.
+/// The memory space of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
     Global,
@@ -204,11 +204,11 @@ pub enum Space {
     Local,
     Constant(u8),
     ReservedShared,
-    /// Its section tells no space.
+    /// Its section implies no space.
     Unknown,
 }
 
-/// What a symbol stands for. [`same-named-statics`, `static-and-visible`]
+/// The purpose of a symbol. [`same-named-statics`, `static-and-visible`]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolClass {
     /// Index 0, or a nameless symbol without a type.
@@ -222,7 +222,7 @@ pub enum SymbolClass {
     Data(Space),
     /// A managed variable defined here.
     Managed,
-    /// A variable for the linker to allocate.
+    /// A variable that the linker allocates.
     Common,
     Texture,
     Sampler,
@@ -258,7 +258,7 @@ pub fn symbol(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> SymbolClass {
     }
 }
 
-/// Objects say their space in `st_other`, executables only by the section.
+/// In objects, `st_other` gives the space; in executables, only the section does.
 fn space(cubin: &Cubin<'_>, s: &SymbolRef<'_>) -> Space {
     let class = match s.reserved {
         true => None,

@@ -1,12 +1,12 @@
-//! `.nv.compat`: what other targets a file's code may run on. The records are
-//! those of [`crate::info`].
+//! `.nv.compat`: the other targets that a file's code can run on. Its records have the format of
+//! [`crate::info`].
 
 use crate::info::{self, InfoError};
 use crate::{Cubin, SectionType};
 
 pub use crate::attr::Compat;
 
-/// The 8- or 16-bit value of one attribute of a file, if it has that.
+/// The 8- or 16-bit value of one attribute of a file, if it has that attribute.
 pub fn value(cubin: &Cubin<'_>, code: Compat) -> Result<Option<u16>, InfoError> {
     for section in cubin.sections().of_kind(SectionType::CUDA_COMPAT_INFO) {
         for record in info::records(section.data) {

@@ -1,5 +1,5 @@
-//! Numbers of the device ELF, as open enums: a newtype over the integer with
-//! named constants, so that values we do not know survive.
+//! Constants of the device ELF as open enums: a newtype over the integer with named constants, so
+//! that unknown values are preserved.
 
 macro_rules! open_enum {
     ($(#[$meta:meta])* $name:ident($int:ty) { $($(#[$vmeta:meta])* $variant:ident = $value:expr,)* }) => {
@@ -9,7 +9,7 @@ macro_rules! open_enum {
         pub struct $name(pub $int);
         impl $name {
             $($(#[$vmeta])* pub const $variant: Self = Self($value);)*
-            /// The constant's name, where it has one.
+            /// The name of the constant, if it is known.
             pub fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some(stringify!($variant)),)*
@@ -100,7 +100,7 @@ open_enum!(
 );
 
 impl SectionType {
-    /// Whether the section occupies no bytes of the file.
+    /// Whether sections of this type have no bytes in the file.
     #[inline]
     pub fn is_nobits(self) -> bool {
         matches!(
@@ -130,7 +130,7 @@ impl SectionType {
         Self(Self::CUDA_CONSTANT_B0.0 + bank as u32)
     }
 
-    /// Whether sections of this type name unified functions or variables.
+    /// Whether sections of this type list unified functions or variables.
     #[inline]
     pub fn is_unified_entries(self) -> bool {
         matches!(self, Self::CUDA_UFT_ENTRY | Self::CUDA_UDT_ENTRY)
@@ -143,7 +143,7 @@ pub mod shf {
     pub const ALLOC: u64 = 2;
     pub const EXECINSTR: u64 = 4;
     pub const INFO_LINK: u64 = 0x40;
-    /// Barrier count of old objects' text sections, bits 20-26.
+    /// Barrier count in the text sections of old objects, bits 20-26.
     pub const BARRIERS_SHIFT: u32 = 20;
     pub const BARRIERS_MASK: u64 = 0x07f0_0000;
     pub const CUINFO: u64 = 0x0100_0000;
@@ -151,12 +151,12 @@ pub mod shf {
     pub const MERCURY: u64 = 0x1000_0000;
 }
 
-/// `sh_info` of a text section: its function's symbol, before sm_90 with the number of the
-/// function's registers in the high byte.
+/// `sh_info` of a text section: the symbol of its function and, before sm_90, the function's
+/// register count in the high byte.
 pub mod text_info {
     /// The symbol.
     pub const FUNCTION: u32 = 0x00ff_ffff;
-    /// Where the number of registers begins.
+    /// The first bit of the register count.
     pub const REGISTERS_SHIFT: u32 = 24;
 }
 

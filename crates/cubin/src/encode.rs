@@ -1,12 +1,11 @@
-//! The headers of a file as bytes: file header, `e_flags`, section headers, program headers.
+//! Encodes the headers of a file: file header, `e_flags`, section headers, program headers.
 //!
-//! All writers share this. Records are filled in as native integers, whatever the class, and
-//! encoded when they are written: [`Header`], [`SectionHeader`] and [`Segment`] each have
-//! `elf64`, which cannot fail and compiles to plain stores, and `append` for either class, which
-//! fails where a value does not fit the narrower records.
+//! All writers use it. [`Header`], [`SectionHeader`] and [`Segment`] hold native integers for
+//! either class and are encoded when written: `elf64` cannot fail and compiles to plain stores;
+//! `append` takes either class and fails if a value does not fit a 32-bit field.
 //!
-//! Tools put the section headers behind the last section and the program headers behind those;
-//! [`HeaderTables`] says where that is.
+//! NVIDIA's tools put the section headers after the last section and the program headers after the
+//! section headers; [`HeaderTables`] computes these offsets.
 //!
 //! ```
 //! use cubin::consts::pf;
@@ -53,41 +52,40 @@ pub const SYMTAB: u32 = 3;
 /// `e_ident` of the layout with [`FlagsV8`]: 64 bits, little-endian, ABI version 8.
 pub const IDENT_V8: [u8; 16] = [0x7f, b'E', b'L', b'F', 2, 1, 1, OSABI_V8, 8, 0, 0, 0, 0, 0, 0, 0];
 
-/// Alignment of segments, and of the header tables of files of 64 bits.
+/// Alignment of segments and of the header tables in 64-bit files.
 const ALIGN: u64 = 8;
 
-/// Where the tables of headers lie in a file of 64 bits: sections, section headers, program
-/// headers.
+/// Offsets of the header tables in a 64-bit file: sections, section headers, program headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HeaderTables {
     /// `e_shoff`.
     pub section_headers: u64,
-    /// Number of sections, the null section included.
+    /// Number of sections, including the null section.
     pub sections: usize,
     pub segments: usize,
 }
 
 impl HeaderTables {
-    /// Behind sections that end at `end`. Numbers of sections count the null section, too.
+    /// The tables after sections that end at `end`. `sections` includes the null section.
     pub fn after(end: u64, sections: usize, segments: usize) -> Self {
         let section_headers = end.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX);
         Self { section_headers, sections, segments }
     }
 
-    /// Where the program headers begin, whether there are any or not.
+    /// Start of the program headers, even if there are none.
     pub fn program_headers(&self) -> u64 {
         let size = self.sections as u64 * size_of::<Shdr64>() as u64;
         self.section_headers.saturating_add(size)
     }
 
-    /// Where the program headers end, and with them the file.
+    /// End of the program headers and of the file.
     pub fn end(&self) -> u64 {
         let size = self.segments as u64 * size_of::<Phdr64>() as u64;
         self.program_headers().saturating_add(size)
     }
 
-    /// `e_shnum`: 0 where that cannot hold the number of sections, which the null section's
-    /// header has then.
+    /// `e_shnum`: 0 if the number of sections does not fit, which is then in the null section's
+    /// header.
     pub fn shnum(&self) -> u16 {
         if fits_header(self.sections) { self.sections as u16 } else { 0 }
     }
@@ -99,7 +97,7 @@ pub fn fits_header(sections: usize) -> bool {
 }
 
 impl FlagsV8 {
-    /// [`FlagsV8::cuinfo`] where the index of the note does not fit.
+    /// [`FlagsV8::cuinfo`] if the index of the note does not fit.
     pub const CUINFO_ELSEWHERE: u8 = 0xff;
 
     /// The flags of a file with this kind of code (see [`crate::flags::v8`]) whose section
@@ -116,7 +114,7 @@ impl FlagsV8 {
 }
 
 impl Header {
-    /// The header of a file of 64 bits with [`FlagsV8`]. Without segments `e_phoff` is 0.
+    /// The header of a 64-bit file with [`FlagsV8`]. `e_phoff` is 0 if there are no segments.
     pub fn v8(file_type: FileType, flags: FlagsV8, tables: &HeaderTables) -> Self {
         let class = Class::Elf64;
         Self {
@@ -156,14 +154,14 @@ pub struct SectionHeader {
 }
 
 impl SectionHeader {
-    /// The header of the null section in a file with this number of sections, which it has where
+    /// The header of the null section in a file with this many sections; it holds the number if
     /// `e_shnum` cannot.
     pub fn null(sections: usize) -> Self {
         let size = if fits_header(sections) { 0 } else { sections as u64 };
         Self { size, ..Self::default() }
     }
 
-    /// Where its bytes lie in the file, if it has any.
+    /// The range of its bytes in the file; empty if it has none.
     #[inline]
     pub fn range(&self) -> Range<u64> {
         self.offset..self.offset.saturating_add(self.size)
@@ -188,8 +186,8 @@ impl From<&SectionRef<'_>> for SectionHeader {
 }
 
 impl Segment {
-    /// A segment that may be loaded anywhere. In memory it has `zeros` more bytes than in the
-    /// file.
+    /// A segment that can be loaded at any address. It is `zeros` bytes longer in memory than in
+    /// the file.
     pub fn load(range: Range<u64>, zeros: u64, flags: u32) -> Self {
         let filesz = range.end.saturating_sub(range.start);
         Self {
@@ -204,25 +202,25 @@ impl Segment {
         }
     }
 
-    /// The segment that says where the program headers are.
+    /// The segment of the program headers themselves.
     pub fn of_program_headers(range: Range<u64>, flags: u32) -> Self {
         Self { kind: SegmentType::PHDR, ..Self::load(range, 0, flags) }
     }
 }
 
-/// Gives a record of native integers its encodings. Fields of the second list have 32 bits in
-/// files of that class.
+/// Implements the encodings of a record of native integers. Fields in the second list are 32 bits
+/// wide in 32-bit files.
 macro_rules! encodings {
     ($record:ident as $raw32:ident, $raw64:ident:
      {$($same:ident: $($value:tt).+,)*} {$($word:ident: $wide:ident,)*}) => {
         impl $record {
-            /// The record of a file of 64 bits.
+            /// The record in a 64-bit file.
             #[inline]
             pub fn elf64(&self) -> $raw64 {
                 $raw64 { $($same: self.$($value).+.into(),)* $($word: self.$wide.into(),)* }
             }
 
-            /// The record of a file of 32 bits; `None` if a value does not fit.
+            /// The record in a 32-bit file; `None` if a value does not fit.
             pub fn elf32(&self) -> Option<$raw32> {
                 Some($raw32 {
                     $($same: self.$($value).+.into(),)*
@@ -230,7 +228,7 @@ macro_rules! encodings {
                 })
             }
 
-            /// Appends the record of this class; `None` if a value does not fit.
+            /// Appends the record for this class; `None` if a value does not fit.
             pub fn append(&self, class: Class, out: &mut Vec<u8>) -> Option<()> {
                 match class {
                     Class::Elf32 => out.extend_from_slice(self.elf32()?.as_bytes()),

@@ -22,7 +22,7 @@ pub struct SectionRef<'a> {
     pub flags: u64,
     pub addr: u64,
     pub offset: u64,
-    /// `sh_size`; [`SectionRef::data`] is empty for sections without bits.
+    /// `sh_size`; [`SectionRef::data`] is empty for NOBITS sections.
     pub size: u64,
     pub link: u32,
     pub info: u32,
@@ -39,11 +39,10 @@ pub struct SymbolRef<'a> {
     pub name_offset: u32,
     pub info: u8,
     pub other: u8,
-    /// Section index; extended numbering (`SHN_XINDEX`) already resolved.
-    /// Reserved values below `SHN_XINDEX` (`SHN_COMMON` …) are kept and
-    /// `reserved` is set.
+    /// Section index; `SHN_XINDEX` is already resolved. Other reserved values (`SHN_COMMON` …) are
+    /// unchanged, and `reserved` is set.
     pub shndx: u32,
-    /// `st_shndx` was one of the reserved values other than `SHN_XINDEX`.
+    /// Whether `st_shndx` is a reserved value other than `SHN_XINDEX`.
     pub reserved: bool,
     pub value: u64,
     pub size: u64,
@@ -65,7 +64,7 @@ impl SymbolRef<'_> {
     pub fn is_undefined(&self) -> bool {
         self.shndx == shn::UNDEF
     }
-    /// Whether it is a common symbol, to be allocated by the linker.
+    /// Whether it is a common symbol, which the linker allocates.
     #[inline]
     pub fn is_common(&self) -> bool {
         self.reserved && self.shndx == shn::COMMON
@@ -75,17 +74,17 @@ impl SymbolRef<'_> {
     pub fn is_entry(&self) -> bool {
         self.other & sto::ENTRY != 0
     }
-    /// Whether it never leaves its object.
+    /// Whether it is visible only in its object (`STV_INTERNAL`).
     #[inline]
     pub fn is_internal(&self) -> bool {
         self.other & sto::VISIBILITY == sto::INTERNAL
     }
-    /// The bits of `st_other` that tell its memory space, one of those in [`sto`].
+    /// The bits of `st_other` for the memory space, one of those in [`sto`].
     #[inline]
     pub fn space(&self) -> u8 {
         self.other & sto::SPACE
     }
-    /// Whether it lives in shared memory.
+    /// Whether it is in shared memory.
     #[inline]
     pub fn is_shared(&self) -> bool {
         self.space() == sto::SHARED

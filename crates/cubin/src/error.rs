@@ -1,6 +1,6 @@
 //! Why a file cannot be read.
 
-/// Why a byte string is not a readable device ELF.
+/// Why bytes are not a readable device ELF.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -10,26 +10,26 @@ pub enum ReadError {
     /// An ELF file for something other than an NVIDIA GPU.
     #[error("not device code (e_machine {machine})")]
     NotDevice { machine: u16 },
-    /// A class, byte order or record size we cannot read.
+    /// An unsupported class, byte order or record size.
     #[error("unsupported {field} {value:#x}")]
     Unsupported { field: &'static str, value: u64 },
-    /// Something lies outside the file.
+    /// Something extends past the end of the file.
     #[error("{what}{} lies outside the file (offset {offset:#x}, size {size:#x})", Section(*section))]
     OutOfFile { what: &'static str, section: Option<u32>, offset: u64, size: u64 },
     /// A field contradicts another one.
     #[error("bad {field}{}: {value:#x}", Section(*section))]
     BadField { field: &'static str, section: Option<u32>, value: u64 },
-    /// Sections lie on top of each other so often that reading them all would
-    /// take time out of proportion to the file.
+    /// Sections overlap so much that reading all of them would take time out of proportion to the
+    /// file's size.
     #[error("sections add up to {total:#x} bytes in a file of {size:#x}")]
     Overlap { total: u64, size: u64 },
-    /// So many entries share so long a name that reading them all would take
-    /// time out of proportion to the file.
+    /// So many entries share such a long name that reading all of them would take time out of
+    /// proportion to the file's size.
     #[error("names in section {section} add up to more than {limit} bytes")]
     Names {
         /// The section whose entries have the names.
         section: u32,
-        /// The most a file of this size may have.
+        /// The limit for a file of this size.
         limit: u64,
     },
 }

@@ -1,7 +1,7 @@
-//! `e_flags` in its two layouts, and what a file says it is.
+//! `e_flags` in its two layouts, and the identity of a file.
 //!
-//! The OS/ABI byte decides the layout: 0x33 (ABI version 7, CUDA 12 and
-//! before for targets up to sm_90) or 0x41 (ABI version 8).
+//! The OS/ABI byte determines the layout: 0x33 (ABI version 7, CUDA 12 and earlier for targets up
+//! to sm_90) or 0x41 (ABI version 8).
 
 use crate::arch::{Arch, Variant};
 use crate::compat::{self, Compat};
@@ -23,14 +23,13 @@ pub const OSABI_V8: u8 = 0x41;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CodeState {
     Sass,
-    /// Machine code, and the capsules to finalize it again for other targets.
+    /// Machine code, and capsules from which it can be finalized again for other targets.
     CapsuleMercury,
-    /// Mercury code only; public tools never write it.
+    /// Only Mercury code; no public tool writes it.
     Mercury,
 }
 
-/// `e_flags` taken apart. Encoding gives back the word that was decoded,
-/// whatever its bits.
+/// Decoded `e_flags`. Encoding yields the same word again, including unknown bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flags {
     /// OS/ABI 0x33.
@@ -79,12 +78,12 @@ pub mod v8 {
     pub const MERCURY: u8 = 0x01;
     pub const CAPSULE_MERCURY: u8 = 0x02;
     pub const SASS: u8 = 0x04;
-    /// Written by ptxas 12.9 for `sm_100a` and its like, no longer by 13.0.
+    /// Written by ptxas 12.9 for targets such as `sm_100a`, not by 13.0.
     pub const ACCELERATED: u8 = 0x08;
 }
 
 impl Flags {
-    /// Takes the flags of a header apart.
+    /// Decodes the flags of a header.
     pub fn decode(header: &Header) -> Self {
         let [a, b, c, d] = header.flags.to_le_bytes();
         match header.osabi() {
@@ -112,8 +111,8 @@ impl Flags {
         }
     }
 
-    /// What the code sections hold. nvlink takes any word with bit 1 for
-    /// capsules, also 0x03, and one with neither bit 0 nor bit 1 for SASS.
+    /// What the code sections hold. nvlink treats any word with bit 1 set as capsules, even 0x03,
+    /// and a word with neither bit 0 nor bit 1 as SASS.
     pub fn state(self) -> CodeState {
         let (capsule, mercury) = match self {
             Self::V7(f) => (f.modes & v7::CAPSULE_MERCURY, f.high & v7::MERCURY),
@@ -126,8 +125,8 @@ impl Flags {
         }
     }
 
-    /// Whether the flags mark an architecture with the letter `a`. CUDA 13
-    /// leaves that to `.nv.compat`.
+    /// Whether the flags mark an architecture with the letter `a`. CUDA 13 uses `.nv.compat` for
+    /// that.
     pub fn accelerated(self) -> bool {
         match self {
             Self::V7(f) => f.modes & v7::ACCELERATED != 0,
@@ -135,7 +134,7 @@ impl Flags {
         }
     }
 
-    /// Whether addresses have 64 bits. The new layout has no other kind.
+    /// Whether addresses have 64 bits. In the new layout they always do.
     pub fn address_64(self) -> bool {
         match self {
             Self::V7(f) => f.modes & v7::ADDRESS_64 != 0,
@@ -144,7 +143,7 @@ impl Flags {
     }
 }
 
-/// What a file says it is.
+/// The identity of a file, as it declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub class: Class,
@@ -154,7 +153,7 @@ pub struct Identity {
     pub abi: u8,
     pub flags: Flags,
     pub state: CodeState,
-    /// Real architecture. The letter `f` leaves no mark in a file.
+    /// Real architecture. The letter `f` is not recorded in a file.
     pub arch: Arch,
     pub virtual_sm: Option<u16>,
     /// Toolkit, 130 for CUDA 13.0.
@@ -163,7 +162,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads it from header, `.nv.compat` and `.note.nv.cuinfo`.
+    /// Reads it from the header, `.nv.compat` and `.note.nv.cuinfo`.
     pub fn of(cubin: &Cubin<'_>) -> Result<Self, InfoError> {
         let header = cubin.header();
         let flags = Flags::decode(&header);
@@ -204,8 +203,7 @@ fn tool_version(cubin: &Cubin<'_>) -> Option<u32> {
     ToolInfo::parse(tool.desc).ok().map(|t| t.version)
 }
 
-/// The CUINFO note that the header's flags point to, or the one of that name
-/// where they do not.
+/// The CUINFO note that the header's flags refer to, or else the section with that name.
 pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
     let pointed = match Flags::decode(&cubin.header()) {
         Flags::V8(f) => cubin.section(f.cuinfo.into()).and_then(cuda_info_in),
@@ -215,8 +213,8 @@ pub fn cuda_info(cubin: &Cubin<'_>) -> Option<CudaInfo> {
     pointed.or_else(|| named(names::NOTE_CUINFO)).or_else(|| named(names::NOTE_CUVER))
 }
 
-/// The header of a file of the new layout and the CUINFO note that it points to; `None` if
-/// there is no such note. Nothing else of the file is looked at, nor checked.
+/// The header of a file with the new layout and the CUINFO note it refers to; `None` if there is no
+/// such note. Reads and checks nothing else of the file.
 pub fn glance(file: &[u8]) -> Option<(Header, CudaInfo)> {
     let header = Header::parse(file).ok().filter(|header| header.machine == EM_CUDA)?;
     let Flags::V8(flags) = Flags::decode(&header) else { return None };

@@ -1,10 +1,9 @@
-//! The Mercury half of a two-halved file, seen as a file of its own.
+//! The Mercury half of a capsule file, as a file of its own.
 //!
-//! Capsule files carry everything twice: machine code with its tables, and the
-//! Mercury counterparts, last in the file, with a symbol table of equal numbering. The
-//! half is a view of the same bytes in which the counterparts have the names and types
-//! of ordinary sections and the machine-code half of each is hidden. Section
-//! numbers do not change, so a number means the same in both views.
+//! Capsule files contain everything twice: machine code with its tables, and their Mercury
+//! counterparts at the end of the file, with a symbol table that has the same indices. The Mercury
+//! half is a view of the same bytes: the counterparts have the names and types of ordinary
+//! sections, and the machine-code sections are hidden. Section indices are the same in both views.
 
 use crate::bank;
 use crate::consts::{SectionType, shf};
@@ -19,17 +18,16 @@ use std::cell::OnceCell;
 
 pub use crate::label::is_mercury;
 
-/// A capsule file taken apart.
+/// The two halves of a capsule file.
 #[derive(Clone, Debug)]
 pub struct Halves<'a> {
     /// The Mercury half under ordinary names.
     pub mercury: Cubin<'a>,
     /// The file as it is.
     pub sass: Cubin<'a>,
-    /// Machine-code section of each section of the Mercury half; 0 where there
-    /// is none.
+    /// By section of the Mercury half: its machine-code section, or 0.
     counterparts: Vec<u32>,
-    /// Parameter banks with their kernels' machine code, in the order of that.
+    /// Text sections of kernels and their parameter banks, sorted.
     banks: Vec<(u32, u32)>,
 }
 
@@ -49,7 +47,7 @@ impl<'a> Halves<'a> {
         let banks = sections.iter().filter(is_parameter_bank);
         let mut banks: Vec<_> = banks.map(|s| (s.info, s.index.0)).collect();
         banks.sort_unstable();
-        // Sections that belong to code (`.nv.shared.K`) name the machine code's.
+        // Sections that belong to code (`.nv.shared.K`) refer to the machine-code section.
         let mut behind = vec![0; sections.len()];
         for (section, &counterpart) in counterparts.iter().enumerate() {
             if let Some(place) = behind.get_mut(counterpart as usize) {
@@ -84,7 +82,7 @@ impl<'a> Halves<'a> {
     }
 }
 
-/// Sections that the Mercury half has no use for, counterpart or not.
+/// Whether the Mercury half hides the section even if it has no counterpart.
 fn is_machine_only(s: &SectionRef<'_>) -> bool {
     matches!(
         s.kind,
@@ -93,15 +91,15 @@ fn is_machine_only(s: &SectionRef<'_>) -> bool {
         || is_parameter_bank(s)
 }
 
-/// Whether the section is a kernel's parameter bank, which Mercury has not.
+/// Whether the section is a kernel's parameter bank, which the Mercury half does not have.
 pub fn is_parameter_bank(s: &SectionRef<'_>) -> bool {
     s.kind.constant_bank() == Some(0) || s.name.starts_with(prefix::CONSTANT0)
 }
 
 /// Pairs the relocations of a section of the Mercury half with those of its counterpart; also
-/// the first of the machine-code half that goes with none of the other. Both lists are in the same
-/// order and name symbols by the same numbers; some of Mercury's have no counterpart (jump
-/// tables, the size of reserved shared memory).
+/// returns the first machine-code relocation that is left over. Both lists have the same order and
+/// the same symbol indices; some Mercury relocations have no counterpart (jump tables, the size of
+/// reserved shared memory).
 pub fn pair_relocs(
     mercury: Vec<Reloc>,
     machine: Vec<Reloc>,
@@ -119,19 +117,19 @@ pub fn pair_relocs(
     (list, rest.into_iter().flatten().next())
 }
 
-/// Whether a relocation of the Mercury half can go with one of the machine-code half.
+/// Whether a Mercury relocation can be paired with a machine-code relocation.
 pub fn are_counterparts(mercury: &Reloc, machine: &Reloc) -> bool {
     let clears = mercury.kind == RelocKind::MERCURY_UNUSED_CLEAR64;
     let machine_clears = machine.kind == RelocKind::CUDA_UNUSED_CLEAR64;
     mercury.symbol == machine.symbol && clears == machine_clears
 }
 
-/// Sections of the machine-code half, by what leads to them.
+/// Indexes of the sections of the machine-code half.
 struct MachineHalf<'a> {
-    /// Attributes and relocations by the section they are about; 0 for none.
+    /// Attribute and relocation sections by the section they describe; 0 if there is none.
     infos: Vec<u32>,
     relocs: Vec<u32>,
-    /// The first section of each name, for whoever asks first.
+    /// The first section of each name, built on first use.
     names: OnceCell<HashMap<&'a [u8], u32, foldhash::fast::RandomState>>,
     /// `.nv.info`.
     module_info: Option<u32>,
@@ -172,9 +170,9 @@ impl<'a> MachineHalf<'a> {
         names.get(name).copied()
     }
 
-    /// The counterpart of a Mercury section: a capsule names its text section, tables
-    /// belong to the counterpart of what they describe, data to the section of the same
-    /// name (constant banks have a name in one half and a number in the other).
+    /// The counterpart of a Mercury section: a capsule gives the index of its text section, a table
+    /// describes the counterpart of the section it is about, data has the same name (constant banks
+    /// have a name in one half and a number in the other).
     fn counterpart(&self, file: &Cubin<'a>, section: &SectionRef<'a>) -> Result<u32, ReadError> {
         let found = match section.kind {
             SectionType::CUDA_MERCURY_SYMTAB => None,
@@ -219,7 +217,7 @@ fn is_table(s: &SectionRef<'_>) -> bool {
     matches!(s.kind, SectionType::CUDA_MERCURY_INFO | SectionType::CUDA_MERCURY_RELA)
 }
 
-/// The text section a capsule belongs to, by its first word.
+/// The text section of a capsule, from its first word.
 fn text_of(file: &Cubin<'_>, capsule: &SectionRef<'_>) -> Result<u32, ReadError> {
     let bad = |value| ReadError::BadField {
         field: "text section of a capsule",

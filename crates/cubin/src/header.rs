@@ -33,7 +33,7 @@ pub struct Header {
     pub shstrndx: u16,
 }
 
-/// What lies at the start of a file.
+/// The kind of a file, from its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// No ELF magic.
@@ -44,7 +44,7 @@ pub enum FileKind {
     DeviceElf,
 }
 
-/// Tells device code from host code and from everything else.
+/// Distinguishes device code, host code and other files.
 pub fn identify(data: &[u8]) -> FileKind {
     match Header::parse(data) {
         Ok(h) if h.machine == crate::EM_CUDA => FileKind::DeviceElf,
@@ -109,13 +109,13 @@ impl Class {
 }
 
 impl Header {
-    /// Whether the file is a whole program for others to extend (`ptxas -ewp`).
+    /// Whether the file is an extensible whole program (`ptxas -ewp`).
     #[inline]
     pub fn is_whole_program(&self) -> bool {
         self.file_type == FileType::EWP
     }
 
-    /// `EI_OSABI`, which decides the layout of the flags.
+    /// `EI_OSABI`, which determines the layout of the flags.
     #[inline]
     pub fn osabi(&self) -> u8 {
         self.ident[7]
@@ -127,7 +127,7 @@ impl Header {
         self.ident[8]
     }
 
-    /// Reads the header of any ELF file; `NotElf` if it is none.
+    /// Reads the header of any ELF file; `NotElf` for other files.
     pub fn parse(data: &[u8]) -> Result<Self, ReadError> {
         let ident = data.get(..16).ok_or(ReadError::NotElf)?;
         if ident[..4] != *b"\x7fELF" {

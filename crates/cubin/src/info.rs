@@ -37,7 +37,7 @@ impl<'a> Record<'a> {
     pub fn compat(&self) -> Compat {
         Compat(self.code)
     }
-    /// The whole words of the payload.
+    /// The 32-bit words of the payload; trailing bytes are ignored.
     pub fn words(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<'a> {
         words(self.payload)
     }
@@ -45,7 +45,7 @@ impl<'a> Record<'a> {
     pub fn word(&self, index: usize) -> Option<u32> {
         self.words().nth(index)
     }
-    /// The symbol and the number that the payload consists of, if it does.
+    /// Symbol and value, if the payload consists of these two words.
     #[inline]
     pub fn symbol_and_value(&self) -> Option<(u32, u32)> {
         symbol_and_value(self.payload)
@@ -54,7 +54,7 @@ impl<'a> Record<'a> {
     pub fn payload_as<T: FromBytes>(&self) -> Option<T> {
         T::read_from_bytes(self.payload).ok()
     }
-    /// Bytes the record takes in its section.
+    /// Size of the record in bytes.
     pub fn size(&self) -> usize {
         4 + self.payload.len()
     }
@@ -66,12 +66,12 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The little-endian words of a payload; a ragged end is left out.
+/// The little-endian words of a payload; trailing bytes are ignored.
 pub fn words(payload: &[u8]) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + '_ {
     payload.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
 }
 
-/// The symbol and the number that a payload of eight bytes consists of.
+/// Symbol and value of an eight-byte payload.
 #[inline]
 pub fn symbol_and_value(payload: &[u8]) -> Option<(u32, u32)> {
     let pair = Pair::ref_from_bytes(payload).ok()?;
@@ -85,7 +85,7 @@ pub enum InfoError {
     /// The stream ends inside a record.
     #[error("attribute record at offset {offset:#x} runs past the end")]
     Truncated { offset: usize },
-    /// A format byte we do not know.
+    /// An unknown format byte.
     #[error("attribute record at offset {offset:#x} has unknown format {format:#x}")]
     Format { offset: usize, format: u8 },
 }
@@ -107,8 +107,7 @@ pub fn records(data: &[u8]) -> impl Iterator<Item = Result<Record<'_>, InfoError
     })
 }
 
-/// The records of a stream as they lie there (format, code, value, payload), up to the
-/// first that cannot be read.
+/// The bytes of each record (format, code, value, payload), up to the first that cannot be read.
 #[inline]
 pub fn raw_records(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = data;

@@ -1,4 +1,4 @@
-//! How sections of a capsule file look from its Mercury half, see [`crate::half`].
+//! How the Mercury half of a capsule file presents its sections, see [`crate::half`].
 
 use crate::consts::{SectionType, shf};
 use crate::entries::SectionRef;
@@ -7,23 +7,23 @@ use crate::names::{self, without_mercury_prefix};
 /// Alignment of machine code.
 const TEXT_ALIGN: u64 = 128;
 
-/// How the Mercury half sees a section of the file.
+/// How the Mercury half presents a section of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Label(u32);
 
 impl Label {
-    /// Under an ordinary name if it is a counterpart, as it is elsewhere.
+    /// With an ordinary name and type if it is a counterpart, otherwise unchanged.
     pub(crate) const PLAIN: Self = Self(0);
-    /// Not at all.
+    /// Hidden.
     pub(crate) const HIDDEN: Self = Self(u32::MAX);
 
-    /// As it is, with this `sh_info`.
+    /// Unchanged except for this `sh_info`.
     pub(crate) fn with_info(info: u32) -> Self {
         Self(info)
     }
 }
 
-/// A section of the file as the Mercury half sees it.
+/// The section as the Mercury half presents it.
 pub(crate) fn apply<'a>(s: SectionRef<'a>, label: Label) -> SectionRef<'a> {
     match label {
         Label::HIDDEN => SectionRef { kind: SectionType::NULL, data: &[], ..s },

@@ -1,15 +1,15 @@
 //! The device ELF of NVIDIA GPUs, known as *cubin*: reading, checking, naming and writing.
 //!
 //! A cubin is an ELF file with `e_machine` [`EM_CUDA`] that holds the code of a CUDA program for
-//! one GPU architecture, and many tables that no other ELF file has. This crate knows the
-//! format, all of it that compilers and linkers of CUDA 12 and 13 write, of 32 and 64 bits. It
-//! reads bytes and makes bytes; it opens no files, prints nothing and never panics on input. What
-//! to do with a file is left to others: `libwarpld` links them, `cubin-tools` shows and compares
-//! them, `fatbin` takes them out of what they travel in.
+//! one GPU architecture, and many tables that other ELF files do not have. This crate implements
+//! everything that the compilers and linkers of CUDA 12 and 13 write, for 32 and 64 bits. It
+//! converts between bytes and values; it opens no files, prints nothing and never panics on input.
+//! Other crates build on it: `libwarpld` links cubins, `cubin-tools` shows and compares them,
+//! `fatbin` extracts them from their containers.
 //!
 //! # Example
 //!
-//! What a file is for, and what its kernels need:
+//! Print the target of a file and the registers of its functions:
 //!
 //! ```
 //! use cubin::flags::Identity;
@@ -40,34 +40,33 @@
 //! # Modules
 //!
 //! - **Reading.** [`Cubin::parse`] checks header, section table, symbol table and extents once;
-//!   then [`SectionRef`], [`SymbolRef`] and [`Reloc`] are put together as they are asked for and
-//!   borrow the file. [`half`] shows the Mercury half of a file for sm_100 and later as a file of
-//!   its own. [`validate`] checks all that can be checked.
+//!   [`SectionRef`], [`SymbolRef`] and [`Reloc`] are then built on access and borrow the file.
+//!   [`half`] presents the Mercury half of a file for sm_100 and later as a file of its own.
+//!   [`validate`] checks all invariants of the format.
 //! - **Naming.** [`consts`], [`names`], [`bank`] and [`reloc`] are the tables of the format: types
 //!   of sections and symbols, names of sections, constant banks, relocation kinds. [`classify`]
-//!   says what sections and symbols are for, [`words`] says it to people.
-//! - **Sections with records of their own.** [`info`] and [`attr`] for `.nv.info`, [`compat`],
-//!   [`callgraph`], [`note`], [`relaction`], [`capsule`], [`unified`]. [`flags`] takes `e_flags`
-//!   apart and says what a file is.
-//! - **Writing.** [`raw`] has the records as they lie in a file and [`encode`] fills in those of
-//!   headers; linkers use these and put files together themselves. [`model`] is the general
-//!   writer, a whole file as values that can be changed and written again. No link goes through
-//!   it: it is for users of this crate, and for tests, which prove with it that all that is in a
-//!   file is understood.
+//!   determines the purpose of sections and symbols, [`words`] describes them as text.
+//! - **Sections with records.** [`info`] and [`attr`] for `.nv.info`, [`compat`], [`callgraph`],
+//!   [`note`], [`relaction`], [`capsule`], [`unified`]. [`flags`] decodes `e_flags` and the
+//!   identity of a file.
+//! - **Writing.** [`raw`] has the records as stored in a file, and [`encode`] encodes headers; a
+//!   linker uses these and assembles the file itself. [`model`] is the general writer: a whole file
+//!   as values that can be modified and written back. No link uses it: it is for users of this
+//!   crate, and for tests, which use it to prove that every byte of a file is understood.
 //!
 //! # Naming convention
 //!
-//! Numbers that the format gives a meaning are *open enums*: a newtype over the integer with a
-//! constant for each value that is known. The constants are named as NVIDIA's tools or the ELF
-//! specification name them, less the prefix that the type stands for: [`SectionType::CUDA_INFO`]
-//! is `SHT_CUDA_INFO`, [`Attr::REGCOUNT`] is `EIATTR_REGCOUNT`, [`RelocKind::CUDA_32`] is
-//! `R_CUDA_32`. Values that are not known survive, and match `_`.
+//! Numbers with a meaning are *open enums*: a newtype over the integer with a constant for each
+//! known value. The constants have the names that NVIDIA's tools or the ELF specification use,
+//! without the prefix that the type replaces: [`SectionType::CUDA_INFO`] is `SHT_CUDA_INFO`,
+//! [`Attr::REGCOUNT`] is `EIATTR_REGCOUNT`, [`RelocKind::CUDA_32`] is `R_CUDA_32`. Unknown values
+//! are preserved, and match `_`.
 //!
-//! Types of a file's own records ([`raw::Shdr64`], `sh_size`) have the names of the ELF
-//! specification. Their counterparts that are independent of the class drop its prefixes
+//! Records as stored in a file ([`raw::Shdr64`], `sh_size`) have the names of the ELF
+//! specification. The corresponding class-independent types drop the prefixes
 //! ([`SectionRef::size`]). A type whose name ends in `Ref` borrows the file.
 #![forbid(unsafe_code)]
-// A comment that only says the name again helps nobody.
+// A comment that only repeats the name does not help.
 #![allow(missing_docs)]
 
 mod arch;

@@ -1,8 +1,8 @@
-//! Names of sections and symbols that mean something to compilers, linkers and the driver.
+//! Names of sections and symbols with a meaning for compilers, linkers and the driver.
 //!
-//! Constants are byte strings, usable as patterns. Whole names are in this module ([`INFO`] is
-//! `.nv.info`); what the name of a function or of another section follows is in [`prefix`]
-//! ([`prefix::INFO`] is `.nv.info.`); names of symbols are in [`symbol`].
+//! Constants are byte strings and can be used as patterns. Complete names are in this module
+//! ([`INFO`] is `.nv.info`), prefixes of the name of a function or of another section in [`prefix`]
+//! ([`prefix::INFO`] is `.nv.info.`), names of symbols in [`symbol`].
 
 macro_rules! names {
     ($($name:ident = $value:literal $(: $doc:literal)?,)*) => {
@@ -18,19 +18,19 @@ names! {
     STRTAB = ".strtab",
     SYMTAB = ".symtab",
     SYMTAB_SHNDX = ".symtab_shndx",
-    NOTE_TKINFO = ".note.nv.tkinfo": "the tools that made the file",
+    NOTE_TKINFO = ".note.nv.tkinfo": "the tools that wrote the file",
     NOTE_CUINFO = ".note.nv.cuinfo": "toolkit and virtual architecture",
-    NOTE_CUVER = ".note.nv.cuver": "the same of CUDA 12.8 and 12.9, which names no toolkit",
+    NOTE_CUVER = ".note.nv.cuver": "the same from CUDA 12.8 and 12.9, without the toolkit",
     INFO = ".nv.info": "attributes of the whole file",
-    COMPAT = ".nv.compat": "what other targets the code may run on",
+    COMPAT = ".nv.compat": "other targets that the code can run on",
     CALLGRAPH = ".nv.callgraph",
     PROTOTYPE = ".nv.prototype": "functions and their prototypes",
     REL_ACTION = ".nv.rel.action": "relocation types that drivers may not know",
-    HOST = ".nv.host": "a file that the linker was told to embed",
+    HOST = ".nv.host": "a file embedded by the linker on request",
     GLOBAL = ".nv.global",
     GLOBAL_INIT = ".nv.global.init",
     DEBUG_SHARED = ".nv_debug.shared": "shared memory that belongs to no single kernel",
-    RESERVED_SHARED = ".nv.shared.reserved.0": "shared memory that the system keeps",
+    RESERVED_SHARED = ".nv.shared.reserved.0": "shared memory that the system reserves",
     UFT = ".nv.uft": "stubs of unified functions",
     UFT_ENTRY = ".nv.uft.entry",
     UFT_INFO = ".nv.info..nv.uft": "attributes of the stubs",
@@ -47,22 +47,22 @@ names! {
     DEBUG_LINE = ".debug_line",
     REL_DEBUG_LINE = ".rel.debug_line",
     RELA_DEBUG_LINE = ".rela.debug_line",
-    NV_DEBUG_LINE_SASS = ".nv_debug_line_sass": "lines of the PTX by place in the machine code",
-    NV_DEBUG_INFO_REG_SASS = ".nv_debug_info_reg_sass": "registers by place in the machine code",
+    NV_DEBUG_LINE_SASS = ".nv_debug_line_sass": "PTX lines by machine-code offset",
+    NV_DEBUG_INFO_REG_SASS = ".nv_debug_info_reg_sass": "registers by machine-code offset",
 }
 
-/// What names begin with that go on with another name.
+/// Prefixes of section names, followed by the name of a function or of another section.
 pub mod prefix {
     names! {
         TEXT = ".text.": "code of a function",
         INFO = ".nv.info.": "attributes of a function",
         SHARED = ".nv.shared.": "shared memory of a kernel",
-        RESERVED_SHARED = ".nv.shared.reserved.": "shared memory that the system keeps",
+        RESERVED_SHARED = ".nv.shared.reserved.": "shared memory that the system reserves",
         LOCAL = ".nv.local.": "local memory of a function",
         CONSTANT = ".nv.constant": "a constant bank by number",
         MERCURY_CONSTANT = ".nv.constant.": "a constant bank of Mercury code, by name",
         CONSTANT0 = ".nv.constant0.": "parameters of a kernel",
-        CONSTANT2 = ".nv.constant2.": "constants that the compiler made for a function",
+        CONSTANT2 = ".nv.constant2.": "compiler-generated constants of a function",
         MERCURY_CONSTANT_OPTIMIZER = ".nv.constant.optimizer.": "the same in the Mercury half",
         MERCURY_CONSTANT_IMAGE_HEADERS = ".nv.constant.entry_image_header_indices.":
             "texture, sampler and surface handles of a kernel, in the Mercury half",
@@ -79,39 +79,39 @@ pub mod prefix {
         MERCURY = ".nv.merc": "any other section of the Mercury half",
         DEBUG = ".debug_": "DWARF",
         NV_DEBUG = ".nv_debug_": "NVIDIA's own debug tables",
-        NV = ".nv.": "everything that NVIDIA keeps for itself, sections and symbols",
+        NV = ".nv.": "sections and symbols reserved for NVIDIA's tools",
     }
 }
 
 /// Names of symbols.
 pub mod symbol {
     names! {
-        RESERVED_SHARED_PREFIX = ".nv.reservedSmem.": "of shared memory that the system keeps",
+        RESERVED_SHARED_PREFIX = ".nv.reservedSmem.": "of shared memory that the system reserves",
         RESERVED_SHARED_CAP = ".nv.reservedSmem.cap": "its end",
         UFT_PREFIX = "__UFT": "of the table of unified functions",
         UDT_PREFIX = "__UDT": "of the table of unified variables",
     }
 
-    /// Whether the symbol stands for a part of the table of unified functions.
+    /// Whether the symbol refers to the table of unified functions.
     #[inline]
     pub fn is_of_function_table(name: &[u8]) -> bool {
         name.starts_with(UFT_PREFIX)
     }
 
-    /// Whether the symbol stands for a part of the table of unified functions or variables.
+    /// Whether the symbol refers to the table of unified functions or variables.
     #[inline]
     pub fn is_of_unified_table(name: &[u8]) -> bool {
         is_of_function_table(name) || name.starts_with(UDT_PREFIX)
     }
 
-    /// Whether the symbol is the system's: reserved shared memory, sizes of texture descriptors.
-    /// Inputs need not define such.
+    /// Whether the system defines the symbol: reserved shared memory, sizes of texture descriptors.
+    /// Inputs need not define it.
     #[inline]
     pub fn is_system(name: &[u8]) -> bool {
         name.starts_with(super::prefix::NV)
     }
 
-    /// Whether the symbol stands for a part of the shared memory that the system keeps.
+    /// Whether the symbol is in the shared memory that the system reserves.
     #[inline]
     pub fn is_reserved_shared(name: &[u8]) -> bool {
         name.starts_with(RESERVED_SHARED_PREFIX)
@@ -124,7 +124,7 @@ pub fn is_user_constants(name: &[u8]) -> bool {
     matches!(name, CONSTANT_USER | MERCURY_CONSTANT_USER)
 }
 
-/// Whether the section is a table for debuggers. (`.nv_debug.shared` is none.)
+/// Whether the section is a debug table (`.nv_debug.shared` is not).
 #[inline]
 pub fn is_debug(name: &[u8]) -> bool {
     name.starts_with(prefix::DEBUG) || name.starts_with(prefix::NV_DEBUG)

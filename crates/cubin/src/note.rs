@@ -5,7 +5,7 @@ use crate::consts::open_enum;
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Owner of all of NVIDIA's notes, terminating zero included.
+/// Owner of all of NVIDIA's notes, including the terminating NUL.
 pub const OWNER: &[u8; 12] = b"NVIDIA Corp\0";
 
 /// The note version that tools of CUDA 13 write.
@@ -23,14 +23,14 @@ open_enum!(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'a> {
     pub kind: NoteType,
-    /// Owner, terminating zero included.
+    /// Owner, including the terminating NUL.
     pub owner: &'a [u8],
     /// Description, without the padding that follows it.
     pub desc: &'a [u8],
 }
 
 impl Note<'_> {
-    /// Bytes the note takes in its section, padding included.
+    /// Size of the note in bytes, including padding.
     pub fn size(&self) -> usize {
         12 + self.owner.len().next_multiple_of(4) + self.desc.len().next_multiple_of(4)
     }
@@ -96,12 +96,12 @@ pub fn write_note(kind: NoteType, desc: &[u8], out: &mut Vec<u8>) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
 
-/// Who made a file: the description of a [`NoteType::TKINFO`] note.
+/// The tool that wrote a file: the description of a [`NoteType::TKINFO`] note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo<'a> {
-    /// Note version from CUDA 13.0 on; the toolkit (129) before.
+    /// Note version since CUDA 13.0; before that, the toolkit (129).
     pub version: u32,
-    /// Object file name, mostly empty.
+    /// Object file name, usually empty.
     pub object: &'a [u8],
     pub tool: &'a [u8],
     /// Version line.
@@ -134,8 +134,8 @@ impl<'a> ToolInfo<'a> {
         })
     }
 
-    /// The description: header, strings in order, zero padding to 4 bytes
-    /// (which the tools count in the description's size).
+    /// Encodes the description: header, strings in order, zero padding to 4 bytes, which counts
+    /// towards the description's size.
     pub fn to_desc(&self) -> Vec<u8> {
         let strings = [self.object, self.tool, self.release, self.build, self.options];
         let mut desc = self.version.to_le_bytes().to_vec();
@@ -172,8 +172,8 @@ impl<'a> ToolInfo<'a> {
 pub struct CudaInfo {
     pub version: U16,
     pub virtual_sm: U16,
-    /// Toolkit, 130 for CUDA 13.0. Only from note version 2 on: version 1, in
-    /// `.note.nv.cuver` of CUDA 12.9, has other words here.
+    /// Toolkit, 130 for CUDA 13.0. Valid since note version 2; version 1, in `.note.nv.cuver` of
+    /// CUDA 12.9, has other words here.
     pub toolkit: U32,
 }
 

@@ -1,4 +1,4 @@
-//! The ELF records exactly as they lie in a file: little-endian, unaligned.
+//! The ELF records as stored in a file: little-endian, unaligned.
 
 use zerocopy::little_endian::{I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -183,7 +183,7 @@ record!(
 
 /// A field that is 32 bits wide in ELF32 and 64 in ELF64.
 pub(crate) trait Word: Sized {
-    /// The field holding `value`, if that fits.
+    /// The field with this value, if it fits.
     fn from_u64(value: u64) -> Option<Self>;
 }
 impl Word for U32 {
@@ -197,7 +197,7 @@ impl Word for U64 {
     }
 }
 
-/// The field of either width holding `value`, if that fits.
+/// A field of either width with this value, if it fits.
 pub(crate) fn word<W: Word>(value: u64) -> Option<W> {
     W::from_u64(value)
 }

@@ -9,14 +9,14 @@ use crate::sections::Sections;
 use crate::tables::{Relocs, SymbolTable, read_segments};
 use std::sync::Arc;
 
-/// How much a file is like another one. Both have the same sections and symbols in the same
-/// order, as files of one compiler may: they differ in names, places and sizes at most.
+/// What two similar files have in common. Both have the same sections and symbols in the same
+/// order, as files from one compiler often do; they differ at most in names, offsets and sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Likeness {
-    /// The tables of sections are the same to the last byte: sections have the same places and
-    /// sizes, and their names start at the same places.
+    /// The section tables are byte-identical: sections have the same offsets, sizes and name
+    /// offsets.
     pub same_sections: bool,
-    /// Symbols have the same values and sizes, and their names start at the same places.
+    /// Symbols have the same values, sizes and name offsets.
     pub same_symbols: bool,
 }
 
@@ -34,9 +34,10 @@ impl<'a> Cubin<'a> {
         Self::parse_after(data, &Cubin::default())
     }
 
-    /// The same of a file that may have just the tables of another one, as files that a
-    /// program wrote often do: what was checked of those holds then, and they are used in
-    /// place of its own, so that tables of many files are in the cache when they are asked for.
+    /// Like [`Cubin::parse`], for a file whose tables may equal those of another one, as is common
+    /// for files from one compiler. Equal tables are not checked again, and the first file's tables
+    /// are used in their place, so that the tables of many files are in the cache when they are
+    /// read.
     pub fn parse_after(data: &'a [u8], before: &Cubin<'a>) -> Result<Self, ReadError> {
         let header = Header::parse(data)?;
         if header.machine != EM_CUDA {
@@ -52,15 +53,14 @@ impl<'a> Cubin<'a> {
         Ok(Self { sections, symtab })
     }
 
-    /// The same file with its sections described differently and another symbol
-    /// table in force.
+    /// The same file with these section labels and another symbol table.
     pub(crate) fn relabelled(&self, labels: Arc<[Label]>, symtab: SymbolTable<'a>) -> Self {
         let sections = self.sections.relabelled(labels);
         Self { sections, symtab: Some(symtab) }
     }
 
-    /// How much a file is like another one; not at all if one of them is of 32 bits or not
-    /// seen as it is.
+    /// Compares two files. `None` if they are not similar, or if one of them is a 32-bit file or a
+    /// Mercury half.
     pub fn likeness(&self, other: &Cubin<'_>) -> Option<Likeness> {
         let same_sections = self.sections.likeness(&other.sections)?;
         let same_symbols = self.symtab.as_ref()?.likeness(other.symtab.as_ref()?)?;
@@ -71,11 +71,11 @@ impl<'a> Cubin<'a> {
     pub fn bytes(&self) -> &'a [u8] {
         self.sections.file()
     }
-    /// The file header, read anew: links have many files, and seldom ask for it.
+    /// The file header. It is parsed again: links have many files and rarely need it.
     pub fn header(&self) -> Header {
         Header::parse(self.bytes()).unwrap_or_default()
     }
-    /// All sections, the null section included.
+    /// All sections, including the null section.
     #[inline]
     pub fn sections(&self) -> &Sections<'a> {
         &self.sections
@@ -85,7 +85,7 @@ impl<'a> Cubin<'a> {
     pub fn section(&self, index: u32) -> Option<SectionRef<'a>> {
         self.sections.get(index)
     }
-    /// The section with this index, its name left out, which lies elsewhere in memory.
+    /// The section with this index, without its name: reading the name would touch other memory.
     #[inline]
     pub fn unnamed_section(&self, index: u32) -> Option<SectionRef<'a>> {
         self.sections.get_unnamed(index)
@@ -103,7 +103,7 @@ impl<'a> Cubin<'a> {
     pub fn symtab(&self) -> Option<&SymbolTable<'a>> {
         self.symtab.as_ref()
     }
-    /// Number of symbols, the null symbol included.
+    /// Number of symbols, including the null symbol.
     #[inline]
     pub fn symbol_count(&self) -> usize {
         self.symtab.as_ref().map_or(0, SymbolTable::len)
@@ -113,12 +113,12 @@ impl<'a> Cubin<'a> {
     pub fn symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
         self.symtab.as_ref()?.get(index)
     }
-    /// The symbol with this index, its name left out, which lies elsewhere in memory.
+    /// The symbol with this index, without its name: reading the name would touch other memory.
     #[inline]
     pub fn unnamed_symbol(&self, index: u32) -> Option<SymbolRef<'a>> {
         self.symtab.as_ref()?.get_unnamed(index)
     }
-    /// All symbols in table order, the null symbol included.
+    /// All symbols in table order, including the null symbol.
     #[inline]
     pub fn symbols(&self) -> impl Iterator<Item = SymbolRef<'a>> + '_ {
         (0..self.symbol_count() as u32).filter_map(|i| self.symbol(i))
@@ -127,13 +127,13 @@ impl<'a> Cubin<'a> {
     pub fn symbol_is_named(&self, index: u32, name: &[u8]) -> bool {
         self.symtab.as_ref().is_some_and(|table| table.is_named(index, name))
     }
-    /// The type of a symbol, without looking at its name.
+    /// The type of a symbol; does not read its name.
     #[inline]
     pub fn symbol_kind(&self, index: u32) -> Option<SymbolType> {
         let (info, _) = self.symtab.as_ref()?.info_and_other(index)?;
         Some(SymbolType(info & 15))
     }
-    /// [`SymbolRef::shndx`] of a symbol, without looking at its name.
+    /// [`SymbolRef::shndx`] of a symbol; does not read its name.
     #[inline]
     pub fn symbol_section(&self, index: u32) -> Option<u32> {
         self.symtab.as_ref()?.shndx(index)
@@ -150,12 +150,12 @@ impl<'a> Cubin<'a> {
     pub fn relocs(&self, section: &SectionRef<'a>) -> Result<Vec<Reloc>, ReadError> {
         Ok(self.reloc_table(section)?.iter().collect())
     }
-    /// The relocations of a REL or RELA section, read as they are asked for.
+    /// The relocations of a REL or RELA section, decoded on access.
     #[inline]
     pub fn reloc_table(&self, section: &SectionRef<'a>) -> Result<Relocs<'a>, ReadError> {
         self.relocs_in(section.index.0, section.entsize, section.data)
     }
-    /// The same of a section of which the number, `sh_entsize` and bytes are known.
+    /// The same, given the index, `sh_entsize` and bytes of the section.
     #[inline]
     pub fn relocs_in(
         &self,
@@ -165,7 +165,7 @@ impl<'a> Cubin<'a> {
     ) -> Result<Relocs<'a>, ReadError> {
         Relocs::read(self.sections.class(), section, entsize, data)
     }
-    /// Reads another symbol table than `.symtab`: that of the Mercury half.
+    /// Reads a symbol table other than `.symtab`: that of the Mercury half.
     pub fn symbol_table(&self, section: &SectionRef<'a>) -> Result<SymbolTable<'a>, ReadError> {
         SymbolTable::read(&self.sections, section, None)
     }

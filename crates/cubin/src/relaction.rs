@@ -1,6 +1,5 @@
-//! `.nv.rel.action`: recipes for relocation types newer than the driver's own
-//! table. A 64-bit first type number, then one 8-byte recipe per consecutive
-//! type.
+//! `.nv.rel.action`: recipes for relocation types that the driver may not know. The 64-bit number
+//! of the first type, then one 8-byte recipe for each consecutive type.
 
 use crate::reloc::{Field, RelocKind, Value};
 use zerocopy::little_endian::U64;
@@ -43,7 +42,7 @@ pub struct RelActions<'a> {
     pub actions: &'a [Action],
 }
 
-/// The section's size is not that of a header and whole recipes.
+/// The section's size is not that of a header and complete recipes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("relocation action section has {size} bytes, not a multiple of 8")]
 pub struct BadSize {
@@ -67,8 +66,8 @@ impl<'a> RelActions<'a> {
     }
 }
 
-/// The section nvlink V13.0.88 writes: one recipe, for `CONST_FIELD22_37`.
-/// Drivers know the other types.
+/// The section that nvlink V13.0.88 writes: one recipe, for `CONST_FIELD22_37`. Drivers know all
+/// other types.
 pub fn linker_section() -> Vec<u8> {
     let first = RelocKind::CUDA_CONST_FIELD22_37;
     let action = first.info().map(|known| recipe(known.fields)).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The section table of a file: the raw headers, with what checking them found.
-//! A section is put together when it is asked for, as links have many thousands
-//! and most phases want a field or two.
+//! The section table of a file: the raw headers and the results of checking them. A [`SectionRef`]
+//! is built on access: links have many thousands of sections, and most phases need only one or two
+//! fields.
 
 use crate::consts::{SectionType, shn};
 use crate::entries::{SectionIndex, SectionRef};
@@ -25,14 +25,14 @@ impl Default for Headers<'_> {
     }
 }
 
-/// The sections of a file, all of them checked.
+/// The checked sections of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Sections<'a> {
     file: &'a [u8],
     headers: Headers<'a>,
-    /// The section name table, up to its last zero.
+    /// The section name table, up to its last NUL.
     names: &'a [u8],
-    /// How each section is seen from the Mercury half, if it is.
+    /// How the Mercury half presents each section; `None` for a file as it is.
     labels: Option<Arc<[Label]>>,
     /// Whether there is a `.symtab_shndx`.
     extended: bool,
@@ -53,7 +53,7 @@ impl<'a> Sections<'a> {
         let (name_table, names) = headers.names(file, header)?;
         let names = terminated(names);
         let mut sections = Self { file, headers, names, labels: None, extended: false };
-        let found = if sections.holds_what(checked) {
+        let found = if sections.passes_checks_of(checked) {
             sections.headers = checked.headers;
             let symbols = checked_symbols.map(|section| section.0);
             Found { symbols, extended: checked.extended }
@@ -65,14 +65,14 @@ impl<'a> Sections<'a> {
         Ok((sections, table))
     }
 
-    /// The same sections as the Mercury half sees them.
+    /// The same sections as the Mercury half presents them.
     pub(crate) fn relabelled(&self, labels: Arc<[Label]>) -> Self {
         Self { labels: Some(labels), ..self.clone() }
     }
 
-    /// Whether all that was checked of others is true of these: they have the same headers,
-    /// and no less bytes and names.
-    pub(crate) fn holds_what(&self, others: &Sections<'_>) -> bool {
+    /// Whether the checks of `others` hold for these sections as well: the headers are equal, and
+    /// the file and the name table are at least as long.
+    pub(crate) fn passes_checks_of(&self, others: &Sections<'_>) -> bool {
         let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, others.headers) else {
             return false;
         };
@@ -83,7 +83,8 @@ impl<'a> Sections<'a> {
             && these.as_bytes() == those.as_bytes()
     }
 
-    /// Whether others have the same places and sizes, if they differ in those and names alone.
+    /// Compares with the sections of another file: whether the headers are equal; `None` if they
+    /// differ in more than names, offsets and sizes.
     pub(crate) fn likeness(&self, other: &Sections<'_>) -> Option<bool> {
         let (Headers::Elf64(these), Headers::Elf64(those)) = (self.headers, other.headers) else {
             return None;
@@ -91,7 +92,7 @@ impl<'a> Sections<'a> {
         if self.labels.is_some() || other.labels.is_some() || these.len() != those.len() {
             return None;
         }
-        // In their order, so that neighbours are compared at once.
+        // In field order, so that adjacent fields are compared together.
         let like = |(a, b): (&raw::Shdr64, &raw::Shdr64)| {
             a.sh_type == b.sh_type
                 && a.sh_flags == b.sh_flags
@@ -104,11 +105,11 @@ impl<'a> Sections<'a> {
         (same || these.iter().zip(those).all(like)).then_some(same)
     }
 
-    /// Whether there is a `.symtab_shndx`, as only files with many sections have.
+    /// Whether there is a `.symtab_shndx`; only files with many sections have one.
     pub(crate) fn are_extended(&self) -> bool {
         self.extended
     }
-    /// The class of the file, if it has sections.
+    /// The class of the file; 64 bits if it has no sections.
     #[inline]
     pub(crate) fn class(&self) -> Class {
         match self.headers {
@@ -120,7 +121,7 @@ impl<'a> Sections<'a> {
     pub(crate) fn file(&self) -> &'a [u8] {
         self.file
     }
-    /// Number of sections, the null section included.
+    /// Number of sections, including the null section.
     #[inline]
     pub fn len(&self) -> usize {
         self.headers.len()
@@ -134,21 +135,21 @@ impl<'a> Sections<'a> {
     pub fn get(&self, index: u32) -> Option<SectionRef<'a>> {
         match (&self.labels, self.headers) {
             (None, Headers::Elf64(headers)) => self.plain(headers, index),
-            _ => self.unusual(index),
+            _ => self.get_slow(index),
         }
     }
 
-    /// The section with this index, its name left out, which lies elsewhere in memory.
+    /// The section with this index, without its name: reading the name would touch other memory.
     #[inline]
     pub fn get_unnamed(&self, index: u32) -> Option<SectionRef<'a>> {
         match (&self.labels, self.headers) {
             (None, Headers::Elf64(headers)) => self.unnamed(headers, index),
             (None, Headers::Elf32(headers)) => self.unnamed(headers, index),
-            _ => self.unusual(index),
+            _ => self.get_slow(index),
         }
     }
 
-    /// A section as the file has it.
+    /// A section of the file, unlabelled.
     #[inline]
     fn plain<H: SectionHeader>(&self, headers: &[H], index: u32) -> Option<SectionRef<'a>> {
         let section = self.unnamed(headers, index)?;
@@ -172,8 +173,8 @@ impl<'a> Sections<'a> {
         SectionRef { data: data.unwrap_or_default(), ..section }
     }
 
-    /// A section of a small file, or as the Mercury half sees it.
-    fn unusual(&self, index: u32) -> Option<SectionRef<'a>> {
+    /// A section of a 32-bit file or of a Mercury half.
+    fn get_slow(&self, index: u32) -> Option<SectionRef<'a>> {
         let section = match self.headers {
             Headers::Elf32(headers) => self.plain(headers, index)?,
             Headers::Elf64(headers) => self.plain(headers, index)?,
@@ -191,11 +192,11 @@ impl<'a> Sections<'a> {
             Some(_) => Some(self.get(index)?.kind),
         }
     }
-    /// All sections in order, their names left out, which cost most of what a section costs.
+    /// All sections in order, without their names, which are the most expensive part to read.
     pub fn iter_unnamed(&self) -> impl Iterator<Item = SectionRef<'a>> {
         (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
     }
-    /// The same where the file is of 64 bits and seen as it is, which is found out once.
+    /// The same for a 64-bit file that is not a Mercury half; this is checked only once.
     #[inline]
     pub fn plain_unnamed(&self) -> Option<impl Iterator<Item = SectionRef<'a>>> {
         match (&self.labels, self.headers) {
@@ -205,17 +206,17 @@ impl<'a> Sections<'a> {
             _ => None,
         }
     }
-    /// What tells whether the section with this index is code, and whose: type, flags and
-    /// `sh_info`.
+    /// Type, flags and `sh_info` of the section with this index, which determine whether it is code
+    /// and whose.
     #[inline]
     pub fn owner_of(&self, index: u32) -> Option<(SectionType, u64, u32)> {
         let section = match (&self.labels, self.headers) {
             (None, Headers::Elf64(headers)) => headers.get(index as usize)?.widen(index),
-            _ => self.unusual(index)?,
+            _ => self.get_slow(index)?,
         };
         Some((section.kind, section.flags, section.info))
     }
-    /// Whether the file has this name at the offset that a section gives for its own.
+    /// Whether the section name table has this name at this offset.
     pub fn is_named(&self, name_offset: u32, name: &[u8]) -> bool {
         let rest = self.names.get(name_offset as usize..);
         let rest = rest.and_then(|rest| rest.strip_prefix(name));
@@ -226,11 +227,11 @@ impl<'a> Sections<'a> {
     pub fn kinds(&self) -> impl Iterator<Item = SectionType> {
         (0..self.len() as u32).filter_map(|i| self.kind(i))
     }
-    /// The sections of a type. The others cost next to nothing.
+    /// The sections of a type. Skipping the others is cheap.
     pub fn of_kind(&self, kind: SectionType) -> impl Iterator<Item = SectionRef<'a>> {
         self.indices_of_kind(kind).filter_map(|i| self.get(i))
     }
-    /// The sections of a type, their names left out.
+    /// The sections of a type, without their names.
     pub(crate) fn unnamed_of_kind(
         &self,
         kind: SectionType,
@@ -288,7 +289,7 @@ impl DoubleEndedIterator for Iter<'_, '_> {
 
 impl ExactSizeIterator for Iter<'_, '_> {}
 
-/// A section of a file of which nothing else is looked at, if that can be read.
+/// Reads a single section of an otherwise unchecked file.
 pub(crate) fn lone_section<'a>(
     file: &'a [u8],
     header: &Header,
@@ -383,7 +384,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// What checking all headers finds.
+/// Results of checking all headers.
 #[derive(Default)]
 struct Found {
     /// The first symbol table.
@@ -458,8 +459,8 @@ macro_rules! section_header {
 section_header!(raw::Shdr32);
 section_header!(raw::Shdr64);
 
-/// The section header table, whose length section 0 gives when there are too
-/// many sections for `e_shnum`.
+/// The section header table. Section 0 gives its length if there are too many sections for
+/// `e_shnum`.
 fn table<'a, H: SectionHeader>(data: &'a [u8], header: &Header) -> Result<&'a [H], ReadError> {
     let what = "section header table";
     let entry = u64::from(header.shentsize);

@@ -10,8 +10,8 @@ pub fn string_at(table: &[u8], offset: u32) -> Option<&[u8]> {
     rest.get(..end)
 }
 
-/// Where the first zero is. Most names are found to end within a few words, before a call
-/// of `memchr` would have begun to look.
+/// Offset of the first NUL. Most names end within a few words, which takes less time than a call of
+/// `memchr`.
 #[inline]
 fn length(string: &[u8]) -> Option<usize> {
     const SHORT: usize = 32;
@@ -27,22 +27,22 @@ fn length(string: &[u8]) -> Option<usize> {
     long_length(string, at)
 }
 
-/// The same if it is known not to be before `at`.
+/// The same, starting at `at`.
 #[cold]
 fn long_length(string: &[u8], at: usize) -> Option<usize> {
     Some(at + memchr::memchr(0, string.get(at..)?)?)
 }
 
-/// The lowest bit that is set is the highest bit of the first byte that is zero.
+/// The lowest set bit of the result is the highest bit of the first zero byte.
 #[inline]
 fn zero_bytes(word: u64) -> u64 {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     word.wrapping_sub(EACH) & !word & (EACH << 7)
 }
 
-/// A string table up to its last zero: every offset inside has a string.
+/// A string table up to its last NUL: each offset in it is the start of a string.
 pub(crate) fn terminated(table: &[u8]) -> &[u8] {
-    // As a rule it ends with one.
+    // Usually it ends with one.
     if let [.., 0] = table {
         return table;
     }
@@ -50,9 +50,8 @@ pub(crate) fn terminated(table: &[u8]) -> &[u8] {
     &table[..end]
 }
 
-/// Bounds the time that names cost: without it, a file can make every entry of a section
-/// scan one string as long as the file. Long mangled names shared by all entries of a large
-/// file still pass.
+/// Bounds the time spent on names: without it, each entry of a section could scan a string as long
+/// as the file. Long mangled names shared by all entries of a large file still pass.
 #[inline]
 pub(crate) fn check_name_lengths(
     file_size: usize,
@@ -63,7 +62,7 @@ pub(crate) fn check_name_lengths(
     if are_names_short(file_size, names.len(), offsets.len()) {
         return Ok(());
     }
-    let limit = most_names(file_size, offsets.len());
+    let limit = max_name_bytes(file_size, offsets.len());
     let mut left = limit;
     for name in offsets.filter_map(|offset| string_at(names, offset)) {
         let rest = left.checked_sub(name.len() as u64);
@@ -72,14 +71,14 @@ pub(crate) fn check_name_lengths(
     Ok(())
 }
 
-/// Whether so many entries may have the longest name that there can be, as is the rule.
+/// Whether this many entries pass even if all have the longest possible name, as is usual.
 #[inline]
 pub(crate) fn are_names_short(file_size: usize, names: usize, entries: usize) -> bool {
-    (names as u64).saturating_mul(entries as u64) <= most_names(file_size, entries)
+    (names as u64).saturating_mul(entries as u64) <= max_name_bytes(file_size, entries)
 }
 
-/// How long the names of so many entries may be together.
+/// Limit for the total length of the names of this many entries.
 #[inline]
-fn most_names(file_size: usize, entries: usize) -> u64 {
+fn max_name_bytes(file_size: usize, entries: usize) -> u64 {
     16 * file_size as u64 + 4096 * entries as u64
 }

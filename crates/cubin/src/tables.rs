@@ -19,7 +19,7 @@ enum Entries<'a> {
 
 /// A symbol of either class.
 trait Entry {
-    /// Where its name starts.
+    /// Offset of its name.
     fn name(&self) -> u32;
     /// Its section as stored.
     fn shndx(&self) -> u16;
@@ -58,12 +58,12 @@ macro_rules! entry {
 entry!(raw::Sym32);
 entry!(raw::Sym64);
 
-/// A checked symbol table: every name and section index is good.
+/// A checked symbol table: all names and section indices are valid.
 #[derive(Clone, Debug)]
 pub struct SymbolTable<'a> {
     section: SectionIndex,
     entries: Entries<'a>,
-    /// Up to the last terminating zero.
+    /// Up to the last NUL.
     strings: &'a [u8],
     shndx: &'a [U32],
 }
@@ -80,7 +80,7 @@ impl<'a> SymbolTable<'a> {
         let file_size = sections.file().len();
         match checked {
             Some((others, other))
-                if others.len() == sections.len() && table.holds_what(file_size, other) =>
+                if others.len() == sections.len() && table.passes_checks_of(file_size, other) =>
             {
                 table.entries = other.entries;
             }
@@ -89,7 +89,7 @@ impl<'a> SymbolTable<'a> {
         Ok(table)
     }
 
-    /// A table whose entries may be anything.
+    /// A table whose entries are not checked.
     fn unchecked(sections: &Sections<'a>, s: &SectionRef<'a>) -> Result<Self, ReadError> {
         let class = sections.class();
         let bad = |field, value| ReadError::BadField { field, section: Some(s.index.0), value };
@@ -134,7 +134,7 @@ impl<'a> SymbolTable<'a> {
             if entry.name() as usize >= strings {
                 return Err(self.bad("symbol", i as u64));
             }
-            // Both are so for nearly all, and cost least to find out.
+            // Nearly all symbols pass these two cheap checks.
             if usize::from(entry.shndx()) >= plain {
                 self.check_section(i, entry.shndx(), sections)?;
             }
@@ -142,7 +142,7 @@ impl<'a> SymbolTable<'a> {
         Ok(())
     }
 
-    /// Checks the section of a symbol that is not one of the first ones.
+    /// Checks a section index that is reserved or out of range.
     #[cold]
     fn check_section(&self, symbol: usize, shndx: u16, sections: usize) -> Result<(), ReadError> {
         let shndx = match u32::from(shndx) {
@@ -164,17 +164,17 @@ impl<'a> SymbolTable<'a> {
         ReadError::BadField { field, section: Some(self.section.0), value }
     }
 
-    /// Whether another one has the same values, sizes and places of names, if they differ in
-    /// those alone.
+    /// Compares with another table: whether the entries are equal; `None` if they differ in more
+    /// than names, values and sizes.
     pub(crate) fn likeness(&self, other: &SymbolTable<'_>) -> Option<bool> {
         let (Entries::Elf64(these), Entries::Elf64(those)) = (self.entries, other.entries) else {
             return None;
         };
-        // Section numbers kept elsewhere are not looked at.
+        // Section indices in `.symtab_shndx` are not compared.
         if !self.shndx.is_empty() || !other.shndx.is_empty() || these.len() != those.len() {
             return None;
         }
-        // In their order, so that they are compared at once.
+        // In field order, so that they are compared together.
         let like = |(a, b): (&raw::Sym64, &raw::Sym64)| {
             a.st_info == b.st_info && a.st_other == b.st_other && a.st_shndx == b.st_shndx
         };
@@ -182,19 +182,19 @@ impl<'a> SymbolTable<'a> {
         (same || these.iter().zip(those).all(like)).then_some(same)
     }
 
-    /// Whether all that was checked of the table of another file, which has as many sections,
-    /// is true of this: they are the same, and this has no less strings.
-    fn holds_what(&self, file_size: usize, other: &SymbolTable<'_>) -> bool {
+    /// Whether the checks of another file's table hold for this one as well, if both files have the
+    /// same number of sections: the entries are equal, and the string table is at least as long.
+    fn passes_checks_of(&self, file_size: usize, other: &SymbolTable<'_>) -> bool {
         self.strings.len() >= other.strings.len()
             && are_names_short(file_size, self.strings.len(), self.len())
             && self.likeness(other) == Some(true)
     }
 
-    /// The section it lies in.
+    /// Its section.
     pub fn section(&self) -> SectionIndex {
         self.section
     }
-    /// Number of symbols, the null symbol included.
+    /// Number of symbols, including the null symbol.
     #[inline]
     pub fn len(&self) -> usize {
         match self.entries {
@@ -214,7 +214,7 @@ impl<'a> SymbolTable<'a> {
     pub fn string(&self, offset: u32) -> Option<&'a [u8]> {
         string_at(self.strings, offset)
     }
-    /// Whether a string starts at `offset`, without looking for its end.
+    /// Whether `offset` is in the string table; does not read the string.
     pub fn has_string(&self, offset: u32) -> bool {
         (offset as usize) < self.strings.len()
     }
@@ -230,7 +230,7 @@ impl<'a> SymbolTable<'a> {
         Some(SymbolRef { name: string_at(self.strings, symbol.name_offset)?, ..symbol })
     }
 
-    /// The symbol with this index, its name left out, which lies elsewhere in memory.
+    /// The symbol with this index, without its name: reading the name would touch other memory.
     #[inline]
     pub fn get_unnamed(&self, index: u32) -> Option<SymbolRef<'a>> {
         macro_rules! widen {
@@ -246,11 +246,11 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// All symbols in order, their names left out.
+    /// All symbols in order, without their names.
     pub fn iter_unnamed(&self) -> impl Iterator<Item = SymbolRef<'a>> {
         (0..self.len() as u32).filter_map(|i| self.get_unnamed(i))
     }
-    /// The same where the file is of 64 bits, which is found out once.
+    /// The same for a 64-bit file; this is checked only once.
     #[inline]
     pub fn plain_unnamed(&self) -> Option<impl Iterator<Item = SymbolRef<'a>>> {
         let Entries::Elf64(entries) = self.entries else { return None };
@@ -271,7 +271,7 @@ impl<'a> SymbolTable<'a> {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// `st_info` and `st_other`, without looking at the name.
+    /// `st_info` and `st_other`; does not read the name.
     #[inline]
     pub fn info_and_other(&self, index: u32) -> Option<(u8, u8)> {
         Some(match self.entries {
@@ -280,8 +280,8 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// Where the symbol with this index is, without looking at its name: section index, and
-    /// whether that is a reserved value.
+    /// Section index of the symbol with this index, and whether it is a reserved value; does not
+    /// read the name.
     pub fn place(&self, index: u32) -> Option<(u32, bool)> {
         self.resolve(self.raw_shndx(index)?, index)
     }
@@ -295,7 +295,7 @@ impl<'a> SymbolTable<'a> {
         })
     }
 
-    /// [`SymbolRef::shndx`] of a symbol, without looking at its name.
+    /// [`SymbolRef::shndx`] of a symbol; does not read its name.
     #[inline]
     pub fn shndx(&self, index: u32) -> Option<u32> {
         let (section, _) = self.resolve(self.raw_shndx(index)?, index)?;
@@ -337,7 +337,7 @@ fn extended_indices<'a>(
     }
 }
 
-/// Relocations as the file has them.
+/// Relocations as stored in the file.
 #[derive(Clone, Copy, Debug)]
 enum RawRelocs<'a> {
     Rel32(&'a [raw::Rel32]),
@@ -346,7 +346,7 @@ enum RawRelocs<'a> {
     Rela64(&'a [raw::Rela64]),
 }
 
-/// The relocations of a section, read as they are asked for.
+/// The relocations of a section, decoded on access.
 #[derive(Clone, Copy, Debug)]
 pub struct Relocs<'a>(RawRelocs<'a>);
 
@@ -392,7 +392,7 @@ impl<'a> Relocs<'a> {
         self.len() == 0
     }
 
-    /// Whether one from this number on has an addend, and that is 0.
+    /// Whether a relocation, starting with this index, has an explicit addend of 0.
     pub fn has_zero_addend(&self, first: usize) -> bool {
         match self.0 {
             RawRelocs::Rela32(r) => r.iter().skip(first).any(|r| r.r_addend.get() == 0),
@@ -401,7 +401,7 @@ impl<'a> Relocs<'a> {
         }
     }
 
-    /// The relocation with this number.
+    /// The relocation with this index.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Reloc> {
         let wide = |offset: u64, kind, symbol, addend| Reloc {
@@ -433,8 +433,7 @@ impl<'a> Relocs<'a> {
         })
     }
 
-    /// All relocations in order, where the file is of 64 bits and they have addends, which is
-    /// found out once.
+    /// All relocations in order, for 64-bit files with addends; this is checked only once.
     #[inline]
     pub fn plain(self) -> Option<impl Iterator<Item = Reloc> + use<'a>> {
         let RawRelocs::Rela64(list) = self.0 else { return None };

@@ -1,10 +1,10 @@
-//! Unified functions and variables: the index file that says where they lie in their
-//! tables, and the records by which objects name them.
+//! Unified functions and variables: the index file with their offsets in the tables, and the
+//! records that list those of an object.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Who a unified function or variable is, in all programs.
+/// The identity of a unified function or variable across programs.
 pub type Uuid = [u64; 2];
 
 /// One record of `.nv.uft.entry` or `.nv.udt.entry`.
@@ -22,7 +22,7 @@ pub struct Entry {
 impl Entry {
     /// Flags that the linker sets.
     pub const LINKED: u32 = 6;
-    /// Flag of an entry that the index lacks.
+    /// Flag of an entry that is not in the index.
     pub const ABSENT: u32 = 0x8000_0000;
 
     /// The identity.
@@ -31,7 +31,7 @@ impl Entry {
     }
 }
 
-/// The records of an entry section; a ragged end is left out.
+/// The records of an entry section; trailing bytes are ignored.
 pub fn entries(data: &[u8]) -> &[Entry] {
     let whole = data.len() - data.len() % size_of::<Entry>();
     <[Entry]>::ref_from_bytes(&data[..whole]).unwrap_or_default()
@@ -44,7 +44,7 @@ pub struct Index {
     pub data: Table,
 }
 
-/// The places in one table.
+/// The slots of one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// Size of the table.
@@ -52,25 +52,25 @@ pub struct Table {
     pub slots: Vec<Slot>,
 }
 
-/// A place in a table.
+/// A slot of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub uuid: Uuid,
     pub offset: u64,
 }
 
-/// Why a file is no index.
+/// Why a file is not an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexError {
-    /// It does not begin like one.
+    /// Wrong magic number.
     Magic,
-    /// It is too short, too long or of a version nobody knows.
+    /// Too short, too long or of an unknown version.
     Malformed,
 }
 
 const MAGIC: &[u8] = b"\x7fUFTINDX";
 
-/// Versions 0 and 1 look the same.
+/// Versions 0 and 1 have the same format.
 const NEWEST: u32 = 1;
 
 impl Index {

@@ -1,5 +1,5 @@
-//! Words for the numbers of a file: one place, so that all that shows files
-//! to people or tools says the same.
+//! Text for the constants and records of a file, in one place, so that all output uses the same
+//! words.
 
 use crate::attr::{Attr, Format, KernelParam, ParamBank, Shape};
 use crate::callgraph::List;
@@ -14,16 +14,16 @@ use crate::reloc::RelocKind;
 use crate::tables::SymbolTable;
 use std::borrow::Cow;
 
-/// Names in references are cut here: a short entry may refer to a name as
-/// long as the file.
+/// Names in references are truncated to this length: a short entry can refer to a name as long as
+/// the file.
 pub const LONGEST_REFERENCE: usize = 4096;
 
-/// A name as text, whatever its bytes.
+/// A name as text; invalid UTF-8 is replaced.
 pub fn lossy(name: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(name)
 }
 
-/// A name for a place that refers to it.
+/// A name for use in a reference, truncated.
 pub fn reference(name: &[u8]) -> Cow<'_, str> {
     match name.get(..LONGEST_REFERENCE) {
         Some(start) if start.len() < name.len() => Cow::Owned(format!("{}…", lossy(start))),
@@ -116,7 +116,7 @@ pub fn format_name(format: u8) -> String {
     Format(format).name().map_or_else(|| format!("{format:#x}"), str::to_owned)
 }
 
-/// Bytes with blanks between them.
+/// Hexadecimal bytes separated by spaces.
 pub fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 3);
     for (i, byte) in bytes.iter().enumerate() {
@@ -135,7 +135,7 @@ pub struct Tables<'c, 'a> {
 }
 
 impl<'c, 'a> Tables<'c, 'a> {
-    /// Those of a file.
+    /// Reads those of a file.
     pub fn of(cubin: &'c Cubin<'a>) -> Self {
         let sections = cubin.sections().iter();
         let symbols = sections.filter(|s| classify::section(s).class == SectionClass::Symbols);
@@ -159,7 +159,7 @@ pub struct Symbols<'c, 'a> {
 }
 
 impl Symbols<'_, '_> {
-    /// `name`, or `symbol 12` where there is none.
+    /// `name`, or `symbol 12` if there is none.
     pub fn name(&self, index: u32) -> String {
         match symbol_reference(self.cubin, self.table.as_ref(), index) {
             Some(name) if !name.is_empty() => name.into_owned(),
@@ -172,7 +172,7 @@ impl Symbols<'_, '_> {
     }
 }
 
-/// An attribute's value in words.
+/// An attribute's value as text.
 pub fn value_text(record: &Record<'_>, symbols: &Symbols<'_, '_>) -> String {
     if record.format != Format::SVAL.0 {
         return scalar_text(record);
@@ -202,8 +202,7 @@ pub fn value_text(record: &Record<'_>, symbols: &Symbols<'_, '_>) -> String {
     }
 }
 
-/// What a record with a symbol says about it. All ones mean: not known before
-/// run time.
+/// The values of a record about a symbol. All ones mean that the value is unknown before run time.
 pub fn amounts(record: &Record<'_>) -> String {
     let amount = |value: u32| match value {
         u32::MAX => "unknown".to_owned(),
@@ -220,20 +219,20 @@ fn scalar_text(record: &Record<'_>) -> String {
     }
 }
 
-/// A sized payload taken apart.
+/// A decoded payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typed {
     Param(KernelParam),
-    /// Where a kernel's parameters lie.
+    /// The location of a kernel's parameters.
     Bank(ParamBank),
     SymbolValues,
     Symbols,
     Words,
-    /// Bytes nobody takes apart.
+    /// Bytes that are not decoded.
     Bytes,
 }
 
-/// How to read a sized payload: by the attribute's shape if the size fits it.
+/// Decodes a payload according to the attribute's shape if the size fits.
 pub fn typed(record: &Record<'_>) -> Typed {
     let whole = record.payload.len().is_multiple_of(4);
     match record.attr().shape() {

@@ -4,14 +4,14 @@
 use crate::raw::Flags;
 use crate::zstd;
 
-/// Largest image that is decompressed unless the caller says otherwise.
+/// Default limit for the size of a decompressed image.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
 
-/// Above the compression ratio of device code in practice.
+/// Higher than any compression ratio seen for device code.
 const ORDINARY_RATIO: u64 = 256;
-/// A zstd block of a few bytes may stand for 128 KiB.
+/// A zstd block of a few bytes can expand to 128 KiB.
 const ZSTD_MAX_RATIO: u64 = 128 << 10;
-/// One LZ4 length byte stands for at most 255 bytes.
+/// One LZ4 length byte adds at most 255 bytes.
 const LZ4_MAX_RATIO: u64 = 255;
 /// Slack for the ratios on tiny payloads.
 const RATIO_SLACK: u64 = 64 << 10;
@@ -28,12 +28,12 @@ pub enum Compression {
     Lz4,
     /// zstd frames.
     Zstd,
-    /// Compression flags we have no decoder for.
+    /// Unsupported compression flags.
     Unknown(u64),
 }
 
 impl Compression {
-    /// What the flags of an entry say.
+    /// The compression that an entry's flags give.
     pub fn of(flags: Flags) -> Self {
         match flags.0 & Flags::COMPRESSION.0 {
             0 => Self::None,
@@ -68,14 +68,14 @@ pub enum DecodeError {
         kind: &'static str,
         reason: String,
     },
-    /// The stream does not yield what the entry declares.
+    /// The output does not have the size that the entry declares.
     #[error("the payload unpacks to {actual} bytes, the entry declares {declared}")]
     WrongSize {
         /// Size of the output; a lower bound if it is more than declared.
         actual: u64,
         declared: u64,
     },
-    /// More than the stream can hold, or than the caller allows.
+    /// More than the stream can expand to, or than the caller allows.
     #[error("the entry declares {declared} bytes, more than the {limit} that are possible")]
     TooLarge { declared: u64, limit: u64 },
     #[error("no memory for {0} bytes")]
@@ -100,8 +100,7 @@ pub fn decompress(
     if declared > limit {
         return Err(DecodeError::TooLarge { declared, limit });
     }
-    // A large declared size is not trusted at once: memory grows in proportion to what comes out of
-    // the stream.
+    // A large declared size is not trusted: memory grows in proportion to the actual output.
     let mut size = declared.min(ordinary_size(stored));
     let (image, actual) = loop {
         let mut image = zeroed(size)?;
@@ -119,18 +118,18 @@ pub fn decompress(
     Ok(image)
 }
 
-/// The most that `stored` can be expected to unpack to.
+/// Upper bound for the size that `stored` usually expands to.
 fn ordinary_size(stored: &[u8]) -> u64 {
     (stored.len() as u64).saturating_mul(ORDINARY_RATIO).max(RATIO_SLACK)
 }
 
-/// Whether memory of the declared size can be allocated before anything comes out of the stream.
+/// Whether memory of the declared size can be allocated before decompressing.
 pub(crate) fn is_ordinary(compression: Compression, stored: &[u8], declared: u64) -> bool {
     matches!(compression, Compression::Lz4 | Compression::Zstd)
         && declared <= MAX_IMAGE_SIZE.min(ordinary_size(stored))
 }
 
-/// Decompresses `stored` into memory that it has to fill.
+/// Decompresses `stored`, which must fill `image` exactly.
 pub(crate) fn decompress_into(
     compression: Compression,
     stored: &[u8],

@@ -8,7 +8,7 @@ use cubin::{Arch, Variant};
 use std::borrow::Cow;
 use zerocopy::FromBytes;
 
-/// Nested containers are followed this deep.
+/// Maximum depth of nested containers.
 const MAX_DEPTH: usize = 4;
 
 /// Why bytes are not a readable fatbin. Offsets count from the start of the
@@ -30,8 +30,8 @@ pub enum FatbinError {
     HeaderSize { what: &'static str, offset: usize, size: u64 },
 }
 
-/// Consecutive containers, as a host linker leaves them, with zeros between. After an error the
-/// iterator ends.
+/// Consecutive containers with zero padding between them, as a host linker concatenates them. After
+/// an error the iterator ends.
 #[derive(Clone, Debug)]
 pub struct Containers<'a> {
     data: &'a [u8],
@@ -102,11 +102,11 @@ impl<'a> Container<'a> {
         Ok(Self { data, offset, entries_at: offset + header_size, end })
     }
 
-    /// Where it starts in the bytes it was found in.
+    /// Its start in the enclosing bytes.
     pub fn offset(&self) -> usize {
         self.offset
     }
-    /// Where it ends in the bytes it was found in.
+    /// Its end in the enclosing bytes.
     pub fn end(&self) -> usize {
         self.end
     }
@@ -198,7 +198,7 @@ impl<'a> Entry<'a> {
     pub fn header(&self) -> &'a EntryHeader {
         self.header
     }
-    /// Where it starts in the bytes its container was found in.
+    /// Its start in the bytes that enclose the container.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -214,7 +214,7 @@ impl<'a> Entry<'a> {
     pub fn flags(&self) -> Flags {
         Flags(self.header.flags.get())
     }
-    /// The architecture it was compiled for; numbers no architecture can have become `u16::MAX`.
+    /// The architecture it was compiled for; numbers that do not fit become `u16::MAX`.
     pub fn arch(&self) -> Arch {
         let flags = self.flags();
         let variant = if flags.contains(Flags::ACCELERATED) {
@@ -247,8 +247,8 @@ impl<'a> Entry<'a> {
         }
         self.head_range(block.text_offset.get(), block.size.get())
     }
-    /// The `.nv.compat` of the image, which entries for sm_100 and later repeat so that it can be
-    /// read without unpacking.
+    /// The `.nv.compat` of the image. Entries for sm_100 and later repeat it, so that it can be
+    /// read without decompressing.
     pub fn compat(&self) -> Option<&'a [u8]> {
         let block = self.options_block()?;
         if !self.flags().contains(Flags::MERCURY) {
@@ -278,8 +278,8 @@ impl<'a> Entry<'a> {
         self.bytes.get(..self.header.header_size.get() as usize)
     }
 
-    /// The payload as stored: without padding if compressed, else with it
-    /// (the format does not say where a plain payload ends).
+    /// The payload as stored. An uncompressed payload includes the padding: the format does not
+    /// give its exact size.
     pub fn stored(&self) -> &'a [u8] {
         let payload = self.bytes.get(self.header.header_size.get() as usize..).unwrap_or_default();
         match self.compression() {
@@ -287,11 +287,11 @@ impl<'a> Entry<'a> {
             _ => payload.get(..self.header.compressed_size.get() as usize).unwrap_or(payload),
         }
     }
-    /// The payload, decompressed if need be.
+    /// The payload, decompressed if necessary.
     pub fn payload(&self) -> Result<Cow<'a, [u8]>, DecodeError> {
         self.payload_up_to(compress::MAX_IMAGE_SIZE)
     }
-    /// Like [`Entry::payload`], but refuses to produce more than `limit` bytes.
+    /// Like [`Entry::payload`], but fails if it exceeds `limit` bytes.
     pub fn payload_up_to(&self, limit: u64) -> Result<Cow<'a, [u8]>, DecodeError> {
         if self.flags().contains(Flags::SCRAMBLED) {
             return Err(DecodeError::Scrambled);
@@ -304,15 +304,15 @@ impl<'a> Entry<'a> {
         compress::decompress(compression, self.stored(), size, limit).map(Cow::Owned)
     }
 
-    /// The size of a compressed payload with an ordinary ratio; for others memory must not be
-    /// allocated in advance.
+    /// The decompressed size of a payload with an ordinary compression ratio. For others, memory
+    /// must not be allocated in advance.
     pub fn ordinary_size(&self) -> Option<u64> {
         let size = self.header.uncompressed_size.get();
         let ordinary = compress::is_ordinary(self.compression(), self.stored(), size);
         (ordinary && !self.flags().contains(Flags::SCRAMBLED)).then_some(size)
     }
 
-    /// Unpacks a payload into memory of [`Entry::ordinary_size`].
+    /// Decompresses a payload into a buffer of [`Entry::ordinary_size`] bytes.
     pub fn unpack_into(&self, image: &mut [u8]) -> Result<(), DecodeError> {
         compress::decompress_into(self.compression(), self.stored(), image)
     }

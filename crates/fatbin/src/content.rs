@@ -3,20 +3,20 @@
 use crate::raw::CONTAINER_MAGIC;
 use cubin::EM_CUDA;
 
-/// What a file is, judged by its first bytes.
+/// The type of a file, determined from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// No bytes at all.
+    /// An empty file.
     Empty,
     DeviceElf,
-    /// An ELF for some host.
+    /// An ELF file for a host.
     HostElf,
     HostCoff,
-    /// An archive, thin ones included.
+    /// An archive, regular or thin.
     Archive,
     Fatbin,
     Ptx,
-    /// NVVM IR for link-time optimisation.
+    /// NVVM IR for link-time optimization.
     LtoIr,
     Bitcode,
     Unknown,
@@ -26,9 +26,9 @@ pub enum Content {
 const LTO_IR_MAGIC: [u8; 4] = [0xED, 0x43, 0x4E, 0x7F];
 /// LLVM bitcode, and the wrapper around it.
 const BITCODE_MAGICS: [[u8; 4]; 2] = [*b"BC\xC0\xDE", [0xDE, 0xC0, 0x17, 0x0B]];
-/// How far into a text to look for `.version`.
+/// Number of bytes to search for `.version`.
 const PTX_PROBE: usize = 64 << 10;
-/// COFF machine numbers of hosts CUDA knows: AMD64 and ARM64.
+/// COFF machine numbers of the hosts that CUDA supports: AMD64 and ARM64.
 const COFF_MACHINES: [[u8; 2]; 2] = [[0x64, 0x86], [0x64, 0xAA]];
 /// Start of a COFF "bigobj".
 const COFF_BIG: [u8; 6] = [0, 0, 0xFF, 0xFF, 2, 0];

@@ -19,7 +19,7 @@ pub mod section {
         [b".nvHRKE", b".nvHRKI", b".nvHRDE", b".nvHRDI", b".nvHRCE", b".nvHRCI"];
 }
 
-/// Not a host file whose sections can be parsed.
+/// The sections of a host file cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unreadable host file: {reason}")]
 pub struct HostError {
@@ -66,13 +66,13 @@ pub fn strings(data: &[u8]) -> impl Iterator<Item = &[u8]> {
     data.split(|&b| b == 0).filter(|s| !s.is_empty())
 }
 
-/// The parts of a host file that are about device code.
+/// The parts of a host file that concern device code.
 #[derive(Clone, Debug)]
 pub struct HostObject<'a> {
     pub kind: HostKind,
     /// `e_machine` of an ELF file.
     pub machine: Option<u16>,
-    /// It has a `.nvFatBinSegment`.
+    /// Whether it has a `.nvFatBinSegment`.
     pub has_segment: bool,
     /// `__nv_relfatbin` sections.
     pub relocatable: Vec<&'a [u8]>,

@@ -1,12 +1,12 @@
-//! The containers in which CUDA device code travels: fatbins, the host objects that embed them,
-//! and archives of those.
+//! Containers of CUDA device code: fatbins, the host objects that embed them, and archives of
+//! these.
 //!
 //! `nvcc` packs the images of a program, compiled for one architecture or several, into a *fatbin*
 //! and embeds that in the host object, where the host linker leaves it unchanged. This crate finds
-//! the images again and writes new containers. Parsing borrows the input; a payload is unpacked
-//! only on request, and never to more than it declares. The crate opens no files and does not
-//! choose among images: which one fits a target is for the caller to decide, and the contents of an
-//! image are for the crate `cubin`.
+//! these images and writes new containers. Parsing borrows the input; a payload is decompressed
+//! only on request, and never to more than its declared size. The crate opens no files and does not
+//! choose among images: the caller decides which one fits a target, and the crate `cubin` reads the
+//! image.
 //!
 //! # Example
 //!
@@ -44,16 +44,16 @@
 //! [`Content::of`] determines what a file is. The members of an [`Archive`] are files again; a
 //! [`HostObject`] has sections of [`Containers`], separate for relocatable and linked code; each
 //! [`Container`] has an [`Entry`] per image, with its [`Kind`], architecture and [`Flags`];
-//! [`Entry::payload`] is the image. Each step has a separate error type that says where the bytes
-//! went wrong. [`mod@write`] builds containers, and [`raw`] has the records as they are in a file.
+//! [`Entry::payload`] is the image. Each step has its own error type, which gives the offset of the
+//! error. [`mod@write`] builds containers, and [`raw`] has the records as they are in a file.
 //!
 //! # Naming convention
 //!
-//! NVIDIA documents none of this. Records and flags have the names that `fatbinary` and `cuobjdump`
-//! show, if any, and plain words otherwise. [`Kind`] and [`Flags`] are newtypes over the integer:
-//! unnamed values survive a rewrite.
+//! NVIDIA does not document the format. Records and flags have the names that `fatbinary` and
+//! `cuobjdump` show, if any, and descriptive names otherwise. [`Kind`] and [`Flags`] are newtypes
+//! over the integer: unnamed values survive a rewrite.
 #![forbid(unsafe_code)]
-// A comment that only repeats the name helps nobody.
+// A comment that only repeats the name does not help.
 #![allow(missing_docs)]
 
 mod archive;

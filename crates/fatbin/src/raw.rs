@@ -6,13 +6,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// First word of a container.
 pub const CONTAINER_MAGIC: u32 = 0xBA55_ED50;
-/// The container version since the format exists.
+/// The only known container version.
 pub const CONTAINER_VERSION: u16 = 1;
 /// First word of the wrapper in `.nvFatBinSegment`.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43B1;
 /// Entry version in all files seen.
 pub const ENTRY_VERSION: u16 = 0x0101;
-/// Entries and their strings are padded to this.
+/// Alignment of entries and their strings.
 pub const ALIGNMENT: usize = 8;
 
 /// Container header; the entries follow.
@@ -34,11 +34,11 @@ pub struct EntryHeader {
     pub version: U16,
     /// Size of this header with its strings; the payload starts there.
     pub header_size: U32,
-    /// Payload size, padding included.
+    /// Payload size, including padding.
     pub payload_size: U64,
-    /// Exact size of the compressed payload; 0 if it is stored plain.
+    /// Exact size of the compressed payload; 0 if it is not compressed.
     pub compressed_size: U32,
-    /// Where the [`OptionsBlock`] is, counted from the entry; 0 if none.
+    /// Offset of the [`OptionsBlock`] from the start of the entry; 0 if there is none.
     pub options_offset: U32,
     pub minor: U16,
     pub major: U16,
@@ -48,18 +48,18 @@ pub struct EntryHeader {
     pub ident_size: U32,
     pub flags: U64,
     pub reserved: U64,
-    /// Size after decompression; 0 if it is stored plain.
+    /// Size after decompression; 0 if it is not compressed.
     pub uncompressed_size: U64,
 }
 
-/// Head of an entry's options: a NUL-terminated text follows, and in entries
-/// with [`Flags::MERCURY`] the image's `.nv.compat`.
+/// Header of an entry's options, followed by a NUL-terminated string and, in entries with
+/// [`Flags::MERCURY`], the image's `.nv.compat`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct OptionsBlock {
-    /// Where the text is, counted from the entry.
+    /// Offset of the string from the start of the entry.
     pub text_offset: U32,
-    /// Size of the text without its end, or of the `.nv.compat` after it.
+    /// Size of the string without its NUL, or of the `.nv.compat` after it.
     pub size: U32,
 }
 
@@ -69,14 +69,14 @@ pub struct OptionsBlock {
 #[repr(C)]
 pub struct Wrapper {
     pub magic: U32,
-    /// 1, or 2 where `prelinked` points to the containers that were linked.
+    /// 1, or 2 if `prelinked` points to the containers that were linked.
     pub version: U32,
     pub data: U64,
     pub prelinked: U64,
 }
 
 impl Wrapper {
-    /// The wrapper at the start of `data`, if that is one.
+    /// The wrapper at the start of `data`, if there is one.
     pub fn read(data: &[u8]) -> Option<&Self> {
         let (wrapper, _) = Self::ref_from_prefix(data).ok()?;
         (wrapper.magic == WRAPPER_MAGIC).then_some(wrapper)
@@ -90,7 +90,7 @@ pub struct Kind(pub u16);
 impl Kind {
     pub const PTX: Self = Self(1);
     pub const ELF: Self = Self(2);
-    /// NVVM IR for link-time optimisation.
+    /// NVVM IR for link-time optimization.
     pub const LTO_IR: Self = Self(8);
 
     /// The name `fatbinary` and `cuobjdump` give it.
@@ -131,7 +131,7 @@ impl Flags {
     pub const LZ4: Self = Self(0x2000);
     /// The payload is a zstd frame.
     pub const ZSTD: Self = Self(0x8000);
-    /// All bits that say the payload is compressed.
+    /// All bits for compression.
     pub const COMPRESSION: Self = Self(0xF000);
     /// The payload is scrambled (LTO-IR only).
     pub const SCRAMBLED: Self = Self(0x1_0000);

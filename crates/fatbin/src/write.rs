@@ -29,9 +29,9 @@ pub struct Image<'a> {
     pub flags: Flags,
     /// `fatbinary --ident`.
     pub ident: Option<&'a [u8]>,
-    /// The compile options. PTX must have some, if only an empty text.
+    /// The compile options. PTX must have some, even if empty.
     pub options: Option<&'a [u8]>,
-    /// The image's `.nv.compat` (sm_100 and later): which other targets may use it.
+    /// The image's `.nv.compat` (sm_100 and later): which other targets can use it.
     pub compat: Option<&'a [u8]>,
     pub compression: Compression,
     pub payload: &'a [u8],
@@ -105,7 +105,7 @@ impl Writer {
     }
 }
 
-/// nvlink reads strings up to their NUL, whatever their size field says.
+/// nvlink reads strings up to their NUL and ignores their size field.
 fn terminated(text: &[u8]) -> Vec<u8> {
     let mut bytes = text.to_vec();
     bytes.push(0);
@@ -147,7 +147,7 @@ fn flags_of(image: &Image<'_>, compression: Compression) -> Flags {
     image.flags.without(Flags::COMPRESSION).union(compression.flags()).union(letter).union(compat)
 }
 
-/// The payload as it is stored; what does not compress is stored uncompressed.
+/// The payload as stored; uncompressed if compression does not make it smaller.
 fn pack<'a>(image: &Image<'a>) -> (Cow<'a, [u8]>, Compression) {
     let packed = match image.compression {
         Compression::Lz4 => lz4_flex::block::compress(image.payload),

@@ -1,11 +1,11 @@
-//! Work on parts of a list, in parallel and yet in their order.
+//! Parallel work whose results are consumed in order.
 
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Makes something of each part and hands it over in order. That is done for a few parts at a
-/// time: what is made of them takes memory, which those after them use again.
+/// Maps each part in parallel and passes the results on in order, a few parts at a time: later
+/// results reuse the memory of earlier ones.
 pub fn map_in_order<P: Sync, T: Send>(
     parts: impl Iterator<Item = P>,
     make: impl Fn(&P) -> T + Sync,
@@ -18,8 +18,9 @@ pub fn map_in_order<P: Sync, T: Send>(
     }
 }
 
-/// Makes something of each part and hands it over in order, each as soon as those before it
-/// have been: one thread hands over while the others go on, and none waits for another.
+/// Maps each part in parallel and passes the results on in order, each as soon as those before it
+/// have been passed on. One thread passes results on while the others continue; no thread waits for
+/// another.
 pub fn pipeline<P: Send, T: Send>(
     parts: impl Iterator<Item = P> + Send,
     make: impl Fn(P) -> T + Sync,
@@ -30,8 +31,8 @@ pub fn pipeline<P: Send, T: Send>(
     let taken = Mutex::new((0, take));
     let next = || parts.lock().ok()?.next();
     let hand_over = || {
-        // Whoever is at it goes on until nothing is left; what comes too late for that comes
-        // with the next part.
+        // The thread that holds the lock passes on all results that are ready; one that comes too
+        // late is passed on with the next part.
         let Ok(mut taken) = taken.try_lock() else { return };
         let (number, take) = &mut *taken;
         while let Some(one) = made.lock().ok().and_then(|mut made| made.remove(number)) {

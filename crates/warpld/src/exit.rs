@@ -1,21 +1,21 @@
-//! The exit of a process that holds much memory.
+//! Fast exit of a process that uses much memory.
 
 /// Above this peak RSS, the exit of a process takes milliseconds.
 #[cfg(target_os = "linux")]
 const MUCH_MEMORY: libc::c_long = 32 << 10; // KiB
 
-/// Lets the process exit at once though it holds much memory: files that are mapped and read,
-/// and what was made of them. The system gives memory back when the last process that shares
-/// it exits, which takes 5 ms for 80 MB and 14 ms for 2,000 maps, on one processor. So a child
-/// that shares all of it, and does nothing else, exits right after this process.
+/// Lets the process exit immediately although it uses much memory. The kernel frees memory when the
+/// last process that shares it exits, which takes 5 ms for 80 MB and 14 ms for 2,000 maps, on one
+/// processor. So a child that shares all memory, and does nothing else, exits right after this
+/// process.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 pub(crate) fn leave_memory_behind() {
     use libc::{c_int, c_long, c_void, syscall, timespec};
-    /// The child waits for the exit of its parent, which kills it. It keeps nothing open that
-    /// somebody may wait for. (System calls only: it shares the memory of a thread that runs on.)
+    /// The child waits until its parent exits, which kills it. It keeps no descriptor open that
+    /// another process may wait for. (System calls only: it shares the memory of a running thread.)
     extern "C" fn wait(parent: *mut c_void) -> c_int {
-        // SAFETY: these calls touch no memory but `second`, which is on the child's stack.
+        // SAFETY: these calls access only `second`, which is on the child's stack.
         unsafe {
             for standard in 0..3 {
                 syscall(libc::SYS_close, standard);
@@ -38,9 +38,8 @@ pub(crate) fn leave_memory_behind() {
         return;
     }
     let stack = vec![0_u128; 4 << 10].leak();
-    // SAFETY: the stack is the child's alone, is never freed, and its end is aligned as ends
-    // of stacks must be. What the child does is said above. If there is no child, the exit
-    // takes longer.
+    // SAFETY: only the child uses the stack; it is never freed, and its end is aligned for a stack.
+    // See above for what the child does. If the clone fails, the exit takes longer.
     unsafe {
         let parent = std::process::id() as usize as *mut c_void;
         libc::clone(wait, stack.as_mut_ptr_range().end.cast(), libc::CLONE_VM, parent);

@@ -1,10 +1,9 @@
-//! Where the parts of a file lie.
+//! File offsets of the parts of a file.
 //!
-//! The tools put sections one after the other in index order, each at its
-//! alignment, then the section headers, then the program headers. They
-//! deviate in two ways: a string table may follow a gap (names that were
-//! dropped after the space for them was counted), and the Mercury counterpart of a
-//! data section may share its bytes.
+//! NVIDIA's tools write sections consecutively in index order, each aligned, then the section
+//! headers, then the program headers. There are two exceptions: a string table can follow a gap
+//! (for names that were dropped after the size was computed), and the Mercury counterpart of a data
+//! section can share its bytes.
 
 use super::error::WriteError;
 use super::{Filler, Image};
@@ -12,17 +11,17 @@ use crate::header::Class;
 use crate::read::Cubin;
 use std::collections::HashMap;
 
-/// Where a part lies, relative to what comes before it.
+/// The offset of a part, relative to the parts before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// At the next aligned place.
+    /// At the next aligned offset.
     #[default]
     Natural,
-    /// So many bytes after the next aligned place.
+    /// This many bytes after the next aligned offset.
     After(u64),
     /// On the bytes of an earlier section.
     SameAs(u32),
-    /// At this file offset, whatever lies before.
+    /// At this file offset.
     At(u64),
 }
 
@@ -38,7 +37,7 @@ pub struct Layout {
     pub size: u64,
 }
 
-/// One run of bytes of the file.
+/// A file range and the part it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) start: u64,
@@ -61,12 +60,12 @@ pub(crate) struct Placements {
     pub(crate) program_headers: Placement,
 }
 
-/// `None` on overflow. Alignments that are no power of two count, too.
+/// `None` on overflow. The alignment need not be a power of two.
 fn align_up(position: u64, align: u64) -> Option<u64> {
     position.checked_next_multiple_of(align.max(1))
 }
 
-/// The placements that give a file's offsets back.
+/// The placements that reproduce a file's offsets.
 pub(crate) fn placements(cubin: &Cubin<'_>) -> Placements {
     let header = cubin.header();
     let mut position = u64::from(header.class.header_size());
@@ -104,8 +103,8 @@ pub(crate) fn placements(cubin: &Cubin<'_>) -> Placements {
     Placements { sections, section_headers, program_headers }
 }
 
-/// Where the program headers go naturally: after the section headers, or in
-/// the place of those if there are none.
+/// The default offset of the program headers: after the section headers, or in their place if there
+/// are none.
 fn after_section_headers(
     class: Class,
     shoff: u64,
@@ -127,7 +126,7 @@ fn relative(natural: Option<u64>, offset: u64) -> Placement {
 }
 
 impl Image<'_> {
-    /// Where everything lies.
+    /// Computes all offsets.
     pub fn layout(&self) -> Result<Layout, WriteError> {
         let class = self.header.class;
         let mut position = u64::from(class.header_size());
@@ -149,8 +148,7 @@ impl Image<'_> {
         Ok(layout)
     }
 
-    /// Offsets of the section headers and the program headers; naturally 0
-    /// for a table that is empty.
+    /// Offsets of the section headers and the program headers; by default 0 for an empty table.
     fn place_tables(&self, position: u64) -> Result<(u64, u64), WriteError> {
         let class = self.header.class;
         let natural = |empty: bool, after: Option<u64>| if empty { Some(0) } else { after };
@@ -165,8 +163,7 @@ impl Image<'_> {
         Ok((shoff, phoff))
     }
 
-    /// All runs of bytes in file order. Two parts may have the same run, but
-    /// runs that overlap otherwise are an error.
+    /// All file ranges in order. Two parts may have the same range; other overlaps are an error.
     pub(crate) fn extents(&self, layout: &Layout) -> Result<Vec<Extent>, WriteError> {
         let class = self.header.class;
         let mut extents = Vec::with_capacity(self.sections.len() + self.fillers.len() + 3);
@@ -213,8 +210,7 @@ fn place(
     }
 }
 
-/// The bytes of a file that no part of its model covers and that are not
-/// zero, and those after its last part.
+/// The nonzero bytes of a file that no part of the model covers, and all bytes after the last part.
 pub(crate) fn fillers<'a>(
     image: &Image<'a>,
     file: &'a [u8],

@@ -1,11 +1,11 @@
-//! A whole file as values that can be changed and written again.
+//! A whole file as values that can be modified and written back.
 //!
-//! [`Image::from_cubin`] reads a file, [`Image::write`] writes it to any [`Sink`]; without a
-//! change in between the bytes are the same. Sections whose format is known are taken apart into
-//! records, and kept as bytes where that would not give the same bytes back.
+//! [`Image::from_cubin`] reads a file, [`Image::write`] writes it to any [`Sink`]; an unmodified
+//! file is reproduced byte for byte. Sections of known formats are decoded into records, unless
+//! encoding these would not reproduce the bytes.
 //!
-//! This is the library's own writer, for its users and tests. Linkers know what they write before
-//! they write it, and put files together from [`crate::encode`] and [`crate::raw`] in one pass.
+//! This is the library's own writer, for its users and tests. A linker knows its output before
+//! writing and can assemble it from [`crate::encode`] and [`crate::raw`] in one pass.
 
 mod error;
 mod layout;
@@ -36,18 +36,18 @@ pub struct Image<'a> {
     /// The file header. Writing computes `phoff`, `shoff`, `phnum` and
     /// `shnum`.
     pub header: Header,
-    /// All sections, the null section included.
+    /// All sections, including the null section.
     pub sections: Vec<Section<'a>>,
     pub segments: Vec<Segment>,
-    /// Where the section headers lie; naturally after the last section.
+    /// Offset of the section headers; by default after the last section.
     pub section_headers: Placement,
-    /// Where the program headers lie; naturally after the section headers.
+    /// Offset of the program headers; by default after the section headers.
     pub program_headers: Placement,
-    /// Bytes that belong to nothing but are not zero, or end the file.
+    /// Nonzero bytes outside of all parts, and bytes after the last part.
     pub fillers: Vec<Filler<'a>>,
 }
 
-/// Bytes at a fixed place outside of everything else.
+/// Bytes at a fixed offset outside of all parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filler<'a> {
     pub offset: u64,
@@ -75,11 +75,11 @@ pub struct Section<'a> {
 pub enum Content<'a> {
     /// No bytes in the file, but a size.
     NoBits(u64),
-    /// Code, data, and everything without a form of its own.
+    /// Code, data, and everything else that is not decoded.
     Bytes(Cow<'a, [u8]>),
     Strings(StringTable<'a>),
     Symbols(Vec<Symbol>),
-    /// Relocations; either all have an addend or none has.
+    /// Relocations; all of them have an addend, or none has.
     Relocations(Vec<Reloc>),
     /// `.nv.info*` and `.nv.compat`.
     Records(Vec<Record<'a>>),
@@ -93,21 +93,21 @@ pub enum Content<'a> {
     Capsule(Capsule<'a>),
 }
 
-/// A symbol as its table has it.
+/// A symbol as stored in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Offset of the name in the linked string table.
     pub name: u32,
     pub info: u8,
     pub other: u8,
-    /// As stored: `SHN_XINDEX` where `.symtab_shndx` has the index.
+    /// As stored: `SHN_XINDEX` if the index is in `.symtab_shndx`.
     pub shndx: u16,
     pub value: u64,
     pub size: u64,
 }
 
-/// Strings with terminating zeros, addressed by offset. The tools keep the
-/// strings of things that have gone, so the table is more than its users.
+/// NUL-terminated strings, addressed by offset. The tables of NVIDIA's tools also contain the names
+/// of removed sections and symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StringTable<'a> {
     bytes: Cow<'a, [u8]>,
@@ -126,8 +126,8 @@ impl<'a> StringTable<'a> {
     pub fn get(&self, offset: u32) -> Option<&[u8]> {
         crate::strings::string_at(&self.bytes, offset)
     }
-    /// Appends a string and returns its offset; `None` when the table would
-    /// pass 4 GiB or the string contains a zero.
+    /// Appends a string and returns its offset; `None` if the table would exceed 4 GiB or the
+    /// string contains a NUL.
     pub fn add(&mut self, string: &[u8]) -> Option<u32> {
         let offset = u32::try_from(self.bytes.len()).ok()?;
         u32::try_from(self.bytes.len() + string.len() + 1).ok()?;
@@ -141,7 +141,7 @@ impl<'a> StringTable<'a> {
     }
 }
 
-/// Why a file has no model.
+/// Why a file cannot be modelled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -195,8 +195,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// The content in its typed form, or as bytes where that would not give the
-/// same bytes back.
+/// The decoded contents, or the bytes if encoding would not reproduce them.
 fn content<'a>(cubin: &Cubin<'a>, s: &SectionRef<'a>) -> Content<'a> {
     if s.kind.is_nobits() || s.kind == SectionType::NULL {
         return Content::NoBits(s.size);

@@ -1,5 +1,5 @@
-//! Where the bytes of a written file go: a file or any stream, a buffer of
-//! fixed size, a growing buffer, a counter, or a function.
+//! Destinations of a written file: a file or any stream, a fixed-size buffer, a growing buffer, a
+//! counter, or a function.
 
 use std::io;
 
@@ -44,7 +44,7 @@ impl<W: io::Write> Sink for Stream<W> {
     }
 }
 
-/// Memory of fixed size; writing past its end fails.
+/// A fixed-size buffer; writing past its end fails.
 #[derive(Debug)]
 pub struct Memory<'b> {
     buffer: &'b mut [u8],
@@ -72,7 +72,7 @@ impl Sink for Memory<'_> {
     }
 }
 
-/// Counts bytes and keeps none.
+/// Counts bytes and discards them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counter(pub u64);
 
@@ -87,7 +87,7 @@ impl Sink for Counter {
     }
 }
 
-/// Hands every piece to a function.
+/// Passes all bytes to a function.
 pub struct Callback<F>(pub F);
 
 impl<F: FnMut(&[u8]) -> io::Result<()>> Sink for Callback<F> {

@@ -1,4 +1,4 @@
-//! Writing the model: one serializer for every kind of sink.
+//! Writes a model to any sink.
 
 use super::error::WriteError;
 use super::layout::{Extent, Layout, Part};
@@ -39,7 +39,7 @@ impl Image<'_> {
         let program_headers = self.encode_program_headers()?;
         let mut position = 0;
         for extent in extents {
-            // Only a counterpart of what has just been written starts before it.
+            // Only a section that shares the previous one's bytes starts before this position.
             let Some(gap) = extent.start.checked_sub(position) else { continue };
             let bytes = match extent.part {
                 Part::Header => Cow::Borrowed(&header[..]),
@@ -66,7 +66,7 @@ impl Image<'_> {
         Ok(bytes)
     }
 
-    /// Parts with one place must have the same bytes.
+    /// Checks that parts with the same file range have the same bytes.
     fn check_shared(&self, extents: &[Extent]) -> Result<(), WriteError> {
         for pair in extents.windows(2).filter(|p| p[0].start == p[1].start) {
             match (pair[0].part, pair[1].part) {
@@ -81,8 +81,7 @@ impl Image<'_> {
         Ok(())
     }
 
-    /// `e_shnum`: 0 when there are too many sections or the null section
-    /// has their number anyway.
+    /// `e_shnum`: 0 if there are too many sections or the null section holds their number anyway.
     fn section_count(&self) -> Result<u16, WriteError> {
         let count = self.sections.len() as u64;
         let Some(null) = self.sections.first() else {

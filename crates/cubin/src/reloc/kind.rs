@@ -5,7 +5,7 @@ use super::{Handler, MERCURY_BASE, RelocInfo, cuda, mercury};
 use std::fmt;
 
 impl RelocKind {
-    /// What is known of it, whichever table it is from.
+    /// Its row in either table.
     #[inline]
     pub fn info(self) -> Option<&'static RelocInfo> {
         cuda(self).or_else(|| mercury(self))
@@ -29,12 +29,12 @@ impl RelocKind {
         self.0 >= MERCURY_BASE
     }
 
-    /// Whether a linker applies it, if it knows the value.
+    /// Whether a linker applies it if the value is known.
     pub fn linker_applies(self) -> bool {
         self.info().is_some_and(|known| matches!(known.handler, Handler::Linker | Handler::Either))
     }
 
-    /// Whether it clears its place if the code that it names is gone.
+    /// Whether it clears its field if the code it refers to was removed.
     #[inline]
     pub fn clears_unused(self) -> bool {
         matches!(
@@ -43,14 +43,14 @@ impl RelocKind {
         )
     }
 
-    /// Whether it turns an instruction that yields into a NOP.
+    /// Whether it replaces a yielding instruction with a NOP.
     #[inline]
     pub fn removes_yield(self) -> bool {
         matches!(self, Self::CUDA_YIELD_OPCODE9_0 | Self::CUDA_YIELD_CLEAR_PRED4_87)
     }
 
-    /// The kind that puts an ordinary address where this one puts an address through the
-    /// unified tables; all others are their own.
+    /// The kind that inserts an ordinary address where this one inserts an address through the
+    /// unified tables; for all other kinds, the kind itself.
     pub fn without_unified_table(self) -> Self {
         let byte = |first: Self, plain: Self| Self(self.0 - first.0 + plain.0);
         match self {
@@ -114,7 +114,7 @@ mod tests {
             let (known, plain) = (kind.info().unwrap(), kind.without_unified_table());
             let unified = known.fields.iter().any(|field| field.value == Value::Unified);
             assert_eq!(plain != kind, unified, "{kind:?}");
-            // Each changes the same bits, with an address.
+            // Both change the same bits, one with an ordinary address.
             let fields = plain.info().unwrap().fields.iter().zip(known.fields);
             for (plain, field) in fields.filter(|_| unified) {
                 assert_eq!(plain.value, Value::Address, "{kind:?}");

@@ -19,9 +19,9 @@ pub enum Handler {
     Nobody,
     /// Always the linker.
     Linker,
-    /// Always the driver, at load.
+    /// Always the driver, at load time.
     Driver,
-    /// The linker where it knows the value, otherwise the driver.
+    /// The linker if it knows the value, otherwise the driver.
     Either,
     /// The finalizer of Mercury code.
     Finalizer,
@@ -40,11 +40,11 @@ pub enum Value {
     HardwareSoftwareDescriptor,
     /// Texture, sampler or surface slot.
     Slot,
-    /// Number of the constant bank the symbol lives in.
+    /// Number of the symbol's constant bank.
     Bank,
     Function,
     FunctionAddress,
-    /// Symbol plus addend minus place.
+    /// Symbol plus addend minus the relocation's address.
     PcRelative,
     /// A whole instruction.
     Instruction,
@@ -55,7 +55,7 @@ pub enum Value {
     Unified,
 }
 
-/// `width` bits from bit `start` of the patched place receive the value
+/// A bit field: `width` bits starting at bit `start` of the relocated bytes receive the value
 /// shifted right by `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
@@ -65,7 +65,7 @@ pub struct Field {
     pub shift: u8,
 }
 
-/// What is known of a relocation kind.
+/// The properties of a relocation kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelocInfo {
     /// Full name, `R_CUDA_ABS32_LO_32`.
@@ -76,29 +76,29 @@ pub struct RelocInfo {
 }
 
 impl RelocInfo {
-    /// Bytes from the place that the fields reach into.
+    /// Number of bytes that the fields extend over.
     pub fn span(&self) -> usize {
         span(self.fields)
     }
 }
 
-/// What is known of an `R_CUDA` kind.
+/// The properties of an `R_CUDA` kind.
 #[inline]
 pub fn cuda(kind: RelocKind) -> Option<&'static RelocInfo> {
     table::CUDA.get(kind.0 as usize)
 }
 
-/// What is known of an `R_MERCURY` kind.
+/// The properties of an `R_MERCURY` kind.
 #[inline]
 pub fn mercury(kind: RelocKind) -> Option<&'static RelocInfo> {
     table::MERCURY.get(kind.0.checked_sub(MERCURY_BASE)? as usize)
 }
 
-/// Why a place was not patched.
+/// Why bytes were not patched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// The fields reach past the end of the section.
+    /// The fields extend past the end of the section.
     #[error("relocation reaches {needed} bytes into a place of {available}")]
     PastEnd { needed: usize, available: usize },
     /// Only the driver can know what to insert.
@@ -106,7 +106,7 @@ pub enum PatchError {
     Instruction,
 }
 
-/// Bytes that `fields` reach into.
+/// Number of bytes that `fields` extend over.
 pub fn span(fields: &[Field]) -> usize {
     fields
         .iter()
@@ -115,15 +115,15 @@ pub fn span(fields: &[Field]) -> usize {
         .unwrap_or(0)
 }
 
-/// Inserts `value` (and `bank`) into the bit fields of `bytes`, which start at
-/// the relocation's place. Bits outside the fields stay; nothing changes on
-/// error. High bits that do not fit are cut off, as nvlink does.
+/// Inserts `value` (and `bank`) into the bit fields of `bytes`, which start at the relocation's
+/// offset. Bits outside the fields do not change; nothing changes on error. Values are truncated to
+/// the field, as in nvlink.
 pub fn patch(fields: &[Field], bytes: &mut [u8], value: u64, bank: u32) -> Result<(), PatchError> {
     write(fields, bytes, value, bank, false)
 }
 
-/// The same for an entry without an addend (REL): each field is added to what
-/// it held, the bank too, modulo its width.
+/// The same for an entry without an addend (REL): the value, or the bank, is added to the contents
+/// of each field, modulo its width.
 pub fn patch_adding(
     fields: &[Field],
     bytes: &mut [u8],
@@ -165,7 +165,8 @@ fn write(
     Ok(())
 }
 
-/// Writes a value that takes a whole word, as in nearly all debug data; whether it does.
+/// Writes a value that takes a whole word, as in nearly all debug data; returns `false` for other
+/// fields.
 #[inline]
 fn write_word(fields: &[Field], bytes: &mut [u8], value: u64) -> bool {
     let &[Field { start: 0, width, value: what, shift: 0 }] = fields else { return false };
@@ -181,16 +182,15 @@ fn write_word(fields: &[Field], bytes: &mut [u8], value: u64) -> bool {
     }
 }
 
-/// What the first field holds, as it stands there. This is what nvlink makes
-/// the addend when it turns an entry without one (REL) into one that has one.
+/// The contents of the first field. nvlink uses it as the addend when it converts a REL entry to
+/// RELA.
 pub fn held(fields: &[Field], bytes: &[u8]) -> Result<u64, PatchError> {
     let word = load(fields, bytes)?;
     Ok(fields.first().map_or(0, |f| ((word >> f.start) & mask(f.width)) as u64))
 }
 
-/// The value that lies in the fields now (the implicit addend of a REL
-/// entry): every field shifted back to where it came from. Bank and constant
-/// fields carry no address and are left out.
+/// The value in the fields (the implicit addend of a REL entry): each field shifted back to its
+/// position in the value. Bank and constant fields hold no address and are skipped.
 pub fn extract(fields: &[Field], bytes: &[u8]) -> Result<u64, PatchError> {
     let word = load(fields, bytes)?;
     let mut value = 0;
@@ -203,7 +203,7 @@ pub fn extract(fields: &[Field], bytes: &[u8]) -> Result<u64, PatchError> {
     Ok(value)
 }
 
-/// The up to 16 bytes under the fields, as a little-endian number.
+/// The bytes that the fields extend over, at most 16, as a little-endian number.
 fn load(fields: &[Field], bytes: &[u8]) -> Result<u128, PatchError> {
     let needed = span(fields);
     let mut buffer = [0; 16];

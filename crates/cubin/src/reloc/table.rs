@@ -5,7 +5,7 @@ use super::Handler::{Driver, Either, Finalizer, Linker, Nobody};
 use super::Value::*;
 use super::{Field, RelocInfo, Value};
 
-/// `r_type`: what a relocation does at its place. Numbers without a name survive.
+/// `r_type`: what a relocation does to the bytes at its offset. Unknown numbers are preserved.
 ///
 /// The constants are named as NVIDIA's tools name the types, without the leading `R_`:
 /// [`RelocKind::CUDA_ABS32_LO_32`], [`RelocKind::MERCURY_ABS64`].
@@ -17,8 +17,8 @@ const fn f(start: u8, width: u8, value: Value, shift: u8) -> Field {
     Field { start, width, value, shift }
 }
 
-/// Makes the constants of [`RelocKind`] and the table that they are looked up in. Rows must
-/// have consecutive numbers from `$first` on, which is checked as the crate compiles.
+/// Defines the constants of [`RelocKind`] and their table. Rows must have consecutive numbers
+/// starting with `$first`, which is checked at compile time.
 macro_rules! kinds {
     ($(#[$meta:meta])* $table:ident from $first:expr;
      $($name:ident = $number:literal, $handler:ident, [$($field:expr),*];)*) => {
@@ -170,9 +170,9 @@ kinds! {
 
 #[rustfmt::skip]
 kinds! {
-    /// `R_MERCURY_*`, by number less [`super::MERCURY_BASE`]. The public capture
-    /// swaps the widths of the two UNIFIED kinds; we follow their names. No tool
-    /// but the driver applies them.
+    /// `R_MERCURY_*`, by number less [`super::MERCURY_BASE`]. Published descriptions swap the
+    /// widths of the two UNIFIED kinds; this table follows their names. Only the driver applies
+    /// them.
     MERCURY from super::MERCURY_BASE;
     MERCURY_NONE = 0x10000, Nobody, [];
     MERCURY_G64 = 0x10001, Driver, [f(0, 64, Address, 0)];

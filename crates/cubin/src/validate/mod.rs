@@ -1,6 +1,6 @@
-//! Checking a file in layers: its headers, the extents they describe, and the
-//! tables inside. [`Cubin::parse`] checks what reading needs; this checks
-//! everything a well-formed file promises, and says which field breaks it.
+//! Validates a file in layers: its headers, the extents they describe, and the tables in sections.
+//! [`Cubin::parse`] checks what reading requires; this module checks all invariants of a
+//! well-formed file and reports the field that violates one.
 
 mod tables;
 
@@ -29,28 +29,28 @@ pub enum Problem {
     /// Not an ELF file at all.
     #[error("no ELF header")]
     NotElf,
-    /// A value that no tool writes.
+    /// An unsupported value.
     #[error("unsupported value")]
     Unsupported,
-    /// A size other than the one the format has.
+    /// A size that differs from that of the format.
     #[error("should be {expected:#x}")]
     Expected { expected: u64 },
     /// An index past the end of its table.
     #[error("only {limit} entries exist")]
     Index { limit: u64 },
-    /// Offset and size reach past the end of the file, or overflow.
+    /// Extends past the end of the file, or overflows.
     #[error("reaches past the end of the file ({size:#x} bytes)")]
     PastFile { size: u64 },
-    /// Reaches past the end of its section.
+    /// Extends past the end of its section.
     #[error("reaches past the end of its section ({size:#x} bytes)")]
     PastSection { size: u64 },
-    /// A size that is no multiple of the entry size.
+    /// A size that is not a multiple of the entry size.
     #[error("not a multiple of {entry}")]
     Ragged { entry: u64 },
-    /// A string table without a terminating zero.
+    /// A string table without a terminating NUL.
     #[error("string without an end")]
     Unterminated,
-    /// An alignment that is no power of two.
+    /// An alignment that is not a power of two.
     #[error("not a power of two")]
     NotPowerOfTwo,
     #[error("refers to a section of the wrong type")]
@@ -60,13 +60,13 @@ pub enum Problem {
     Record,
 }
 
-/// One broken promise.
+/// A violated invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{field} = {value:#x} at file offset {offset:#x}{}: {problem}", In(*section))]
 pub struct Violation {
     pub layer: Layer,
     pub field: &'static str,
-    /// The section it belongs to, if it does to one.
+    /// The section it is in, if any.
     pub section: Option<u32>,
     /// File offset of the field.
     pub offset: u64,
@@ -84,7 +84,7 @@ impl std::fmt::Display for In {
     }
 }
 
-/// Checks all layers; the first violation ends it.
+/// Checks all layers up to the first violation.
 pub fn validate(data: &[u8]) -> Result<Cubin<'_>, Violation> {
     let header = structure(data)?;
     extent(data, &header)?;
@@ -149,7 +149,7 @@ fn in_section(
     Violation { layer, field, section: Some(section), offset, value, problem }
 }
 
-/// Layer 1: the header says what this is and how large its records are.
+/// Layer 1: the header's fields and record sizes.
 fn structure(data: &[u8]) -> Result<Header, Violation> {
     let layer = Layer::Structure;
     let header = Header::parse(data).map_err(|e| match e {
@@ -179,7 +179,7 @@ fn structure(data: &[u8]) -> Result<Header, Violation> {
         let value = header.file_type.0.into();
         return Err(in_header(layer, class, "e_type", value, Problem::Unsupported));
     }
-    // Relocatable sm_90 files have no program headers and size 0 for them.
+    // Relocatable sm_90 files have no program headers and give their size as 0.
     if header.phnum != 0 {
         expect("e_phentsize", header.phentsize, class.program_header_size())?;
     }
@@ -189,7 +189,7 @@ fn structure(data: &[u8]) -> Result<Header, Violation> {
     Ok(header)
 }
 
-/// Layer 2: everything lies inside the file.
+/// Layer 2: everything is inside the file.
 fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
     let layer = Layer::Extent;
     let size = data.len() as u64;
@@ -206,8 +206,8 @@ fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
                 false => fails("sh_size", s.size, past),
             };
         }
-        // Shared memory of a program that was linked in two steps may have any, and constants
-        // that were laid out one by one are aligned as the largest below eight bytes.
+        // Shared memory of a program linked in two steps can have any alignment, and constants that
+        // were laid out one by one have the largest alignment below eight bytes.
         let fixed = s.flags & (shf::ALLOC | shf::WRITE | shf::EXECINSTR) == shf::ALLOC;
         let any = match s.kind {
             SectionType::NOBITS => true,

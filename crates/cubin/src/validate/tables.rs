@@ -1,4 +1,4 @@
-//! Layer 3: strings, symbols, relocations and metadata agree with each other.
+//! Layer 3: strings, symbols, relocations and metadata are consistent.
 
 use super::{Layer, Problem, Violation, in_header, in_section};
 use crate::attr::SymbolWords;
@@ -97,7 +97,7 @@ impl<'a> Check<'_, 'a> {
 
     fn indices(&self) -> Result<(), Violation> {
         let limit = self.cubin.sections().len() as u64;
-        // Section 0 holds counts here when there are very many sections.
+        // Section 0 holds counts here if there are very many sections.
         if self.section.index.0 == 0 {
             return Ok(());
         }
@@ -122,7 +122,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// The symbol table this section numbers symbols of.
+    /// The symbol table that this section's indices refer to.
     fn linked_symbols(&self) -> Result<SymbolTable<'a>, Violation> {
         let table = self.symbols.get(self.section.link as usize).cloned().flatten();
         table.ok_or_else(|| self.field("sh_link", self.section.link.into(), Problem::WrongSection))
@@ -174,11 +174,11 @@ impl<'a> Check<'_, 'a> {
             let limit = self.cubin.sections().len() as u64;
             self.field("sh_info", info.into(), Problem::Index { limit })
         })?;
-        // Offsets of Mercury code count in the decoded stream, whose size the
-        // section does not tell.
+        // Offsets in Mercury code refer to the decoded stream, whose size the section does not
+        // give.
         let decoded = target.kind == SectionType::CUDA_CAPMERC;
-        // The record of applied relocations is found by name: that of one static function
-        // holds those of others with its name, which may be longer.
+        // Applied relocations are recorded by name: the section of one static function also has
+        // those of others with the same name, which may be longer.
         let shared = self.section.kind == SectionType::CUDA_RESOLVED_RELA;
         for (i, r) in relocs.iter().enumerate() {
             let at = i.saturating_mul(self.section.entsize as usize);

@@ -89,7 +89,7 @@ impl Table {
         Self { states: [State::default(); MOST_STATES], log: 0 }
     }
 
-    /// A single state that stands for `symbol`.
+    /// A table with a single state, for `symbol`.
     pub(super) fn set_single(&mut self, symbol: u8, meaning: Meaning) {
         let (base, extra) = meaning(symbol);
         self.states[0] = State { base, extra, bits: 0, next: 0 };

@@ -40,8 +40,8 @@ impl Codes {
         Ok(rest)
     }
 
-    /// A weight of n stands for 2^(n−1) of all codes, 0 for none. The last symbol has what is
-    /// missing to a power of two.
+    /// A symbol of weight n has 2^(n−1) of all codes, one of weight 0 has none. The last symbol has
+    /// what is missing to a power of two.
     fn set(&mut self, mut weights: Vec<u8>) -> Result<(), Damage> {
         if weights.iter().any(|&weight| u32::from(weight) > MOST_BITS) {
             return Err(Damage::BadTable);

@@ -52,15 +52,15 @@ pub(crate) enum Damage {
     BadOffset,
 }
 
-/// Decompresses all frames of `stored` into `room`, and returns the size.
-pub(crate) fn unpack(stored: &[u8], room: &mut [u8]) -> Result<usize, Damage> {
+/// Decompresses all frames of `stored` into `buffer`, and returns the size.
+pub(crate) fn unpack(stored: &[u8], buffer: &mut [u8]) -> Result<usize, Damage> {
     let mut decoder = Decoder {
         codes: Codes::empty(),
         codes_known: false,
         sequences: Sequences::new(),
         literals: vec![0; BLOCK_AT_MOST + MARGIN],
     };
-    let mut output = Output::new(room);
+    let mut output = Output::new(buffer);
     let mut data = stored;
     loop {
         let (magic, rest) = number(data, 4)?;
@@ -114,7 +114,7 @@ impl Decoder {
     /// Decompresses a frame after its magic number, and returns the rest.
     fn frame<'a>(&mut self, data: &'a [u8], output: &mut Output<'_>) -> Result<&'a [u8], Damage> {
         let (header, mut data) = Header::read(data)?;
-        if header.size.is_some_and(|size| size > output.room_left() as u64) {
+        if header.size.is_some_and(|size| size > output.space_left() as u64) {
             return Err(Damage::TooMuch);
         }
         self.codes_known = false;

@@ -2,28 +2,28 @@
 
 use super::Damage;
 
-/// Short copies are made this many bytes at a time, if there is room.
+/// Short copies are made this many bytes at a time, if the buffer is long enough.
 const PIECE: usize = 16;
 
-/// The room for what is unpacked.
+/// The output buffer.
 pub(super) struct Output<'a> {
-    room: &'a mut [u8],
+    buffer: &'a mut [u8],
     at: usize,
     /// Start of the frame, which cannot refer to anything before it.
     start: usize,
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(room: &'a mut [u8]) -> Self {
-        Self { room, at: 0, start: 0 }
+    pub(super) fn new(buffer: &'a mut [u8]) -> Self {
+        Self { buffer, at: 0, start: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
         self.at
     }
 
-    pub(super) fn room_left(&self) -> usize {
-        self.room.len() - self.at
+    pub(super) fn space_left(&self) -> usize {
+        self.buffer.len() - self.at
     }
 
     pub(super) fn begin_frame(&mut self) {
@@ -32,7 +32,7 @@ impl<'a> Output<'a> {
 
     pub(super) fn fill(&mut self, byte: u8, count: usize) -> Result<(), Damage> {
         let end = self.end(count)?;
-        self.room[self.at..end].fill(byte);
+        self.buffer[self.at..end].fill(byte);
         self.at = end;
         Ok(())
     }
@@ -42,20 +42,20 @@ impl<'a> Output<'a> {
     pub(super) fn append(&mut self, data: &[u8], count: usize) -> Result<(), Damage> {
         if count <= PIECE
             && let Some(piece) = data.first_chunk::<PIECE>()
-            && let Some(room) = self.room.get_mut(self.at..self.at + PIECE)
+            && let Some(buffer) = self.buffer.get_mut(self.at..self.at + PIECE)
         {
-            room.copy_from_slice(piece);
+            buffer.copy_from_slice(piece);
             self.at += count;
             return Ok(());
         }
         let end = self.end(count)?;
-        self.room[self.at..end].copy_from_slice(data.get(..count).ok_or(Damage::BadLiterals)?);
+        self.buffer[self.at..end].copy_from_slice(data.get(..count).ok_or(Damage::BadLiterals)?);
         self.at = end;
         Ok(())
     }
 
     fn end(&self, count: usize) -> Result<usize, Damage> {
-        let end = self.at.checked_add(count).filter(|&end| end <= self.room.len());
+        let end = self.at.checked_add(count).filter(|&end| end <= self.buffer.len());
         end.ok_or(Damage::TooMuch)
     }
 
@@ -67,9 +67,8 @@ impl<'a> Output<'a> {
             return Err(Damage::BadOffset);
         }
         let from = self.at - offset;
-        // Whole blocks end up to one block after the last byte wanted; the next bytes overwrite
-        // that.
-        if offset >= PIECE && count <= 4 * PIECE && self.at + 5 * PIECE <= self.room.len() {
+        // Copying whole blocks may write up to one block past the end; the next bytes overwrite it.
+        if offset >= PIECE && count <= 4 * PIECE && self.at + 5 * PIECE <= self.buffer.len() {
             let mut done = 0;
             while done < count {
                 self.piece(from + done, self.at + done);
@@ -79,29 +78,29 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let end = self.end(count)?;
-        repeat_slowly(&mut self.room[from..end], offset);
+        repeat_slowly(&mut self.buffer[from..end], offset);
         self.at = end;
         Ok(())
     }
 
     #[inline(always)]
     fn piece(&mut self, from: usize, to: usize) {
-        self.room.copy_within(from..from + PIECE, to);
+        self.buffer.copy_within(from..from + PIECE, to);
     }
 }
 
-/// Fills `room` by repeating its first `offset` bytes, doubling the filled part each time.
+/// Fills `buffer` by repeating its first `offset` bytes, doubling the filled part each time.
 #[inline(never)]
-fn repeat_slowly(room: &mut [u8], offset: usize) {
+fn repeat_slowly(buffer: &mut [u8], offset: usize) {
     if offset == 1 {
-        let byte = room[0];
-        room.fill(byte);
+        let byte = buffer[0];
+        buffer.fill(byte);
         return;
     }
     let mut done = offset;
-    while done < room.len() {
-        let size = done.min(room.len() - done);
-        room.copy_within(..size, done);
+    while done < buffer.len() {
+        let size = done.min(buffer.len() - done);
+        buffer.copy_within(..size, done);
         done += size;
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Sequences {
     recent: [usize; 3],
 }
 
-/// One of the three codes.
+/// One of the three codes of a sequence.
 struct Code {
     table: Table,
     known: bool,

@@ -1,4 +1,4 @@
-//! What fills a memory, and which calls exceed a bound.
+//! What takes up a memory, and which calls exceed a limit.
 
 use super::{function_named, largest};
 use crate::context::Analysis;
@@ -73,7 +73,7 @@ pub fn register_chain(cx: Analysis<'_, '_>, diagnostic: &Diagnostic) -> Vec<Stri
     notes
 }
 
-/// Names of the functions on the shortest way from one to another.
+/// Names of the functions on the shortest path from one to another.
 fn chain(cx: Analysis<'_, '_>, start: u32, goal: u32) -> Vec<String> {
     let graph = cx.graph.successors();
     let mut from: Vec<Option<u32>> = vec![None; graph.len()];

@@ -1,14 +1,14 @@
 //! Source lines of code addresses, read from `.debug_line`.
 //!
-//! ptxas writes DWARF 2 line programs whose addresses are relocated against
-//! the text sections; the relocation says which function a sequence is about.
+//! ptxas writes DWARF 2 line programs whose addresses are relocated against the text sections; the
+//! relocation determines the function of a sequence.
 
 use crate::collections::Map;
 use crate::demangle::text;
 use cubin::names;
 use cubin::{Cubin, SectionRef};
 
-/// A row: from this offset on, this line of that file.
+/// A row: the line and file for code starting at this offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     offset: u64,
@@ -24,7 +24,7 @@ pub struct LineTable {
 }
 
 impl LineTable {
-    /// Reads what there is; a table that makes no sense is no table.
+    /// Reads all line tables; ignores malformed ones.
     pub fn read(cubin: &Cubin<'_>) -> Self {
         Self::try_read(cubin).unwrap_or_default()
     }
@@ -51,12 +51,12 @@ impl LineTable {
         Some(format!("{}:{}", self.files.get(row.file)?, row.line))
     }
 
-    /// Reads a unit and returns where it ends.
+    /// Reads a unit and returns its end.
     fn unit(&mut self, reader: &mut Reader<'_>, targets: &Map<u64, u32>) -> Option<usize> {
         let length = reader.u32()? as usize;
         let end = reader.at.checked_add(length)?;
-        // Whatever follows is none of this unit's: a damaged table of tiny units would
-        // otherwise have the names of all files behind in each.
+        // The unit must not read past its end: in a damaged table of tiny units, each would
+        // otherwise read the file names of all units after it.
         let reader = &mut Reader { data: reader.data.get(..end)?, at: reader.at };
         let version = reader.u16()?;
         if !(2..=4).contains(&version) {
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_unit_has_its_own_files_alone() {
-        // Headers that claim to have no length end before their files.
+        // A header whose length is 0 ends before its files.
         let mut short = program();
         assert!(read(&short).is_some());
         short[..4].copy_from_slice(&6_u32.to_le_bytes());

@@ -1,8 +1,8 @@
-//! Notes that turn messages into something to act on: who refers to a missing
-//! symbol, which one may be meant, what fills a memory, where a recursion is.
+//! Notes that make messages actionable: what refers to a missing symbol, which name may be meant,
+//! what takes up a memory, where a recursion is.
 //!
-//! Phases report what is wrong in one line. This runs only when there is
-//! something to explain, so it may look at everything again.
+//! Phases report an error in one line. This runs only if there is something to explain, so it can
+//! examine everything again.
 
 pub mod definitions;
 mod limits;
@@ -19,13 +19,13 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::linked::Linked;
 use references::References;
 
-/// How many places, names or contributors a note lists.
+/// Maximum number of references, names or contributors in a note.
 const LISTED: usize = 5;
 
-/// How many missing symbols are explained; a flood of them has one cause.
+/// Maximum number of missing symbols to explain; if there are many, they usually have one cause.
 const EXPLAINED: usize = 20;
 
-/// Completes the messages of a link.
+/// Adds notes to the messages of a link.
 pub fn explain(linked: Linked<'_, '_>, diagnostics: &mut Diagnostics) {
     let cx = linked.cx;
     merge_stack_warnings(cx, diagnostics);
@@ -65,7 +65,7 @@ fn undefined(
     notes
 }
 
-/// One warning with the cause in place of one per kernel.
+/// Merges the warnings of kernels with the same cause.
 fn merge_stack_warnings(cx: Analysis<'_, '_>, diagnostics: &mut Diagnostics) {
     for (at, others) in diagnostics.merge(Code::UnknownStack, |_| ()) {
         let Some(warning) = diagnostics.as_mut_slice().get_mut(at) else { continue };
@@ -91,7 +91,7 @@ fn same_holds_for(kernels: &[String]) -> Option<String> {
     (!kernels.is_empty()).then(|| format!("the same holds for {}", listed(kernels, "kernel")))
 }
 
-/// Some names and how many more there are.
+/// The first names, and how many more there are.
 fn listed(names: &[String], what: &str) -> String {
     let shown: Vec<String> =
         names.iter().take(LISTED).map(|name| crate::demangle::readable(name)).collect();

@@ -1,4 +1,4 @@
-//! Where a call graph turns back on itself.
+//! Cycles in the call graph.
 
 use super::function_named;
 use crate::callgraph::scc::Components;
@@ -7,7 +7,7 @@ use crate::demangle::{readable, text};
 use crate::ids::FunctionId;
 use std::collections::VecDeque;
 
-/// The calls that make the stack of `kernel` unknown.
+/// The calls that make the stack size of `kernel` unknown.
 pub fn notes(cx: Analysis<'_, '_>, kernel: &str) -> Vec<String> {
     let graph = cx.graph.successors();
     let Some(start) = function_named(cx, kernel) else { return Vec::new() };
@@ -29,7 +29,7 @@ pub fn notes(cx: Analysis<'_, '_>, kernel: &str) -> Vec<String> {
     Vec::new()
 }
 
-/// The shortest way from `start` back to itself within its component.
+/// The shortest cycle through `start` within its component.
 fn cycle(cx: Analysis<'_, '_>, start: u32, inside: impl Fn(u32) -> bool) -> String {
     let graph = cx.graph.successors();
     let mut from: Vec<Option<u32>> = vec![None; graph.len()];
@@ -55,7 +55,7 @@ fn cycle(cx: Analysis<'_, '_>, start: u32, inside: impl Fn(u32) -> bool) -> Stri
     describe(cx, &path)
 }
 
-/// Prototype nodes stand for calls through pointers.
+/// Prototype nodes represent calls through pointers.
 fn describe(cx: Analysis<'_, '_>, path: &[u32]) -> String {
     let functions = cx.graph.len();
     let names: Vec<String> = path

@@ -1,4 +1,4 @@
-//! Who refers to a symbol that is missing.
+//! References to a missing symbol.
 
 use super::LISTED;
 use super::lines::LineTable;
@@ -9,7 +9,7 @@ use crate::ids::{ObjectId, SymbolId};
 use crate::object::MergeClass;
 use cubin::names;
 
-/// One place in the code.
+/// One reference.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Reference {
     file: String,
@@ -18,7 +18,7 @@ struct Reference {
     line: Option<String>,
 }
 
-/// All places that refer to the symbols asked for.
+/// All references to the given symbols.
 #[derive(Default)]
 pub struct References {
     of: Map<String, Vec<Reference>>,
@@ -51,7 +51,7 @@ impl References {
         for (section, class) in object.of_class(|c| matches!(c, MergeClass::Reloc(_))) {
             let MergeClass::Reloc(target) = class else { continue };
             let target_section = object.cubin.section(target);
-            // Debug data names what the code names.
+            // Debug data refers to the same symbols as code.
             if target_section.is_none_or(|s| names::is_debug(s.name)) {
                 continue;
             }
@@ -83,7 +83,7 @@ impl References {
         }
     }
 
-    /// The places as notes, the first few.
+    /// The first references, as notes.
     pub fn notes(&self, symbol: &str) -> Vec<String> {
         let Some(list) = self.of.get(symbol) else { return Vec::new() };
         let mut notes: Vec<String> = list.iter().take(LISTED).map(Reference::note).collect();

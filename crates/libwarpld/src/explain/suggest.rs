@@ -1,13 +1,13 @@
-//! Names that may have been meant.
+//! Suggests similar names.
 
 use crate::context::Analysis;
 use crate::demangle::{demangle, readable, text};
 
-/// Names beyond this number are not compared letter by letter.
+/// If there are more names, they are not compared letter by letter.
 const COMPARED: usize = 20_000;
 
-/// Number of single-letter changes and swaps of neighbours between two words,
-/// up to `limit`; `None` if there are more.
+/// Number of single-letter edits and swaps of adjacent letters between two words; `None` if it
+/// exceeds `limit`.
 pub fn edit_distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > limit {
@@ -42,8 +42,7 @@ pub fn closest<'c>(word: &str, candidates: impl Iterator<Item = &'c str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// A definition whose name differs a little: other parameters, other case, a
-/// slip of the pen.
+/// A definition with a similar name: other parameters, other case, a typo.
 pub fn did_you_mean(cx: Analysis<'_, '_>, missing: &str) -> Option<String> {
     let wanted = demangle(missing);
     let base = base_name(wanted.as_deref().unwrap_or(missing)).to_owned();
@@ -75,7 +74,7 @@ fn base_name(name: &str) -> &str {
     name.split('(').next().unwrap_or(name)
 }
 
-/// The library that has a well-known symbol.
+/// The library that defines a well-known symbol.
 pub fn missing_library(missing: &str) -> Option<String> {
     let library = [
         ("cudaCDP", "-lcudadevrt"),

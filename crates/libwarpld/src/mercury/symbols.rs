@@ -89,7 +89,7 @@ fn table(
     let mut sections = vec![0];
     let merged = file.linked.merged;
     let created = merged.sections.iter().map(|section| section.creation_index);
-    let created = creation_numbers(merged, created, index);
+    let created = creation_indices(merged, created, index);
     let left_over = |section: u32| created.get(section as usize).copied().unwrap_or(0);
     for &id in order {
         let (symbol, section) = symbol(id);
@@ -100,8 +100,9 @@ fn table(
     Table { bytes, info: file.plan.numbering.local_count, sections }
 }
 
-/// Creation indices by final index; empty if the file does not need them.
-fn creation_numbers(
+/// The creation index of each section, by its index in the file; empty if the file does not need
+/// them.
+fn creation_indices(
     merged: &Merged,
     created: impl Iterator<Item = u32>,
     index_of: &[u32],
@@ -112,7 +113,7 @@ fn creation_numbers(
     let most = index_of.iter().copied().max().unwrap_or(0);
     let mut out = vec![0; most as usize + 1];
     for (created, &index) in created.zip(index_of) {
-        // The section that keeps the number it was created with is the one that shows.
+        // Two sections can have the index SHN_COMMON. The one that was created with it counts.
         if index != 0 && out[index as usize] != shn::COMMON {
             out[index as usize] = created;
         }

@@ -1,5 +1,5 @@
-//! The lists of an input's `.nv.callgraph`, read where they are: most inputs have a few
-//! entries, which are not worth a copy.
+//! The lists of an input's `.nv.callgraph`. They are borrowed: most inputs have few entries, which
+//! are not worth copying.
 
 use super::lists::ROOM_AT_MOST;
 use crate::name_hash::{NameHash, ShortHash};
@@ -7,8 +7,7 @@ use cubin::callgraph::List;
 use cubin::raw::Pair;
 use cubin::string_at;
 
-/// The parts of an input's lists that there are more than one of; no compiler writes
-/// such.
+/// The parts of lists that have more than one; no compiler writes these.
 type More<'a> = Box<[(List, &'a [Pair])]>;
 
 /// The lists of `.nv.callgraph`.
@@ -52,7 +51,7 @@ impl<'a> CallLists<'a> {
         let (mut part, mut more) = (self.first[list as usize].iter(), self.more.iter());
         std::iter::from_fn(move || {
             loop {
-                // As a rule there is one part.
+                // Usually there is one part.
                 match part.next() {
                     Some(entry) => return Some(numbers(entry)),
                     None => part = more.find(|(other, _)| *other == list)?.1.iter(),
@@ -62,8 +61,8 @@ impl<'a> CallLists<'a> {
     }
 }
 
-/// A prototype, in the string table of its input. They are told apart by their names,
-/// mostly without a look at those.
+/// A prototype in the string table of its input. Prototypes are compared by name, usually without
+/// reading the name.
 #[derive(Clone, Copy, Debug)]
 pub struct Prototype {
     offset: u32,
@@ -75,17 +74,18 @@ pub struct Prototype {
 impl Prototype {
     /// The prototype with a name, which starts at `offset`.
     pub fn new(offset: u32, name: &[u8]) -> Self {
-        // A string table has less than 4 GiB, as offsets in it have 32 bits.
+        // A string table is smaller than 4 GiB, because offsets in it have 32 bits.
         let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
         Self { offset, length, hash: NameHash::of(name).short() }
     }
 
-    /// Whether another one of the same input is at the same place, and so the same.
+    /// Whether another prototype of the same input has the same offset, and is therefore equal.
     pub fn is_at(&self, other: &Prototype) -> bool {
         self.offset == other.offset
     }
 
-    /// The one at the same place in another string table, whose name is mostly the same.
+    /// The prototype at the same offset in another string table, where the name is usually the
+    /// same.
     fn repeated(self, others: &[u8], strings: &[u8]) -> Self {
         let place = self.offset as usize..self.offset as usize + self.length as usize + 1;
         match (others.get(place.clone()), strings.get(place)) {
@@ -94,7 +94,7 @@ impl Prototype {
         }
     }
 
-    /// What is kept of it.
+    /// The compact form.
     pub fn kept(&self) -> KeptPrototype {
         KeptPrototype { offset: self.offset, hash: self.hash }
     }
@@ -106,7 +106,7 @@ impl Prototype {
     }
 }
 
-/// A prototype that is kept, with fewer bytes.
+/// A prototype in compact form, without the length.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeptPrototype {
     offset: u32,
@@ -114,7 +114,7 @@ pub struct KeptPrototype {
 }
 
 impl KeptPrototype {
-    /// Whether it, in the string table of its input, is the other one in that of another.
+    /// Whether it equals a prototype of another input, given both string tables.
     pub fn is(self, strings: &[u8], other: Prototype, others: &[u8]) -> bool {
         let rest = strings.get(self.offset as usize..).unwrap_or_default();
         self.hash == other.hash
@@ -122,23 +122,23 @@ impl KeptPrototype {
     }
 }
 
-/// What a number of inputs say of calls. It is read with them, and not needed any more when
-/// their names are resolved.
+/// The calls of a batch of inputs. They are read with the inputs and dropped once the inputs are
+/// resolved.
 #[derive(Debug, Default)]
 pub struct Calls<'a> {
-    /// By input: the lists of `.nv.callgraph`, and where its prototypes end.
+    /// By input: the lists of `.nv.callgraph`, and the end of its prototypes.
     inputs: Vec<(CallLists<'a>, usize)>,
     /// `.nv.prototype`: functions and their prototypes.
     prototypes: Vec<(u32, Prototype)>,
 }
 
 impl<'a> Calls<'a> {
-    /// For so many inputs.
+    /// With capacity for this many inputs.
     pub fn of(inputs: usize) -> Self {
         Self { inputs: Vec::with_capacity(inputs), prototypes: Vec::new() }
     }
 
-    /// Makes room for what the first input is followed by, if all have as many prototypes.
+    /// Reserves memory for the inputs after the first, assuming that all have as many prototypes.
     pub fn make_room_after_first(&mut self, inputs: usize) {
         let room = self.prototypes.len().saturating_mul(inputs).min(ROOM_AT_MOST);
         self.prototypes.reserve_exact(room);
@@ -149,13 +149,13 @@ impl<'a> Calls<'a> {
         self.prototypes.push((function, prototype));
     }
 
-    /// Adds the next input, whose prototypes are there.
+    /// Adds the next input after its prototypes have been added.
     pub fn add(&mut self, lists: CallLists<'a>) {
         self.inputs.push((lists, self.prototypes.len()));
     }
 
-    /// Adds the next input, which says what the one before does, with prototypes at the same
-    /// places of its own string table.
+    /// Adds the next input, which has the same lists as the previous one and prototypes at the same
+    /// offsets of its own string table.
     pub fn repeat(&mut self, others: &[u8], strings: &[u8]) {
         let Some((lists, end)) = self.inputs.last() else { return };
         let (lists, end) = (lists.clone(), *end);
@@ -167,7 +167,7 @@ impl<'a> Calls<'a> {
         self.add(lists);
     }
 
-    /// What each input says: its lists, then functions and their prototypes.
+    /// By input: its lists, then functions and their prototypes.
     pub fn iter(&self) -> impl Iterator<Item = (&CallLists<'a>, &[(u32, Prototype)])> {
         let mut start = 0;
         self.inputs.iter().map(move |(lists, end)| {

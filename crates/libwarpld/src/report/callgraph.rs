@@ -25,7 +25,7 @@ pub struct CallGraphNode {
     pub size: u64,
     /// The input that defines it.
     pub file: Option<String>,
-    /// Indices of the functions it may call, in the order to print.
+    /// Indices of the functions it may call, in print order.
     pub callees: Vec<usize>,
 }
 
@@ -34,8 +34,8 @@ const LEGEND: &str = "# A: s -> B // s (number A) potentially calls B\n\
                       # ^s        // s is entry point\n\
                       # &s        // s has address taken\n";
 
-/// The text of `--dump-callgraph`. Functions are numbered from 1; removed ones
-/// keep their number and lose their line.
+/// The text of `--dump-callgraph`. Functions are numbered from 1; removed functions have a number
+/// but no line.
 pub fn dump_text(arch_number: u16, report: &LinkReport, demangled: bool) -> String {
     let nodes = &report.callgraph;
     let mut out = format!("callgraph for sm_{arch_number}:\n{LEGEND}");
@@ -55,15 +55,15 @@ pub fn dump_text(arch_number: u16, report: &LinkReport, demangled: bool) -> Stri
     out
 }
 
-/// A kernel that must have more registers because of a callee.
+/// A kernel that needs more registers because of a callee.
 struct Raise {
     registers: u32,
     callee: usize,
     kernel: usize,
 }
 
-/// Callees in order, and for each the kernels above it, last first; a kernel's
-/// count only ever grows.
+/// Callees in order, and for each the kernels that reach it, last first; a kernel's count never
+/// decreases.
 fn raises(report: &LinkReport) -> Vec<Raise> {
     let nodes = &report.callgraph;
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
@@ -124,8 +124,8 @@ fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
     }
 }
 
-/// Pointers with a blank before the star, `const` before a one-word type: the
-/// way nvlink spells the common cases. A deleting destructor is marked.
+/// Pointers with a space before the star, `const` before a one-word type: nvlink's spelling of the
+/// common cases. A deleting destructor is marked.
 fn nvlink_style(symbol: &str, name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 8);
     let mut previous = ' ';
@@ -140,7 +140,7 @@ fn nvlink_style(symbol: &str, name: &str) -> String {
     move_const(&words).replace("(anonymous namespace)", "<unnamed>").replace(") [", ")[") + deleting
 }
 
-/// Turns `char const *` and `X const&` into `const char *` and `const X&`.
+/// Rewrites `char const *` and `X const&` as `const char *` and `const X&`.
 fn move_const(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
@@ -165,8 +165,7 @@ fn move_const(name: &str) -> String {
     out
 }
 
-/// Where the type that ends `text` begins: after the last separator that is
-/// not inside angle brackets.
+/// Start of the type at the end of `text`: after the last separator outside of angle brackets.
 fn type_start(text: &str) -> usize {
     let mut depth = 0usize;
     for (at, c) in text.char_indices().rev() {
@@ -237,7 +236,7 @@ mod tests {
         );
     }
 
-    /// Spellings read off nvlink's dumps.
+    /// Spellings from nvlink's dumps.
     #[test]
     fn spelling() {
         for (gnu, nvlink) in [

@@ -1,4 +1,4 @@
-//! Fills a report from what the phases decided.
+//! Collects a report from the results of the phases.
 
 use super::{CallGraphNode, Culprit, Data, KernelUse, LinkReport, MemoryUse, Removal};
 use crate::callgraph::reach::Pruning;
@@ -35,7 +35,7 @@ struct Collector<'a, 'o> {
     linked: Linked<'a, 'o>,
 }
 
-/// The largest value met on the way down, and who has it.
+/// The largest value among the callees, and the function that has it.
 #[derive(Clone, Copy, Default)]
 struct Peak {
     value: u32,
@@ -50,7 +50,7 @@ impl Peak {
     }
 }
 
-/// What a function and everything below it needs.
+/// What a function and everything it reaches needs.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     registers: Peak,
@@ -127,9 +127,9 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Calls in input order, then what indirect calls may reach, the last of these first; nvlink
-    /// prepends as it goes, so all comes out the other way round (kernels with calls through
-    /// two to four types of pointers).
+    /// Calls in input order, then the possible targets of indirect calls, the last of these first;
+    /// nvlink prepends each, so the result is in reverse (kernels with calls through two to four
+    /// types of pointers).
     fn callees(&self, function: FunctionId) -> Vec<usize> {
         let graph = self.linked.cx.graph;
         let (direct, indirect): (Vec<u32>, Vec<u32>) = graph
@@ -143,7 +143,7 @@ impl Collector<'_, '_> {
         callees
     }
 
-    /// The handles of one kind that the kernel has places for.
+    /// Number of handles of one kind in the kernel's bank.
     fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
         let (merged, images) = (self.linked.merged, &self.linked.layout.images);
         let bank = merged.function_sections.get(function).and_then(|s| s.constant0.get());
@@ -170,7 +170,7 @@ impl Collector<'_, '_> {
             .unwrap_or(0)
     }
 
-    /// Old objects count barriers in the flags of the text section.
+    /// Old objects have the barrier count in the flags of the text section.
     fn barriers_in_flags(&self, function: FunctionId) -> u32 {
         let cx = self.linked.cx;
         let section = cx.resolution.get(cx.graph.symbol(function)).definition.and_then(|at| {
@@ -180,8 +180,8 @@ impl Collector<'_, '_> {
         section.map_or(0, |s| ((s.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32)
     }
 
-    /// All kernels of the output, asked for or not, the one whose code was created last
-    /// first (`unasked-kernels-kept`, `kernels-used-declared-first`).
+    /// All kernels of the output, requested or not, in reverse order of creation
+    /// (`unasked-kernels-kept`, `kernels-used-declared-first`).
     fn kernels(&self, nodes: &[CallGraphNode]) -> Vec<KernelUse> {
         let needs = self.needs(nodes);
         let (graph, merged) = (self.linked.cx.graph, self.linked.merged);
@@ -211,8 +211,8 @@ impl Collector<'_, '_> {
             let Peak { value, function } = peak;
             (value > own).then_some(Culprit { value, function: function as usize })
         };
-        // As it is written: to the only kernel all functions count, not just those it
-        // reaches (`barriers-one-kernel`).
+        // As in the output: for the only kernel, all functions count, not just those it reaches
+        // (`barriers-one-kernel`).
         let changes = self.linked.properties.attributes.get(&function);
         let written = changes.and_then(|c| c.value(Attr::NUM_BARRIERS));
         let barriers = written.map_or(node.barriers, u32::from);
@@ -237,7 +237,7 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// The size of the kernel's section. Later targets than sm_90 do not count the reserve in it.
+    /// The size of the kernel's section. Targets after sm_90 do not include the reserve in it.
     fn shared(&self, function: FunctionId) -> u64 {
         let config = self.linked.cx.config;
         let shared = &self.linked.layout.shared;
@@ -251,7 +251,7 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Constant banks 0 and 2, of which Mercury has the latter only.
+    /// Constant banks 0 and 2; Mercury has only the latter.
     fn constants(&self, function: FunctionId) -> Vec<(u8, u64)> {
         let merged = self.linked.merged;
         let Some(sections) = merged.function_sections.get(function) else {
@@ -264,8 +264,8 @@ impl Collector<'_, '_> {
         banks.into_iter().filter_map(|(bank, id)| Some((bank, size(id?)))).collect()
     }
 
-    /// One pass from callees to callers. A relocatable link leaves that to
-    /// the final one: kernels show what they need themselves.
+    /// One pass from callees to callers. In a relocatable link, kernels show only their own needs;
+    /// the final link propagates them.
     fn needs(&self, nodes: &[CallGraphNode]) -> Vec<Needs> {
         let graph = self.linked.cx.graph.successors();
         let own = |index: usize| {
@@ -321,7 +321,7 @@ impl Collector<'_, '_> {
         needs
     }
 
-    /// Variables that are defined or looked for.
+    /// Variables that are defined or referenced.
     fn data(&self) -> Vec<Data> {
         let cx = self.linked.cx;
         let ids = cx.resolution.symbols.ids();
@@ -339,7 +339,7 @@ impl Collector<'_, '_> {
     }
 }
 
-/// The way down to the deepest stack, the kernel left out.
+/// The call chain to the deepest stack, without the kernel.
 fn chain(from: u32, needs: &[Needs], functions: usize) -> Vec<usize> {
     let mut chain = Vec::new();
     let mut at = needs.get(from as usize).and_then(|n| n.deepest);

@@ -1,4 +1,4 @@
-//! `--map`: what the output is made of.
+//! `--map`: where the contents of the output come from.
 
 use super::LinkReport;
 use crate::collections::Map;
@@ -12,7 +12,7 @@ use cubin::names::prefix;
 use cubin::{Cubin, half};
 use std::fmt::Write;
 
-/// A piece of an output section.
+/// A part of an output section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapPart {
     /// The input it comes from.
@@ -23,8 +23,7 @@ pub struct MapPart {
     pub offset: u64,
     /// Bytes of the input section.
     pub size: u64,
-    /// The bytes are in the output as they are; otherwise the linker made
-    /// records or relocations of its own out of them.
+    /// Whether the bytes are copied; otherwise the linker builds records or relocations from them.
     pub copied: bool,
 }
 
@@ -39,11 +38,11 @@ pub struct MapSection {
     pub offset: u64,
     /// Bytes.
     pub size: u64,
-    /// Pieces in order; empty if the linker made it.
+    /// Its parts in order; empty if the linker created it.
     pub parts: Vec<MapPart>,
 }
 
-/// What the output is made of.
+/// Where the contents of the output come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkMap {
     /// Bytes of the whole file.
@@ -71,8 +70,8 @@ pub fn collect_map(linked: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
     }
 }
 
-/// Collects the map of a file of two halves from its bytes. Both halves of an
-/// output section are made of the halves of the same inputs.
+/// Collects the map of a capsule file from its bytes. Both halves of an output section come from
+/// the halves of the same inputs.
 pub fn collect_map_of_halves(linked: Linked<'_, '_>, image: &[u8]) -> Option<LinkMap> {
     let file = Cubin::parse(image).ok()?;
     let merged = linked.merged;
@@ -107,13 +106,13 @@ pub fn collect_map_of_halves(linked: Linked<'_, '_>, image: &[u8]) -> Option<Lin
 /// Which half of an output, and of its inputs, a section belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// There are no halves.
+    /// The file has one half.
     Only,
-    /// Machine code, and data of both.
+    /// Machine code, and data of both halves.
     Machine,
     /// Capsules.
     Mercury,
-    /// Mercury's view of what is the machine half's.
+    /// The Mercury counterpart of a section of the machine half.
     Shared,
 }
 
@@ -155,7 +154,7 @@ fn piece(
     })
 }
 
-/// The map for people.
+/// The map as text.
 pub fn map_text(report: &LinkReport) -> String {
     let Some(map) = &report.map else { return String::new() };
     let mut out = format!("Output: {} bytes\n\nInputs\n", map.size);
@@ -200,7 +199,7 @@ fn totals(map: &LinkMap) -> Vec<(&str, u64)> {
     totals
 }
 
-/// The map for programs.
+/// The map as JSON.
 pub fn map_json(report: &LinkReport) -> String {
     let Some(map) = &report.map else { return "{}\n".into() };
     let inputs = totals(map)
@@ -292,7 +291,7 @@ mod tests {
         );
     }
 
-    /// Sections without bits may claim any size.
+    /// NOBITS sections can claim any size.
     #[test]
     fn sizes_out_of_all_proportion() {
         let mut report = report();

@@ -1,6 +1,5 @@
-//! What a link has to tell beside its output: plain data, filled in by the
-//! link when [`ConfigBuilder::report`](crate::ConfigBuilder::report) asks for it, turned into
-//! text here.
+//! What a link reports in addition to its output: plain data that the link collects if
+//! [`ConfigBuilder::report`](crate::ConfigBuilder::report) is set, and its conversion to text.
 
 mod callgraph;
 mod collect;
@@ -17,13 +16,13 @@ pub use resources::resources_text;
 pub use verbose::{Culprit, KernelUse, MemoryUse};
 pub use why::{why_dead, why_live};
 
-/// What decided which kernels are missing.
+/// Why kernels can be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Removal {
-    /// Kernels are never missing.
+    /// No kernel is removed.
     #[default]
     Unreachable,
-    /// Host code names the kernels it launches.
+    /// Host code lists the kernels it launches.
     HostReferences,
     /// `--kernels-used` and `--variables-used`.
     ByName,
@@ -40,21 +39,21 @@ pub struct Data {
     pub section: Option<String>,
 }
 
-/// Figures and graphs of one link.
+/// The report of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkReport {
-    /// The link worked on Mercury: `-v` says nothing about constants and handles.
+    /// Whether the Mercury half was linked: then `-v` does not show constants and handles.
     pub mercury: bool,
-    /// Memory the whole image takes.
+    /// Memory use of the whole image.
     pub memory: MemoryUse,
-    /// Kernels in the order in which `-v` lists them: last created first.
+    /// Kernels in the order of `-v`: last created first.
     pub kernels: Vec<KernelUse>,
-    /// Functions in the order in which they got their numbers.
+    /// Functions in the order of their numbers.
     pub callgraph: Vec<CallGraphNode>,
-    /// What decided which kernels are missing.
+    /// Why kernels can be missing.
     pub removal: Removal,
     /// Variables.
     pub data: Vec<Data>,
-    /// What the output is made of; `None` if the link failed.
+    /// Where the contents of the output come from; `None` if the link failed.
     pub map: Option<LinkMap>,
 }

@@ -1,4 +1,4 @@
-//! `--print-resources`: what each kernel needs, and because of whom.
+//! `--print-resources`: what each kernel needs, and which callee is responsible.
 
 use super::{CallGraphNode, Culprit, KernelUse, LinkReport};
 use crate::demangle::{demangle, described};

@@ -1,16 +1,16 @@
-//! `-v`: what the image and each kernel take.
+//! `-v`: memory use of the image, and resources of each kernel.
 
 use super::LinkReport;
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use std::fmt::Write;
 
-/// Memory the whole image takes.
+/// Memory use of the whole image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
     /// `.nv.global` and `.nv.global.init`.
     pub global: u64,
-    /// `.nv.constant3`; `None` if there is none, or if unused constants have left it empty
+    /// `.nv.constant3`; `None` if there is none, or if removing unused constants left it empty
     /// (`constants-unused-go`).
     pub constant: Option<u64>,
 }
@@ -24,32 +24,32 @@ pub struct Culprit {
     pub function: usize,
 }
 
-/// What one kernel takes, callees included.
+/// Resources of one kernel, including its callees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelUse {
     /// The symbol.
     pub name: String,
     /// Its index in the call graph.
     pub index: usize,
-    /// Registers of the kernel and all it calls, the most.
+    /// Maximum registers of the kernel and its callees.
     pub registers: u32,
-    /// The callee that needs so many, unless it is the kernel.
+    /// The callee with the maximum, unless it is the kernel.
     pub registers_from: Option<Culprit>,
-    /// Barriers, the most.
+    /// Maximum barriers.
     pub barriers: u32,
-    /// The callee that needs so many, unless it is the kernel.
+    /// The callee with the maximum, unless it is the kernel.
     pub barriers_from: Option<Culprit>,
-    /// Stack; 0 if it is not known.
+    /// Stack size; 0 if it is unknown.
     pub stack: u64,
-    /// Stack of the kernel alone, which `-v` shows if the other is not known.
+    /// Stack size of the kernel alone, which `-v` shows if the other is unknown.
     pub own_stack: u64,
-    /// The stack is not known because a callee may call itself.
+    /// Whether the stack size is unknown because of recursion.
     pub recursive: bool,
-    /// The calls that lead to the deepest stack, the kernel left out.
+    /// The call chain to the deepest stack, without the kernel.
     pub deepest_chain: Vec<usize>,
-    /// Shared memory, with what the target reserves.
+    /// Shared memory, including the reserve of the target.
     pub shared: u64,
-    /// Constant banks, number and size.
+    /// Numbers and sizes of constant banks.
     pub constants: Vec<(u8, u64)>,
     /// Local memory.
     pub local: u64,

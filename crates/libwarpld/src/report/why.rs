@@ -1,11 +1,11 @@
-//! `--why-live` and `--why-dead`: what keeps a symbol, or why it is gone.
+//! `--why-live` and `--why-dead`: what keeps a symbol live, or why it is dead.
 
 use super::{CallGraphNode, Data, LinkReport, Removal};
 use crate::demangle::{demangle, described};
 use std::collections::VecDeque;
 
-/// The symbols that a request names: by symbol, by source name, or by source
-/// name without parameters.
+/// The symbols that a request matches: by symbol name, by source name, or by source name without
+/// parameters.
 fn matching<'r, T>(items: &'r [T], name: impl Fn(&T) -> &str, wanted: &str) -> Vec<(usize, &'r T)> {
     let fits = |symbol: &str| {
         symbol == wanted
@@ -131,8 +131,7 @@ fn why_kernels_stay(removal: Removal) -> &'static str {
     }
 }
 
-/// The shortest way from a live kernel to `target`, both included; empty if
-/// there is none.
+/// The shortest call chain from a live kernel to `target`, including both; empty if there is none.
 fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
     let mut from: Vec<Option<usize>> = vec![None; nodes.len()];
     let mut queue: VecDeque<usize> = VecDeque::new();

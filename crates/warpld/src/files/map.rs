@@ -33,8 +33,8 @@ struct Map {
 /// was read.
 const READ_AT_MOST: u64 = 16 << 10;
 
-/// Room for a file that is read, plus one byte that shows whether there is more.
-const PLACE: usize = READ_AT_MOST as usize + 1;
+/// Buffer size for a file that is read: one more byte, to detect a longer file.
+const MAX_READ: usize = READ_AT_MOST as usize + 1;
 
 /// After this many maps, files are read, because the system limits the number of maps (65,530 by
 /// default).
@@ -66,17 +66,17 @@ pub(crate) struct OpenError(#[from] pub(crate) io::Error);
 
 impl Mapped {
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let mut small_files = SmallFiles::new(PLACE);
+        let mut small_files = SmallFiles::new(MAX_READ);
         let place = open_onto(&mut small_files, 0, path, 1)?;
         Ok(Self::at(place, &[small_files.close()]))
     }
 
     /// A file whose reader has closed its buffers.
-    fn at(place: Storage, boards: &[Vec<Arc<MmapMut>>]) -> Self {
+    fn at(place: Storage, buffers: &[Vec<Arc<MmapMut>>]) -> Self {
         Self(match place {
             Storage::Map(map) => Bytes::Map(map),
-            Storage::Read(reader, (board, range)) => {
-                Bytes::Read(boards[usize::from(reader)][board].clone(), range)
+            Storage::Read(reader, (buffer, range)) => {
+                Bytes::Read(buffers[usize::from(reader)][buffer].clone(), range)
             }
         })
     }
@@ -87,9 +87,9 @@ impl Mapped {
         make: impl Fn(&P, Result<Self, OpenError>) -> T + Sync,
     ) -> Vec<T> {
         let mut places: Vec<_> = paths.iter().map(|_| Err(NOT_OPENED.into())).collect();
-        let boards = read_all(paths, &mut places);
+        let buffers = read_all(paths, &mut places);
         let files = paths.par_iter().zip(places).map(|(path, place)| {
-            make(path, place.map(|place| Self::at(place, &boards)).map_err(OpenError))
+            make(path, place.map(|place| Self::at(place, &buffers)).map_err(OpenError))
         });
         files.collect()
     }
@@ -121,7 +121,7 @@ impl Mapped {
 /// Where the bytes of a file are.
 enum Storage {
     Map(Box<Map>),
-    /// Read by this reader, next to others.
+    /// Read by this reader, into a buffer shared with other files.
     Read(u16, Spot),
 }
 
@@ -133,7 +133,7 @@ fn read_all<P: AsRef<Path> + Sync>(
     paths: &[P],
     places: &mut [io::Result<Storage>],
 ) -> Vec<Vec<Arc<MmapMut>>> {
-    // Few enough at a time that every thread has work.
+    // Small enough batches that every thread has work.
     let threads = rayon::current_num_threads();
     let together = (paths.len() / (4 * threads)).clamp(1, 64);
     let batches = paths.len().div_ceil(together);
@@ -142,7 +142,7 @@ fn read_all<P: AsRef<Path> + Sync>(
     let parts = Mutex::new((0..batches).rev().zip(parts));
     let next = || parts.lock().ok()?.next();
     let read = |reader| {
-        let mut small_files = SmallFiles::new(PLACE);
+        let mut small_files = SmallFiles::new(MAX_READ);
         while let Some((after, (paths, places))) = next() {
             let left = (after + 1) * together / usize::from(readers);
             for (path, place) in paths.iter().zip(places) {
@@ -166,7 +166,7 @@ fn open_onto(
     // Small files usually follow small ones. A file that fits needs no stat: reading from an offset
     // fails for directories and pipes.
     if small_files.expects_small {
-        let place = small_files.place(left)?;
+        let place = small_files.next_buffer(left)?;
         let count = read_at_start(&file, place).unwrap_or(0);
         if (1..place.len()).contains(&count) {
             return Ok(Storage::Read(reader, small_files.keep(count)));
@@ -205,10 +205,10 @@ fn read_at_start(_: &File, _: &mut [u8]) -> io::Result<usize> {
 #[allow(unsafe_code)]
 fn map(file: &File, size: u64) -> io::Result<memmap2::Mmap> {
     let size = usize::try_from(size).map_err(io::Error::other)?;
-    // SAFETY: the map is read-only and private. Whoever rewrites an input while
-    // it is being linked is found out by its time of change, whoever truncates it by
-    // [`super::guard`]; all readers above check each offset against the slice
-    // they are given and never trust a value read twice.
+    // SAFETY: the map is read-only and private. An input that is rewritten during the link is
+    // detected by its modification time, one that is truncated by [`super::guard`]. All readers
+    // check each offset against the slice they are given and never rely on reading the same value
+    // twice.
     unsafe { memmap2::MmapOptions::new().len(size).map(file) }
 }
 
@@ -217,7 +217,7 @@ impl Deref for Mapped {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Bytes::Map(map) => &map.map,
-            Bytes::Read(board, range) => &board[range.clone()],
+            Bytes::Read(buffer, range) => &buffer[range.clone()],
         }
     }
 }

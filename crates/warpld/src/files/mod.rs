@@ -77,8 +77,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// Opens what `request` names. [`Loaded::select`] reports what cannot be opened when its turn
-    /// comes, as nvlink does.
+    /// Opens the files of `request`. [`Loaded::select`] reports a file that cannot be opened when
+    /// it comes to it in link order, as nvlink does.
     pub fn open(request: &LoadRequest) -> Self {
         let mut opened: Vec<_> = Mapped::open_all(&request.files, |path, data| {
             search::Found::File(Opened::found(path, data, false))
@@ -106,8 +106,8 @@ impl Files {
         changed.map(|&(name, ..)| &**name)
     }
 
-    /// From now on, a file that is truncated while it is mapped ends the process with `message` for
-    /// its name on standard error.
+    /// From now on, truncating a mapped file ends the process; `message` for that file goes to
+    /// standard error.
     pub fn guard(&self, renderer: &Renderer, message: impl Fn(&str) -> Diagnostic) {
         let maps = self.maps().map(|(name, _, addresses)| {
             let name = match renderer.spelt(name) {

@@ -5,13 +5,13 @@ use super::table::{TABLE, TARGET_PREFIXES, TARGETS};
 use std::fmt::Write;
 
 const SUMMARY: &str = "Links relocatable CUDA device code (cubins, fatbins, host objects and \
-                       archives made by nvcc or clang) into one executable cubin.";
+                       archives from nvcc or clang) into one executable cubin.";
 
 const COMMANDS: &[(&str, &str)] = &[
-    ("dump FILE...", "show what cubins, fatbins, objects and archives hold"),
-    ("extract FILE...", "take device images out of their containers"),
-    ("diff A B", "compare two cubins by meaning"),
-    ("shim CUDA_DIR DEST", "make a toolkit, by links, whose nvlink is warpld"),
+    ("dump FILE...", "show the contents of cubins and their containers"),
+    ("extract FILE...", "extract device images from their containers"),
+    ("diff A B", "compare two cubins, structure by structure"),
+    ("shim CUDA_DIR DEST", "create a toolkit of links whose nvlink is warpld"),
 ];
 
 const WIDTH: usize = 80;
@@ -38,7 +38,7 @@ fn spellings(row: &Row) -> String {
     }
 }
 
-/// The values an option is limited to, as a sentence.
+/// The allowed values of an option, as a sentence.
 fn allowed(row: &Row) -> Option<String> {
     match row.kind {
         Kind::Choice(values) => Some(format!("Values: {}.", values.join(", "))),
@@ -102,7 +102,7 @@ pub fn help_text(program: &str) -> String {
     out.push('\n');
     wrap(
         &mut out,
-        "@FILE reads further arguments from FILE. Any value may follow its option as the next \
+        "@FILE reads more arguments from FILE. Any value may follow its option as the next \
          argument or after '='.",
         0,
     );
@@ -135,7 +135,7 @@ pub fn man_page() -> String {
         }
     }
     out.push_str(
-        ".SH EXIT STATUS\n0 after a link that succeeded, 255 if the inputs do not link, 1 if the \
+        ".SH EXIT STATUS\n0 if the link succeeded, 255 if the inputs cannot be linked, 1 if the \
          link could not be carried out.\n",
     );
     out
@@ -144,13 +144,13 @@ pub fn man_page() -> String {
 /// The reference page of the guide in Markdown.
 pub fn guide_page() -> String {
     let mut out = String::from(
-        "# Options\n\nThis page comes from the option table; a test keeps it current.\n\n",
+        "# Options\n\nThis page is generated from the option table; a test keeps it current.\n\n",
     );
     out.push_str(
         "Every value may follow its option as the next argument or after `=`. Long names take two \
-         dashes, short names one. `-l`, `-L` and `-m` also take their value without a blank. Lists \
-         are separated by commas; double quotes protect commas; repeats add up. `@FILE` reads \
-         further arguments from FILE.\n",
+         dashes, short names one. `-l`, `-L` and `-m` also take their value without a space. Lists \
+         are separated by commas; double quotes quote commas; repeated options add up. `@FILE` \
+         reads more arguments from FILE.\n",
     );
     for group in Group::ALL {
         let _ = writeln!(out, "\n## {}\n\n| option | meaning |\n|---|---|", group.title());

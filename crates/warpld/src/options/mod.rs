@@ -1,5 +1,5 @@
-//! The command line: one table from which the parser, the help text, the man
-//! page, the guide's reference and the tool note's command line come.
+//! The command line. The parser, the help text, the man page, the guide's reference and the tool
+//! note's command line all come from one table.
 
 mod help;
 mod note;

@@ -4,7 +4,7 @@ use super::parse::{CommandLine, Value, lossy};
 use super::row::{Note, Row};
 use super::table::{Opt, TABLE};
 
-/// What the tool note says about a command line.
+/// The parts of the tool note that come from the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoteText {
     /// Base name of the output, in a verbose note.
@@ -18,9 +18,9 @@ impl NoteText {
     pub const NVJITLINK: (&'static str, &'static str) =
         ("in-memory-ELF-image", "JIT API Command Line Options");
 
-    /// Each option shows as its short name, a blank, its value and a blank; a
-    /// flag has an empty value. A verbose note (`-g` or `--verbose-tkinfo`)
-    /// begins with the inputs and also names files, cut to their base names.
+    /// Each option appears as its short name, a space, its value and a space; the value of a flag
+    /// is empty. A verbose note (`-g` or `--verbose-tkinfo`) starts with the inputs and also has
+    /// file names, shortened to their base names.
     pub fn new(line: &CommandLine) -> Self {
         let verbose = line.boolean(Opt::VerboseTkinfo).unwrap_or_else(|| line.has(Opt::Debug));
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The command line taken apart by the option table.
+//! Parses the command line according to the option table.
 
 use super::row::{Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
@@ -11,10 +11,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// How deep options files may be nested, as in nvlink.
+/// Maximum nesting depth of options files, as in nvlink.
 const DEEPEST_NESTING: usize = 15;
 
-/// A command line that cannot be taken apart. The texts are nvlink's.
+/// A command line that cannot be parsed. The messages are nvlink's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// Not in the table.
@@ -26,7 +26,7 @@ pub enum ParseError {
     /// A flag with a value.
     #[error("no argument expected after '{0}'")]
     ValueNotExpected(String),
-    /// Outside the fixed set.
+    /// Not one of the allowed values.
     #[error("Value '{value}' is not defined for option '{option}'")]
     UndefinedValue {
         /// What was given.
@@ -43,7 +43,7 @@ pub enum ParseError {
     /// Cannot be read.
     #[error("Could not open options file '{0}'")]
     OptionsFile(String),
-    /// Options files that name each other.
+    /// Options files that include each other.
     #[error("Too many options file opened '{0}'")]
     TooManyOptionsFiles(String),
 }
@@ -104,28 +104,27 @@ pub enum Value {
     List(Vec<Vec<u8>>),
 }
 
-/// A command line taken apart: what was given, nothing filled in.
+/// A parsed command line, without defaults.
 #[derive(Clone, Debug, Default)]
 pub struct CommandLine {
     values: Vec<Option<Value>>,
-    /// Everything that is no option, in order.
+    /// All arguments that are not options, in order.
     pub inputs: Vec<Vec<u8>>,
-    /// Options given twice with different values; the last one counts.
+    /// Options given twice with different values; the last one applies.
     pub redefined: Vec<Opt>,
 }
 
-/// Why a command line was rejected, and what was understood before that.
+/// Why a command line was rejected, and the options parsed before that.
 #[derive(Clone, Debug)]
 pub struct Rejected {
     /// The reason.
     pub error: ParseError,
-    /// The options that came first; they say how to print the reason.
+    /// The options before the error; they determine how to print it.
     pub line: CommandLine,
 }
 
 impl CommandLine {
-    /// Takes `args` (without the program's name) apart; `read` opens options
-    /// files.
+    /// Parses `args` (without the program's name); `read` reads options files.
     pub fn parse(
         args: impl IntoIterator<Item = OsString>,
         read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,
@@ -309,8 +308,8 @@ impl Parser<'_> {
         self.nested(words::options_file_words(&text)?)
     }
 
-    /// `@file` as compilers know it: if the file cannot be read, the word is
-    /// an input like any other (and fails as nvlink fails).
+    /// `@file`, as in compilers. If the file cannot be read, the word is an ordinary input (and
+    /// fails as in nvlink).
     fn response_file(&mut self, name: &[u8], word: &[u8]) -> Result<(), ParseError> {
         if self.nesting == DEEPEST_NESTING {
             return Err(ParseError::TooManyOptionsFiles(lossy(name)));
@@ -332,7 +331,7 @@ impl Parser<'_> {
     }
 }
 
-/// How the option with this property is written.
+/// The spelling of the option with this property.
 fn spelled(is: impl Fn(&Row) -> bool) -> Option<String> {
     let (_, row) = TABLE.iter().find(|(_, row)| is(row))?;
     Some(match row.long {

@@ -1,4 +1,4 @@
-//! What one row of the option table says.
+//! A row of the option table.
 
 /// How an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,28 +7,28 @@ pub enum Kind {
     Flag,
     /// `true` or `false`.
     Bool,
-    /// A 32-bit integer as C's `strtol` with base 0 reads it.
+    /// A 32-bit integer in the syntax of C's `strtol` with base 0.
     Number,
-    /// An integer out of a fixed set.
+    /// One of these integers.
     NumberChoice(&'static [i32]),
-    /// One word out of a fixed set.
+    /// One of these words.
     Choice(&'static [&'static str]),
     /// The name of a target.
     Target,
-    /// Any text, kept as it stands (quotes included).
+    /// Any text, unchanged (including quotes).
     Text,
-    /// Comma-separated items; repeats add to the list.
+    /// Comma-separated items; repeated options add to the list.
     List,
-    /// One item per use, commas kept; repeats add to the list.
+    /// One item per use, which may contain commas; repeated options add to the list.
     Repeated,
-    /// Options files, read on the spot.
+    /// Options files, read immediately.
     OptionsFiles,
 }
 
-/// Who is told about an option.
+/// Where an option comes from, and whether the help lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// An option nvlink documents.
+    /// Documented by nvlink.
     Documented,
     /// Accepted by nvlink and passed by drivers, but not in its help.
     Hidden,
@@ -39,17 +39,17 @@ pub enum Audience {
 /// Whether and how the tool note's command line shows an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Not at all.
+    /// Never.
     Absent,
     /// Always, with its value.
     Always,
-    /// Only in a verbose note, its value cut to the base name.
+    /// Only in a verbose note, with its value shortened to the base name.
     VerboseFile,
-    /// Only in a verbose note, with the value left out.
+    /// Only in a verbose note, without its value.
     VerboseName,
 }
 
-/// The themes under which help and guide list the options.
+/// The groups of options in the help and the guide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     /// What to link and where to write.
@@ -97,28 +97,28 @@ impl Group {
 /// One option.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Spelled `--long`; empty if there is no such spelling.
+    /// The name after `--`; empty if there is none.
     pub long: &'static str,
-    /// Spelled `-short`; empty if there is no such spelling.
+    /// The name after `-`; empty if there is none.
     pub short: &'static str,
     /// How the value is taken.
     pub kind: Kind,
-    /// What the value is called in the help.
+    /// The name of the value in the help.
     pub metavar: &'static str,
-    /// `-short` may be followed by the value without a blank.
+    /// Whether the value may follow `-short` without a space.
     pub glued: bool,
-    /// Who is told.
+    /// See [`Audience`].
     pub audience: Audience,
     /// How the tool note shows it.
     pub note: Note,
-    /// Its theme.
+    /// Its group.
     pub group: Group,
     /// One or more sentences.
     pub help: &'static str,
 }
 
 impl Row {
-    /// A flag that nvlink documents, for the table's builder chain.
+    /// A flag documented by nvlink; the table's builder methods change it.
     pub(super) const fn new(long: &'static str, short: &'static str, group: Group) -> Self {
         Self {
             long,
@@ -162,7 +162,7 @@ impl Row {
         self
     }
 
-    /// The name messages use: the long one where there is one.
+    /// The name for messages: the long one if there is one.
     pub fn name(&self) -> &'static str {
         if self.long.is_empty() { self.short } else { self.long }
     }

@@ -10,11 +10,10 @@ use libwarpld::{Config, ConfigBuilder, Diagnostic, Identity, Release};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Options that do not go together. The texts are nvlink's, and so is the
-/// order in which the conditions are tested.
+/// Options that cannot be combined. The messages and the order of the checks are nvlink's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// Inputs beside `-ghls`.
+    /// Inputs with `-ghls`.
     #[error("Input files are not allowed with -ghls option; use --help for more information")]
     InputsWithHostScript,
     /// No `-arch`.
@@ -31,7 +30,7 @@ pub enum SettingsError {
         "Link target of '{0}' is virtual target that is not JIT-able; use 'sm_' target instead"
     )]
     LtoTarget(String),
-    /// Two options, or an option and the lack of another.
+    /// Two options that conflict, or an option without another that it requires.
     #[error("Conflicting options '{0}' and '{1}'")]
     Conflict(&'static str, &'static str),
     /// `-lto` without `-nvvmpath`.
@@ -60,7 +59,7 @@ impl SettingsError {
         }
     }
 
-    /// What the user can do about it, where the message does not say.
+    /// What the user can do about it, if the message does not say so.
     fn advice(&self) -> Option<String> {
         match self {
             Self::NoArch => Some("name the target, for example -arch=sm_90".into()),
@@ -96,7 +95,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The architecture behind either kind.
+    /// The architecture of either kind.
     pub fn arch(self) -> Arch {
         match self {
             Self::Real(arch) | Self::Virtual(arch) => arch,
@@ -133,7 +132,7 @@ pub enum CallgraphNames {
     Mangled,
 }
 
-/// What a link writes beside the cubin.
+/// What a link writes in addition to the cubin.
 #[derive(Clone, Debug, Default)]
 pub struct SideOutputs {
     /// `--register-link-binaries`.
@@ -159,7 +158,7 @@ pub struct SideOutputs {
 }
 
 impl SideOutputs {
-    /// Whether the link must collect figures and graphs.
+    /// Whether the link has to collect a report.
     fn need_report(&self) -> bool {
         self.verbose
             || self.print_resources
@@ -171,7 +170,7 @@ impl SideOutputs {
     }
 }
 
-/// A link that was asked for.
+/// A requested link.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
     /// `-arch`.
@@ -186,7 +185,7 @@ pub struct LinkSettings {
     pub cpu_arch: Option<String>,
     /// `--suppress-arch-warning`.
     pub suppress_arch_warning: bool,
-    /// `-o`; a virtual target does without.
+    /// `-o`; optional for a virtual target.
     pub output: Option<PathBuf>,
     /// `-lto` or `-dlto`: where libnvvm is.
     pub lto: Option<PathBuf>,
@@ -214,7 +213,7 @@ pub struct LinkSettings {
     pub preserve_relocs: bool,
     /// `--kernels-used` or `--variables-used` was given.
     pub names_used: bool,
-    /// Settings of the link proper, but for files that are not read yet.
+    /// Settings of the link itself, except for files that are not read yet.
     pub config: ConfigBuilder,
     /// What else is written.
     pub side: SideOutputs,
@@ -234,7 +233,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Checks and types a command line.
+    /// Checks a command line and converts it to settings.
     pub fn new(line: &mut CommandLine) -> Result<Self, SettingsError> {
         if line.has(Opt::Help) {
             return Ok(Self::Help);
@@ -256,7 +255,7 @@ impl Request {
     }
 }
 
-/// What an `-arch` value names, before it is known to be linkable.
+/// Parses an `-arch` value; whether it can be linked is checked later.
 fn target(name: &str) -> Result<Target, SettingsError> {
     let lto = || SettingsError::LtoTarget(name.to_owned());
     let (prefix, rest) = name.split_once('_').ok_or(SettingsError::NoArch)?;
@@ -406,7 +405,7 @@ fn mercury(line: &CommandLine, config: ConfigBuilder) -> ConfigBuilder {
         .mercury_trace(trace, trace || asked)
 }
 
-/// An empty list counts as not given.
+/// An empty list is the same as none.
 fn patterns(line: &CommandLine, opt: Opt) -> Option<Vec<String>> {
     Some(texts(line, opt)).filter(|list| !list.is_empty())
 }

@@ -1,19 +1,18 @@
 //! The option table.
 //!
-//! Rows stand in the order in which nvlink's tool note lists the options; it
-//! was found by giving all of them in one link and reading the note back.
-//! Rows that no note shows follow.
+//! Rows have the order in which nvlink's tool note lists the options, as observed by giving all of
+//! them in one link and reading the note. Rows of options that no note lists follow.
 
 use super::row::Group::{Basic, General, Lto, Messages, Output, Reports, Search};
 use super::row::{Kind, Note, Row};
 
-/// Numbers and letters of every target, in the order of the numbers.
+/// All targets without prefix, by number.
 pub const TARGETS: [&str; 23] = [
     "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "103", "103a", "103f",
     "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
-/// Prefixes a target may carry.
+/// Prefixes of targets.
 pub const TARGET_PREFIXES: [&str; 3] = ["sm_", "compute_", "lto_"];
 
 const CPUS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
@@ -36,43 +35,43 @@ options! {
         .help("Do not warn about kernels whose stack size is unknown.");
     SuppressArchWarning: Row::both("suppress-arch-warning", Messages)
         .note(Note::Always)
-        .help("Do not warn about inputs that hold no code for the target.");
+        .help("Do not warn about inputs without code for the target.");
     Output: Row::new("output-file", "o", Basic)
         .takes(Kind::Text, "FILE")
         .note(Note::VerboseFile)
-        .help("Write the linked cubin to FILE. It appears only when the link has succeeded, in one step; a failed link leaves an older FILE alone.");
+        .help("Write the linked cubin to FILE. FILE is replaced atomically when the link succeeds; a failed link does not change it.");
     Debug: Row::new("debug", "g", Output)
         .note(Note::Always)
         .help("Link for debugging: keep unreachable code and record file names in the tool note.");
     Arch: Row::both("arch", Basic)
         .takes(Kind::Target, "TARGET")
         .note(Note::Always)
-        .help("Link for TARGET, such as sm_90a. Of each input the image that suits it best is taken. compute_NN reads and registers the inputs and links nothing.");
+        .help("Link for TARGET, such as sm_90a. From each input, the image that fits it best is linked. With compute_NN, inputs are read and registered, but nothing is linked.");
     Machine: Row::new("machine", "m", Output)
         .takes(Kind::NumberChoice(&[64]), "BITS")
         .glued()
         .note(Note::Always)
-        .help("Width of addresses; only 64 exists.");
+        .help("Width of addresses; only 64 is supported.");
     Library: Row::new("library", "l", Search)
         .takes(Kind::List, "NAME,...")
         .glued()
         .note(Note::Always)
-        .help("Link libNAME.a from the search path. Libraries follow all other inputs. One that is not found, or exists as libNAME.so, is passed over in silence: host libraries are given here too.");
+        .help("Link libNAME.a from the search path. Libraries follow all other inputs. A library that is not found, or that exists as libNAME.so, is ignored, because host libraries are passed here as well.");
     LibraryPath: Row::new("library-path", "L", Search)
         .takes(Kind::List, "DIR,...")
         .glued()
         .note(Note::Always)
-        .help("Search DIR for libraries. The directories of the environment variable LIBRARY_PATH follow.");
+        .help("Search DIR for libraries. The directories in the environment variable LIBRARY_PATH are searched afterwards.");
     RegisterLinkBinaries: Row::new("register-link-binaries", "", Reports)
         .takes(Kind::Text, "FILE")
         .note(Note::VerboseFile)
         .help("Write the names of the registration functions of all linked objects to FILE, a C header for nvcc's link stub.");
     Verbose: Row::new("verbose", "v", Reports)
         .note(Note::Always)
-        .help("Report memory use of the link and registers, barriers, stack and memory of each kernel.");
+        .help("Report the memory use of the image, and the registers, barriers, stack and memory of each kernel.");
     PreserveRelocs: Row::both("preserve-relocs", Output)
         .note(Note::Always)
-        .help("Keep the relocations that the link resolved.");
+        .help("Keep the relocations that were applied.");
     DisableWarnings: Row::new("disable-warnings", "w", Messages)
         .note(Note::Always)
         .help("Print no warnings.");
@@ -81,61 +80,61 @@ options! {
         .help("Treat warnings as errors.");
     DisableInfos: Row::both("disable-infos", Messages)
         .note(Note::Always)
-        .help("Print no info messages. As with nvlink, warnings do not become errors then.");
+        .help("Print no info messages. As in nvlink, this also disables --warning-as-error.");
     KeepSystemLibraries: Row::both("keep-system-libraries", Search)
         .note(Note::Always)
         .help("Link libcudadevrt.a even if nothing needs it.");
     KernelsUsed: Row::both("kernels-used", Output)
         .takes(Kind::List, "PATTERN,...")
         .note(Note::Always)
-        .help("Keep only the kernels whose mangled name contains PATTERN; '*' in it stands for any text.");
+        .help("Keep only the kernels whose mangled name contains PATTERN; '*' in it matches any text.");
     VariablesUsed: Row::both("variables-used", Output)
         .takes(Kind::List, "PATTERN,...")
         .note(Note::Always)
-        .help("The same for variables. Given alone it drops all kernels.");
+        .help("Keep only the variables whose mangled name contains PATTERN. Without --kernels-used, all kernels are dropped.");
     CpuArch: Row::both("cpu-arch", Search)
         .takes(Kind::Choice(CPUS), "CPU")
         .note(Note::Always)
-        .help("Archives found through -l must hold objects for CPU; 'unknown' is the machine at hand.");
+        .help("Archives found through -l must contain objects for CPU; 'unknown' is this machine.");
     OptionsFile: Row::new("options-file", "optf", Basic)
         .takes(Kind::OptionsFiles, "FILE,...")
         .note(Note::VerboseName)
-        .help("Read further options and inputs from FILE, as if they stood here. Blanks separate words, double quotes group them, a backslash takes the next character as it is.");
+        .help("Read more options and inputs from FILE, as if they were given here. Whitespace separates words, double quotes quote, a backslash escapes the next character.");
     ReportArch: Row::both("report-arch", Messages)
         .note(Note::Always)
-        .help("Name the target at the end of every message.");
+        .help("Print the target at the end of every message.");
     Time: Row::both("time", Reports)
         .takes(Kind::Text, "FILE")
         .note(Note::VerboseFile)
-        .help("Append times as comma-separated values to FILE, '-' for standard output. A plain link has no phases to time.");
+        .help("Append times as comma-separated values to FILE, or to standard output if FILE is '-'. A link without link-time optimization has no phases to time.");
     ExtraWarnings: Row::new("extra-warnings", "extrawarn", Messages)
         .note(Note::Always)
-        .help("Also warn about functions whose address is taken but which nothing calls indirectly.");
+        .help("Also warn about functions whose address is taken but that are never called indirectly.");
     LinkTimeOpt: Row::new("link-time-opt", "lto", Lto)
         .note(Note::Always)
-        .help("Optimise at link time.");
+        .help("Optimize at link time.");
     Dlto: Row::both("dlto", Lto)
         .note(Note::Always)
         .help("The same as -lto.");
     NvvmPath: Row::both("nvvmpath", Lto)
         .takes(Kind::Text, "DIR")
         .note(Note::Always)
-        .help("Where libnvvm is: DIR/lib64/libnvvm.so.");
+        .help("Use DIR/lib64/libnvvm.so.");
     SplitCompile: Row::both("split-compile", Lto)
         .takes(Kind::Number, "N")
         .note(Note::Always)
-        .help("Threads for optimising.");
+        .help("Number of threads for optimizing.");
     SplitCompileExtended: Row::both("split-compile-extended", Lto)
         .takes(Kind::Number, "N")
         .note(Note::Always)
-        .help("Threads for optimising and assembling.");
+        .help("Number of threads for optimizing and assembling.");
     OfastCompile: Row::new("Ofast-compile", "Ofc", Lto)
         .takes(Kind::Text, "0|min|mid|max")
         .note(Note::Always)
-        .help("Trade speed of the code for speed of compilation.");
+        .help("Trade code quality for compile time.");
     SuppressDebugInfo: Row::both("suppress-debug-info", Output)
         .note(Note::Always)
-        .help("Leave debug information of recompiled code out; needs -g.");
+        .help("Omit the debug information of recompiled code; requires -g.");
     Xptxas: Row::both("Xptxas", Lto)
         .takes(Kind::List, "OPTION,...")
         .note(Note::Always)
@@ -147,172 +146,172 @@ options! {
     MaxRregCount: Row::both("maxrregcount", Lto)
         .takes(Kind::Number, "N")
         .note(Note::Always)
-        .help("Most registers that recompiled code may use.");
+        .help("Maximum number of registers of recompiled code.");
     DumpCallgraph: Row::both("dump-callgraph", Reports)
         .note(Note::Always)
         .help("Print the call graph with demangled names to standard error.");
     DumpCallgraphNoDemangle: Row::both("dump-callgraph-no-demangle", Reports)
         .note(Note::Always)
-        .help("Print the call graph with names as they are in the object.");
+        .help("Print the call graph with mangled names to standard error.");
     UseHostInfo: Row::both("use-host-info", Output)
         .note(Note::Always)
-        .help("Drop the kernels that no host code names, if all inputs say which they name. This is the default.");
+        .help("Drop kernels that no host code refers to, if all inputs list the kernels they refer to. This is the default.");
     IgnoreHostInfo: Row::both("ignore-host-info", Output)
         .note(Note::Always)
-        .help("Keep all kernels, whatever the host code names.");
+        .help("Keep all kernels, even those that no host code refers to.");
     RelocatableLink: Row::new("relocatable-link", "r", Output)
         .note(Note::Always)
-        .help("Join the inputs into one relocatable object.");
+        .help("Combine the inputs into one relocatable object.");
     DeviceStackProtector: Row::both("device-stack-protector", Lto)
         .takes(Kind::Bool, "true|false")
         .note(Note::Always)
-        .help("Guard the stacks of recompiled code.");
+        .help("Enable stack protection in recompiled code.");
     EmitPtx: Row::both("emit-ptx", Lto)
-        .help("Write the optimised PTX in place of a cubin.");
+        .help("Write the optimized PTX instead of a cubin.");
     GenHostLinkerScript: Row::new("gen-host-linker-script", "ghls", General)
         .takes(Kind::Choice(&["lcs-abs", "lcs-aug"]), "KIND")
-        .help("Write a script for the host linker: 'lcs-aug' adds to its built-in one, 'lcs-abs' stands in for it. Nothing is linked.");
+        .help("Write a script for the host linker: 'lcs-aug' augments its built-in script, 'lcs-abs' replaces it. Nothing is linked.");
     UidxFile: Row::new("uidx-file", "uidx", Output)
         .takes(Kind::Text, "FILE")
         .note(Note::Always)
-        .help("An index of unified functions and variables.");
+        .help("Use FILE as the index of unified functions and variables.");
     Help: Row::new("help", "h", General)
         .help("Print this text.");
     Version: Row::new("version", "V", General)
-        .help("Print which linker this is, and which nvlink it stands in for.");
+        .help("Print the version, and the version of nvlink that it is compatible with.");
 
     HostCcbin: Row::both("host-ccbin", General)
         .takes(Kind::Text, "COMPILER")
         .hidden()
-        .help("The host compiler to ask for the linker script of -ghls=lcs-abs; nvcc passes it always.");
+        .help("The host compiler that provides the linker script for -ghls=lcs-abs; nvcc always passes it.");
     Shared: Row::both("shared", Output)
         .hidden()
-        .help("The host link makes a shared library; changes nothing.");
+        .help("The host link produces a shared library; has no effect.");
     ForceRela: Row::both("force-rela", Output)
         .hidden()
-        .help("Write relocations with addends on targets that do without.");
+        .help("Write relocations with addends on targets that normally have none.");
     ReserveNullPointer: Row::both("reserve-null-pointer", Output)
         .hidden()
-        .help("Keep the first bytes of shared memory free.");
+        .help("Leave the first bytes of shared memory unused.");
     DisableSmemReservation: Row::both("disable-smem-reservation", Output)
         .takes(Kind::Bool, "true|false")
         .hidden()
-        .help("Do without the shared memory that sm_90 and later reserve.");
+        .help("Do not reserve the shared memory that sm_90 and later reserve by default.");
     EnableExtendedSmem: Row::both("enable-extended-smem", Output)
         .takes(Kind::Bool, "true|false")
         .hidden()
-        .help("Allow as much static shared memory as the hardware has.");
+        .help("Allow as much static shared memory as the hardware provides.");
     AllowUndefinedGlobals: Row::both("allow-undefined-globals", Output)
         .hidden()
-        .help("Leave undefined variables in global memory to the loader.");
+        .help("Leave undefined variables in global memory for the loader to resolve.");
     VerboseTkinfo: Row::both("verbose-tkinfo", Output)
         .takes(Kind::Bool, "true|false")
         .hidden()
-        .help("Record file names in the tool note, or do not; -g does by default.");
+        .help("Record file names in the tool note (true, the default with -g) or not (false).");
     ToolName: Row::both("tool-name", Messages)
         .takes(Kind::Text, "NAME")
         .hidden()
-        .help("Call the linker NAME in messages and in the tool note.");
+        .help("Use NAME as the linker's name in messages and in the tool note.");
     Dot: Row::new("", "dot", Reports)
         .takes(Kind::Text, "FILE")
         .hidden()
-        .help("Write the call graph to FILE for Graphviz.");
+        .help("Write the call graph to FILE in Graphviz format.");
     ForcePartialLto: Row::both("force-partial-lto", Lto)
         .hidden()
-        .help("Link optimised code as one more object.");
+        .help("Link optimized code as an additional object.");
     ForceWholeLto: Row::both("force-whole-lto", Lto)
         .hidden()
-        .help("Take optimised code for the whole program.");
+        .help("Treat optimized code as the whole program.");
     Uumn: Row::both("uumn", Output)
         .hidden()
-        .help("Accepted; changes nothing.");
+        .help("Accepted for compatibility; has no effect.");
     SyscallConstOffset: Row::both("syscall-const-offset", Output)
         .takes(Kind::Number, "N")
         .hidden()
-        .help("Accepted; changes nothing.");
+        .help("Accepted for compatibility; has no effect.");
     NvHost: Row::both("nv-host", Output)
         .takes(Kind::Text, "FILE")
         .hidden()
-        .help("Put the bytes of FILE into the section .nv.host of the output.");
+        .help("Embed the contents of FILE as the section .nv.host of the output.");
 
     Identity: Row::new("identity", "", Output)
         .takes(Kind::Choice(&["warpld", "nvlink", "nvjitlink"]), "WHO")
         .own()
-        .help("Who the tool note names as the linker. With 'nvlink' outputs can be compared with nvlink's byte for byte, with 'nvjitlink' with those of libnvJitLink. The default is 'warpld'.");
+        .help("The linker that the tool note names. With 'nvlink', outputs can be compared with nvlink's byte for byte; with 'nvjitlink', with those of libnvJitLink. The default is 'warpld'.");
     CudaRelease: Row::new("cuda-release", "", Output)
         .takes(Kind::Text, "13.N")
         .own()
-        .help("Link as nvlink of this release of CUDA does; 13.N.P names one of its updates. By default it is the release of the toolkit that a shim was made from, otherwise the newest one that an input comes from.");
+        .help("Link like nvlink of this CUDA release; 13.N.P selects one of its updates. The default is the release of the toolkit that a shim was created from, otherwise the newest release among the inputs.");
     AllowNewerInputs: Row::new("allow-newer-inputs", "", Output)
         .own()
-        .help("Link objects of a CUDA release newer than all known ones by the rules of the newest, with a warning.");
+        .help("Link objects of an unknown, newer CUDA release by the rules of the newest known one, with a warning.");
     PrintCudaRelease: Row::new("print-cuda-release", "", Reports)
         .own()
-        .help("Print the release of CUDA that the link stands for, and what decided it.");
+        .help("Print the CUDA release whose rules apply, and how it was determined.");
     Map: Row::new("map", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()
-        .help("Write to FILE what each input contributed to each section and what was dropped; as JSON if FILE ends in .json.");
+        .help("Write to FILE what each input contributed to each section and what was dropped, as JSON if FILE ends in .json.");
     WhyLive: Row::new("why-live", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()
-        .help("Print what keeps SYMBOL in the output, link by link.");
+        .help("Print the chain of references that keeps SYMBOL in the output.");
     WhyDead: Row::new("why-dead", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()
         .help("Print why SYMBOL is not in the output.");
     Trace: Row::new("trace", "", Reports)
         .own()
-        .help("Print each input as it is opened and what is done with it.");
+        .help("Print each input and what is done with it.");
     PrintResources: Row::new("print-resources", "", Reports)
         .own()
-        .help("Print what each kernel needs and which of its callees is responsible.");
+        .help("Print the resources that each kernel needs and which of its callees is responsible.");
     ErrorFormat: Row::new("error-format", "", Messages)
         .takes(Kind::Choice(&["text", "json"]), "FORMAT")
         .own()
-        .help("Print messages for people or, one JSON object per line, for programs.");
+        .help("Print messages as text or as one JSON object per line.");
     ErrorLimit: Row::new("error-limit", "", Messages)
         .takes(Kind::Number, "N")
         .own()
-        .help("Print at most N messages of a kind and the number of others (20 by default); 0 prints all.");
+        .help("Print at most N messages of a kind (20 by default) and the number of further ones; 0 prints all.");
     Color: Row::new("color", "", Messages)
         .takes(Kind::Choice(&["auto", "always", "never"]), "WHEN")
         .own()
-        .help("Colour messages; by default only on a terminal.");
+        .help("Color messages; by default only on a terminal.");
     LazyArchives: Row::new("lazy-archives", "", Search)
         .own()
-        .help("Take from archives only the members that something needs.");
+        .help("Link only those archive members that are needed.");
     BinaryKind: Row::new("binary-kind", "", Output)
         .takes(Kind::Choice(&["capmerc", "sass"]), "KIND")
         .own()
-        .help("From sm_100 on: write machine code with Mercury capsules (capmerc, the default) or machine code alone (sass).");
+        .help("For sm_100 and later: write machine code with Mercury capsules (capmerc, the default) or only machine code (sass).");
     Fastpath: Row::new("fastpath", "", Output)
         .takes(Kind::Choice(&["auto", "off"]), "WHEN")
         .own()
-        .help("From sm_100 on: link code for another target of its family as it is where it declares itself fit (auto, the default), or never (off).");
+        .help("For sm_100 and later: link code for another target of the same family unchanged if the code declares itself compatible (auto, the default), or never (off).");
     Finalizer: Row::new("finalizer", "", Output)
         .takes(Kind::Text, "PATH")
         .own()
-        .help("From sm_100 on: an nvlink that translates inputs which need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
+        .help("For sm_100 and later: use the nvlink at PATH to translate inputs that need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
     Rescoreboard: Row::new("rescoreboard", "", Output)
         .own()
-        .help("From sm_100 on: allocate scoreboards anew in kernels without calls, as nvlink does, where the result is certain.");
+        .help("For sm_100 and later: reallocate scoreboards in kernels without calls, as nvlink does, if the result is certain.");
     SelfCheck: Row::new("self-check", "", Output)
         .own()
-        .help("From sm_100 on: read the output, write it again and fail if sections, relocations or symbols differ.");
+        .help("For sm_100 and later: read the output back, write it again and fail if sections, relocations or symbols differ.");
     FnlzrTrace: Row::new("fnlzr-trace", "", Reports)
         .own()
-        .help("From sm_100 on: print what the finalizer does with each input and with the output.");
+        .help("For sm_100 and later: print what the finalizer does with each input and with the output.");
     Threads: Row::new("threads", "", General)
         .takes(Kind::Number, "N")
         .own()
-        .help("Use N threads; 0 is one per processor, the default.");
+        .help("Use N threads; 0, the default, is one per processor.");
     NoFork: Row::new("no-fork", "", General)
         .own()
-        .help("Give all memory back before the process ends. A large link leaves that to a child that ends after it, as others need not wait for it.");
+        .help("Free all memory before the process exits. By default, a child process that shares the memory of a large link outlives it, so that the caller does not have to wait until the memory is freed.");
     Verify: Row::new("verify", "", General)
         .own()
-        .help("Check the output once more before it is written.");
+        .help("Validate the output before it is written.");
 }
 
 impl Opt {

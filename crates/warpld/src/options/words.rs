@@ -1,11 +1,11 @@
-//! How text falls into words: lists, options files, response files, numbers.
+//! Splits text into words: lists, options files, response files, numbers.
 
 use thiserror::Error;
 
-/// Text that cannot be taken apart.
+/// Text that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WordError {
-    /// A `"` without its partner.
+    /// An unpaired `"`.
     #[error("Stray '\"' character")]
     StrayQuote,
     /// Not an integer.
@@ -20,8 +20,8 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
-/// Splits a list value at commas. `"` protects commas and is removed; blanks
-/// around an item are trimmed; empty items vanish.
+/// Splits a list value at commas. `"` quotes commas and is removed; spaces around an item are
+/// trimmed; empty items are dropped.
 pub fn list_items(value: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     let mut items = Vec::new();
     let mut item = Vec::new();
@@ -40,8 +40,8 @@ pub fn list_items(value: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     Ok(items.iter().map(|item| item.trim_ascii().to_vec()).filter(|i| !i.is_empty()).collect())
 }
 
-/// The words of an options file: `"` groups, `\` takes the next character as
-/// it is, except that `\"` vanishes; nothing else is special.
+/// The words of an options file: `"` quotes, `\` escapes the next character, except that `\"` is
+/// dropped; nothing else is special.
 pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     let mut words = Vec::with_capacity(1 + text.iter().filter(|&&byte| is_blank(byte)).count());
     let mut word: Option<Vec<u8>> = None;
@@ -66,7 +66,7 @@ pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
             }
             (b'\\', []) => {}
             _ if special(byte) => words.extend(word.take()),
-            // Such files name many thousands of inputs: what is plain is taken at once.
+            // Such files list many thousands of inputs: plain characters are copied together.
             _ => {
                 let plain = after.iter().take_while(|&&b| !special(b)).count();
                 let word = word.get_or_insert_with(|| Vec::with_capacity(1 + plain));
@@ -83,8 +83,8 @@ pub fn options_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     Ok(words)
 }
 
-/// The words of a response file (`@file`) by the rules compilers share: both
-/// kinds of quotes group, a backslash takes the next character as it is.
+/// The words of a response file (`@file`), by the common rules of compilers: single and double
+/// quotes quote, a backslash escapes the next character.
 pub fn response_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -109,8 +109,8 @@ pub fn response_file_words(text: &[u8]) -> Result<Vec<Vec<u8>>, WordError> {
     Ok(words)
 }
 
-/// Reads an integer as C's `strtol` with base 0 does: leading blanks, a sign,
-/// `0x` for hexadecimal, `0` for octal. Nothing at all is 0.
+/// Reads an integer as C's `strtol` with base 0 does: leading whitespace, a sign, `0x` for
+/// hexadecimal, `0` for octal. An empty string is 0.
 pub fn number(text: &[u8]) -> Result<i32, WordError> {
     let shown = || String::from_utf8_lossy(text).into_owned();
     if text.is_empty() {
