@@ -131,15 +131,12 @@ fn push_targets(out: &mut Vec<u8>, code: Compat, targets: u64) {
     out.extend_from_slice(&targets.to_le_bytes());
 }
 
-/// The sections of all inputs in order, but for those that are the same as that of the
-/// input before: nearly all are, and merging one twice changes nothing.
+/// The sections of all inputs in order, except repeated ones, as nearly all are: merging one twice
+/// changes nothing.
 fn kinds<'a>(objects: &[Object<'a>]) -> Vec<&'a [u8]> {
-    let kinds_of = |objects: &[Object<'a>]| {
-        let mut kinds: Vec<&'a [u8]> = objects.iter().filter_map(|object| object.compat).collect();
-        kinds.dedup();
-        kinds
-    };
-    objects.par_chunks(OBJECTS_AT_ONCE).flat_map_iter(kinds_of).collect()
+    let new = |object: &Object<'a>| object.compat.filter(|_| !object.repeats_compat);
+    let chunks = objects.par_chunks(OBJECTS_AT_ONCE);
+    chunks.flat_map_iter(|objects| objects.iter().filter_map(new)).collect()
 }
 
 /// Fewer are not worth another thread.

@@ -55,6 +55,7 @@ pub struct Config {
     pub(crate) allow_newer_inputs: bool,
     pub(crate) report: bool,
     pub(crate) threads: usize,
+    pub(crate) reuse: bool,
     pub(crate) mercury: MercuryConfig,
     pub(crate) identity: Identity,
     pub(crate) note_object_name: String,
@@ -88,6 +89,7 @@ impl Config {
             allow_newer_inputs: false,
             report: false,
             threads: 0,
+            reuse: true,
             mercury: MercuryConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),
@@ -221,6 +223,14 @@ impl ConfigBuilder {
     /// per processor, or none beside the first for a small link (`--threads`).
     pub fn threads(mut self, count: usize) -> Self {
         self.0.threads = count;
+        self
+    }
+
+    /// Whether inputs share the analysis of what they have in common. On, and off only in tests:
+    /// the result is the same.
+    #[doc(hidden)]
+    pub fn reuse(mut self, on: bool) -> Self {
+        self.0.reuse = on;
         self
     }
 

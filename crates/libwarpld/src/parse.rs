@@ -40,11 +40,13 @@ pub fn batches<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
     std::iter::repeat_with(ObjectBatch::default).take(batches).collect()
 }
 
-/// Parses and checks every image, in parallel, into the batches.
+/// Parses and checks every image, in parallel, into the batches. `reuse` makes that faster for inputs
+/// that are alike.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
     half: Half,
     batches: &'s [ObjectBatch<'i>],
+    reuse: bool,
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
     let share = images.len().div_ceil(batches.len().max(1)).max(1);
@@ -56,7 +58,7 @@ pub fn read<'s, 'i: 's>(
     let mut failure = None;
     pipeline(
         objects.chunks_mut(share).zip(images.chunks(share)).zip(batches),
-        |((objects, inputs), batch)| batch.read(objects, inputs, half),
+        |((objects, inputs), batch)| batch.read(objects, inputs, half, reuse),
         |read: Result<(&[Object<'s>], Calls<'s>), Diagnostic>| match (read, &failure) {
             (Ok((part, said)), None) => {
                 let first = known.add(part);

@@ -127,12 +127,12 @@ impl Disposition {
 impl<'a> Planner<'a, '_> {
     /// Finds the sections of an input that the plan is about.
     #[inline]
-    fn look_at_classes(&mut self, classes: &'a [MergeClass]) {
-        if !std::ptr::eq(self.classes.0, classes) {
-            let some = (0..).zip(classes.iter().copied()).filter(|(_, class)| is_planned(*class));
+    fn look_at_classes(&mut self, input: &Object<'a>) {
+        if !input.shares_classes(self.classes.0) {
+            let classes = (0..).zip(input.classes.iter().copied());
             self.classes.1.clear();
-            self.classes.1.extend(some);
-            self.classes.0 = classes;
+            self.classes.1.extend(classes.filter(|(_, class)| is_planned(*class)));
+            self.classes.0 = input.classes;
         }
     }
 
@@ -164,7 +164,7 @@ impl<'a> Planner<'a, '_> {
             }
         }
         let namesakes = self.namesakes(input);
-        self.look_at_classes(input.classes);
+        self.look_at_classes(input);
         let classes = std::mem::take(&mut self.classes.1);
         for &(section, class) in &classes {
             match class {

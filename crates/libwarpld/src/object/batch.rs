@@ -1,9 +1,8 @@
 //! Parses inputs in batches. Links have many thousands of inputs with short lists: those of
 //! adjacent inputs share memory, and objects refer to them.
 
-use super::classify::classify;
-use super::lists::Lists;
-use super::reuse::PreviousInput;
+use super::lists::{Lists, Ranges};
+use super::reuse::Reuse;
 use super::sections::Shapes;
 use super::{Object, tables};
 use crate::diag::Code;
@@ -31,16 +30,6 @@ struct Files<'i> {
     cubins: Vec<Cubin<'i>>,
     /// Those of all inputs, if both halves are linked.
     halves: Vec<Halves<'i>>,
-}
-
-/// Number of entries of each list that belong to an object.
-struct Counts {
-    functions: usize,
-    data: usize,
-    /// Number of these; `None` if they are those of the previous input.
-    classes: Option<usize>,
-    extents: Option<usize>,
-    figures: Option<usize>,
 }
 
 /// Objects in the order they are parsed, part by part; all parts except the last have the same
@@ -77,14 +66,16 @@ impl<'a> std::ops::Index<ObjectId> for Parts<'_, 'a> {
 }
 
 impl<'i> ObjectBatch<'i> {
-    /// Parses inputs and their call lists; the error is ready to be shown.
+    /// Parses inputs and their call lists; the error is ready to be shown. With `reuse` inputs
+    /// share what they have in common, and the result is the same.
     pub fn read<'o, 's>(
         &'s self,
         objects: &'o mut [Object<'s>],
         inputs: &'i [LinkInput<'_>],
         half: Half,
+        reuse: bool,
     ) -> Result<(&'o [Object<'s>], Calls<'s>), Diagnostic> {
-        let (files, failure) = Files::read(inputs, half);
+        let (files, failure) = Files::read(inputs, half, reuse);
         let files = self.files.get_or_init(|| files);
         let mut unread = files.cubins.iter();
         for (i, (object, input)) in objects.iter_mut().zip(inputs).enumerate() {
@@ -95,37 +86,37 @@ impl<'i> ObjectBatch<'i> {
         }
         let mut lists = Lists::of(objects);
         let mut calls = Calls::of(objects.len());
-        let mut counts = Vec::with_capacity(objects.len());
-        let mut before = PreviousInput::default();
+        let mut ranges = Vec::with_capacity(objects.len());
+        let mut reuse = Reuse::new(reuse);
         let others = objects.len().saturating_sub(1);
         for (object, input) in objects.iter_mut().zip(inputs) {
-            let read = object.read(&input.image, &mut lists, &mut before, &mut calls);
-            if counts.is_empty() {
+            let read = object.read(&input.image, &mut lists, &mut reuse, &mut calls);
+            if ranges.is_empty() {
                 lists.make_room_after_first(others);
                 calls.make_room_after_first(others);
             }
-            counts.push(read.map_err(|e| damaged(input, &e))?);
+            read.map_err(|e| damaged(input, &e))?;
+            ranges.push(reuse.ranges().clone());
         }
         if let Some(failure) = failure {
             return Err(failure);
         }
         let lists = self.lists.get_or_init(|| lists);
-        hand_out(lists, objects, &counts);
+        hand_out(lists, objects, ranges);
         Ok((objects, calls))
     }
 }
 
 impl<'i> Files<'i> {
     /// Parses inputs up to the first that cannot be parsed.
-    fn read(inputs: &'i [LinkInput<'_>], half: Half) -> (Self, Option<Diagnostic>) {
+    fn read(inputs: &'i [LinkInput<'_>], half: Half, reuse: bool) -> (Self, Option<Diagnostic>) {
         let is_unread = |input: &&LinkInput<'_>| half == Half::Machine && input.parsed.is_none();
         let mut cubins = Vec::with_capacity(inputs.iter().filter(is_unread).count());
-        let (mut halves, nothing) = (Vec::new(), Cubin::default());
+        let mut halves = Vec::new();
         let failure = inputs.iter().find_map(|input| match (half, &input.parsed) {
             (Half::Machine, Some(_)) => None,
             (Half::Machine, None) => {
-                let before = cubins.last().unwrap_or(&nothing);
-                let read = Cubin::parse_after(&input.image, before);
+                let read = Reuse::parse(reuse, &input.image, cubins.last());
                 read.map(|cubin| cubins.push(cubin)).map_err(|e| unreadable(&input.name, &e)).err()
             }
             (Half::Mercury, _) => split(input).map(|both| halves.push(both)).err(),
@@ -142,35 +133,16 @@ fn split<'i>(input: &'i LinkInput<'_>) -> Result<Halves<'i>, Diagnostic> {
     Halves::split(&file).map_err(|e| damaged(input, &e))
 }
 
-/// Gives each object its ranges of the lists.
-fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], counts: &[Counts]) {
-    let (mut named, mut classes) = (&lists.named[..], &lists.classes[..]);
-    let (mut extents, mut figures) = (&lists.extents[..], &lists.figures[..]);
-    let (mut data, mut own_figures) = (&[][..], &[][..]);
-    let (mut own_classes, mut own_extents) = (&[][..], &[][..]);
-    for (object, counts) in objects.iter_mut().zip(counts) {
-        object.functions = take(&mut named, counts.functions);
-        if !object.repeats_data {
-            data = take(&mut named, counts.data);
-        }
-        object.data = data;
-        if let Some(count) = counts.classes {
-            own_classes = take(&mut classes, count);
-        }
-        if let Some(count) = counts.extents {
-            own_extents = take(&mut extents, count);
-        }
-        (object.classes, object.extents) = (own_classes, own_extents);
+/// Gives each object its entries of the lists.
+fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], ranges: Vec<Ranges>) {
+    for (object, ranges) in objects.iter_mut().zip(ranges) {
+        object.functions = lists.named.get(ranges.functions).unwrap_or_default();
+        object.data = lists.named.get(ranges.data).unwrap_or_default();
+        object.classes = lists.classes.get(ranges.classes).unwrap_or_default();
+        object.extents = lists.extents.get(ranges.extents).unwrap_or_default();
+        object.figures = lists.figures.get(ranges.figures).unwrap_or_default();
         object.shapes = &lists.shapes;
-        if let Some(count) = counts.figures {
-            own_figures = take(&mut figures, count);
-        }
-        object.figures = own_figures;
     }
-}
-
-fn take<'s, T>(list: &mut &'s [T], count: usize) -> &'s [T] {
-    list.split_off(..count).unwrap_or_default()
 }
 
 impl<'a> Object<'a> {
@@ -192,6 +164,7 @@ impl<'a> Object<'a> {
             shapes: &NO_SHAPES,
             file: &[],
             compat: None,
+            repeats_compat: false,
             figures: &[],
             bank2: None,
             whole_program: false,
@@ -206,44 +179,28 @@ impl<'a> Object<'a> {
         &mut self,
         file: &'a [u8],
         lists: &mut Lists,
-        before: &mut PreviousInput<'a>,
+        reuse: &mut Reuse<'a>,
         calls: &mut Calls<'a>,
-    ) -> Result<Counts, String> {
-        let (named, figures) = (lists.named.len(), lists.figures.len());
-        let (classes, extents) = (lists.classes.len(), lists.extents.len());
-        let likeness = before.likeness(self.cubin);
-        let repeats = likeness.is_some_and(|like| before.repeat_sections(self.cubin, like, lists));
-        if !repeats {
-            lists.make_room(self.cubin.sections().len());
-            before.found = classify(self.cubin, lists)?;
-            before.classes = classes..lists.classes.len();
-            before.extents = extents..lists.extents.len();
-        }
+    ) -> Result<(), String> {
         self.file = self.cubin.bytes();
         let header = self.cubin.header();
         self.whole_program = header.is_whole_program();
-        self.unified = before.found.unified;
-        self.barriers_in_flags = before.found.barriers_in_flags;
         self.virtual_sm = tables::old_virtual_sm(&header);
-        let repeated = likeness.and_then(|like| before.repeat_symbols(self.cubin, like, lists));
-        self.repeats_data =
-            repeated.unwrap_or_else(|| tables::add_symbols(self.cubin, lists, before));
-        self.has_shared_or_images = before.symbols.shared_or_images;
-        self.shares_code = before.symbols.shares_code;
-        if before.found.bank2 {
-            let classes = lists.classes.get(before.classes.clone()).unwrap_or_default();
-            self.bank2 = tables::bank2(self.cubin, classes, file);
+        reuse.start(self.cubin);
+        let sections = reuse.sections(lists)?;
+        self.unified = sections.unified;
+        self.barriers_in_flags = sections.barriers_in_flags;
+        if sections.bank2 {
+            let classes = lists.classes.get(reuse.ranges().classes.clone());
+            self.bank2 = tables::bank2(self.cubin, classes.unwrap_or_default(), file);
         }
-        let repeats_figures = self.read_tables(before, repeats, lists, calls)?;
-        before.cubin = Some(self.cubin);
+        let (symbols, repeats_data) = reuse.symbols(lists);
+        self.repeats_data = repeats_data;
+        self.has_shared_or_images = symbols.shared_or_images;
+        self.shares_code = symbols.shares_code;
+        self.read_tables(reuse, lists, calls)?;
         lists.sections_left -= self.cubin.sections().len();
-        Ok(Counts {
-            functions: before.functions.len(),
-            data: lists.named.len() - named - before.functions.len(),
-            classes: (!repeats).then_some(lists.classes.len() - classes),
-            extents: (before.extents.start == extents).then_some(before.extents.len()),
-            figures: (!repeats_figures).then_some(lists.figures.len() - figures),
-        })
+        Ok(())
     }
 }
 

@@ -20,9 +20,9 @@ pub(super) struct Found<'a> {
     /// Sections about the whole input, with their indices and bytes.
     pub(super) tables: SmallVec<[(MergeClass, u32, &'a [u8]); 6]>,
     /// Sections whose classes depend on their names.
-    by_name: SmallVec<[u32; 6]>,
+    pub(super) by_name: SmallVec<[u32; 6]>,
     /// The largest alignment.
-    most_aligned: u64,
+    pub(super) most_aligned: u64,
 }
 
 /// Classifies all sections.
@@ -44,21 +44,12 @@ pub(super) fn classify<'a>(cubin: &Cubin<'a>, lists: &mut Lists) -> Result<Found
 /// Compilers start sections at multiples of their alignment, so no alignment is larger than the
 /// file (ptxas pads a file to a gigabyte for `.align 1073741824`). A larger one would make the
 /// output grow out of proportion.
-fn most_alignment(cubin: &Cubin<'_>) -> u64 {
+pub(super) fn most_alignment(cubin: &Cubin<'_>) -> u64 {
     const PAGE: u64 = 4096;
     (cubin.bytes().len() as u64).max(PAGE)
 }
 
 impl<'a> Found<'a> {
-    /// Whether this, found for a file like this one with these classes, holds for this one too.
-    pub(super) fn holds_for(&self, cubin: &Cubin<'_>, classes: &[MergeClass]) -> bool {
-        let is_same = |&index: &u32| {
-            let class = cubin.unnamed_section(index).and_then(|s| classify_one(cubin, &s).ok());
-            class.is_some() && class.as_ref() == classes.get(index as usize)
-        };
-        self.most_aligned <= most_alignment(cubin) && self.by_name.iter().all(is_same)
-    }
-
     /// Takes the next section. It is never put together in memory where this is expanded.
     #[inline(always)]
     fn add(
@@ -124,6 +115,11 @@ pub(super) fn owner(classes: &[MergeClass], section: u32) -> Option<u32> {
         },
         _ => None,
     }
+}
+
+/// The class of the section with this index, if it can have one.
+pub(super) fn class_of(cubin: &Cubin<'_>, index: u32) -> Option<MergeClass> {
+    classify_one(cubin, &cubin.unnamed_section(index)?).ok()
 }
 
 /// The class of a section.

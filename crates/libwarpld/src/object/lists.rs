@@ -4,7 +4,6 @@ use super::merge_class::MergeClass;
 use super::sections::{Extent, Shapes};
 use super::symbols::InputSymbol;
 use super::{FunctionInfo, Object};
-use cubin::Cubin;
 use std::ops::Range;
 
 /// The lists of all objects of a batch.
@@ -20,6 +19,17 @@ pub(super) struct Lists {
     pub(super) figures: Vec<FunctionInfo>,
     /// Number of sections of the objects still to be parsed.
     pub(super) sections_left: usize,
+}
+
+/// An object's entries of the lists. Objects may share entries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ranges {
+    pub(super) functions: Range<usize>,
+    /// Of the list of symbols, as functions are.
+    pub(super) data: Range<usize>,
+    pub(super) classes: Range<usize>,
+    pub(super) extents: Range<usize>,
+    pub(super) figures: Range<usize>,
 }
 
 /// Limit for reserving memory: the first input may be larger than the others.
@@ -50,26 +60,10 @@ impl Lists {
         self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
     }
 
-    /// Records the sections of an input that has the same ones as another, whose extents are known,
-    /// and returns their range. `None` if one of them is unusual.
-    pub(super) fn repeat_extents(
-        &mut self,
-        cubin: &Cubin<'_>,
-        others: Range<usize>,
-    ) -> Option<Range<usize>> {
-        let sections = cubin.sections().plain_unnamed()?;
-        let start = self.extents.len();
-        self.make_room(others.len());
-        self.extents.extend_from_within(others);
-        let extents = self.extents.get_mut(start..).unwrap_or_default();
-        let is_usual = extents.iter_mut().zip(sections).all(|(extent, section)| {
-            let moved = extent.moved(&section);
-            moved.map(|moved| *extent = moved).is_some()
-        });
-        if !is_usual {
-            self.extents.truncate(start);
-            return None;
-        }
-        Some(start..self.extents.len())
+    /// Adds a record without figures for each of so many functions, and returns their range.
+    pub(super) fn add_figures(&mut self, functions: usize) -> Range<usize> {
+        let start = self.figures.len();
+        self.figures.resize(start + functions, FunctionInfo::default());
+        start..self.figures.len()
     }
 }

@@ -13,6 +13,7 @@ mod classify;
 mod lists;
 mod merge_class;
 mod reuse;
+mod scan;
 mod sections;
 pub mod symbols;
 mod tables;
@@ -51,6 +52,8 @@ pub struct Object<'a> {
     file: &'a [u8],
     /// `.nv.compat`.
     pub compat: Option<&'a [u8]>,
+    /// Whether that is the latest one of the inputs before, byte for byte.
+    pub repeats_compat: bool,
     /// The functions' `.nv.info` records, in their order.
     figures: &'a [FunctionInfo],
     /// Contents of each bank 2 that symbols refer to, by section; few inputs have any.
@@ -92,6 +95,12 @@ impl<'a> Object<'a> {
     #[cold]
     fn own_name_of(&self, named: &InputSymbol) -> &'a [u8] {
         self.cubin.symbol(named.symbol).map_or(&[], |symbol| symbol.name)
+    }
+
+    /// Whether its classes are just this list, which inputs with the same sections share.
+    #[inline]
+    pub fn shares_classes(&self, classes: &[MergeClass]) -> bool {
+        std::ptr::eq(self.classes, classes)
     }
 
     /// The contents of a bank 2 that symbols refer to, if it has symbols.

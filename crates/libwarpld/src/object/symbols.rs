@@ -4,7 +4,6 @@
 use crate::name_hash::NameHash;
 use cubin::consts::sto;
 use cubin::{Binding, SymbolRef, SymbolType, string_at};
-use std::ops::Range;
 
 /// A symbol of an input that has a name.
 #[derive(Clone, Copy, Debug)]
@@ -14,22 +13,25 @@ pub struct InputSymbol {
     /// Index in the symbol table.
     pub symbol: u32,
     /// Offset of its name in the string table.
-    name: u32,
-    length: u16,
-    info: u8,
+    pub(super) name: u32,
+    /// The length of its name, if it fits.
+    pub(super) length: u16,
+    /// `st_info`.
+    pub(super) info: u8,
     /// `st_other`.
     pub other: u8,
     /// Where it is.
     pub place: Place,
     /// Its size, if it fits.
-    size: u8,
+    pub(super) size: u8,
     /// Whether it is undefined and identical to the symbol at this position in the previous input's
-    /// list: inputs of one compiler name the compiler's variables in the same order.
+    /// list, as `reuse` found: inputs of one compiler name the compiler's variables in the same
+    /// order.
     pub repeats: bool,
 }
 
 /// Instead of a length: it does not fit.
-const LONG: u16 = u16::MAX;
+pub(super) const LONG: u16 = u16::MAX;
 
 /// Where a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,9 @@ impl InputSymbol {
         Self::new(symbol, string_at(strings, symbol.name_offset).unwrap_or_default())
     }
 
+    /// Records a symbol whose name has this hash and length.
     #[inline]
-    fn with_name(symbol: &SymbolRef<'_>, hash: NameHash, length: u16) -> Self {
+    pub(super) fn with_name(symbol: &SymbolRef<'_>, hash: NameHash, length: u16) -> Self {
         let place = match symbol {
             s if s.is_undefined() => Place::Undefined,
             s if s.is_common() => Place::Common,
@@ -74,55 +77,6 @@ impl InputSymbol {
             size: u8::try_from(symbol.size).unwrap_or(u8::MAX),
             repeats: false,
         }
-    }
-
-    /// Records a symbol if both that and this one are undefined and identical, with the same name,
-    /// which is then not hashed again.
-    #[inline]
-    pub fn repeated(&self, strings: &[u8], symbol: &SymbolRef<'_>, others: &[u8]) -> Option<Self> {
-        if self.place != Place::Undefined || !symbol.is_undefined() || self.length == LONG {
-            return None;
-        }
-        let rest = others.get(symbol.name_offset as usize..)?;
-        let (name, rest) = rest.split_at_checked(self.length.into())?;
-        if rest.first() != Some(&0) || name != self.name(strings) {
-            return None;
-        }
-        let named = Self::with_name(symbol, self.hash, self.length);
-        let (this, that) = ((self.info, self.other), (named.info, named.other));
-        let repeats = this == that && self.size == named.size && named.size != u8::MAX;
-        Some(Self { repeats, ..named })
-    }
-
-    /// Whether a list is identical to the previous one, including symbol indices.
-    pub fn are_repeated(before: &[Self], list: &[Self]) -> bool {
-        let same = |(old, new): (&Self, &Self)| new.repeats && old.symbol == new.symbol;
-        before.len() == list.len() && before.iter().zip(list).all(same)
-    }
-
-    /// The range of the symbols' names in the string table, including their ends, if all of them
-    /// can be repeated.
-    pub fn names(list: &[Self]) -> Option<Range<usize>> {
-        let end = |named: &Self| named.name as usize + usize::from(named.length) + 1;
-        let can_be = |named: &Self| {
-            named.place == Place::Undefined && named.length != LONG && named.size != u8::MAX
-        };
-        let start = list.iter().map(|named| named.name).min()?;
-        let range = start as usize..list.iter().map(end).max()?;
-        list.iter().all(can_be).then_some(range)
-    }
-
-    /// The distance between the name offsets of two symbols.
-    #[inline]
-    pub fn shift(&self, symbol: &SymbolRef<'_>) -> isize {
-        symbol.name_offset as isize - self.name as isize
-    }
-
-    /// Whether a symbol of the same kind has the same size, and its name is at the same distance as
-    /// those of its neighbors.
-    #[inline]
-    pub fn is_repeated_by(&self, symbol: &SymbolRef<'_>, shift: isize) -> bool {
-        self.shift(symbol) == shift && symbol.size == u64::from(self.size)
     }
 
     /// Its name in the string table.

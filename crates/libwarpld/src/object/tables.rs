@@ -1,107 +1,16 @@
 //! Reading the tables of an input.
 
-use super::classify::owner;
 use super::lists::Lists;
-use super::reuse::{Others, PreviousInput, Symbols};
+use super::reuse::Reuse;
 use super::{Bank2, FunctionInfo, MergeClass, Object};
 use crate::collections::Map;
 use crate::object::call_lists::{CallLists, Calls};
 use crate::object::symbols::InputSymbol;
-use cubin::consts::sto;
 use cubin::flags::{Flags, OSABI_V7};
 use cubin::raw::Pair;
-use cubin::{Attr, Binding, Cubin, Header, SymbolRef, SymbolType, attr, compat, info, note};
+use cubin::{Attr, Cubin, Header, SymbolType, attr, compat, info, note};
 use std::convert::Infallible;
 use zerocopy::FromBytes;
-
-/// Adds the symbols that take part in resolution: functions, then others; whether others are
-/// just those of the input before, and not added.
-pub(super) fn add_symbols<'a>(
-    cubin: &Cubin<'a>,
-    lists: &mut Lists,
-    before: &mut PreviousInput<'a>,
-) -> bool {
-    let start = lists.named.len();
-    let mut found = Symbols::default();
-    let strings = cubin.symbol_strings();
-    if let Some(table) = cubin.symtab() {
-        let mut add = |symbol| found.add(symbol, strings, lists, before);
-        match table.plain_unnamed() {
-            Some(symbols) => symbols.for_each(&mut add),
-            None => table.iter_unnamed().for_each(&mut add),
-        }
-    }
-    before.symbols = found;
-    let Lists { named, others, .. } = lists;
-    before.functions = start..named.len();
-    let others_before = named.get(before.others.list.clone()).unwrap_or_default();
-    if !others.is_empty() && InputSymbol::are_repeated(others_before, others) {
-        others.clear();
-        return true;
-    }
-    let list = named.len()..named.len() + others.len();
-    named.append(others);
-    before.others = Others::new(named, list, strings);
-    false
-}
-
-impl Symbols {
-    /// Takes the next symbol, which is never put together in memory.
-    #[inline(always)]
-    fn add(
-        &mut self,
-        symbol: SymbolRef<'_>,
-        strings: &[u8],
-        Lists { named, others, classes, .. }: &mut Lists,
-        before: &PreviousInput<'_>,
-    ) {
-        let kind = symbol.kind();
-        self.shared_or_images |= symbol.is_shared() || kind.is_image();
-        // Most symbols are those of sections: their names are of no use.
-        if kind == SymbolType::SECTION || is_label(&symbol) {
-            return;
-        }
-        if kind == SymbolType::FUNC {
-            let classes = classes.get(before.classes.clone()).unwrap_or_default();
-            self.shares_code |=
-                !symbol.is_undefined() && owner(classes, symbol.shndx) != Some(symbol.index.0);
-            named.push(InputSymbol::of(&symbol, strings));
-        } else if is_mark(&symbol) {
-            // It says that a whole program was compiled for a target with reserved memory. The
-            // next input may have something there.
-            self.left_out = true;
-        } else if has_name(&symbol, strings) {
-            let other = match others.len() < before.others.list.len() {
-                true => named.get(before.others.list.start + others.len()),
-                false => None,
-            };
-            let repeated = other.and_then(|o| o.repeated(before.others.strings, &symbol, strings));
-            others.push(repeated.unwrap_or_else(|| InputSymbol::of(&symbol, strings)));
-        } else {
-            self.left_out = true;
-        }
-    }
-}
-
-/// Undefined locals (labels of debug files) are not resolved.
-#[inline]
-fn is_label(symbol: &SymbolRef<'_>) -> bool {
-    let is_local = symbol.is_undefined() && symbol.binding() == Binding::LOCAL;
-    is_local && symbol.kind() != SymbolType::FUNC && !symbol.is_internal()
-}
-
-/// Places in reserved shared memory that hold nothing (`ptxas -ewp`) are not resolved.
-/// [`reserved-shared`]
-#[inline]
-fn is_mark(symbol: &SymbolRef<'_>) -> bool {
-    symbol.size == 0 && !symbol.is_undefined() && symbol.space() == sto::RESERVED_SHARED
-}
-
-/// Nameless symbols are not resolved.
-#[inline]
-fn has_name(symbol: &SymbolRef<'_>, strings: &[u8]) -> bool {
-    strings.get(symbol.name_offset as usize).is_some_and(|&first| first != 0)
-}
 
 /// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
 /// `e_flags` say the same. [`older-toolkit`]
@@ -152,28 +61,21 @@ pub(super) fn bank2<'a>(
 }
 
 impl<'a> Object<'a> {
-    /// Reads sections that tell of the whole input, of which all else has been read. Those of
-    /// the input before may say the same, if it has the same sections and symbols; whether the
-    /// figures of functions are its own then.
+    /// Reads the sections about the whole input, of which all else has been read.
     pub(super) fn read_tables(
         &mut self,
-        before: &mut PreviousInput<'a>,
-        is_like: bool,
+        reuse: &mut Reuse<'a>,
         lists: &mut Lists,
         calls: &mut Calls<'a>,
-    ) -> Result<bool, String> {
-        let extents = lists.extents.get(before.extents.clone()).unwrap_or_default();
-        let repeats = before.find_tables(self.cubin, extents) && is_like;
+    ) -> Result<(), String> {
+        let repeats = reuse.tables(lists);
+        let ranges = reuse.ranges();
+        let functions = lists.named.get(ranges.functions.clone()).unwrap_or_default();
+        let figures = lists.figures.get_mut(ranges.figures.clone()).unwrap_or_default();
         let mut call_lists = CallLists::default();
-        let first = lists.figures.len();
-        if !repeats {
-            lists.figures.resize(first + before.functions.len(), FunctionInfo::default());
-        }
-        let functions = lists.named.get(before.functions.clone()).unwrap_or_default();
-        let figures = lists.figures.get_mut(first..).unwrap_or_default();
-        for &(class, section, data) in &before.found.tables {
+        for &(class, section, data) in &reuse.found().tables {
             match class {
-                MergeClass::Compat => self.read_compat(data)?,
+                MergeClass::Compat => self.read_compat(data, reuse)?,
                 MergeClass::VersionNote => self.read_version_note(data),
                 _ if repeats => {}
                 MergeClass::CallGraph => {
@@ -184,21 +86,25 @@ impl<'a> Object<'a> {
             }
         }
         match repeats {
-            true => calls.repeat(before.strings, self.cubin.symbol_strings()),
+            true => calls.repeat(reuse.previous_strings(), self.cubin.symbol_strings()),
             false => calls.add(call_lists),
         }
-        before.strings = self.cubin.symbol_strings();
-        Ok(repeats)
+        reuse.keep_compat(self.compat);
+        Ok(())
     }
 
-    fn read_compat(&mut self, data: &'a [u8]) -> Result<(), String> {
-        if self.compat.is_none() {
+    fn read_compat(&mut self, data: &'a [u8], reuse: &Reuse<'a>) -> Result<(), String> {
+        if self.compat.is_some() {
+            return Ok(());
+        }
+        self.compat = Some(data);
+        self.repeats_compat = reuse.is_latest_compat(data);
+        if !self.repeats_compat {
             // Up to this record it is read before an input takes part, if anything hangs on it.
             let mut records = info::records(data);
             let accelerator = compat::Compat::CUDA_ACCELERATOR_TARGET.0;
             let last = records.find(|r| r.as_ref().map_or(true, |r| r.code == accelerator));
             last.transpose().map_err(|e| e.to_string())?;
-            self.compat = Some(data);
         }
         Ok(())
     }

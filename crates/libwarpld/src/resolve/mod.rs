@@ -15,9 +15,11 @@ use cubin::consts::sto;
 use cubin::{Binding, SymbolRef};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use previous::PreviousVariables;
 
 pub mod discarded;
 mod merge;
+mod previous;
 mod tensor;
 
 /// The role of a symbol reference.
@@ -175,13 +177,7 @@ pub struct Resolver<'a> {
     expected: IdVec<SymbolId, Expected>,
     /// By symbol, as far as there are any.
     prototypes: Vec<FirstPrototype>,
-    /// The ids of the latest input's symbols that are not functions.
-    latest: Vec<SymbolId>,
-    /// Whether all of them were new or plain references, and nothing has come since that could
-    /// change what is known about them: functions cannot without a conflict.
-    settled: bool,
-    /// Whether the current input has others.
-    stirred: bool,
+    variables: PreviousVariables,
     /// How tensor memory is managed, if an input uses it.
     accounts: Option<tensor::Accounts>,
     out: Resolution<'a>,
@@ -212,9 +208,7 @@ impl<'a> Resolver<'a> {
             names: HashTable::new(),
             expected: IdVec::new(),
             prototypes: Vec::new(),
-            latest: Vec::new(),
-            settled: false,
-            stirred: false,
+            variables: PreviousVariables::default(),
             accounts: None,
             out: Resolution {
                 symbols: IdVec::new(),
@@ -305,39 +299,29 @@ impl<'a> Pass<'a, '_> {
             let symbol = self.symbol(id, object, named);
             self.known.out.ids[start + named.symbol as usize] = symbol.into();
         }
-        if object.repeats_data && self.known.settled {
-            // What repeats the previous input has been processed.
+        if self.known.has_conflicts() {
+            // A function may have taken the name of a variable.
+            self.known.variables.change();
+        }
+        if let Some(variables) = self.known.variables.all(object) {
             let ids = self.known.out.ids.get_mut(start..).unwrap_or_default();
-            for (named, &latest) in object.data.iter().zip(&self.known.latest) {
-                ids[named.symbol as usize] = latest.into();
+            for (named, &id) in object.data.iter().zip(variables) {
+                ids[named.symbol as usize] = id.into();
             }
             return;
         }
         for (i, named) in object.data.iter().enumerate() {
-            let latest = match self.known.latest.get(i) {
-                Some(&latest) if named.repeats && self.known.settled => latest,
-                _ => self.latest(i, id, object, named),
+            let symbol = match self.known.variables.get(i, named) {
+                Some(known) => known,
+                None => {
+                    let symbol = self.symbol(id, object, named);
+                    self.known.variables.record(i, symbol);
+                    symbol
+                }
             };
-            self.known.out.ids[start + named.symbol as usize] = latest.into();
+            self.known.out.ids[start + named.symbol as usize] = symbol.into();
         }
-        self.known.settled = !self.known.stirred;
-        self.known.stirred = false;
-    }
-
-    /// The id of the symbol at a position of the list of those that are not functions.
-    fn latest(
-        &mut self,
-        i: usize,
-        id: ObjectId,
-        object: &Object<'a>,
-        named: &InputSymbol,
-    ) -> SymbolId {
-        let symbol = self.symbol(id, object, named);
-        match self.known.latest.get_mut(i) {
-            Some(latest) => *latest = symbol,
-            None => self.known.latest.push(symbol),
-        }
-        symbol
+        self.known.variables.end_input();
     }
 
     /// The id of a symbol.
@@ -359,7 +343,7 @@ impl<'a> Pass<'a, '_> {
                     && let Some(symbol) = object.cubin.symbol(named.symbol)
                 {
                     if !named.is_function() {
-                        (self.known.settled, self.known.stirred) = (false, true);
+                        self.known.variables.change();
                     }
                     self.merge(known, at, &symbol);
                 }

@@ -12,8 +12,8 @@ mod replay;
 pub(crate) use record::{Recording, record};
 pub use replay::{Replay, Replayed, replay};
 
-use crate::named::CaseFile;
-use crate::program::{Case, HostRefs, Pack as Container, Sm};
+use crate::named::{self, CaseFile};
+use crate::program::{Case, HostRefs, Module, Pack as Container, Sm};
 use crate::release::Release;
 use crate::tools;
 use crate::verdict::{self, Run};
@@ -31,6 +31,34 @@ fn cases(file: &CaseFile) -> Result<Vec<Case>, String> {
     targets
         .map(|sm| file.case(sm, Release::BASE).map_err(|e| format!("{}: {e}", file.name)))
         .collect()
+}
+
+/// The compiled modules of a case for a target, in their order.
+#[derive(Clone, Debug)]
+pub struct Modules {
+    /// The case.
+    pub case: String,
+    /// Such as `sm_90`.
+    pub target: String,
+    /// Names and device ELF files.
+    pub objects: Vec<(String, Vec<u8>)>,
+}
+
+/// The modules of all cases in the folder `cases` that are in the folder `recorded`.
+pub fn modules(cases_folder: &Path, recorded: &Path) -> Result<Vec<Modules>, String> {
+    let mut all = Vec::new();
+    for file in named::files(cases_folder, Release::BASE)? {
+        let pack = pack::Pack::read(&pack_path(recorded, &file.name))?;
+        for case in cases(&file)? {
+            let object = |module: &Module| {
+                let object = pack.get(&object_name(&module.key(module.compiler)))?;
+                Some((module.name.clone(), object.to_vec()))
+            };
+            let objects = case.modules.iter().filter_map(object).collect();
+            all.push(Modules { case: file.name.clone(), target: case.sm.to_string(), objects });
+        }
+    }
+    Ok(all)
 }
 
 /// The list of links in the folder of recordings.
