@@ -7,12 +7,14 @@ use crate::program::Sm;
 use crate::tools::{self, Tools};
 use crate::verdict::Verdict;
 use cubin::note::{self, NoteType, ToolInfo};
-use cubin::{Cubin, names};
+use cubin::{Cubin, SymbolType, names};
 use cubin_tools::extract::{Sections, Walk};
 use libwarpld::Release;
 use libwarpld::driver::InputFile;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the note of a link says.
@@ -50,26 +52,60 @@ pub fn check(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<bool, String> 
     let warpld = tools.warpld.as_deref().ok_or("shipped needs --warpld")?;
     let name = library.display();
     let folder = tools.work.join("shipped");
-    let inputs: Vec<String> =
-        nccl::split(&folder, library, false)?.into_iter().map(|(name, _)| name).collect();
+    let inputs = nccl::split(&folder, library, false)?;
     let data = fs::read(library).map_err(|e| format!("{name}: {e}"))?;
     let file = InputFile::new("library", &data);
     let walk = Walk::new(&file, Sections::LinkedFirst);
     let (mut links, mut wrong) = (0, 0);
-    for image in &walk.images {
-        let Ok(shipped) = image.payload() else { continue };
-        let Some(made) = Made::by(&shipped) else { continue };
-        if !sms.iter().any(|sm| image.arch.to_string() == sm.to_string()) {
-            continue;
+    for sm in sms {
+        let images = walk.images.iter().filter(|image| image.arch.to_string() == sm.to_string());
+        let outputs = images.filter_map(|image| {
+            let shipped = image.payload().ok()?;
+            Some((Made::by(&shipped)?, shipped))
+        });
+        let outputs: Vec<(Made, Cow<'_, [u8]>)> = outputs.collect();
+        let parts = divide(&inputs, &outputs, &sm.to_string())?;
+        for ((made, shipped), inputs) in outputs.iter().zip(parts) {
+            let (verdict, detail) = repeat(warpld, made, &inputs, &folder, shipped)?;
+            let count = inputs.len();
+            println!("{name} {sm} {count} inputs, by {}: {}", made.release, verdict.title());
+            detail.iter().for_each(|line| println!("  {line}"));
+            links += 1;
+            wrong += usize::from(!verdict.agrees());
         }
-        let verdict = repeat(warpld, &made, &inputs, &folder, &shipped)?;
-        println!("{name} {} made by {}: {}", image.arch, made.release, verdict.0.title());
-        verdict.1.iter().for_each(|line| println!("  {line}"));
-        links += 1;
-        wrong += usize::from(!verdict.0.agrees());
     }
     println!("{name}: {links} links, {wrong} differ from what was shipped");
     Ok(links > 0 && wrong == 0)
+}
+
+/// The inputs of each output: a library may be linked from several parts, and an input belongs
+/// to the output that has most of its functions.
+fn divide(
+    inputs: &[(String, PathBuf)],
+    outputs: &[(Made, Cow<'_, [u8]>)],
+    sm: &str,
+) -> Result<Vec<Vec<String>>, String> {
+    let mut parts = vec![Vec::new(); outputs.len()];
+    let owned: Vec<_> = outputs.iter().map(|(_, image)| functions(image)).collect();
+    let mut last = 0;
+    for (name, path) in inputs {
+        let data = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let walk_file = InputFile::new("input", &data);
+        let walk = Walk::new(&walk_file, Sections::All);
+        let image = walk.images.iter().find(|image| image.arch.to_string() == sm);
+        let names = image.and_then(|i| i.payload().ok()).map(|i| functions(&i)).unwrap_or_default();
+        let shared = |at: usize| owned[at].intersection(&names).count();
+        last = (0..owned.len()).max_by_key(|&at| (shared(at), at == last)).unwrap_or(0);
+        parts.get_mut(last).ok_or("no output with a note of nvlink")?.push(name.clone());
+    }
+    Ok(parts)
+}
+
+/// Names of the functions that a file defines.
+fn functions(image: &[u8]) -> BTreeSet<Vec<u8>> {
+    let Ok(cubin) = Cubin::parse(image) else { return BTreeSet::new() };
+    let functions = cubin.symbols().filter(|s| s.kind() == SymbolType::FUNC && !s.is_undefined());
+    functions.map(|symbol| symbol.name.to_vec()).collect()
 }
 
 fn repeat(

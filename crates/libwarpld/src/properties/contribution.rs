@@ -22,7 +22,7 @@ pub enum Combine {
 }
 
 /// Code, format and rule; the order is that of the single-kernel tail.
-pub const CODES: [(Attr, Format, Combine); 9] = [
+pub const CODES: [(Attr, Format, Combine); 10] = [
     (Attr::CTAIDZ_USED, Format::NVAL, Combine::Flag),
     (Attr::RESERVED_SMEM_USED, Format::NVAL, Combine::Flag),
     (Attr::VRC_CTA_INIT_COUNT, Format::BVAL, Combine::Max),
@@ -32,6 +32,7 @@ pub const CODES: [(Attr, Format, Combine); 9] = [
     (Attr::REG_RECONFIG, Format::NVAL, Combine::Flag),
     (Attr::NUM_MBARRIERS, Format::HVAL, Combine::Sum),
     (Attr::SPARSE_MMA_MASK, Format::HVAL, Combine::Or),
+    (Attr::GRID_ATTRIBUTES, Format::HVAL, Combine::Or),
 ];
 
 /// Index in [`CODES`] of a code known to be there.
