@@ -54,7 +54,7 @@ pub fn link_images(
     // Read and check every image, in parallel.
     let batches = parse::batches(inputs);
     let Read { objects, resolver, calls } =
-        parse::read(inputs, half, &batches, config.reuse).map_err(|error| diags.fail(error))?;
+        parse::read(inputs, dialect, &batches, config.reuse).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
         compat::check(&objects, dialect, diags).map_err(|error| diags.fail(error))?;
     }

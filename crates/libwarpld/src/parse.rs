@@ -3,7 +3,7 @@
 
 use crate::callgraph::Builder;
 use crate::diag::Diagnostic;
-use crate::dialect::Half;
+use crate::dialect::Dialect;
 use crate::inputs::Inputs;
 use crate::object::call_lists::Calls;
 use crate::object::{Object, ObjectBatch, Objects, Parts};
@@ -44,13 +44,14 @@ pub fn batches<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
 /// that are alike.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
-    half: Half,
+    dialect: Dialect,
     batches: &'s [ObjectBatch<'i>],
     reuse: bool,
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
     let share = images.len().div_ceil(batches.len().max(1)).max(1);
-    let (mut resolver, mut calls) = (Resolver::new(images.len()), Builder::new(images.len()));
+    let half = dialect.half();
+    let (mut resolver, mut calls) = (Resolver::new(dialect, images.len()), Builder::new(images.len()));
     // Built in place first, because collecting the batches' results would copy them.
     let mut objects = Vec::new();
     images.par_iter().map(Object::unread).collect_into_vec(&mut objects);

@@ -11,6 +11,7 @@ use crate::config::Config;
 use cubin::SegmentType;
 use cubin::callgraph::{self, List};
 use cubin::consts::{shf, text_info};
+use cubin::names::prefix;
 use cubin::{Attr, Cubin, FileType, SectionRef, SectionType, SymbolType, info};
 use thiserror::Error;
 
@@ -122,13 +123,16 @@ fn symbols(cubin: &Cubin<'_>) -> Result<(), Fault> {
     for symbol in cubin.symbols() {
         let index = symbol.index.0;
         let fault = |what| Err(Fault::Symbol { symbol: index, what });
-        if symbol.binding() == cubin::Binding::LOCAL && index >= locals {
+        let section = cubin.section(symbol.shndx);
+        // 13.4 makes shared objects local where they stand.
+        let is_shared = section.as_ref().is_some_and(|s| s.name.starts_with(prefix::SHARED));
+        if symbol.binding() == cubin::Binding::LOCAL && index >= locals && !is_shared {
             return fault("local, but after the last local one");
         }
         if symbol.is_undefined() || symbol.reserved {
             continue;
         }
-        let Some(section) = cubin.section(symbol.shndx) else {
+        let Some(section) = section else {
             return fault("in no section");
         };
         let function = symbol.kind() == SymbolType::FUNC;

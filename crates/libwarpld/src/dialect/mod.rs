@@ -136,6 +136,16 @@ impl Dialect {
         self.is_mercury()
     }
 
+    /// Whether weak symbols are in the list of global ones, and not in that of local ones.
+    pub fn lists_weak_with_global(self) -> bool {
+        self.release.weak_is_global
+    }
+
+    /// Whether definitions without bytes take the place of common symbols, as those with bytes do.
+    pub fn prefers_zeros_to_common(self) -> bool {
+        self.release.prefers_zeros_to_common
+    }
+
     /// Prefix of the name of a function's own bank 2.
     pub fn bank2_prefix(self) -> &'static [u8] {
         if self.is_mercury() { prefix::MERCURY_CONSTANT_OPTIMIZER } else { prefix::CONSTANT2 }
@@ -221,6 +231,11 @@ impl Dialect {
     /// Whether nameless shared memory of a whole program moves the value of symbol 0.
     pub fn moves_null_symbol(self) -> bool {
         !self.is_mercury()
+    }
+
+    /// Whether shared objects that were assigned to their only kernel are local symbols.
+    pub fn localizes_assigned_shared(self) -> bool {
+        self.release.localizes_assigned_shared
     }
 
     /// Whether `--preserve-relocs` shows shared objects that have no place of their own.

@@ -37,11 +37,13 @@ pub struct Release {
     pub(super) lists_externals_ascending: bool,
     /// Whether a definition of zeros takes the place of a common variable.
     pub(super) prefers_zeros_to_common: bool,
-    /// Whether weak symbols follow the global ones in the symbol table.
+    /// Whether weak symbols are among the global ones in the symbol table.
     pub(super) weak_is_global: bool,
     /// Whether the names of relocations without addends are in the string tables of files that
     /// have addends.
     pub(super) names_missing_rel: bool,
+    /// Whether shared objects of one kernel are shown as local symbols.
+    pub(super) localizes_assigned_shared: bool,
     /// Whether the finalizer removes NOPs that only delay.
     pub(super) removes_delays: bool,
     /// The newest attribute of machine code that the finalizer writes.
@@ -67,6 +69,7 @@ impl Release {
         prefers_zeros_to_common: false,
         weak_is_global: false,
         names_missing_rel: true,
+        localizes_assigned_shared: false,
         removes_delays: true,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
     };
@@ -158,6 +161,7 @@ impl Release {
         finalizer_version: Some(0x400),
         weak_is_global: true,
         newest_attribute: Attr::PREEXIT_USED,
+        localizes_assigned_shared: true,
         ..Self::CUDA_13_3
     };
 

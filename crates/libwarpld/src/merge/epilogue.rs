@@ -78,17 +78,20 @@ impl<'a, 'o> Merger<'a, 'o> {
         }
     }
 
-    /// Each kernel that uses a dynamic array gets an instance of it, unless
-    /// debuggers are to see the array itself.
+    /// Each kernel that uses a dynamic array gets an instance of it, a weak symbol, unless
+    /// debuggers are to see the array itself. [`weak-in-global-list`]
     fn dynamic_instances(&mut self) {
         if self.cx.config.is_debug_link() {
             return;
         }
         for function in shared_users(self.cx, self.usage, &self.out) {
             if !self.out.instances.contains_key(&function) {
-                let name = self.out.strings.add_symbol(Text::new(b"externsharedinstance"));
-                let meaning = Meaning::DynamicInstance(function);
-                let symbol = self.push_symbol(name, List::Local, meaning);
+                // Global names are added after all others, see `global_names`.
+                let (name, list) = match self.cx.dialect.lists_weak_with_global() {
+                    true => (0, List::Global),
+                    false => (self.instance_name(), List::Local),
+                };
+                let symbol = self.push_symbol(name, list, Meaning::DynamicInstance(function));
                 self.out.instances.insert(function, symbol);
             }
         }

@@ -90,6 +90,11 @@ impl<'a> Merger<'a, '_> {
         }
     }
 
+    /// The name that all instances of dynamic arrays have.
+    pub(super) fn instance_name(&mut self) -> u32 {
+        self.out.strings.add_symbol(Text::new(b"externsharedinstance"))
+    }
+
     /// Global names come last in `.strtab`; one that a section or local symbol
     /// has too is not repeated.
     pub(super) fn global_names(&mut self, names: &Names) {
@@ -104,7 +109,8 @@ impl<'a> Merger<'a, '_> {
             for symbol in part.iter_mut() {
                 match (self.last(symbol), start) {
                     (Some(_), Some(start)) => symbol.name += start,
-                    (Some(id), None) => symbol.name = self.symbol_name(id),
+                    (Some(Last::Symbol(id)), None) => symbol.name = self.symbol_name(id),
+                    (Some(Last::Instance), None) => symbol.name = self.instance_name(),
                     (None, _) => {}
                 }
             }
@@ -114,9 +120,12 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// What a symbol stands for, if its name comes last.
-    fn last(&self, symbol: &OutSymbol) -> Option<SymbolId> {
+    fn last(&self, symbol: &OutSymbol) -> Option<Last> {
         match (symbol.list(), symbol.meaning()) {
-            (List::Global, Meaning::Symbol(id)) => self.out.symbol_of[id].is_some().then_some(id),
+            (List::Global, Meaning::Symbol(id)) => {
+                self.out.symbol_of[id].is_some().then_some(Last::Symbol(id))
+            }
+            (List::Global, Meaning::DynamicInstance(_)) => Some(Last::Instance),
             _ => None,
         }
     }
@@ -126,7 +135,11 @@ impl<'a> Merger<'a, '_> {
     fn last_names(&self, names: &Names, symbols: &mut [OutSymbol]) -> Option<LastNames> {
         let mut out = LastNames::default();
         for (i, symbol) in symbols.iter_mut().enumerate() {
-            let Some(id) = self.last(symbol) else { continue };
+            let id = match self.last(symbol) {
+                Some(Last::Symbol(id)) => id,
+                Some(Last::Instance) => return None,
+                None => continue,
+            };
             let input = &self.cx.resolution.symbols[id];
             // A name with a dot may be one that sections have, which not all are in the index.
             let is_plain = !matches!(input.name.first(), None | Some(b'.'))
@@ -145,6 +158,13 @@ impl<'a> Merger<'a, '_> {
         }
         Some(out)
     }
+}
+
+/// A symbol whose name comes last.
+enum Last {
+    Symbol(SymbolId),
+    /// A kernel's instance of the dynamic array; all have one name.
+    Instance,
 }
 
 /// So many symbols get their last names together.

@@ -271,10 +271,7 @@ impl<'a> Planner<'a, '_> {
         }
         match role {
             Role::Selected | Role::Replaced => {
-                let list = match named.binding() {
-                    Binding::LOCAL | Binding::WEAK => List::Local,
-                    _ => List::Global,
-                };
+                let list = self.list_of(named.binding());
                 let symbol = cx.resolution.get(id);
                 let start = match symbol.entry && !cx.reach.is_late(function) {
                     true => Start::Kernel,
@@ -293,6 +290,15 @@ impl<'a> Planner<'a, '_> {
             }
             Role::Reference if self.is_first(id) => self.steps.push(Step::Declare(id, function)),
             Role::Reference | Role::Discarded => {}
+        }
+    }
+
+    /// The list that symbols of a binding are appended to. [`weak-in-global-list`]
+    fn list_of(&self, binding: Binding) -> List {
+        match binding {
+            Binding::LOCAL => List::Local,
+            Binding::WEAK if !self.cx.dialect.lists_weak_with_global() => List::Local,
+            _ => List::Global,
         }
     }
 
@@ -332,10 +338,11 @@ impl<'a> Planner<'a, '_> {
         {
             return;
         }
-        let local = defined && symbol.binding() != Binding::GLOBAL
-            || symbol.binding() == Binding::LOCAL
-            || symbol.is_internal();
-        let list = if local { List::Local } else { List::Global };
+        let list = match defined || symbol.binding() == Binding::LOCAL {
+            _ if symbol.is_internal() => List::Local,
+            true => self.list_of(symbol.binding()),
+            false => List::Global,
+        };
         let common = symbol.is_common();
         self.steps.push(Step::Variable(Variable { id, list, emitted, dynamic, common }));
     }

@@ -9,7 +9,7 @@ use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
 use crate::object::{MergeClass, is_dynamic_array};
 use cubin::consts::sto;
-use cubin::{Binding, SymbolRef, SymbolType};
+use cubin::{Binding, SectionType, SymbolRef, SymbolType};
 
 impl<'a> Pass<'a, '_> {
     pub(super) fn merge(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
@@ -28,7 +28,8 @@ impl<'a> Pass<'a, '_> {
             None if is_dynamic_array(symbol)
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
-                let error = self.multiple_definition(symbol.name, at, known.first);
+                let first = known.first;
+                let error = self.multiple_definition(symbol.name, at, first);
                 self.known.errors.push(error);
             }
             None => self.define(id, at, symbol),
@@ -58,8 +59,9 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// An initialized definition replaces a common symbol; a zero-initialized one is placed, but
-    /// the symbol still gets common storage (quirk, seen on 40 random mixes).
+    /// An initialized definition replaces a common symbol; a zero-initialized one does since 13.3.
+    /// Before, it is placed, but the symbol still gets common storage (quirk, seen on 40 random
+    /// mixes).
     /// [`common-and-definition`, `common-and-zero-definition`, `common-too-large`,
     /// `weak-and-strong-variables`, `weak-variables`]
     fn define(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
@@ -75,31 +77,34 @@ impl<'a> Pass<'a, '_> {
 
     /// Whether a definition counts next to a common symbol.
     fn beats_common(&mut self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) -> bool {
-        let file = self.file(at);
-        let initialised = self.is_initialised(at);
-        let known = &mut self.known.out.symbols[id];
-        if let Some(common) = &known.common {
-            if symbol.binding() == Binding::WEAK && !initialised {
-                // A weak zero-initialized definition is discarded for a common one.
-                return false;
-            }
-            if initialised && common.size > symbol.size {
-                let name = text(known.name);
-                self.known.errors.push(common_too_large(&name, file));
-                return false;
-            }
-            if initialised {
-                known.common = None;
-            }
+        let takes_its_place = self.takes_place_of_common(at);
+        if self.is_too_large(id, at, symbol) {
+            return false;
         }
-        true
+        if takes_its_place {
+            self.known.out.symbols[id].common = None;
+        }
+        // A weak zero-initialized definition is discarded for a common one.
+        takes_its_place || symbol.binding() != Binding::WEAK
+    }
+
+    /// Whether what is known is a common symbol that is larger than a definition which takes its
+    /// place.
+    fn is_too_large(&self, id: SymbolId, at: SymbolRefId, symbol: &SymbolRef<'a>) -> bool {
+        let known = &self.known.out.symbols[id];
+        let is_larger = known.common.as_ref().is_some_and(|common| common.size > symbol.size);
+        is_larger && self.takes_place_of_common(at)
     }
 
     fn replace(&mut self, id: SymbolId, old: SymbolRefId, at: SymbolRefId, symbol: &SymbolRef<'a>) {
         self.known.out.replaced.entry(id).or_default().push(old);
+        let initialised = self.is_initialised(at);
         let known = &mut self.known.out.symbols[id];
         known.definition = Some(at);
         known.binding = symbol.binding();
+        if initialised {
+            known.common = None;
+        }
         self.known.expected[id].other = symbol.other;
     }
 
@@ -107,11 +112,17 @@ impl<'a> Pass<'a, '_> {
         let file = self.file(at);
         let known = &self.known.out.symbols[id];
         let initialised = known.definition.is_some_and(|d| self.is_initialised(d));
+        let stays = known.definition.is_some_and(|d| self.takes_place_of_common(d));
         let weak = known.binding == Binding::WEAK;
         let size = self.sighted(known.first).and_then(|first| checked_size(&first));
         let known = &mut self.known.out.symbols[id];
         let common = Common { size: symbol.size, align: symbol.value };
         match (&mut known.common, known.definition) {
+            (Some(_), Some(_)) if !weak => {
+                let first = known.first;
+                let error = self.multiple_definition(symbol.name, at, first);
+                self.known.errors.push(error);
+            }
             (Some(known), _) => known.size = known.size.max(symbol.size),
             (None, None) => {
                 known.common = Some(Box::new(common));
@@ -123,6 +134,7 @@ impl<'a> Pass<'a, '_> {
                     self.known.errors.push(common_too_large(&name, file));
                 }
             }
+            (None, Some(_)) if stays => {}
             (None, Some(_)) if weak => known.common = Some(Box::new(common)),
             (None, Some(old)) => {
                 let error = self.multiple_definition(symbol.name, at, old);
@@ -144,11 +156,23 @@ impl<'a> Pass<'a, '_> {
         .about(text(name))
     }
 
-    /// Whether a definition has bytes in the file.
+    /// Whether this is a definition that takes the place of common symbols: one with bytes in the
+    /// file, and since 13.3 any. [`common-or-zeros`]
+    fn takes_place_of_common(&self, at: SymbolRefId) -> bool {
+        let zeros_do = self.known.dialect.prefers_zeros_to_common();
+        self.section_kind(at).is_some_and(|kind| zeros_do || !kind.is_nobits())
+    }
+
+    /// Whether this is a definition with bytes in the file.
     fn is_initialised(&self, at: SymbolRefId) -> bool {
+        self.section_kind(at).is_some_and(|kind| !kind.is_nobits())
+    }
+
+    /// The kind of the section that a definition is in.
+    fn section_kind(&self, at: SymbolRefId) -> Option<SectionType> {
         let cubin = &self.objects[at.object].cubin;
-        let section = cubin.symbol(at.symbol).and_then(|s| cubin.section(s.shndx));
-        section.is_some_and(|s| !s.kind.is_nobits())
+        let symbol = cubin.symbol(at.symbol).filter(|symbol| !symbol.is_undefined())?;
+        cubin.section(symbol.shndx).map(|section| section.kind)
     }
 
     /// Space, size, kernel and managed mismatches.
@@ -190,6 +214,9 @@ impl<'a> Pass<'a, '_> {
             let defined = !symbol.is_undefined();
             if earlier.other & sto::SPACE != symbol.other & sto::SPACE {
                 errors.push(mismatch(Code::SpaceMismatch, "Memory space"));
+            }
+            if !symbol.is_common() && self.is_too_large(id, at, symbol) {
+                errors.push(common_too_large(&text(known.name), self.file(first)));
             }
             let size = self.sighted(first).and_then(|first| checked_size(&first));
             if !common && size.is_some_and(|s| s != symbol.size && (symbol.size != 0 || defined)) {

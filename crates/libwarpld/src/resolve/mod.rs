@@ -5,6 +5,7 @@
 //! definition before they touch any section.
 
 use crate::collections::Map;
+use crate::dialect::Dialect;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::{IdVec, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
@@ -169,6 +170,7 @@ type FirstPrototype = (OptId<ObjectId>, KeptPrototype);
 
 /// Resolves inputs in order.
 pub struct Resolver<'a> {
+    dialect: Dialect,
     /// Number of inputs.
     objects: usize,
     /// By name.
@@ -200,10 +202,11 @@ pub fn estimate(sum: usize, first: usize, all: usize) -> usize {
 
 impl<'a> Resolver<'a> {
     /// For `objects` inputs.
-    pub fn new(objects: usize) -> Self {
+    pub fn new(dialect: Dialect, objects: usize) -> Self {
         let mut bounds = Vec::with_capacity(objects + 1);
         bounds.push(0);
         Self {
+            dialect,
             objects,
             names: HashTable::new(),
             expected: IdVec::new(),

@@ -308,11 +308,28 @@ pub(crate) fn symbol_fields(
     let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
+        _ if is_assigned_shared(parts, &input, address)
+            && cx.dialect.localizes_assigned_shared() =>
+        {
+            Binding::LOCAL
+        }
         // The instances of dynamic arrays in a file that is linked again.
         _ if input.is_undefined() && input.is_shared() && input.is_internal() => Binding::WEAK,
         binding => binding,
     };
     (binding.0 << 4 | kind.0, other, section, value, size)
+}
+
+/// Whether a shared object of an executable is in the section of the only kernel that uses it.
+/// Quirk: 13.4 makes such a symbol local where it stands, among the global ones.
+/// [`shared-symbols-made-local`]
+fn is_assigned_shared(
+    parts: Linked<'_, '_>,
+    input: &SymbolRef<'_>,
+    address: Option<Address>,
+) -> bool {
+    let is_of_kernel = |at: Address| Some(at.section) != parts.merged.common_shared;
+    input.is_shared() && !parts.cx.config.relocatable && address.is_some_and(is_of_kernel)
 }
 
 /// `st_other` in the output: an executable's has no memory space.
