@@ -51,7 +51,8 @@ pub fn read<'s, 'i: 's>(
     let images = &inputs.images;
     let share = images.len().div_ceil(batches.len().max(1)).max(1);
     let half = dialect.half();
-    let (mut resolver, mut calls) = (Resolver::new(dialect, images.len()), Builder::new(images.len()));
+    let (mut resolver, mut calls) =
+        (Resolver::new(dialect, images.len()), Builder::new(images.len()));
     // Built in place first, because collecting the batches' results would copy them.
     let mut objects = Vec::new();
     images.par_iter().map(Object::unread).collect_into_vec(&mut objects);

@@ -5,8 +5,8 @@
 //! definition before they touch any section.
 
 use crate::collections::Map;
-use crate::dialect::Dialect;
 use crate::diag::{Diagnostic, Diagnostics};
+use crate::dialect::Dialect;
 use crate::ids::{IdVec, ObjectId, OptId, SymbolId, SymbolRefId};
 use crate::name_hash::{NameHash, ShortHash};
 use crate::object::call_lists::{Calls, KeptPrototype};

@@ -308,7 +308,7 @@ pub(crate) fn symbol_fields(
     let size = symbol.common.as_ref().map_or(input.size, |c| c.size);
     let binding = match symbol.binding {
         Binding::WEAK if input.is_undefined() => Binding::GLOBAL,
-        _ if is_assigned_shared(parts, &input, address)
+        _ if is_assigned_shared(linked, &input, address)
             && cx.dialect.localizes_assigned_shared() =>
         {
             Binding::LOCAL
@@ -324,12 +324,12 @@ pub(crate) fn symbol_fields(
 /// Quirk: 13.4 makes such a symbol local where it stands, among the global ones.
 /// [`shared-symbols-made-local`]
 fn is_assigned_shared(
-    parts: Linked<'_, '_>,
+    linked: Linked<'_, '_>,
     input: &SymbolRef<'_>,
     address: Option<Address>,
 ) -> bool {
-    let is_of_kernel = |at: Address| Some(at.section) != parts.merged.common_shared;
-    input.is_shared() && !parts.cx.config.relocatable && address.is_some_and(is_of_kernel)
+    let is_of_kernel = |at: Address| Some(at.section) != linked.merged.common_shared;
+    input.is_shared() && !linked.cx.config.relocatable && address.is_some_and(is_of_kernel)
 }
 
 /// `st_other` in the output: an executable's has no memory space.
