@@ -7,9 +7,10 @@ use crate::matrix;
 use crate::named;
 use crate::nccl;
 use crate::nvshmem;
+use crate::place::Place;
 use crate::program::Sm;
 use crate::recorded::{self, Recording, Replay, record, replay};
-use crate::release::{Release, Releases};
+use crate::release::Release;
 use crate::runner::{self, Job, Known, Settings};
 use crate::shipped;
 use crate::tools::Tools;
@@ -30,6 +31,7 @@ options
   --toolkit DIR     folder with bin/nvlink and bin/ptxas (default: what scripts/toolkit.sh has for
                     --release; without that, $TOOLKIT_ROOT)
   --objects-of R    a release or toolkit folder whose ptxas and nvcc make the objects
+  --twin R          nvlink of that release takes the place of warpld
   --warpld PATH     the linker under test; without it nvlink runs alone
   --ptxas12 PATH    ptxas of CUDA 12.9 for modules in the older ABI
   --ptxas120 PATH   ptxas of CUDA 12.0 for the oldest objects
@@ -103,6 +105,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             toolkit: std::env::var_os("TOOLKIT_ROOT").unwrap_or_default().into(),
             release: Release::BASE,
             compilers: None,
+            twin: None,
             ptxas12: None,
             ptxas120: None,
             warpld: None,
@@ -147,6 +150,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--release" => place.release = Some(value()?.clone()),
             "--toolkit" => place.toolkit = Some(value()?.into()),
             "--objects-of" => place.objects = Some(value()?.clone()),
+            "--twin" => place.twin = Some(value()?.clone()),
             "--warpld" => options.tools.warpld = Some(value()?.into()),
             "--ptxas12" => options.tools.ptxas12 = Some(value()?.into()),
             "--ptxas120" => options.tools.ptxas120 = Some(value()?.into()),
@@ -191,62 +195,12 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     if needs_toolkit {
         place.find(&mut options.tools)?;
     }
-    options.sms =
-        Sm::parse_list(&sms, options.tools.release).ok_or(format!("unknown targets {sms}"))?;
+    let oldest = options.tools.release.min(options.tools.compiled_by());
+    options.sms = Sm::parse_list(&sms, oldest).ok_or(format!("unknown targets {sms}"))?;
     let holds = |known: &Known| known.releases.contains(options.tools.release);
     options.settings.known = known.into_iter().filter(holds).map(|known| known.link).collect();
     absolute(&mut options.tools)?;
     Ok(options)
-}
-
-/// What the command line says of toolkits.
-#[derive(Default)]
-struct Place {
-    release: Option<String>,
-    toolkit: Option<PathBuf>,
-    objects: Option<String>,
-}
-
-impl Place {
-    fn find(self, tools: &mut Tools) -> Result<(), String> {
-        match (self.toolkit, &self.release) {
-            (Some(folder), _) => tools.toolkit = folder,
-            (None, Some(release)) => tools.toolkit = installed(release)?,
-            (None, None) => {}
-        }
-        if !tools.nvlink().exists() {
-            let toolkit = tools.toolkit.display();
-            return Err(format!("no nvlink in '{toolkit}/bin'; use --toolkit or --release"));
-        }
-        tools.release = Release::of_toolkit(&tools.toolkit)?;
-        if let Some(wanted) = self.release
-            && !wanted.parse::<Releases>()?.contains(tools.release)
-        {
-            let toolkit = tools.toolkit.display();
-            return Err(format!("{toolkit} is of release {}, not {wanted}", tools.release));
-        }
-        if let Some(objects) = self.objects {
-            let folder = match objects.parse::<Releases>() {
-                Ok(_) => installed(&objects)?,
-                Err(_) => std::path::absolute(&objects).map_err(|e| e.to_string())?,
-            };
-            let release = Release::of_toolkit(&folder)?;
-            tools.compilers = Some((folder, release));
-        }
-        Ok(())
-    }
-}
-
-/// The toolkit of that release, which is installed if need be.
-fn installed(release: &str) -> Result<PathBuf, String> {
-    const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/toolkit.sh");
-    let mut command = std::process::Command::new(SCRIPT);
-    command.arg(release).stderr(std::process::Stdio::inherit());
-    let output = command.output().map_err(|e| format!("{SCRIPT}: {e}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).trim().into()),
-        false => Err(format!("{SCRIPT} {release} failed")),
-    }
 }
 
 /// Programs run in the case's folder, so relative paths would not be found.

@@ -12,6 +12,7 @@ mod mercury;
 mod named;
 mod nccl;
 mod nvshmem;
+mod place;
 mod program;
 pub mod recorded;
 mod reduce;

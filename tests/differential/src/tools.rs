@@ -80,6 +80,8 @@ pub struct Tools {
     pub ptxas12: Option<PathBuf>,
     /// ptxas of CUDA 12.0; none to do without.
     pub ptxas120: Option<PathBuf>,
+    /// nvlink of another release, in the place of the linker under test.
+    pub twin: Option<PathBuf>,
     /// The linker under test; none to look at nvlink alone.
     pub warpld: Option<PathBuf>,
     /// Folder for objects, running cases and failed cases.
@@ -107,6 +109,13 @@ impl Tools {
     /// The release of these compilers.
     pub fn compiled_by(&self) -> Release {
         self.compilers.as_ref().map_or(self.release, |(_, release)| *release)
+    }
+
+    /// Whether the objects are of nvlink's release, whatever the patch: only then must a case have
+    /// the status that it says. (Whole programs of older releases are refused.)
+    pub fn has_own_objects(&self) -> bool {
+        let minor = |release: Release| (release.major, release.minor);
+        minor(self.compiled_by()) == minor(self.release)
     }
 
     /// The release of the linker and, if it is another one, of the objects.
