@@ -48,7 +48,7 @@
 //! small cubins takes some 30 µs on a pool, and 100 µs if a thread has to be started.
 //!
 //! [`driver`] has the steps of a link one by one, for programs that come between them.
-//! [`report`] has the figures of a link, and texts about them.
+//! [`report`] has the report of a link, and its conversion to text.
 //!
 //! # Phases
 //!

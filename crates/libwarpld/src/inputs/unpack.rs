@@ -1,5 +1,5 @@
-//! Unpacking the images of many sources side by side, onto boards whose pages are provided at
-//! once: taken one by one they cost as much as unpacking what goes there.
+//! Unpacks the images of many sources in parallel, into buffers whose pages are faulted in
+//! together: single page faults would take as long as unpacking.
 
 use super::best_image::{Choice, choose};
 use super::memory::{Block, STEP, Store};
@@ -10,15 +10,15 @@ use fatbin::Entry;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Images begin at multiples of this.
+/// Alignment of images in a buffer.
 const ALIGN: usize = 64;
 
 /// A packed image and its size.
 type Packed<'f> = (Entry<'f>, usize);
 
-/// Unpacks the images of packed sources onto boards in `store`, which outlives the selection,
-/// and tells where they are, in the order of the sources. There is none where it is not worth
-/// while or something is out of the ordinary; such images have to be unpacked one by one.
+/// Unpacks the images of packed sources into buffers in `store`, which outlives the selection, and
+/// returns them in source order. It skips unusual sources, and does nothing if there are too few
+/// images; the caller unpacks these one by one.
 pub(super) fn unpack<'f>(
     store: &'f Store,
     sources: &[Option<&Source<'f>>],
@@ -34,25 +34,25 @@ pub(super) fn unpack<'f>(
     if groups.len() < 2 {
         return Vec::new();
     }
-    let filled = groups.par_iter().map(|group| Board::fill(store, &entries[group.clone()]));
-    let filled: Vec<Option<Board>> = filled.collect();
-    let (mut boards, mut places) = (Vec::with_capacity(groups.len()), Vec::new());
-    for (group, board) in groups.iter().zip(filled) {
-        let number = boards.len();
-        let (memory, images) = board.map_or((None, Vec::new()), |b| (Some(b.memory), b.images));
-        boards.extend(memory);
+    let filled = groups.par_iter().map(|group| Buffer::fill(store, &entries[group.clone()]));
+    let filled: Vec<Option<Buffer>> = filled.collect();
+    let (mut buffers, mut places) = (Vec::with_capacity(groups.len()), Vec::new());
+    for (group, buffer) in groups.iter().zip(filled) {
+        let number = buffers.len();
+        let (memory, images) = buffer.map_or((None, Vec::new()), |b| (Some(b.memory), b.images));
+        buffers.extend(memory);
         places.extend(images.into_iter().map(|image| Some((number, image?))));
         places.resize(group.end, None);
     }
-    let kept = store.keep(boards);
+    let kept = store.keep(buffers);
     let image = |place: Option<(usize, Range<usize>)>| {
-        let (board, place) = place?;
-        kept?.get(board)?.bytes().get(place)
+        let (buffer, place) = place?;
+        kept?.get(buffer)?.bytes().get(place)
     };
     places.into_iter().map(image).collect()
 }
 
-/// The packed image that will be chosen of a source's only container, and its size.
+/// The packed image to be chosen from a source's only container, and its size.
 fn packed<'f>(source: &Source<'f>, arch: Arch, release: &Release) -> Option<Packed<'f>> {
     let Body::Fatbins(containers) = &source.body else { return None };
     let [container] = &containers[..] else { return None };
@@ -65,16 +65,16 @@ fn packed<'f>(source: &Source<'f>, arch: Arch, release: &Release) -> Option<Pack
     Some((*code, usize::try_from(code.ordinary_size()?).ok()?))
 }
 
-/// What an image takes of a board.
-fn room(entry: &Option<Packed<'_>>) -> usize {
+/// The number of bytes that an image takes in a buffer.
+fn aligned_size(entry: &Option<Packed<'_>>) -> usize {
     entry.as_ref().map_or(0, |(_, size)| size.next_multiple_of(ALIGN))
 }
 
-/// Entries that follow each other and fill a board together.
+/// Groups of consecutive entries that share a buffer.
 fn groups(entries: &[Option<Packed<'_>>]) -> Vec<Range<usize>> {
     let (mut groups, mut start, mut size) = (Vec::new(), 0, 0_usize);
     for (number, entry) in entries.iter().enumerate() {
-        size = size.saturating_add(room(entry));
+        size = size.saturating_add(aligned_size(entry));
         if size >= STEP || number + 1 == entries.len() {
             groups.push(start..number + 1);
             (start, size) = (number + 1, 0);
@@ -83,29 +83,29 @@ fn groups(entries: &[Option<Packed<'_>>]) -> Vec<Range<usize>> {
     groups
 }
 
-/// A few images.
-struct Board {
+/// A buffer with several images.
+struct Buffer {
     memory: Box<dyn Block>,
-    /// Where they are.
+    /// Their ranges in the buffer.
     images: Vec<Option<Range<usize>>>,
 }
 
-impl Board {
-    /// Where one of them fails the memory is given back: each is tried again by itself then,
-    /// and complained about.
+impl Buffer {
+    /// If one image fails, the buffer is dropped: each image is then unpacked separately, which
+    /// reports the error.
     fn fill(store: &Store, entries: &[Option<Packed<'_>>]) -> Option<Self> {
-        let size = entries.iter().map(room).fold(0, usize::saturating_add);
+        let size = entries.iter().map(aligned_size).fold(0, usize::saturating_add);
         let mut memory = store.allocate(size.max(1))?;
         let (mut images, mut end) = (Vec::with_capacity(entries.len()), 0);
         for entry in entries {
             let start = end;
-            end += room(entry);
+            end += aligned_size(entry);
             let Some((entry, size)) = entry else {
                 images.push(None);
                 continue;
             };
-            // What is not likely to be filled is left to be touched.
-            let likely = entry.stored().len().saturating_mul(LIKELY_RATIO).min(PROVIDED_AT_MOST);
+            // Pages that are unlikely to be filled are faulted in on access.
+            let likely = entry.stored().len().saturating_mul(LIKELY_RATIO).min(MAX_PREPARED);
             memory.prepare(start, likely.min(*size));
             let place = start..start + size;
             entry.unpack_into(memory.bytes_mut().get_mut(place.clone())?).ok()?;
@@ -115,8 +115,8 @@ impl Board {
     }
 }
 
-/// Device code is seldom packed better than this.
+/// Device code rarely has a higher compression ratio.
 const LIKELY_RATIO: usize = 64;
 
-/// No more is provided for an image before anything has come out of it.
-const PROVIDED_AT_MOST: usize = 64 << 20;
+/// Limit for the pages of an image that are faulted in before it is unpacked.
+const MAX_PREPARED: usize = 64 << 20;

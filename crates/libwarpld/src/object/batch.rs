@@ -92,8 +92,8 @@ impl<'i> ObjectBatch<'i> {
         for (object, input) in objects.iter_mut().zip(inputs) {
             let read = object.read(&input.image, &mut lists, &mut reuse, &mut calls);
             if ranges.is_empty() {
-                lists.make_room_after_first(others);
-                calls.make_room_after_first(others);
+                lists.reserve_after_first(others);
+                calls.reserve_after_first(others);
             }
             read.map_err(|e| damaged(input, &e))?;
             ranges.push(reuse.ranges().clone());
@@ -140,7 +140,7 @@ fn hand_out<'s>(lists: &'s Lists, objects: &mut [Object<'s>], ranges: Vec<Ranges
         object.data = lists.named.get(ranges.data).unwrap_or_default();
         object.classes = lists.classes.get(ranges.classes).unwrap_or_default();
         object.extents = lists.extents.get(ranges.extents).unwrap_or_default();
-        object.figures = lists.figures.get(ranges.figures).unwrap_or_default();
+        object.function_info = lists.function_info.get(ranges.function_info).unwrap_or_default();
         object.shapes = &lists.shapes;
     }
 }
@@ -165,7 +165,7 @@ impl<'a> Object<'a> {
             file: &[],
             compat: None,
             repeats_compat: false,
-            figures: &[],
+            function_info: &[],
             bank2: None,
             whole_program: false,
             virtual_sm: 0,

@@ -1,7 +1,7 @@
 //! The lists of an input's `.nv.callgraph`. They are borrowed: most inputs have few entries, which
 //! are not worth copying.
 
-use super::lists::ROOM_AT_MOST;
+use super::lists::MAX_RESERVE;
 use crate::name_hash::{NameHash, ShortHash};
 use cubin::callgraph::List;
 use cubin::raw::Pair;
@@ -139,8 +139,8 @@ impl<'a> Calls<'a> {
     }
 
     /// Reserves memory for the inputs after the first, assuming that all have as many prototypes.
-    pub fn make_room_after_first(&mut self, inputs: usize) {
-        let room = self.prototypes.len().saturating_mul(inputs).min(ROOM_AT_MOST);
+    pub fn reserve_after_first(&mut self, inputs: usize) {
+        let room = self.prototypes.len().saturating_mul(inputs).min(MAX_RESERVE);
         self.prototypes.reserve_exact(room);
     }
 

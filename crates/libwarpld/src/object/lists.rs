@@ -16,7 +16,7 @@ pub(super) struct Lists {
     pub(super) classes: Vec<MergeClass>,
     pub(super) extents: Vec<Extent>,
     pub(super) shapes: Shapes,
-    pub(super) figures: Vec<FunctionInfo>,
+    pub(super) function_info: Vec<FunctionInfo>,
     /// Number of sections of the objects still to be parsed.
     pub(super) sections_left: usize,
 }
@@ -25,27 +25,27 @@ pub(super) struct Lists {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     pub(super) functions: Range<usize>,
-    /// Of the list of symbols, as functions are.
+    /// In the list of symbols, like functions.
     pub(super) data: Range<usize>,
     pub(super) classes: Range<usize>,
     pub(super) extents: Range<usize>,
-    pub(super) figures: Range<usize>,
+    pub(super) function_info: Range<usize>,
 }
 
 /// Limit for reserving memory: the first input may be larger than the others.
-pub(super) const ROOM_AT_MOST: usize = 1 << 14;
+pub(super) const MAX_RESERVE: usize = 1 << 14;
 
 impl Lists {
-    /// No entries yet for these.
+    /// Empty lists for these objects.
     pub(super) fn of(objects: &[Object<'_>]) -> Self {
         let sections_left = objects.iter().map(|object| object.cubin.sections().len()).sum();
         Self { sections_left, ..Self::default() }
     }
 
-    /// Reserves room for the classes and extents of an input with this many sections: for those of
-    /// all remaining inputs, except at the first one, which others may repeat. Lists that grow are
-    /// copied into fresh memory, while unused room costs one page at its end.
-    pub(super) fn make_room(&mut self, sections: usize) {
+    /// Reserves memory for the classes and extents of an input with this many sections: for those
+    /// of all remaining inputs, except at the first one, which others may repeat. Lists that grow
+    /// are copied into fresh memory, while unused memory costs one page at its end.
+    pub(super) fn reserve_sections(&mut self, sections: usize) {
         let room = if self.classes.is_empty() { sections } else { self.sections_left };
         if self.classes.capacity() - self.classes.len() < sections {
             self.classes.reserve_exact(room);
@@ -55,15 +55,15 @@ impl Lists {
         }
     }
 
-    /// Reserves room for the inputs after the first, assuming that all have as many functions.
-    pub(super) fn make_room_after_first(&mut self, inputs: usize) {
-        self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(ROOM_AT_MOST));
+    /// Reserves memory for the inputs after the first, assuming that all have as many functions.
+    pub(super) fn reserve_after_first(&mut self, inputs: usize) {
+        self.named.reserve_exact(self.named.len().saturating_mul(inputs).min(MAX_RESERVE));
     }
 
-    /// Adds a record without figures for each of so many functions, and returns their range.
-    pub(super) fn add_figures(&mut self, functions: usize) -> Range<usize> {
-        let start = self.figures.len();
-        self.figures.resize(start + functions, FunctionInfo::default());
-        start..self.figures.len()
+    /// Adds an empty record for each of this many functions, and returns their range.
+    pub(super) fn add_function_info(&mut self, functions: usize) -> Range<usize> {
+        let start = self.function_info.len();
+        self.function_info.resize(start + functions, FunctionInfo::default());
+        start..self.function_info.len()
     }
 }

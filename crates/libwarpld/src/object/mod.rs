@@ -55,7 +55,7 @@ pub struct Object<'a> {
     /// Whether that is the latest one of the inputs before, byte for byte.
     pub repeats_compat: bool,
     /// The functions' `.nv.info` records, in their order.
-    figures: &'a [FunctionInfo],
+    function_info: &'a [FunctionInfo],
     /// Contents of each bank 2 that symbols refer to, by section; few inputs have any.
     bank2: Option<Box<Bank2<'a>>>,
     /// Written by `ptxas -ewp`.
@@ -160,14 +160,14 @@ impl<'a> Object<'a> {
     pub fn registers(&self, function: u32) -> u32 {
         let text = self.cubin.symbol_section(function).and_then(|s| self.cubin.section(s));
         match text.map_or(0, |t| t.info >> 24) {
-            0 => self.figures(function).registers,
+            0 => self.function_info(function).registers,
             registers => registers,
         }
     }
 
     /// A function's `.nv.info` records; 0 if absent.
-    pub fn figures(&self, function: u32) -> FunctionInfo {
-        let known = position(self.functions, function).and_then(|at| self.figures.get(at));
+    pub fn function_info(&self, function: u32) -> FunctionInfo {
+        let known = position(self.functions, function).and_then(|at| self.function_info.get(at));
         known.copied().unwrap_or_default()
     }
 

@@ -1,4 +1,4 @@
-//! Reading the tables of an input.
+//! Reads the tables of an input.
 
 use super::lists::Lists;
 use super::reuse::Reuse;
@@ -12,8 +12,8 @@ use cubin::{Attr, Cubin, Header, SymbolType, attr, compat, info, note};
 use std::convert::Infallible;
 use zerocopy::FromBytes;
 
-/// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their
-/// `e_flags` say the same. [`older-toolkit`]
+/// Objects of older toolkits (ABI 7) have no version note; bits 16-23 of their `e_flags` give the
+/// virtual architecture. [`older-toolkit`]
 pub(super) fn old_virtual_sm(header: &Header) -> u16 {
     match Flags::decode(header) {
         Flags::V7(flags) if header.osabi() == OSABI_V7 => flags.virtual_sm.into(),
@@ -21,11 +21,10 @@ pub(super) fn old_virtual_sm(header: &Header) -> u16 {
     }
 }
 
-/// What the symbols of each bank 2 lead to, by section.
+/// The data that symbols of bank 2 refer to, by section.
 ///
-/// Quirk: the symbol of a table that a replacement cleared may still be there and reach
-/// past the section's end, in relinked files; nvlink reads on in the file then.
-/// [`bank2-past-the-end`]
+/// Quirk: in relinked files, the symbol of a table that a replacement cleared can remain and extend
+/// past the section's end; nvlink then reads on in the file. [`bank2-past-the-end`]
 pub(super) fn bank2<'a>(
     cubin: &Cubin<'a>,
     classes: &[MergeClass],
@@ -39,8 +38,8 @@ pub(super) fn bank2<'a>(
             *end = (*end).max(symbol.value.saturating_add(symbol.size));
         }
     }
-    // What lies past the ends is bounded, or many small sections could ask for
-    // the whole file each.
+    // Data past the ends is bounded: otherwise many small sections could each refer to the whole
+    // file.
     let mut budget = file.len();
     let mut bank2 = Vec::with_capacity(ends.len());
     for section in cubin.sections() {
@@ -61,7 +60,7 @@ pub(super) fn bank2<'a>(
 }
 
 impl<'a> Object<'a> {
-    /// Reads the sections about the whole input, of which all else has been read.
+    /// Reads the sections that describe the whole input, after everything else.
     pub(super) fn read_tables(
         &mut self,
         reuse: &mut Reuse<'a>,
@@ -71,7 +70,8 @@ impl<'a> Object<'a> {
         let repeats = reuse.tables(lists);
         let ranges = reuse.ranges();
         let functions = lists.named.get(ranges.functions.clone()).unwrap_or_default();
-        let figures = lists.figures.get_mut(ranges.figures.clone()).unwrap_or_default();
+        let function_info =
+            lists.function_info.get_mut(ranges.function_info.clone()).unwrap_or_default();
         let mut call_lists = CallLists::default();
         for &(class, section, data) in &reuse.found().tables {
             match class {
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
                     self.read_callgraph(pairs(section, data)?, &mut call_lists)?;
                 }
                 MergeClass::Prototype => self.read_prototypes(pairs(section, data)?, calls)?,
-                _ => read_module_info(data, functions, figures)?,
+                _ => read_module_info(data, functions, function_info)?,
             }
         }
         match repeats {
@@ -100,7 +100,7 @@ impl<'a> Object<'a> {
         self.compat = Some(data);
         self.repeats_compat = reuse.is_latest_compat(data);
         if !self.repeats_compat {
-            // Up to this record it is read before an input takes part, if anything hangs on it.
+            // Checks only the records up to this one, which are read before an input is accepted.
             let mut records = info::records(data);
             let accelerator = compat::Compat::CUDA_ACCELERATOR_TARGET.0;
             let last = records.find(|r| r.as_ref().map_or(true, |r| r.code == accelerator));
@@ -130,7 +130,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// The lists of `.nv.callgraph`, read again: few ask for them.
+    /// The lists of `.nv.callgraph`, read again: they are rarely needed.
     pub fn call_lists(&self) -> CallLists<'a> {
         let mut lists = CallLists::default();
         for (section, _) in self.of_class(|class| class == MergeClass::CallGraph) {
@@ -156,7 +156,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Strings end, so there is one wherever one can start.
+    /// The string table ends with a NUL, so each offset in it is the start of a string.
     fn check_prototype(&self, offset: u32) -> Result<(), String> {
         match self.cubin.symtab().is_some_and(|table| table.has_string(offset)) {
             true => Ok(()),
@@ -165,11 +165,11 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Notes what `.nv.info` says of functions; the last record of a kind counts.
+/// Records the attributes of functions in `.nv.info`; the last record of a kind counts.
 fn read_module_info(
     data: &[u8],
     functions: &[InputSymbol],
-    figures: &mut [FunctionInfo],
+    function_info: &mut [FunctionInfo],
 ) -> Result<(), String> {
     let mut read = 0;
     for record in info::raw_records(data) {
@@ -181,11 +181,11 @@ fn read_module_info(
         }
         let Some((symbol, value)) = info::symbol_and_value(payload) else { continue };
         let at = super::position(functions, symbol);
-        let Some(figures) = at.and_then(|at| figures.get_mut(at)) else { continue };
+        let Some(function_info) = at.and_then(|at| function_info.get_mut(at)) else { continue };
         match code {
-            Attr::REGCOUNT => figures.registers = value,
-            Attr::FRAME_SIZE => figures.frame = value,
-            _ => figures.unbounded = value == attr::UNKNOWN_STACK,
+            Attr::REGCOUNT => function_info.registers = value,
+            Attr::FRAME_SIZE => function_info.frame = value,
+            _ => function_info.unbounded = value == attr::UNKNOWN_STACK,
         }
     }
     if read == data.len() {

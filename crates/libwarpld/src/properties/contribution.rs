@@ -379,9 +379,9 @@ impl<'o> Reader<'_, 'o> {
         let mut out = OwnProperties { is_entry: symbol.entry, ..OwnProperties::NOTHING };
         if let Some(at) = symbol.definition {
             let object = &cx.objects[at.object];
-            let figures = object.figures(at.symbol);
-            (out.registers, out.frame) = (figures.registers, figures.frame);
-            out.unbounded = symbol.entry && figures.unbounded;
+            let function_info = object.function_info(at.symbol);
+            (out.registers, out.frame) = (function_info.registers, function_info.frame);
+            out.unbounded = symbol.entry && function_info.unbounded;
             out.barriers_in_flags = self.barriers_in_flags(at);
         }
         let mut has_limit = None;

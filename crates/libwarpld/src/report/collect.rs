@@ -119,7 +119,7 @@ impl Collector<'_, '_> {
                 .get(function)
                 .is_some_and(|taken| taken.is_some()),
             registers: own.map(|(object, symbol)| object.registers(symbol)),
-            frame: own.map_or(0, |(object, symbol)| object.figures(symbol).frame),
+            frame: own.map_or(0, |(object, symbol)| object.function_info(symbol).frame),
             barriers: self.barriers(function).max(self.barriers_in_flags(function)),
             size: symbol.definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
             file: self.file(id),

@@ -89,7 +89,7 @@ impl<'a> Reuse<'a> {
         if !self.take_over_sections(cubin, lists) {
             self.likeness = None;
             let (classes, extents) = (lists.classes.len(), lists.extents.len());
-            lists.make_room(cubin.sections().len());
+            lists.reserve_sections(cubin.sections().len());
             self.found = classify(cubin, lists)?;
             self.ranges.classes = classes..lists.classes.len();
             self.ranges.extents = extents..lists.extents.len();
@@ -122,7 +122,7 @@ impl<'a> Reuse<'a> {
     fn move_extents(&mut self, cubin: &Cubin<'_>, lists: &mut Lists) -> Option<()> {
         let sections = cubin.sections().plain_unnamed()?;
         let (start, previous) = (lists.extents.len(), self.ranges.extents.clone());
-        lists.make_room(previous.len());
+        lists.reserve_sections(previous.len());
         lists.extents.extend_from_within(previous);
         let extents = lists.extents.get_mut(start..).unwrap_or_default();
         let is_usual = extents.iter_mut().zip(sections).all(|(extent, section)| {
@@ -195,7 +195,7 @@ impl<'a> Reuse<'a> {
         if self.likeness.is_some() && self.find_tables(lists) {
             return true;
         }
-        self.ranges.figures = lists.add_figures(self.ranges.functions.len());
+        self.ranges.function_info = lists.add_function_info(self.ranges.functions.len());
         false
     }
 

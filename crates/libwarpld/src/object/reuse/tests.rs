@@ -37,10 +37,11 @@ fn described(object: &Object<'_>) -> String {
     for (list, is_function) in [(object.functions, true), (object.data, false)] {
         for named in list {
             let (name, size) = (object.name_of(named), named.small_size());
-            let figures = is_function.then(|| object.figures(named.symbol));
+            let function_info = is_function.then(|| object.function_info(named.symbol));
             let (symbol, hash, place) = (named.symbol, named.hash, named.place);
             let (binding, other) = (named.binding(), named.other);
-            let _ = writeln!(out, "{symbol} {name:?} {hash:?} {size:?} {place:?} {figures:?}");
+            let _ =
+                writeln!(out, "{symbol} {name:?} {hash:?} {size:?} {place:?} {function_info:?}");
             let _ = writeln!(out, "{binding:?} {other} {}", named.is_function());
         }
     }
