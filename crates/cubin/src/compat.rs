@@ -2,7 +2,8 @@
 //! [`crate::info`].
 
 use crate::info::{self, InfoError};
-use crate::{Cubin, SectionType};
+use crate::sections::section_of_kind;
+use crate::{Cubin, Header, SectionType};
 
 pub use crate::attr::Compat;
 
@@ -17,4 +18,10 @@ pub fn value(cubin: &Cubin<'_>, code: Compat) -> Result<Option<u16>, InfoError> 
         }
     }
     Ok(None)
+}
+
+/// The bytes of the section in a file of which nothing else is looked at, nor checked; `None` if
+/// it has none or they cannot be read.
+pub fn glance<'a>(file: &'a [u8], header: &Header) -> Option<&'a [u8]> {
+    section_of_kind(file, header, SectionType::CUDA_COMPAT_INFO)
 }

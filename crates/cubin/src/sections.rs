@@ -306,6 +306,18 @@ pub(crate) fn lone_section<'a>(
     Some(SectionRef { name, data, ..section })
 }
 
+/// The bytes of the first section of a kind, if they can be read.
+pub(crate) fn section_of_kind<'a>(
+    file: &'a [u8],
+    header: &Header,
+    kind: SectionType,
+) -> Option<&'a [u8]> {
+    let headers = Headers::read(file, header).ok()?;
+    let mut sections = (0..headers.len() as u32).filter_map(|index| headers.get(index));
+    let section = sections.find(|section| section.kind == kind)?;
+    slice(file, "data", None, section.offset, section.size).ok()
+}
+
 /// The section headers alone, without names and bytes.
 pub(crate) fn bare_sections(
     file: &[u8],

@@ -6,6 +6,7 @@ use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ids::SymbolRefId;
 use crate::object::MergeClass;
+use crate::object::symbols::{InputSymbol, Place};
 use crate::resolve::Role;
 use cubin::{Attr, SectionRef, info};
 use rayon::prelude::*;
@@ -38,6 +39,35 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
             }
         }
     }
+}
+
+/// `--link-as-tools-patch`: all functions must have been compiled for it. The first one that was
+/// not ends the link, by the order of inputs and of their symbols (six links of functions,
+/// kernels and local and weak functions).
+pub fn tools_patch(cx: Analysis<'_, '_>) -> Result<(), Box<Diagnostic>> {
+    if !cx.config.tools_patch {
+        return Ok(());
+    }
+    let is_marked = |section: &SectionRef<'_>| {
+        let records = info::records(section.data);
+        records.flatten().any(|r| r.attr() == Attr::TOOLS_PATCH_FUNC)
+    };
+    for object in cx.objects.iter() {
+        let info = |symbol: u32| object.first_of(MergeClass::Info(symbol));
+        let is_plain = |f: &&InputSymbol| {
+            f.place != Place::Undefined && !info(f.symbol).is_some_and(|s| is_marked(&s))
+        };
+        if let Some(function) = object.functions.iter().find(is_plain) {
+            let name = text(object.name_of(function));
+            let message = format!(
+                "Function '{name}' in '{}' is missing EIATTR_TOOLS_PATCH_FUNC attribute required \
+                 by -astoolspatch option",
+                object.name
+            );
+            return Err(Box::new(Diagnostic::fatal(Code::NotToolsPatch, message).about(name)));
+        }
+    }
+    Ok(())
 }
 
 /// nvlink cannot remove an alias without its function. [`alias`, `alias-dead`]

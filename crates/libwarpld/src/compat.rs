@@ -3,7 +3,6 @@
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Combine, CompatRule, Dialect, Missing};
-use crate::inputs::fit::is_accelerated;
 use crate::object::Object;
 use cubin::compat::Compat;
 use cubin::info::Record;
@@ -71,31 +70,8 @@ fn value(record: &Record<'_>) -> u64 {
     }
 }
 
-/// Refuses code for a target with the letter `a` in a link for one without. [`accelerated-mix`]
 /// Inputs whose section lacks ISA_CLASS limit the output to one architecture.
-pub fn check(
-    objects: &[Object<'_>],
-    dialect: Dialect,
-    diags: &mut Diagnostics,
-) -> Result<(), Diagnostic> {
-    if dialect.refuses_accelerated() {
-        refuse_accelerated(objects, dialect.arch())?;
-    }
-    warn_of_limits(objects, dialect.arch(), diags);
-    Ok(())
-}
-
-#[allow(clippy::result_large_err)]
-fn refuse_accelerated(objects: &[Object<'_>], arch: Arch) -> Result<(), Diagnostic> {
-    let is_accelerated = |object: &&Object<'_>| object.compat.is_some_and(is_accelerated);
-    let Some(object) = objects.iter().find(is_accelerated) else { return Ok(()) };
-    let message = "cannot link accelerated arch to non-accelerated";
-    Err(Diagnostic::fatal(Code::ArchMismatch, message)
-        .note(format_args!("'{}' was compiled for {}a", object.name, arch))
-        .note(format_args!("link for {arch}a, or compile it for {arch}")))
-}
-
-fn warn_of_limits(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
+pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     let lacks = |data: &[u8]| {
         !info::records(data)
             .map_while(Result::ok)

@@ -36,6 +36,7 @@ pub struct Config {
     pub(crate) release: Option<&'static Release>,
     pub(crate) relocatable: bool,
     pub(crate) debug: bool,
+    pub(crate) tools_patch: bool,
     pub(crate) suppress_debug_info: bool,
     pub(crate) preserve_relocs: bool,
     pub(crate) force_rela: bool,
@@ -70,6 +71,7 @@ impl Config {
             release: None,
             relocatable: false,
             debug: false,
+            tools_patch: false,
             suppress_debug_info: false,
             preserve_relocs: false,
             force_rela: false,
@@ -208,6 +210,14 @@ impl ConfigBuilder {
     /// The bytes of the output's section `.nv.host` (`--nv-host`).
     pub fn nv_host(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.0.nv_host = Some(bytes.into());
+        self
+    }
+
+    /// Links code that CUDA's tools load into programs: keeps unreachable code, and refuses
+    /// functions that were not compiled for that (`--link-as-tools-patch`).
+    pub fn tools_patch(mut self, on: bool) -> Self {
+        self.0.tools_patch = on;
+        self.0.debug |= on;
         self
     }
 

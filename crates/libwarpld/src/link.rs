@@ -56,7 +56,7 @@ pub fn link_images(
     let Read { objects, resolver, calls } =
         parse::read(inputs, dialect, &batches, config.reuse).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
-        compat::check(&objects, dialect, diags).map_err(|error| diags.fail(error))?;
+        compat::check(&objects, dialect.arch(), diags);
     }
 
     // Which definition each name refers to.
@@ -90,6 +90,8 @@ pub fn link_images(
         config,
         dialect,
     };
+
+    checks::tools_patch(cx).map_err(|error| diags.fail(*error))?;
 
     // Who uses shared memory and image references.
     let usage = usage::collect(cx);

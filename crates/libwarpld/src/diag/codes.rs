@@ -80,9 +80,10 @@ codes! {
     MultipleDefinition, "multiple-definition", "Two inputs define the same function or variable.", "if it stands in a header, make it inline or static; if an input is named twice, name it once";
     NeedsCompiler, "needs-compiler", "The input must be compiled again for this target.", "";
     NeverCalled, "never-called", "The address of a function is taken, but no indirect call has its type.", "";
-    NewerToolkit, "newer-toolkit", "An input was compiled by a newer CUDA toolkit than this linker stands in for.", "compile it with CUDA 13.0 or older, or link with the toolkit it was compiled with";
+    NewerToolkit, "newer-toolkit", "An input was compiled by a newer CUDA toolkit than the one this link stands for.", "";
     NoArch, "no-arch", "No target was named.", "";
     NoFatbin, "no-fatbin", "A host object promises device code and has none.", "";
+    NoHostCode, "no-host-code", "A cubin or fatbin is registered for host code that it does not come with.", "";
     NoInputs, "no-inputs", "There is nothing to link.", "";
     NoLibnvvm, "no-libnvvm", "Link-time optimisation was asked for and libnvvm is not there.", "";
     NoOutputName, "no-output-name", "No output was named.", "";
@@ -90,6 +91,7 @@ codes! {
     NoUidx, "no-uidx", "There are unified functions or variables and no index of them.", "";
     Not64Bit, "not-64-bit", "A device image is not a 64-bit one.", "";
     NotLto, "not-lto", "-dlto was given; an input has no LTO-IR, its machine code is linked.", "";
+    NotToolsPatch, "not-tools-patch", "A function of a link with -astoolspatch was not compiled for it.", "compile it with ptxas -astoolspatch";
     NothingToLink, "nothing-to-link", "No input of a link has relocatable device code for the target.", "";
     OlderToolkit, "older-toolkit", "An input was compiled by a toolkit before CUDA 12.0.", "compile it again";
     OlderWholeProgram, "older-whole-program", "A whole program (`-ewp`) was compiled by a toolkit before CUDA 13.0.", "compile it again";

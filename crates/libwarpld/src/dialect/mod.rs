@@ -6,6 +6,7 @@
 //! a row in [`target`].
 
 mod compat_rules;
+mod images;
 mod release;
 pub mod target;
 
@@ -54,11 +55,6 @@ impl Dialect {
     /// The target.
     pub fn arch(self) -> Arch {
         self.arch
-    }
-
-    /// Whether code for an `a` target is refused.
-    pub fn refuses_accelerated(self) -> bool {
-        self.release.refuses_accelerated && self.arch.variant != Variant::Accelerated
     }
 
     /// The number that the version note names where no input has a virtual architecture.

@@ -2,7 +2,8 @@
 //! and takes the rest over.
 
 use super::compat_rules::{self, CompatRule};
-use cubin::Attr;
+use super::target::{self, CarriesOver};
+use cubin::{Arch, Attr};
 
 /// What a release of nvlink does in its own way.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,8 +27,14 @@ pub struct Release {
     pub(super) compat: &'static [CompatRule],
     /// The version of the finalizer that `.nv.compat` of a file with Mercury code names last.
     pub(super) finalizer_version: Option<u16>,
-    /// Whether code for an `a` target is refused in links for the plain one.
-    pub(crate) refuses_accelerated: bool,
+    /// The numbers of its targets.
+    pub(super) targets: &'static [u16],
+    /// Which targets take machine code of other numbers.
+    pub(super) carries_over: CarriesOver,
+    /// Whether code for an `a` target is refused in links for all others.
+    pub(super) refuses_accelerated: bool,
+    /// Whether a link that registers its inputs tells which of them come without host code.
+    pub(crate) tells_of_missing_host_code: bool,
     /// Whether dynamic shared arrays start at their own alignment, and the size of the section
     /// is a multiple of it.
     pub(super) aligns_shared_arrays: bool,
@@ -62,7 +69,10 @@ impl Release {
         newest_mercury: 0x101,
         compat: compat_rules::CUDA_13_0,
         finalizer_version: None,
+        targets: target::CUDA_13_0,
+        carries_over: target::CARRIES_OVER_13_0,
         refuses_accelerated: false,
+        tells_of_missing_host_code: false,
         aligns_shared_arrays: false,
         keeps_shared_relocations: false,
         lists_externals_ascending: false,
@@ -109,6 +119,7 @@ impl Release {
         note_build: "Build cuda_13.2.r13.2/compiler.37953736_0",
         toolkit: 132,
         compat: compat_rules::CUDA_13_2,
+        carries_over: target::CARRIES_OVER_13_2,
         keeps_shared_relocations: true,
         lists_externals_ascending: true,
         removes_delays: false,
@@ -139,6 +150,7 @@ impl Release {
         note_build: "Build cuda_13.3.r13.3/compiler.38244171_0",
         toolkit: 133,
         compat: compat_rules::CUDA_13_3,
+        tells_of_missing_host_code: true,
         prefers_zeros_to_common: true,
         ..Self::CUDA_13_2
     };
@@ -158,6 +170,8 @@ impl Release {
         note_build: "Build cuda_13.4.r13.4/compiler.38855100_0",
         toolkit: 134,
         compat: compat_rules::CUDA_13_4,
+        targets: target::CUDA_13_4,
+        carries_over: target::CARRIES_OVER_13_4,
         finalizer_version: Some(0x400),
         weak_is_global: true,
         newest_attribute: Attr::PREEXIT_USED,
@@ -217,6 +231,17 @@ impl Release {
         Self::ALL.iter().rev().find(is_of)
     }
 
+    /// The first release that links for a target, in its last form; `None` if there is none.
+    pub fn first_with(arch: Arch) -> Option<&'static Self> {
+        let first = Self::ALL.iter().find(|release| release.has_target(arch))?;
+        Some(Self::of_toolkit(first.toolkit))
+    }
+
+    /// Whether it links for a target.
+    pub fn has_target(&self, arch: Arch) -> bool {
+        self.targets.contains(&arch.number) && target::has_variant(arch)
+    }
+
     /// The last release with this number, or the nearest one that is known.
     pub fn of_toolkit(toolkit: u32) -> &'static Self {
         Self::ALL.iter().rev().find(|release| release.toolkit <= toolkit).unwrap_or(Self::OLDEST)
@@ -255,6 +280,17 @@ mod tests {
         assert_eq!(Release::named("13.2"), Some(&Release::CUDA_13_2));
         for unknown in ["13", "13.", "13.4.5", "13.9", "", "12.9"] {
             assert_eq!(Release::named(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn targets_have_their_release() {
+        let first = |name: &str| Release::first_with(name.parse().unwrap());
+        assert_eq!(first("sm_75"), Some(&Release::CUDA_13_0));
+        assert_eq!(first("sm_103f"), Some(&Release::CUDA_13_0));
+        assert_eq!(first("sm_107a"), Some(&Release::CUDA_13_4));
+        for unknown in ["sm_70", "sm_89a", "sm_90f", "sm_130"] {
+            assert_eq!(first(unknown), None, "{unknown}");
         }
     }
 

@@ -15,17 +15,49 @@ pub(super) fn shared_memory(number: u16) -> u64 {
     }
 }
 
-/// Numbers whose machine code also runs on later numbers, with those.
-const CARRIES_OVER: [(u16, &[u16]); 4] =
-    [(80, &[86, 89]), (86, &[89]), (100, &[103]), (120, &[121])];
+/// The targets of CUDA 13.0.
+pub(super) const CUDA_13_0: &[u16] = &[75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
 
-/// Whether machine code for the architecture `number` can be linked for `target`. The letter of
-/// the target never matters; code that was compiled for an `a` architecture stays with its
-/// number. [each of the 23 architectures for each of the 23 as the target: `matrix.txt`]
-pub fn machine_code_fits(number: u16, accelerated: bool, target: Arch) -> bool {
-    number == target.number
-        || !accelerated
-            && CARRIES_OVER.iter().any(|(from, to)| *from == number && to.contains(&target.number))
+/// The targets of CUDA 13.4.
+pub(super) const CUDA_13_4: &[u16] = &[75, 80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121];
+
+/// Numbers whose machine code is linked for later numbers, with those.
+pub(super) type CarriesOver = &'static [(u16, &'static [u16])];
+
+pub(super) const CARRIES_OVER_13_0: CarriesOver =
+    &[(80, &[86, 89]), (86, &[89]), (100, &[103]), (120, &[121])];
+
+pub(super) const CARRIES_OVER_13_2: CarriesOver = &[
+    (80, &[86, 87, 88, 89]),
+    (86, &[87, 88, 89]),
+    (87, &[88, 89]),
+    (88, &[89]),
+    (100, &[103]),
+    (120, &[121]),
+];
+
+pub(super) const CARRIES_OVER_13_4: CarriesOver = &[
+    (80, &[86, 87, 88, 89]),
+    (86, &[87, 88, 89]),
+    (87, &[88, 89]),
+    (88, &[89]),
+    (100, &[103, 107]),
+    (103, &[107]),
+    (120, &[121]),
+];
+
+/// Whether there is a target of this number with this letter: `a` since sm_90, `f` since sm_100.
+pub(super) fn has_variant(arch: Arch) -> bool {
+    match arch.variant {
+        Variant::Plain => true,
+        Variant::Accelerated => has_accelerated(arch.number),
+        Variant::Family => arch.number >= 100,
+    }
+}
+
+/// Whether a number has an `a` target beside the plain one.
+pub fn has_accelerated(number: u16) -> bool {
+    number >= 90
 }
 
 /// Whether PTX or LTO-IR for `image` can be compiled for `target`.
@@ -40,12 +72,6 @@ pub fn ptx_fits(image: Arch, target: Arch) -> bool {
 
 /// Whether objects for the target hold Mercury code, so that its links work on that half.
 pub fn has_mercury(arch: Arch) -> bool {
-    arch.is_mercury()
-}
-
-/// Whether `.nv.compat` tells if code is bound to its number, and not the letter in the flags.
-/// [either was patched]
-pub fn is_bound_by_compat(arch: Arch) -> bool {
     arch.is_mercury()
 }
 

@@ -31,29 +31,24 @@ pub enum Choice<'e, 'f> {
 /// PTX at the same number, then `a` before `f` before no letter. Of equals
 /// the first is taken. (`fatbin-inputs`)
 pub fn choose<'e, 'f>(entries: &'e [Entry<'f>], target: Arch, release: &Release) -> Choice<'e, 'f> {
-    // Code that a link refuses is no choice while there is other code.
-    let refused =
-        |entry: &Entry<'f>| release.refuses_accelerated && target.variant != entry.arch().variant;
-    let best = |kind: Kind, fits: fn(&Entry<'f>, Arch) -> bool| {
+    let best = |kind: Kind, fits: &dyn Fn(&Entry<'f>) -> bool| {
         let mut best: Option<&'e Entry<'f>> = None;
-        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e, target)) {
-            let is_better =
-                |best: &Entry<'f>| (!refused(entry), entry.arch()) > (!refused(best), best.arch());
-            if best.is_none_or(is_better) {
+        for entry in entries.iter().filter(|e| e.kind() == kind && fits(e)) {
+            if best.is_none_or(|best| entry.arch() > best.arch()) {
                 best = Some(entry);
             }
         }
         best
     };
-    let compiles: fn(&Entry<'f>, Arch) -> bool = |e, target| ptx_fits(e.arch(), target);
-    let code = best(Kind::ELF, entry_fits);
-    let ptx = best(Kind::PTX, compiles);
+    let compiles = |entry: &Entry<'f>| ptx_fits(entry.arch(), target);
+    let code = best(Kind::ELF, &|entry| entry_fits(entry, target, release));
+    let ptx = best(Kind::PTX, &compiles);
     match (code, ptx) {
         (Some(code), Some(ptx)) if ptx.arch().number > code.arch().number => {
             Choice::MachineCodeOverPtx { code, ptx }
         }
         (Some(code), _) => Choice::MachineCode(code),
         (None, Some(ptx)) => Choice::Ptx(ptx),
-        (None, None) => best(Kind::LTO_IR, compiles).map_or(Choice::Nothing, Choice::LtoIr),
+        (None, None) => best(Kind::LTO_IR, &compiles).map_or(Choice::Nothing, Choice::LtoIr),
     }
 }

@@ -3,11 +3,12 @@
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::dialect::Release;
-use crate::dialect::target::{asks_for_oldest_toolkit, machine_code_fits};
+use crate::dialect::target::{asks_for_oldest_toolkit, has_accelerated};
+use crate::inputs::fit::is_accelerated;
 use cubin::consts::shf;
 use cubin::flags::{self, Flags, FlagsV8, Identity, OSABI_V7, OSABI_V8};
 use cubin::names::{self, prefix};
-use cubin::{Arch, Class, Cubin, Header, ReadError, SectionType, Variant, note};
+use cubin::{Arch, Class, Cubin, Header, ReadError, SectionType, Variant, compat, note};
 
 /// The releases whose code may take part.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,8 @@ pub fn is_plainly_fit(image: &[u8], target: Arch, limits: Limits) -> Option<Head
         && has_known_abi(&header)
         && Flags::decode(&header).sm() == target.number
         && info.version.get() >= note::VERSION
-        && (oldest(&header, limits.release)..=limits.newest).contains(&info.toolkit.get());
+        && (oldest(&header, limits.release)..=limits.newest).contains(&info.toolkit.get())
+        && !(limits.release.refuses_accelerated_for(target) && may_be_accelerated(image, &header));
     fits.then_some(header)
 }
 
@@ -72,7 +74,12 @@ pub fn check<'i>(
         return Err(Diagnostic::fatal(Code::UnknownArch, "Unknown arch name 'sm_0'")
             .note(format_args!("in '{name}'")));
     }
-    if !machine_code_fits(arch.number, arch.variant == Variant::Accelerated, target) {
+    let accelerated = arch.variant == Variant::Accelerated;
+    // It comes before all else. (`accelerated-mix`)
+    if accelerated && limits.release.refuses_accelerated_for(target) {
+        return Err(accelerated_mix(name, arch, target));
+    }
+    if !limits.release.links_machine_code(arch.number, accelerated, target) {
         let message = format!("arch does not match target '{target}'");
         return Err(
             fatal(Code::ArchMismatch, message).note(format_args!("it was compiled for {arch}"))
@@ -93,6 +100,23 @@ pub fn check<'i>(
         }
         _ if !asks_for_oldest_toolkit(arch) && !has_untyped_data(&cubin) => Ok(cubin),
         _ => Err(fatal(Code::OlderToolkit, "must be recompiled with toolkit >= Cuda 12.0".into())),
+    }
+}
+
+/// Whether code may be for an `a` target, as far as a look at one section shows.
+fn may_be_accelerated(image: &[u8], header: &Header) -> bool {
+    has_accelerated(Flags::decode(header).sm())
+        && compat::glance(image, header).is_none_or(is_accelerated)
+}
+
+#[cold]
+fn accelerated_mix(name: &str, arch: Arch, target: Arch) -> Diagnostic {
+    let message = "cannot link accelerated arch to non-accelerated";
+    let diagnostic = Diagnostic::fatal(Code::ArchMismatch, message)
+        .note(format_args!("'{name}' was compiled for {arch}"));
+    match arch.number == target.number {
+        true => diagnostic.note(format_args!("link for {arch}, or compile it for {target}")),
+        false => diagnostic,
     }
 }
 

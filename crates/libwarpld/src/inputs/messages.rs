@@ -5,6 +5,7 @@ use super::recognise;
 use super::scan::{Ignored, READER_FAILED, Reason};
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Severity};
+use crate::dialect::Release;
 use cubin::Arch;
 use fatbin::{Content, Entry, Kind};
 use std::fmt::Display;
@@ -105,4 +106,21 @@ pub(super) fn beside_whole_program(name: &str) -> Diagnostic {
 pub(super) fn after_system_library(name: &str) -> Diagnostic {
     Diagnostic::fatal(Code::AfterSystemLibrary, "unexpected object after cudadevrt")
         .note(format_args!("name libcudadevrt.a (-lcudadevrt) after '{name}'"))
+}
+
+/// The words are nvlink's.
+pub(super) fn no_host_code(name: &str) -> Diagnostic {
+    let message = format!(
+        "Input '{name}' has no host code, which could cause later host link error if there is a \
+         reference to it"
+    );
+    Diagnostic::info(Code::NoHostCode, message)
+}
+
+/// An input that is linked though its toolkit is newer than the rules that are applied.
+pub(super) fn newer_allowed(name: &str, toolkit: u32, release: &Release) -> Diagnostic {
+    let (major, minor) = (toolkit / 10, toolkit % 10);
+    let message = format!("linking '{name}' of CUDA {major}.{minor} as CUDA {}", release.version);
+    Diagnostic::warning(Code::NewerToolkit, message)
+        .note("what that release changed is not known: test what comes out")
 }

@@ -4,7 +4,7 @@
 use super::check::Limits;
 use super::host_use::{HostSide, HostUse};
 use super::options::{SelectOptions, Traced};
-use super::scan::{Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
+use super::scan::{Body, Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
 use super::{messages, need, unpack};
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
@@ -46,10 +46,37 @@ pub struct Selected<'f> {
     pub trace: Vec<Traced>,
 }
 
+impl Selected<'_> {
+    /// The first of the newest images: its name and the number of the toolkit that compiled it.
+    pub fn newest_input(&self) -> Option<(&str, u32)> {
+        let named = |input| Some((input, toolkit_of(input)?));
+        let images = self.inputs.images.iter().filter_map(named);
+        let later = |a: (_, u32), b: (_, u32)| if b.1 > a.1 { b } else { a };
+        images.reduce(later).map(|(input, toolkit)| (&*input.name, toolkit))
+    }
+}
+
 impl<'f> Loaded<'f> {
     /// Picks the images for a target. Messages come in link order; the first
     /// fatal one ends the selection, and all so far go into the error.
     pub fn select(
+        &self,
+        options: &SelectOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Selected<'f>, Error> {
+        let selected = self.select_by_release(options, diagnostics)?;
+        if options.allow_newer {
+            let release = selected.inputs.release.unwrap_or(Release::OLDEST);
+            let newest = selected.newest_input().filter(|(_, toolkit)| *toolkit > release.toolkit);
+            if let Some((name, toolkit)) = newest {
+                diagnostics.push(messages::newer_allowed(name, toolkit, release));
+            }
+        }
+        Ok(selected)
+    }
+
+    /// Picks the images by the rules of the release that was named, or else that of the inputs.
+    fn select_by_release(
         &self,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
@@ -63,28 +90,31 @@ impl<'f> Loaded<'f> {
             return self.select_within(limits, options, diagnostics);
         }
         // Inputs come from one toolkit as a rule, so the first one tells which it is.
-        let limits =
-            Limits { release: self.first_release(options), newest: newest(Release::NEWEST) };
+        let release = self.first_release(options);
+        let limits = Limits { release, newest: newest(Release::NEWEST) };
         let before = diagnostics.as_slice().len();
         let selected = self.select_within(limits, options, diagnostics)?;
         let release = newest_release(&selected.inputs.images);
-        if release == limits.release {
+        if release.toolkit <= limits.release.toolkit {
             return Ok(selected);
         }
         diagnostics.truncate(before);
         self.select_within(Limits { release, ..limits }, options, diagnostics)
     }
 
-    /// The release that the first image comes from.
+    /// The release that the first image comes from, but one that has the target.
     fn first_release(&self, options: &SelectOptions) -> &'static Release {
-        let limits = Limits { release: Release::OLDEST, newest: u32::MAX };
+        let oldest = Release::first_with(options.arch).unwrap_or(Release::OLDEST);
+        let limits = Limits { release: oldest, newest: u32::MAX };
         let how = How { options, limits, read_all: false };
         let sources = self.scanned.iter().filter_map(|item| match &item.step {
             Step::Source(source) if !source.system_library => Some(source),
             _ => None,
         });
         let mut images = sources.map(|source| Pick::from(source, None, how).all().images);
-        images.find(|images| !images.is_empty()).map_or(Release::OLDEST, |i| newest_release(&i))
+        let first = images.find(|images| !images.is_empty());
+        let first = first.map_or(oldest, |images| newest_release(&images));
+        if first.toolkit > oldest.toolkit { first } else { oldest }
     }
 
     /// Picks the images by the rules of one release.
@@ -172,9 +202,13 @@ impl<'f> Loaded<'f> {
 
 /// The release that the newest image comes from. (`newest-input`)
 fn newest_release(images: &[LinkInput<'_>]) -> &'static Release {
-    let toolkit = |input: &LinkInput<'_>| Some(flags::glance(&input.image)?.1.toolkit.get());
-    let newest = images.par_iter().with_min_len(IMAGES_AT_ONCE).filter_map(toolkit).max();
+    let newest = images.par_iter().with_min_len(IMAGES_AT_ONCE).filter_map(toolkit_of).max();
     Release::of_toolkit(newest.unwrap_or(Release::OLDEST.toolkit))
+}
+
+/// The number of the toolkit that an image comes from.
+fn toolkit_of(input: &LinkInput<'_>) -> Option<u32> {
+    Some(flags::glance(&input.image)?.1.toolkit.get())
 }
 
 /// Fewer are not worth another thread.
@@ -297,7 +331,16 @@ impl<'s, 'f> Selection<'s, 'f> {
     }
 
     fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Error> {
+        let told = self.is_without_host_code(source);
+        // Of a container it is said before anything else, of a cubin once that is known to fit.
+        let (first, last) = (told && source.fatbin_file, told && !source.fatbin_file);
+        if first {
+            self.say(messages::no_host_code(&source.name))?;
+        }
         picked.messages.into_iter().try_for_each(|message| self.say(message))?;
+        if last {
+            self.say(messages::no_host_code(&source.name))?;
+        }
         if self.dropped_system_library && !picked.images.is_empty() {
             return self.say(messages::after_system_library(&source.name));
         }
@@ -310,6 +353,15 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         self.selected.inputs.images.extend(picked.images);
         Ok(())
+    }
+
+    /// Whether to tell that a source which is registered has no host code. [13.3 and 13.4 with
+    /// cubins, fatbins, PTX, host objects and archives]
+    fn is_without_host_code(&self, source: &Source<'f>) -> bool {
+        self.options.register
+            && self.how.limits.release.tells_of_missing_host_code
+            && source.archive.is_none()
+            && (source.fatbin_file || matches!(source.body, Body::Cubin(_)))
     }
 
     fn register(&mut self, source: &Source<'f>) {

@@ -3,7 +3,7 @@
 use crate::files::{archive, cubin, fatbin, host_object};
 use cubin::{Cubin, FileType};
 use fatbin::Kind;
-use libwarpld::{Config, Error, Input, Output, Severity, link};
+use libwarpld::{Config, Error, Input, Output, Release, Severity, link};
 
 fn config(arch: &str) -> Config {
     Config::builder(arch.parse().unwrap()).build()
@@ -174,4 +174,46 @@ fn a_definition_for_another_target_is_told() {
     assert_eq!(codes, ["undefined-symbol"]);
     let notes = error.diagnostics()[0].notes.join("\n");
     assert!(notes.contains("defines scale(float), but for sm_80 only"), "{notes}");
+}
+
+/// The kernel and what it calls, the latter as if a toolkit with this number had compiled it.
+fn pair_of(toolkit: u16) -> [Input<'static>; 2] {
+    let mut callee = cubin("scale.sm_90.cubin");
+    let at = {
+        let cubin = Cubin::parse(&callee).unwrap();
+        let note = cubin.section_by_name(b".note.nv.cuinfo").unwrap().data;
+        note.as_ptr() as usize - callee.as_ptr() as usize + 24 + 4
+    };
+    callee[at..at + 2].copy_from_slice(&toolkit.to_le_bytes());
+    [Input::new("saxpy", cubin("saxpy.sm_90.cubin")), Input::new("scale", callee)]
+}
+
+fn toolkit_of(output: &Output) -> Option<u32> {
+    let cubin = Cubin::parse(&output.cubin).unwrap();
+    cubin::flags::Identity::of(&cubin).unwrap().toolkit
+}
+
+#[test]
+fn the_newest_input_or_the_configuration_decides_about_the_release() {
+    let output = link_for("sm_90", &pair_of(133)).unwrap();
+    assert_eq!(toolkit_of(&output), Some(133));
+    let builder = || Config::builder("sm_90".parse().unwrap());
+    let newer = builder().release(&Release::CUDA_13_4).build();
+    assert_eq!(toolkit_of(&link(&pair_of(133), &newer).unwrap()), Some(134));
+    let older = builder().release(&Release::CUDA_13_1).build();
+    let error = link(&pair_of(133), &older).expect_err("a refusal");
+    let message = "Input file 'scale' newer than toolkit (133 vs 131)";
+    assert!(error.errors().any(|d| d.message == message), "{error:?}");
+}
+
+#[test]
+fn inputs_of_unknown_releases_are_linked_if_allowed() {
+    let (codes, _) = refusal(&pair_of(199));
+    assert_eq!(codes, ["newer-toolkit"]);
+    let config = Config::builder("sm_90".parse().unwrap()).allow_newer_inputs(true).build();
+    let output = link(&pair_of(199), &config).unwrap();
+    assert_eq!(toolkit_of(&output), Some(Release::NEWEST.toolkit));
+    let warnings: Vec<_> = output.warnings.iter().map(|d| d.message.as_str()).collect();
+    let expected = format!("linking 'scale' of CUDA 19.9 as CUDA {}", Release::NEWEST.version);
+    assert_eq!(warnings, [expected.as_str()]);
 }

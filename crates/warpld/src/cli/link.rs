@@ -2,7 +2,7 @@
 
 use super::output::PendingFile;
 use super::progress::Progress;
-use super::{Console, lto, output, register, threads, timing, trace, translate};
+use super::{Console, lto, output, register, release, threads, timing, trace, translate};
 use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
@@ -16,6 +16,7 @@ use libwarpld::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
 use libwarpld::{Config, Diagnostic, Error};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The results of a link.
@@ -90,6 +91,10 @@ fn link_files(
     let loaded = files.scan();
     let options = select_options(settings);
     let selected = loaded.select(&options, diagnostics)?;
+    if settings.side.print_release {
+        // Failing to write a remark does not fail a link.
+        let _ = io::stdout().lock().write_all(release::text(settings, &selected).as_bytes());
+    }
     if selected.inputs.images.is_empty() {
         tell_that_nothing_is_left(settings, diagnostics);
     }
@@ -217,6 +222,7 @@ fn load_request(settings: &mut LinkSettings) -> LoadRequest {
             Some("AARCH64") => CpuArch::Aarch64,
             Some("ARMv7") => CpuArch::ArmV7,
             Some("PPC64LE") => CpuArch::Ppc64Le,
+            Some("RISCV64") => CpuArch::RiscV64,
             Some("X86") => CpuArch::X86,
             Some("X86_64") => CpuArch::X86_64,
             _ => CpuArch::Native,

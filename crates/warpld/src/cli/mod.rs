@@ -9,6 +9,7 @@ mod lto;
 pub(crate) mod output;
 mod progress;
 mod register;
+mod release;
 mod threads;
 mod timing;
 mod trace;
@@ -16,11 +17,12 @@ mod translate;
 mod translator;
 mod version;
 
-use crate::options::{CommandLine, Opt, Rejected, Request, help_text};
+use crate::options::{CommandLine, Opt, ParseError, ReleaseOrigin, Request, help_text};
 use crate::render::{Format, Renderer};
+use crate::shim::Shim;
 use libwarpld::Code;
 use libwarpld::driver::closest;
-use libwarpld::{Diagnostic, Release, Severity};
+use libwarpld::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -123,9 +125,18 @@ impl Console {
 /// exit status.
 pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     let name = tool_name(program);
-    match CommandLine::parse(args, &|path| std::fs::read(path)) {
-        Ok(mut line) => obey(&name, &mut line),
-        Err(rejected) => reject(&name, &rejected),
+    let shim = Shim::called_by(program);
+    let parsed = CommandLine::parse(args, &|path| std::fs::read(path));
+    let (mut line, error) = match parsed {
+        Ok(line) => (line, None),
+        Err(rejected) => (rejected.line, Some(rejected.error)),
+    };
+    // What the release does not know it would have rejected before anything else.
+    let release = ReleaseOrigin::new(&line, shim.as_ref()).ok().and_then(|o| o.release());
+    let unknown = release.and_then(|release| line.rejected_by(release)).cloned();
+    match unknown.or(error) {
+        Some(error) => reject(&name, &line, &error),
+        None => obey(&name, &mut line, shim.as_ref()),
     }
 }
 
@@ -137,21 +148,21 @@ pub fn tool_name(program: &OsStr) -> String {
     }
 }
 
-fn reject(name: &str, rejected: &Rejected) -> i32 {
-    let mut console = early_console(name, &rejected.line);
-    print_redefined(&mut console, &rejected.line);
-    let diagnostic = Diagnostic::fatal(rejected.error.code(), &rejected.error);
-    console.print(&match rejected.error.advice() {
+fn reject(name: &str, line: &CommandLine, error: &ParseError) -> i32 {
+    let mut console = early_console(name, line);
+    print_redefined(&mut console, line);
+    let diagnostic = Diagnostic::fatal(error.code(), error);
+    console.print(&match error.advice() {
         Some(advice) => diagnostic.note(advice),
         None => diagnostic,
     });
     console.status()
 }
 
-fn obey(name: &str, line: &mut CommandLine) -> i32 {
+fn obey(name: &str, line: &mut CommandLine, shim: Option<&Shim>) -> i32 {
     print_redefined(&mut early_console(name, line), line);
     let mut console = Console { limit: limit(line), ..Console::new(renderer(name, line)) };
-    match Request::new(line) {
+    match Request::under(line, shim) {
         Err(error) => {
             let meant = (name != "nvlink").then(|| meant_command(line)).flatten();
             let diagnostic = Diagnostic::from(error);
@@ -162,7 +173,7 @@ fn obey(name: &str, line: &mut CommandLine) -> i32 {
             console.status()
         }
         Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
-        Ok(Request::Version) => print_out(&mut console, version::text(Release::NEWEST).as_bytes()),
+        Ok(Request::Version(release)) => print_out(&mut console, version::text(release).as_bytes()),
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
         Ok(Request::Link(mut settings)) => link::link(&mut settings, &mut console),
     }

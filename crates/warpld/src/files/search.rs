@@ -20,6 +20,7 @@ pub enum CpuArch {
     ArmV7,
     Aarch64,
     Ppc64Le,
+    RiscV64,
 }
 
 impl CpuArch {
@@ -31,6 +32,7 @@ impl CpuArch {
             Self::ArmV7 => 40,
             Self::X86_64 => 62,
             Self::Aarch64 => 183,
+            Self::RiscV64 => 243,
             Self::Native if cfg!(target_arch = "aarch64") => Self::Aarch64.machine(),
             Self::Native if cfg!(target_arch = "powerpc64") => Self::Ppc64Le.machine(),
             Self::Native => Self::X86_64.machine(),

@@ -1,7 +1,8 @@
 //! The option table as text: `--help`, the man page, the guide's reference.
 
 use super::row::{Audience, Group, Kind, Row};
-use super::table::{TABLE, TARGET_PREFIXES, TARGETS};
+use super::table::{TABLE, TARGET_PREFIXES, TARGETS, value_since};
+use libwarpld::Release;
 use std::fmt::Write;
 
 const SUMMARY: &str = "Links relocatable CUDA device code (cubins, fatbins, host objects and \
@@ -50,11 +51,28 @@ fn allowed(row: &Row) -> Option<String> {
     }
 }
 
-fn explained(row: &Row) -> String {
-    match allowed(row) {
-        Some(allowed) => format!("{} {allowed}", row.help),
-        None => row.help.to_owned(),
+/// Which releases of CUDA have an option, or some of its values, if not all have.
+fn since(row: &Row) -> Option<String> {
+    let name = |release: &Release| format!("{}.{}", release.toolkit / 10, release.toolkit % 10);
+    if row.since.toolkit > Release::OLDEST.toolkit {
+        return Some(format!("Since CUDA {}.", name(row.since)));
     }
+    let values: Vec<String> = match row.kind {
+        Kind::Choice(values) => values.iter().map(|value| value.to_string()).collect(),
+        Kind::Target => TARGETS.iter().map(|target| format!("sm_{target}")).collect(),
+        _ => return None,
+    };
+    let since = |value: &String| value_since(row, value.as_bytes());
+    let is_new = |value: &&String| since(value).toolkit > Release::OLDEST.toolkit;
+    let new: Vec<&String> = values.iter().filter(is_new).collect();
+    let first = since(new.first()?);
+    let new: Vec<&str> = new.iter().map(|value| value.trim_start_matches("sm_")).collect();
+    Some(format!("{} since CUDA {}.", new.join(", "), name(first)))
+}
+
+fn explained(row: &Row) -> String {
+    let parts = [Some(row.help.to_owned()), allowed(row), since(row)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn wrap(out: &mut String, text: &str, indent: usize) {

@@ -16,6 +16,7 @@ pub use note::NoteText;
 pub use parse::{CommandLine, ParseError, Rejected, Value};
 pub use row::{Audience, Group, Kind, Note, Row};
 pub use settings::{
-    CallgraphNames, HostScript, LinkSettings, Request, SettingsError, SideOutputs, Target,
+    CallgraphNames, HostScript, LinkSettings, ReleaseOrigin, Request, SettingsError, SideOutputs,
+    Target,
 };
 pub use table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};

@@ -1,11 +1,11 @@
 //! Parses the command line according to the option table.
 
 use super::row::{Kind, Row};
-use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS};
+use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS, value_since};
 use super::words::{self, WordError};
 use bstr::ByteVec;
-use libwarpld::Code;
 use libwarpld::driver::closest;
+use libwarpld::{Code, Release};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,12 @@ impl ParseError {
 
     /// What the user may have meant.
     pub fn advice(&self) -> Option<String> {
+        if let Some(since) = self.since() {
+            let (major, minor) = (since.toolkit / 10, since.toolkit % 10);
+            return Some(format!(
+                "CUDA {major}.{minor} and later have it; --cuda-release says which one to stand for"
+            ));
+        }
         match self {
             Self::UnknownOption(name) => {
                 let word = name.trim_start_matches('-');
@@ -89,6 +95,21 @@ impl ParseError {
     }
 }
 
+impl ParseError {
+    /// The release that would not reject it, if there is one.
+    fn since(&self) -> Option<&'static Release> {
+        let since = match self {
+            Self::UnknownOption(name) => find(format!("-{name}").as_bytes())?.1.since,
+            Self::UndefinedValue { value, option } => {
+                let (_, row) = TABLE.iter().find(|(_, row)| row.name() == *option)?;
+                value_since(row, value.as_bytes())
+            }
+            _ => return None,
+        };
+        (since.toolkit > Release::OLDEST.toolkit).then_some(since)
+    }
+}
+
 /// The value of an option that was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -112,6 +133,8 @@ pub struct CommandLine {
     pub inputs: Vec<Vec<u8>>,
     /// Options given twice with different values; the last one applies.
     pub redefined: Vec<Opt>,
+    /// What older releases reject, in order, with the first release that does not.
+    newer: Vec<(&'static Release, ParseError)>,
 }
 
 /// Why a command line was rejected, and the options parsed before that.
@@ -141,6 +164,11 @@ impl CommandLine {
         }
     }
 
+    /// What a release would have rejected first.
+    pub fn rejected_by(&self, release: &Release) -> Option<&ParseError> {
+        let newer = self.newer.iter().find(|(since, _)| since.toolkit > release.toolkit);
+        newer.map(|(_, error)| error)
+    }
     /// The value of `opt`, if it was given.
     pub fn value(&self, opt: Opt) -> Option<&Value> {
         self.values.get(opt as usize)?.as_ref()
@@ -239,6 +267,7 @@ impl Parser<'_> {
                 (opt, row, Some(glued))
             }
         };
+        self.note_since(row.since, || ParseError::UnknownOption(lossy(&spelling[1..])));
         if row.kind == Kind::Flag {
             return match value {
                 None => {
@@ -274,14 +303,23 @@ impl Parser<'_> {
                 b"false" => Value::Bool(false),
                 _ => return Err(ParseError::NotABool(lossy(&value))),
             },
-            Kind::Choice(allowed) if allowed.iter().any(|a| a.as_bytes() == value) => {
+            Kind::Choice(_) | Kind::Target if !is_allowed(row, &value) => {
+                return Err(undefined(row, &value));
+            }
+            Kind::Choice(_) | Kind::Target => {
+                self.note_since(value_since(row, &value), || undefined(row, &value));
                 Value::Text(value)
             }
-            Kind::Target if is_target(&value) => Value::Text(value),
-            Kind::Choice(_) | Kind::Target => return Err(undefined(row, &value)),
         };
         self.set(opt, value);
         Ok(())
+    }
+
+    /// Keeps what releases before `since` say.
+    fn note_since(&mut self, since: &'static Release, error: impl FnOnce() -> ParseError) {
+        if since.toolkit > Release::OLDEST.toolkit {
+            self.line.newer.push((since, error()));
+        }
     }
 
     fn set(&mut self, opt: Opt, value: Value) {
@@ -342,6 +380,13 @@ fn spelled(is: impl Fn(&Row) -> bool) -> Option<String> {
 
 fn undefined(row: &Row, value: &[u8]) -> ParseError {
     ParseError::UndefinedValue { value: lossy(value), option: row.name() }
+}
+
+fn is_allowed(row: &Row, value: &[u8]) -> bool {
+    match row.kind {
+        Kind::Choice(allowed) => allowed.iter().any(|allowed| allowed.as_bytes() == value),
+        _ => is_target(value),
+    }
 }
 
 fn is_target(value: &[u8]) -> bool {

@@ -1,5 +1,7 @@
 //! A row of the option table.
 
+use libwarpld::Release;
+
 /// How an option takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -111,6 +113,8 @@ pub struct Row {
     pub audience: Audience,
     /// How the tool note shows it.
     pub note: Note,
+    /// The first release of CUDA that has it.
+    pub since: &'static Release,
     /// Its group.
     pub group: Group,
     /// One or more sentences.
@@ -128,6 +132,7 @@ impl Row {
             glued: false,
             audience: Audience::Documented,
             note: Note::Absent,
+            since: Release::OLDEST,
             group,
             help: "",
         }
@@ -155,6 +160,10 @@ impl Row {
     }
     pub(super) const fn note(mut self, note: Note) -> Self {
         self.note = note;
+        self
+    }
+    pub(super) const fn since(mut self, since: &'static Release) -> Self {
+        self.since = since;
         self
     }
     pub(super) const fn help(mut self, help: &'static str) -> Self {

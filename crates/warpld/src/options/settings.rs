@@ -3,6 +3,7 @@
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
+use crate::shim::Shim;
 use bstr::ByteVec;
 use cubin::Arch;
 use libwarpld::Code;
@@ -155,6 +156,8 @@ pub struct SideOutputs {
     pub trace: bool,
     /// `--print-resources`.
     pub print_resources: bool,
+    /// `--print-cuda-release`.
+    pub print_release: bool,
 }
 
 impl SideOutputs {
@@ -170,9 +173,42 @@ impl SideOutputs {
     }
 }
 
+/// What decides which release of CUDA a link stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReleaseOrigin {
+    /// `--cuda-release`.
+    Option(&'static Release),
+    /// The shim that the linker was called through.
+    Shim(&'static Release, PathBuf),
+    /// The inputs, or the target.
+    Inputs,
+}
+
+impl ReleaseOrigin {
+    /// By the option if there is one, then by the shim.
+    pub fn new(line: &CommandLine, shim: Option<&Shim>) -> Result<Self, SettingsError> {
+        if let Some(name) = line.text(Opt::CudaRelease) {
+            let release = Release::named(&name).ok_or(SettingsError::UnknownRelease(name))?;
+            return Ok(Self::Option(release));
+        }
+        let shim = shim.and_then(|shim| Some(Self::Shim(shim.release()?, shim.root.clone())));
+        Ok(shim.unwrap_or(Self::Inputs))
+    }
+
+    /// The release, unless the inputs decide.
+    pub fn release(&self) -> Option<&'static Release> {
+        match self {
+            Self::Option(release) | Self::Shim(release, _) => Some(release),
+            Self::Inputs => None,
+        }
+    }
+}
+
 /// A requested link.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
+    /// What decides about the release.
+    pub release: ReleaseOrigin,
     /// `-arch`.
     pub target: Target,
     /// Positional inputs.
@@ -224,8 +260,8 @@ pub struct LinkSettings {
 pub enum Request {
     /// `--help`.
     Help,
-    /// `--version`.
-    Version,
+    /// `--version`, of a release if one was chosen.
+    Version(Option<&'static Release>),
     /// `--gen-host-linker-script`.
     HostScript(HostScript),
     /// A link.
@@ -233,13 +269,18 @@ pub enum Request {
 }
 
 impl Request {
-    /// Checks a command line and converts it to settings.
+    /// Checks a command line that is not under a shim and converts it to settings.
     pub fn new(line: &mut CommandLine) -> Result<Self, SettingsError> {
+        Self::under(line, None)
+    }
+
+    /// Checks a command line and converts it to settings.
+    pub fn under(line: &mut CommandLine, shim: Option<&Shim>) -> Result<Self, SettingsError> {
         if line.has(Opt::Help) {
             return Ok(Self::Help);
         }
         if line.has(Opt::Version) {
-            return Ok(Self::Version);
+            return Ok(Self::Version(ReleaseOrigin::new(line, shim)?.release()));
         }
         if let Some(kind) = line.bytes(Opt::GenHostLinkerScript) {
             if !line.inputs.is_empty() {
@@ -251,7 +292,7 @@ impl Request {
                 compiler: line.text(Opt::HostCcbin).unwrap_or_else(|| "gcc".into()),
             }));
         }
-        LinkSettings::new(line).map(|settings| Self::Link(Box::new(settings)))
+        LinkSettings::new(line, shim).map(|settings| Self::Link(Box::new(settings)))
     }
 }
 
@@ -302,7 +343,7 @@ fn check_conflicts(line: &CommandLine) -> Result<(), SettingsError> {
 }
 
 impl LinkSettings {
-    fn new(line: &mut CommandLine) -> Result<Self, SettingsError> {
+    fn new(line: &mut CommandLine, shim: Option<&Shim>) -> Result<Self, SettingsError> {
         let name = line.text(Opt::Arch).ok_or(SettingsError::NoArch)?;
         if name.starts_with("sm_") && line.value(Opt::Output).is_none() {
             return Err(SettingsError::NoOutput);
@@ -315,11 +356,13 @@ impl LinkSettings {
         let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
         let side = side_outputs(line);
         let mut config = config(line, target.arch()).report(side.need_report());
-        if let Some(release) = release(line)? {
+        let release = ReleaseOrigin::new(line, shim)?;
+        if let Some(release) = release.release() {
             config = config.release(release);
         }
         let inputs = std::mem::take(&mut line.inputs).into_iter();
         Ok(Self {
+            release,
             target,
             inputs: inputs.map(|name| name.into_path_buf_lossy()).collect(),
             libraries: paths(line, Opt::Library),
@@ -348,12 +391,6 @@ impl LinkSettings {
     }
 }
 
-/// The release that `--cuda-release` names.
-fn release(line: &CommandLine) -> Result<Option<&'static Release>, SettingsError> {
-    let Some(name) = line.text(Opt::CudaRelease) else { return Ok(None) };
-    Release::named(&name).map(Some).ok_or(SettingsError::UnknownRelease(name))
-}
-
 fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
     let note = NoteText::new(line);
     let mut identity = match line.bytes(Opt::Identity) {
@@ -367,6 +404,7 @@ fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
     let mut config = Config::builder(arch)
         .relocatable(line.has(Opt::RelocatableLink))
         .debug(line.has(Opt::Debug))
+        .tools_patch(line.has(Opt::LinkAsToolsPatch))
         .suppress_debug_info(line.has(Opt::SuppressDebugInfo))
         .preserve_relocs(line.has(Opt::PreserveRelocs))
         .force_rela(line.has(Opt::ForceRela))
@@ -435,5 +473,6 @@ fn side_outputs(line: &CommandLine) -> SideOutputs {
         why_dead: texts(line, Opt::WhyDead),
         trace: line.has(Opt::Trace),
         print_resources: line.has(Opt::PrintResources),
+        print_release: line.has(Opt::PrintCudaRelease),
     }
 }

@@ -5,17 +5,32 @@
 
 use super::row::Group::{Basic, General, Lto, Messages, Output, Reports, Search};
 use super::row::{Kind, Note, Row};
+use cubin::Arch;
+use libwarpld::Release;
 
 /// All targets without prefix, by number.
-pub const TARGETS: [&str; 23] = [
+pub const TARGETS: [&str; 26] = [
     "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "103", "103a", "103f",
-    "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
+    "107", "107a", "107f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
 
 /// Prefixes of targets.
 pub const TARGET_PREFIXES: [&str; 3] = ["sm_", "compute_", "lto_"];
 
-const CPUS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"];
+const CPUS: &[&str] = &["AARCH64", "ARMv7", "PPC64LE", "RISCV64", "X86", "X86_64", "unknown"];
+
+/// The first release that knows a value of an option.
+pub fn value_since(row: &Row, value: &[u8]) -> &'static Release {
+    let target = || -> Option<&'static Release> {
+        let (_, name) = std::str::from_utf8(value).ok()?.split_once('_')?;
+        Release::first_with(format!("sm_{name}").parse::<Arch>().ok()?)
+    };
+    match (row.kind, value) {
+        (Kind::Target, _) => target().unwrap_or(Release::OLDEST),
+        (Kind::Choice(CPUS), b"RISCV64") => &Release::CUDA_13_3,
+        _ => Release::OLDEST,
+    }
+}
 
 macro_rules! options {
     ($($id:ident: $row:expr;)*) => {
@@ -69,6 +84,10 @@ options! {
     Verbose: Row::new("verbose", "v", Reports)
         .note(Note::Always)
         .help("Report the memory use of the image, and the registers, barriers, stack and memory of each kernel.");
+    Verbose2: Row::new("verbose2", "v2", Reports)
+        .note(Note::Always)
+        .since(&Release::CUDA_13_2)
+        .help("Report what the compiler does. A link without a compiler has nothing to add.");
     PreserveRelocs: Row::both("preserve-relocs", Output)
         .note(Note::Always)
         .help("Keep the relocations that were applied.");
@@ -96,10 +115,6 @@ options! {
         .takes(Kind::Choice(CPUS), "CPU")
         .note(Note::Always)
         .help("Archives found through -l must contain objects for CPU; 'unknown' is this machine.");
-    OptionsFile: Row::new("options-file", "optf", Basic)
-        .takes(Kind::OptionsFiles, "FILE,...")
-        .note(Note::VerboseName)
-        .help("Read more options and inputs from FILE, as if they were given here. Whitespace separates words, double quotes quote, a backslash escapes the next character.");
     ReportArch: Row::both("report-arch", Messages)
         .note(Note::Always)
         .help("Print the target at the end of every message.");
@@ -135,6 +150,10 @@ options! {
     SuppressDebugInfo: Row::both("suppress-debug-info", Output)
         .note(Note::Always)
         .help("Omit the debug information of recompiled code; requires -g.");
+    LinkAsToolsPatch: Row::new("link-as-tools-patch", "astoolspatch", Output)
+        .note(Note::Always)
+        .since(&Release::CUDA_13_3)
+        .help("Link code that was compiled with the option of ptxas of this name, to be loaded into programs by CUDA's tools: keep all of it, and refuse functions without the mark.");
     Xptxas: Row::both("Xptxas", Lto)
         .takes(Kind::List, "OPTION,...")
         .note(Note::Always)
@@ -168,6 +187,10 @@ options! {
         .help("Enable stack protection in recompiled code.");
     EmitPtx: Row::both("emit-ptx", Lto)
         .help("Write the optimized PTX instead of a cubin.");
+    OptionsFile: Row::new("options-file", "optf", Basic)
+        .takes(Kind::OptionsFiles, "FILE,...")
+        .note(Note::VerboseName)
+        .help("Read more options and inputs from FILE, as if they were given here. Whitespace separates words, double quotes quote, a backslash escapes the next character.");
     GenHostLinkerScript: Row::new("gen-host-linker-script", "ghls", General)
         .takes(Kind::Choice(&["lcs-abs", "lcs-aug"]), "KIND")
         .help("Write a script for the host linker: 'lcs-aug' augments its built-in script, 'lcs-abs' replaces it. Nothing is linked.");

@@ -1,6 +1,8 @@
 //! Command lines with what nvlink V13.0.88 was seen to make of them.
 
 use super::*;
+use crate::shim::Shim;
+use libwarpld::Release;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -66,6 +68,7 @@ fn unknown_options_are_answered_with_a_suggestion() {
         ("--v", Some("did you mean '--verbose'?")),
         ("--register-link-binary", Some("did you mean '--register-link-binaries'?")),
         ("-arch=sm_9O", Some("did you mean '--arch'?")),
+        ("-verbose2", Some("did you mean '--verbose2'?")),
         ("-zzzzzz", None),
     ] {
         let error = parse(line).unwrap_err();
@@ -101,6 +104,14 @@ fn recorded_command_lines() {
         ("-kernels-used -v", "-arch sm_90 -kernels-used -v "),
         ("-nvvmpath=", "-arch sm_90 -nvvmpath  "),
         ("--shared --host-ccbin gcc --force-rela -dot x", "-arch sm_90 "),
+        // Read back from nvlink 13.4.
+        (
+            "-v2 -extrawarn -suppress-debug-info -astoolspatch -Xptxas x -v -preserve-relocs -g",
+            "a.cubin,b.cubin -o o -g  -arch sm_90 -v  -v2  -preserve-relocs  -extrawarn  \
+             -suppress-debug-info  -astoolspatch  -Xptxas x ",
+        ),
+        ("-cpu-arch RISCV64", "-arch sm_90 -cpu-arch RISCV64 "),
+        ("--cuda-release=13.4 --allow-newer-inputs --print-cuda-release", "-arch sm_90 "),
         ("--register-link-binaries=x/reg -time x/t", "-arch sm_90 "),
         (
             "-g --register-link-binaries=x/reg -time x/t",
@@ -197,7 +208,9 @@ fn settings_of_a_link() {
         ("--disable-smem-reservation=true", "disable_smem_reservation: true"),
         ("--disable-smem-reservation=false", "disable_smem_reservation: false"),
         ("--identity=nvlink --tool-name=x", "tool: \"x\""),
-        ("--identity=nvlink --tool-name=x", "V13.0.88"),
+        ("--cuda-release=13.2", "V13.2.86"),
+        ("--cuda-release=13.2.51", "V13.2.51"),
+        ("--link-as-tools-patch", "debug: true"),
     ] {
         let config = format!("{:?}", settings(&format!("{option} {A}")).config);
         assert!(config.contains(field), "{option}: {field} is not in {config}");
@@ -205,6 +218,60 @@ fn settings_of_a_link() {
     let virtual_target = settings("-arch=compute_90a a.cubin");
     assert_eq!(virtual_target.target.to_string(), "compute_90a");
     assert_eq!(virtual_target.output, None);
+}
+
+/// What nvlink 13.0 to 13.3 say, each asked.
+#[test]
+fn older_releases_do_not_know_newer_options() {
+    for (line, since, message) in [
+        ("-v2", "13.2", "Unknown option 'v2'"),
+        ("-w --verbose2", "13.2", "Unknown option '-verbose2'"),
+        ("-astoolspatch", "13.3", "Unknown option 'astoolspatch'"),
+        ("--link-as-tools-patch", "13.3", "Unknown option '-link-as-tools-patch'"),
+        ("-cpu-arch RISCV64", "13.3", "Value 'RISCV64' is not defined for option 'cpu-arch'"),
+        ("-arch=sm_107", "13.4", "Value 'sm_107' is not defined for option 'arch'"),
+        ("-arch compute_107f", "13.4", "Value 'compute_107f' is not defined for option 'arch'"),
+        ("-arch=lto_107a", "13.4", "Value 'lto_107a' is not defined for option 'arch'"),
+    ] {
+        let line = parse(line).unwrap();
+        let since = Release::named(since).unwrap();
+        for release in Release::ALL {
+            let error = line.rejected_by(release);
+            match release.toolkit < since.toolkit {
+                true => {
+                    assert_eq!(error.unwrap().to_string(), message);
+                    let since = format!("CUDA {}.{}", since.toolkit / 10, since.toolkit % 10);
+                    assert!(error.unwrap().advice().unwrap().starts_with(&since), "{error:?}");
+                }
+                false => assert_eq!(error, None, "{message} by {}", release.version),
+            }
+        }
+    }
+    // The first one counts, and it comes before what follows it.
+    let rejected = CommandLine::parse(words("-arch=sm_107 -v2 -zzzzzz"), &no_file).unwrap_err();
+    let first = rejected.line.rejected_by(&Release::CUDA_13_0).unwrap();
+    assert_eq!(first.to_string(), "Value 'sm_107' is not defined for option 'arch'");
+    assert_eq!(rejected.line.rejected_by(&Release::CUDA_13_4), None);
+}
+
+fn no_file(_: &Path) -> std::io::Result<Vec<u8>> {
+    Err(std::io::ErrorKind::NotFound.into())
+}
+
+#[test]
+fn the_option_comes_before_the_shim() {
+    let shim =
+        Shim { root: "/shim".into(), toolkit: "/cuda".into(), version: Some("13.3.73".into()) };
+    let origin = |line: &str, shim| ReleaseOrigin::new(&parse(line).unwrap(), shim);
+    let by_shim = ReleaseOrigin::Shim(&Release::CUDA_13_3, "/shim".into());
+    assert_eq!(origin("x", Some(&shim)), Ok(by_shim));
+    let by_option = ReleaseOrigin::Option(&Release::CUDA_13_1);
+    assert_eq!(origin("--cuda-release=13.1", Some(&shim)), Ok(by_option));
+    let unknown = Shim { version: Some("13.99.1".into()), ..shim.clone() };
+    assert_eq!(origin("x", Some(&unknown)), Ok(ReleaseOrigin::Inputs));
+    assert_eq!(origin("x", None), Ok(ReleaseOrigin::Inputs));
+    let error = SettingsError::UnknownRelease("13.99".into());
+    assert_eq!(origin("--cuda-release=13.99", None), Err(error));
 }
 
 #[test]

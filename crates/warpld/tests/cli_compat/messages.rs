@@ -218,10 +218,10 @@ fn newer_toolkit() {
     bytes[at..at + 2].copy_from_slice(&134u16.to_le_bytes());
     fs::write(&path, bytes).unwrap();
     bench.check(
-        "a.cubin b.cubin",
+        "a.cubin b.cubin --cuda-release=13.0",
         1,
         "warpld fatal   : Input file 'b.cubin' newer than toolkit (134 vs 130) [newer-toolkit]\n\
-         \x20   = compile it with CUDA 13.0 or older, or link with the toolkit it was compiled with\n",
+         \x20   = it was compiled by CUDA 13.4: link with --cuda-release=13.4\n",
     );
 }
 

@@ -96,7 +96,8 @@ fn tidy(messages: &mut Vec<String>) {
     messages.dedup();
 }
 
-fn kernels(image: &[u8]) -> Vec<String> {
+/// The kernels that an image defines.
+pub fn kernels(image: &[u8]) -> Vec<String> {
     let cubin = Cubin::parse(image).unwrap();
     let kernels = cubin.symbols().filter(|s| s.kind() == SymbolType::FUNC && !s.is_undefined());
     kernels

@@ -4,15 +4,21 @@
 use cubin::{Arch, Variant};
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Container, Flags, Kind};
+use libwarpld::Release;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Every architecture nvlink takes.
-pub const ARCHS: [&str; 23] = [
+/// Every architecture that some nvlink takes.
+pub const ARCHS: [&str; 26] = [
     "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "103", "103a", "103f",
-    "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
+    "107", "107a", "107f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 ];
+
+/// The architectures of a release.
+pub fn archs(release: &Release) -> Vec<&'static str> {
+    ARCHS.into_iter().filter(|name| release.has_target(arch(name))).collect()
+}
 
 /// Bodies of the images that are for sm_90, beside one per architecture.
 const BODIES: [(&str, &str); 8] = [
@@ -44,7 +50,12 @@ pub type Images = BTreeMap<String, Vec<u8>>;
 
 /// The PTX of an image, for entries of that kind.
 pub fn ptx(arch: &str, body: &str) -> String {
-    format!(".version 9.0\n.target sm_{arch}\n.address_size 64\n{body}\n")
+    let version = if is_of_cuda_13_0(arch) { "9.0" } else { "9.4" };
+    format!(".version {version}\n.target sm_{arch}\n.address_size 64\n{body}\n")
+}
+
+fn is_of_cuda_13_0(name: &str) -> bool {
+    Release::CUDA_13_0.has_target(arch(name))
 }
 
 /// `90a` as an architecture.
@@ -52,12 +63,19 @@ pub fn arch(text: &str) -> Arch {
     format!("sm_{text}").parse().unwrap()
 }
 
-/// The images; with a toolkit and the wish to bless they are made anew.
+/// The images; with a toolkit and the wish to bless they are made anew: by CUDA 13.0, and those
+/// for later targets by the first release that has them.
 pub fn load() -> Images {
     let file = super::data_file("images.fatbin");
+    let mut images = read(&file);
     if let (Some(toolkit), true) = (support::toolkit(), super::bless()) {
-        std::fs::write(&file, compile_all(&toolkit)).unwrap();
+        compile_all(&toolkit, &mut images);
+        std::fs::write(&file, pack(&images)).unwrap();
     }
+    images
+}
+
+fn read(file: &Path) -> Images {
     let bytes = std::fs::read(file).unwrap();
     let mut images = Images::new();
     for entry in Container::parse(&bytes).unwrap().flat_entries().unwrap() {
@@ -67,10 +85,26 @@ pub fn load() -> Images {
     images
 }
 
-fn compile_all(toolkit: &Path) -> Vec<u8> {
+fn compile_all(toolkit: &Path, images: &mut Images) {
+    let release = super::release_of(toolkit);
+    for name in ARCHS {
+        let first = Release::first_with(arch(name)).unwrap();
+        if first.toolkit == release.toolkit {
+            let body = format!(".visible .entry k_{name}() {{ ret; }}");
+            images.insert(name.into(), compile(toolkit, name, &body));
+        }
+    }
+    if release.toolkit == Release::OLDEST.toolkit {
+        for (name, body) in BODIES {
+            images.insert(name.into(), compile(toolkit, "90", body));
+        }
+    }
+}
+
+fn pack(images: &Images) -> Vec<u8> {
     let mut writer = Writer::new();
-    let mut add = |name: &str, arch_name: &str, body: &str| {
-        let payload = compile(toolkit, arch_name, body);
+    for (name, payload) in images {
+        let arch_name = if ARCHS.contains(&name.as_str()) { name } else { "90" };
         let image = Image {
             kind: Kind::ELF,
             arch: Arch { variant: Variant::Plain, ..arch(arch_name) },
@@ -80,15 +114,9 @@ fn compile_all(toolkit: &Path) -> Vec<u8> {
             options: None,
             compat: None,
             compression: Compression::Zstd,
-            payload: &payload,
+            payload,
         };
         writer.add(&image).unwrap();
-    };
-    for arch in ARCHS {
-        add(arch, arch, &format!(".visible .entry k_{arch}() {{ ret; }}"));
-    }
-    for (name, body) in BODIES {
-        add(name, "90", body);
     }
     writer.finish()
 }

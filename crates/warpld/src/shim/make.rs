@@ -1,9 +1,7 @@
-//! `warpld shim CUDA_DIR DEST`: a toolkit whose linker is warpld.
-//!
-//! nvcc looks for nvlink in its own directory before `PATH`, so replacing the linker takes a second
-//! toolkit directory. It takes no space: all its entries are links to the first one, except
-//! `bin/nvlink`.
+//! Making a shim.
 
+use super::record::Shim;
+use super::toolkit;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -12,7 +10,8 @@ use thiserror::Error;
 
 const USAGE: &str = "Usage: warpld shim CUDA_DIR DEST\n\n\
     Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program.\n\
-    Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc.\n";
+    Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc.\n\
+    Links through it stand for the release of CUDA_DIR.\n";
 
 /// Why a shim could not be created.
 #[derive(Debug, Error)]
@@ -21,6 +20,8 @@ enum ShimError {
     NoToolkit(PathBuf),
     #[error("'{}' exists and was not made by 'warpld shim'", .0.display())]
     Exists(PathBuf),
+    #[error("'{}' cannot stand in for itself", .0.display())]
+    Itself(PathBuf),
     #[error("'{}': {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -41,9 +42,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
         .map_err(|source| ShimError::Io { path: "warpld".into(), source })
         .and_then(|linker| make(Path::new(toolkit), Path::new(dest), &linker));
     match made {
-        Ok(()) => {
+        Ok(shim) => {
             let nvcc = Path::new(dest).join("bin/nvcc");
-            let _ = writeln!(io::stdout(), "{} now links with warpld", nvcc.display());
+            let release = shim.release().map(|release| format!(" as CUDA {}", release.version));
+            let release = release.unwrap_or_default();
+            let _ = writeln!(io::stdout(), "{} now links with warpld{release}", nvcc.display());
+            if let Some(warning) = warning(&shim) {
+                let _ = writeln!(io::stderr(), "warpld warning : {warning}");
+            }
             0
         }
         Err(error) => {
@@ -53,11 +59,31 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     }
 }
 
-fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<(), ShimError> {
+/// What is to be said about a toolkit whose release is not known.
+fn warning(shim: &Shim) -> Option<String> {
+    if shim.release().is_some() {
+        return None;
+    }
+    let toolkit = shim.toolkit.display();
+    let reason = match &shim.version {
+        Some(version) => format!("the release of '{toolkit}', {version}, is not known here"),
+        None => format!("the release of '{toolkit}' cannot be found out"),
+    };
+    Some(format!("{reason}: links stand for the newest release among their inputs"))
+}
+
+fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<Shim, ShimError> {
     if !toolkit.join("bin/nvcc").exists() {
         return Err(ShimError::NoToolkit(toolkit.to_owned()));
     }
-    let toolkit = fs::canonicalize(toolkit).map_err(|e| io_error(toolkit, e))?;
+    let named = fs::canonicalize(toolkit).map_err(|e| io_error(toolkit, e))?;
+    let toolkit = toolkit::real(named.clone());
+    if !toolkit.join("bin/nvcc").exists() {
+        return Err(ShimError::NoToolkit(toolkit));
+    }
+    if fs::canonicalize(dest).is_ok_and(|dest| dest == named || dest == toolkit) {
+        return Err(ShimError::Itself(dest.to_owned()));
+    }
     let bin = dest.join("bin");
     if dest.exists() && !is_replaceable(dest) {
         return Err(ShimError::Exists(dest.to_owned()));
@@ -65,7 +91,11 @@ fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<(), ShimError> {
     fs::create_dir_all(&bin).map_err(|e| io_error(&bin, e))?;
     link_entries(&toolkit, dest, "bin")?;
     link_entries(&toolkit.join("bin"), &bin, "nvlink")?;
-    link(linker, &bin.join("nvlink"))
+    link(linker, &bin.join("nvlink"))?;
+    let version = toolkit::version(&toolkit);
+    let shim = Shim { root: dest.to_owned(), toolkit, version };
+    shim.write().map_err(|e| io_error(dest, e))?;
+    Ok(shim)
 }
 
 /// An empty directory, or an earlier shim: its `bin/nvlink` is a link.
@@ -157,6 +187,47 @@ mod tests {
         fs::create_dir_all(&other).unwrap();
         fs::write(other.join("file"), "mine").unwrap();
         assert!(matches!(make(&cuda, &other, &linker), Err(ShimError::Exists(_))));
-        assert!(matches!(make(&cuda, &cuda, &linker), Err(ShimError::Exists(_))));
+        assert!(matches!(make(&cuda, &cuda, &linker), Err(ShimError::Itself(_))));
+    }
+
+    fn script(path: &Path, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        fs::write(path, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn the_release_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let (cuda, dest, linker) = (toolkit(dir), dir.join("shim"), dir.join("warpld"));
+        script(&cuda.join("bin/nvlink"), "release 13.2, V13.2.78");
+        script(&linker, "warpld 9.9: V13.4.92");
+        let shim = make(&cuda, &dest, &linker).unwrap();
+        assert_eq!(shim.release(), Some(&libwarpld::Release::CUDA_13_2_78));
+        assert_eq!(warning(&shim), None);
+        assert_eq!(Shim::at(&dest).unwrap().version.as_deref(), Some("13.2.78"));
+        // A shim of a shim is one of the toolkit, with and without a record.
+        let second = make(&dest, &dir.join("second"), &linker).unwrap();
+        assert_eq!(second.toolkit, shim.toolkit);
+        fs::remove_file(dest.join("warpld-shim.txt")).unwrap();
+        let third = make(&dest, &dir.join("third"), &linker).unwrap();
+        assert_eq!((&third.toolkit, &third.version), (&shim.toolkit, &shim.version));
+        assert!(matches!(make(&dest, &dest, &linker), Err(ShimError::Itself(_))));
+        let onto_toolkit = make(&dest, &cuda, &linker);
+        assert!(matches!(onto_toolkit, Err(ShimError::Itself(_))));
+    }
+
+    #[test]
+    fn an_unknown_release_is_worth_a_warning() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        let (cuda, linker) = (toolkit(dir), dir.join("warpld"));
+        fs::write(&linker, "linker").unwrap();
+        let shim = make(&cuda, &dir.join("a"), &linker).unwrap();
+        assert!(warning(&shim).unwrap().contains("cannot be found out"));
+        fs::write(cuda.join("version.json"), r#"{"cuda_nvcc": {"version": "12.9.86"}}"#).unwrap();
+        let shim = make(&cuda, &dir.join("b"), &linker).unwrap();
+        assert!(warning(&shim).unwrap().contains("12.9.86, is not known here"));
     }
 }
