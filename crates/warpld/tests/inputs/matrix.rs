@@ -98,8 +98,7 @@ fn render(
     for form in Form::ALL {
         for arch in &archs {
             let bytes = form.make(arch).bytes(images);
-            let file =
-                if form == Form::Bare { File::Cubin(&bytes) } else { File::Fatbin(&bytes) };
+            let file = if form == Form::Bare { File::Cubin(&bytes) } else { File::Fatbin(&bytes) };
             let is_taken = |target: &&'static str| ask(file, target).is_some();
             let targets: Vec<_> = archs.iter().copied().filter(is_taken).collect();
             writeln!(text, "{} {arch}: {}", form.name(), targets.join(" ")).unwrap();
