@@ -19,14 +19,21 @@ struct Merged {
     dropped: bool,
 }
 
-/// The merged records. The target decides the accelerator mark, which comes
-/// first; every input that has the section is merged record by record, then
-/// what it lacks counts with a default. Inputs of older toolkits have no such
-/// section and do not count. [`accelerated-mix`, `older-toolkit`]
+/// The records of the output. Inputs of older toolkits have no such section and do not count.
+/// [`accelerated-mix`, `older-toolkit`]
 pub fn merge(objects: &[Object<'_>], arch: Arch, dialect: Dialect) -> Vec<u8> {
+    merge_sections(kinds(objects), arch, dialect)
+}
+
+/// The merged records. The target decides the accelerator mark, which comes first; every section is
+/// merged record by record, then what it lacks counts with a default. The codes of the first
+/// section come in its order, all others in ascending order, masks last.
+/// [`compat_records_as_nvlink_merges_them`]
+fn merge_sections(sections: Vec<&[u8]>, arch: Arch, dialect: Dialect) -> Vec<u8> {
     let rules = dialect.compat_rules();
     let mut list: Vec<Merged> = Vec::new();
-    for (at, data) in kinds(objects).into_iter().enumerate() {
+    let mut of_first = 0;
+    for (at, data) in sections.into_iter().enumerate() {
         let mut seen: Vec<Compat> = Vec::new();
         for record in info::records(data).map_while(Result::ok) {
             let code = record.compat();
@@ -38,6 +45,9 @@ pub fn merge(objects: &[Object<'_>], arch: Arch, dialect: Dialect) -> Vec<u8> {
             }
             seen.push(code);
         }
+        if at == 0 {
+            of_first = list.len();
+        }
         for rule in rules.clone().filter(|rule| !seen.contains(&rule.code)) {
             match rule.missing {
                 Missing::Counts(value) => add(&mut list, rule, value),
@@ -48,6 +58,9 @@ pub fn merge(objects: &[Object<'_>], arch: Arch, dialect: Dialect) -> Vec<u8> {
                 }
             }
         }
+    }
+    if let Some(others) = list.get_mut(of_first..) {
+        others.sort_by_key(|merged| (merged.rule.format == Format::SVAL, merged.rule.code.0));
     }
     let accelerated = u16::from(arch.variant == Variant::Accelerated);
     let mut out = Vec::new();
@@ -134,14 +147,74 @@ fn combine(how: Combine, a: u64, b: u64) -> u64 {
         Combine::And => a & b,
         Combine::OneUnlessEqual if a == b => a,
         Combine::OneUnlessEqual => 1,
+        Combine::TwoFields if a == 0 || b == 0 => 0,
         Combine::TwoFields => {
             a & 0xf0 | max_or_zero(a >> 2 & 3, b >> 2 & 3) << 2 | max_or_zero(a & 3, b & 3)
         }
-        Combine::First => a,
     }
 }
 
 fn push(out: &mut Vec<u8>, format: Format, code: Compat, value: u16) {
     out.extend_from_slice(&[format.0, code.0]);
     out.extend_from_slice(&value.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::{Half, Release};
+
+    /// What nvlink of a release made of sections with these records, on sm_90.
+    #[rustfmt::skip]
+    const ANSWERS: &[(&str, &[&str], &str)] = &[
+        ("13.3", &["02=0 03=0 0d=101", "02=0 03=0 07=101"], "09=0 02=0 03=0 0d=101 07=101"),
+        ("13.4", &["02=0 03=0 0d=101", "02=0 03=0 07=101"], "09=0 02=0 03=0 0d=101 07=101 0c=2"),
+        ("13.4", &["02=0 03=0", "02=0 03=0 07=101 0c=0"], "09=0 02=0 03=0 07=101 0c=2 0d=100"),
+        ("13.0", &["02=0 03=0", "08=1", "07=101 08=2"], "09=0 02=0 03=3 05=0 06=1 07=101 08=2"),
+        ("13.1", &["02=0 03=0", "08=1", "07=101 08=2"], "09=0 02=0 03=3 07=101 08=2"),
+        ("13.4", &["02=0 03=0", "08=1", "07=101 08=2"], "09=0 02=0 03=3 07=101 08=2 0c=2 0d=100"),
+        ("13.0", &["03=0 08=1", "05=3 02=0 07=101 06=0"], "09=0 03=3 08=1 02=0 05=0 06=1 07=101"),
+        ("13.2", &["03=0 08=1", "05=3 02=0 07=101 06=0"], "09=0 03=3 08=1 02=0 07=101"),
+        ("13.4", &["03=0 08=1", "05=3 02=0 07=101 06=0"], "09=0 03=3 08=1 02=0 07=101 0c=2 0d=100"),
+        ("13.0", &["02=0 05=15 06=0", "02=0 05=4 06=0"], "09=0 02=0 05=14 06=0 03=3 07=100"),
+        ("13.1", &["02=0 05=15 06=0", "02=0 05=4 06=0"], "09=0 02=0 05=14 06=0 03=3 07=100"),
+        ("13.0", &["02=0 05=15", "02=0"], "09=0 02=0 05=0 03=3 06=1 07=100"),
+        ("13.1", &["02=0 05=15", "02=0"], "09=0 02=0 03=3 07=100"),
+        ("13.1", &["02=0 0e=400 0f=1 0b=9", "02=0 0f=2 0e=440 0b=1"], "09=0 02=0 03=3 07=100"),
+        ("13.2", &["02=0 0e=400 0f=1 0b=9", "02=0 0f=2 0e=440 0b=1"], "09=0 02=0 0b=1 03=3 07=100"),
+        ("13.3", &["02=0 0e=400 0f=1 0b=9", "02=0 0f=2 0e=440 0b=1"], "09=0 02=0 0b=1 03=3 0d=100"),
+        ("13.4", &["02=0 0e=400 0f=1 0b=9", "02=0 0f=2 0e=440 0b=1"], "09=0 02=0 0e=440 0f=2 0b=1 03=3 0c=2 0d=100"),
+        ("13.4", &["02=0 0e=400 0f=1", "02=0 0b=1 0c=0"], "09=0 02=0 03=3 0c=2 0d=100 0b=1"),
+        ("13.0", &["02=0 07=100 08=0"], "09=0 02=0 07=100 08=0 03=3 05=0 06=1"),
+        ("13.1", &["02=0 07=100 08=0"], "09=0 02=0 07=100 03=3"),
+        ("13.3", &["02=0 07=100 08=0"], "09=0 02=0 03=3 0d=100"),
+        ("13.4", &["02=0 07=100 08=0"], "09=0 02=0 03=3 0c=2 0d=100"),
+    ];
+
+    /// `02=0 0b=9`.
+    fn section(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        for record in text.split(' ') {
+            let (code, value) = record.split_once('=').unwrap();
+            let code = Compat(u8::from_str_radix(code, 16).unwrap());
+            let value = u64::from_str_radix(value, 16).unwrap();
+            match code.0 {
+                0x0b => push_targets(&mut out, code, value),
+                0x07 | 0x08 | 0x0d..=0x0f => push(&mut out, Format::HVAL, code, value as u16),
+                _ => push(&mut out, Format::BVAL, code, value as u16),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn compat_records_as_nvlink_merges_them() {
+        let arch: Arch = "sm_90".parse().unwrap();
+        for &(release, inputs, output) in ANSWERS {
+            let dialect = Dialect::new(Release::named(release).unwrap(), arch, Half::Machine);
+            let inputs: Vec<Vec<u8>> = inputs.iter().map(|text| section(text)).collect();
+            let merged = merge_sections(inputs.iter().map(Vec::as_slice).collect(), arch, dialect);
+            assert_eq!(merged, section(output), "{release} {output}");
+        }
+    }
 }

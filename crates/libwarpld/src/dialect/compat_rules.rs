@@ -31,10 +31,9 @@ pub enum Combine {
     And,
     /// 1 unless they are equal.
     OneUnlessEqual,
-    /// Two fields of two bits by [`Combine::MaxOrZero`]; the other bits are the first input's.
+    /// 0 if either is; else two fields of two bits by [`Combine::MaxOrZero`], and the other bits
+    /// of the first input.
     TwoFields,
-    /// The first input's.
-    First,
 }
 
 /// What an input without a record has.
@@ -58,7 +57,7 @@ impl CompatRule {
     }
 }
 
-/// The target's mark comes first; what inputs lack is added in the order of these tables.
+/// The target's mark comes first.
 const ISA_CLASS: CompatRule =
     rule(Compat::ISA_CLASS, Format::BVAL, Combine::MaxOrZero, Missing::Counts(0));
 const TENSORMAP: CompatRule =
@@ -78,13 +77,14 @@ const MERCURY_VERSION: CompatRule = rule(
     Missing::Counts(0x100),
 );
 const MERCURY_PATCH: CompatRule =
-    rule(Compat::MERCURY_ISA_PATCH_VERSION, Format::HVAL, Combine::First, Missing::Ignored);
+    rule(Compat::MERCURY_ISA_PATCH_VERSION, Format::HVAL, Combine::Max, Missing::Ignored);
 const FASTPATH: CompatRule =
     rule(Compat::CAN_FASTPATH_FINALIZE, Format::SVAL, Combine::And, Missing::Ignored);
 const INTERNAL_TARGET: CompatRule =
     rule(Compat::CUDA_INTERNAL_TARGET, Format::BVAL, Combine::Max, Missing::Counts(2));
 const MERCURY_VERSION_2: CompatRule =
     rule(Compat(0x0d), Format::HVAL, Combine::Max, Missing::Counts(0x100));
+const CODE_0F: CompatRule = rule(Compat(0x0f), Format::HVAL, Combine::Max, Missing::Drops);
 const FINALIZER: CompatRule =
     rule(Compat::FINALIZER_VERSION, Format::HVAL, Combine::Max, Missing::Drops);
 
@@ -99,7 +99,7 @@ pub const CUDA_13_1: &[CompatRule] = &[
     TCGEN05.unless(0),
     OPPORTUNISTIC.unless(1),
     MERCURY_VERSION,
-    MERCURY_PATCH,
+    MERCURY_PATCH.unless(0),
 ];
 
 /// 13.2 keeps what files for sm_90 say about other targets.
@@ -109,7 +109,7 @@ pub const CUDA_13_2: &[CompatRule] = &[
     TCGEN05.unless(0),
     OPPORTUNISTIC.unless(1),
     MERCURY_VERSION,
-    MERCURY_PATCH,
+    MERCURY_PATCH.unless(0),
     FASTPATH,
 ];
 
@@ -120,12 +120,13 @@ pub const CUDA_13_3: &[CompatRule] = &[
     TCGEN05.unless(0),
     OPPORTUNISTIC.unless(1),
     MERCURY_VERSION_2,
-    CompatRule { missing: Missing::Ignored, ..MERCURY_VERSION },
-    MERCURY_PATCH,
+    MERCURY_VERSION.unless(0x100),
+    MERCURY_PATCH.unless(0),
     FASTPATH,
 ];
 
-/// 13.4 adds the mark of internal targets and the version of the finalizer.
+/// 13.4 adds the mark of internal targets, the version of the finalizer and a record whose meaning is
+/// not known.
 pub const CUDA_13_4: &[CompatRule] = &[
     ISA_CLASS,
     TENSORMAP,
@@ -133,8 +134,9 @@ pub const CUDA_13_4: &[CompatRule] = &[
     TCGEN05.unless(0),
     OPPORTUNISTIC.unless(1),
     MERCURY_VERSION_2,
-    CompatRule { missing: Missing::Ignored, ..MERCURY_VERSION },
-    MERCURY_PATCH,
+    MERCURY_VERSION.unless(0x100),
+    MERCURY_PATCH.unless(0),
     FASTPATH,
     FINALIZER,
+    CODE_0F,
 ];
