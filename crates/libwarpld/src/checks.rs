@@ -59,10 +59,10 @@ pub fn tools_patch(cx: Analysis<'_, '_>) -> Result<(), Box<Diagnostic>> {
         };
         if let Some(function) = object.functions.iter().find(is_plain) {
             let name = text(object.name_of(function));
+            let (file, option) = (object.name, cx.dialect.release().tools_patch_option);
             let message = format!(
-                "Function '{name}' in '{}' is missing EIATTR_TOOLS_PATCH_FUNC attribute required \
-                 by -astoolspatch option",
-                object.name
+                "Function '{name}' in '{file}' is missing EIATTR_TOOLS_PATCH_FUNC attribute \
+                 required by {option} option"
             );
             return Err(Box::new(Diagnostic::fatal(Code::NotToolsPatch, message).about(name)));
         }

@@ -77,7 +77,7 @@
 //! # Limits
 //!
 //! PTX and LTO-IR are not compiled: an input without machine code for the target is an error.
-//! Inputs are device ELF files of CUDA 12.0 to 13.0.
+//! Inputs are device ELF files of CUDA 12.0 to 13.4.
 #![forbid(unsafe_code)]
 
 mod align;

@@ -129,12 +129,16 @@ fn functions_that_are_no_patches_are_refused() {
     compiled_by(130, "saxpy", &folder);
     compiled_by(130, "scale", &folder);
     let args = ["-arch=sm_90", "scale.cubin", "saxpy.cubin", "-o", "o", "-astoolspatch"];
-    let output = WARPLD.run(&folder, args);
-    assert_eq!(output.status.code(), Some(1));
-    let expected = "warpld fatal   : Function '_Z5scalef' in 'scale.cubin' is missing \
-                    EIATTR_TOOLS_PATCH_FUNC attribute required by -astoolspatch option \
-                    [not-tools-patch]\n";
-    assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+    for (release, option) in [("13.3", "--astoolspatch"), ("13.4", "-astoolspatch")] {
+        let release = format!("--cuda-release={release}");
+        let output = WARPLD.run(&folder, args.into_iter().chain([release.as_str()]));
+        assert_eq!(output.status.code(), Some(1));
+        let expected = format!(
+            "warpld fatal   : Function '_Z5scalef' in 'scale.cubin' is missing \
+             EIATTR_TOOLS_PATCH_FUNC attribute required by {option} option [not-tools-patch]\n"
+        );
+        assert!(stderr(&output).starts_with(&expected), "{}", stderr(&output));
+    }
     let output = WARPLD.run(&folder, args.into_iter().chain(["--cuda-release=13.2"]));
     let expected = "warpld fatal   : Unknown option 'astoolspatch' [unknown-option]\n    = CUDA \
                     13.3 and later have it; --cuda-release says which one to stand for\n";

@@ -63,11 +63,12 @@ impl Dialect {
     }
 
     /// Static shared memory that a kernel may have: 48 KiB, or with `extended` limits and on
-    /// architecture-specific targets all that the target has.
+    /// architecture-specific targets all that the target has (sm_107a: no more than sm_100a).
     pub fn max_static_shared(self, extended: bool) -> u64 {
-        match extended || self.arch.variant == Variant::Accelerated {
-            true => target::shared_memory(self.arch.number),
-            false => 0xc000,
+        match (extended, self.arch.variant) {
+            (true, _) => target::shared_memory(self.arch.number),
+            (false, Variant::Accelerated) => target::accelerated_shared_memory(self.arch.number),
+            (false, _) => 0xc000,
         }
     }
 

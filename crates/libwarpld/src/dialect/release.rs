@@ -33,6 +33,8 @@ pub struct Release {
     pub(super) carries_over: CarriesOver,
     /// Whether code for an `a` target is refused in links for all others.
     pub(super) refuses_accelerated: bool,
+    /// How the option `-astoolspatch` is spelt in the message about functions without its mark.
+    pub(crate) tools_patch_option: &'static str,
     /// Whether a link that registers its inputs tells which of them come without host code.
     pub(crate) tells_of_missing_host_code: bool,
     /// Whether dynamic shared arrays start at their own alignment, and the size of the section
@@ -72,6 +74,7 @@ impl Release {
         targets: target::CUDA_13_0,
         carries_over: target::CARRIES_OVER_13_0,
         refuses_accelerated: false,
+        tools_patch_option: "--astoolspatch",
         tells_of_missing_host_code: false,
         aligns_shared_arrays: false,
         keeps_shared_relocations: false,
@@ -171,6 +174,7 @@ impl Release {
         toolkit: 134,
         compat: compat_rules::CUDA_13_4,
         targets: target::CUDA_13_4,
+        tools_patch_option: "-astoolspatch",
         carries_over: target::CARRIES_OVER_13_4,
         finalizer_version: Some(0x400),
         weak_is_global: true,

@@ -11,8 +11,14 @@ pub(super) fn shared_memory(number: u16) -> u64 {
         75 => 0x10000,
         80 | 87 => 0x28c00,
         86 | 88 | 89 | 120 | 121 => 0x18c00,
+        107 => 0x51c00,
         _ => 0x38c00,
     }
+}
+
+/// What kernels for an `a` target may have of it without asking for more.
+pub(super) fn accelerated_shared_memory(number: u16) -> u64 {
+    shared_memory(number).min(0x38c00)
 }
 
 /// The targets of CUDA 13.0.
