@@ -129,7 +129,9 @@ fn by_type<'a>(s: &SectionRef<'a>, name: &'a [u8]) -> Option<SectionClass<'a>> {
         SectionType::CUDA_CALLGRAPH | SectionType::CUDA_MERCURY_CALLGRAPH => {
             SectionClass::CallGraph
         }
-        SectionType::CUDA_PROTOTYPE => SectionClass::Prototype,
+        SectionType::CUDA_PROTOTYPE | SectionType::CUDA_MERCURY_PROTOTYPE => {
+            SectionClass::Prototype
+        }
         SectionType::CUDA_METADATA => SectionClass::Metadata,
         SectionType::CUDA_GLOBAL => SectionClass::Global,
         SectionType::CUDA_GLOBAL_INIT => SectionClass::GlobalInit,

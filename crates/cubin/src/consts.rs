@@ -96,6 +96,7 @@ open_enum!(
         CUDA_HOST = 0x7000_0087,
         CUDA_MERCURY_RESOLVED_RELA = 0x7000_0088,
         CUDA_MERCURY_CALLGRAPH = 0x7000_008a,
+        CUDA_MERCURY_PROTOTYPE = 0x7000_008b,
     }
 );
 

@@ -53,6 +53,12 @@ fn as_ordinary<'a>(s: &SectionRef<'a>) -> SectionRef<'a> {
         SectionType::CUDA_MERCURY_INFO => {
             SectionRef { name, kind: SectionType::CUDA_INFO, flags, ..*s }
         }
+        SectionType::CUDA_MERCURY_CALLGRAPH => {
+            SectionRef { name, kind: SectionType::CUDA_CALLGRAPH, flags, ..*s }
+        }
+        SectionType::CUDA_MERCURY_PROTOTYPE => {
+            SectionRef { name, kind: SectionType::CUDA_PROTOTYPE, flags, ..*s }
+        }
         SectionType::CUDA_MERCURY_SYMTAB => {
             SectionRef { name: names::SYMTAB, kind: SectionType::SYMTAB, flags, ..*s }
         }

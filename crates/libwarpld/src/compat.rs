@@ -10,7 +10,7 @@ use cubin::{Arch, Format, Variant, info};
 use rayon::prelude::*;
 
 /// Size of the record of the targets that the code runs on as it is.
-pub const FASTPATH_SIZE: u64 = 12;
+const FASTPATH_SIZE: usize = 12;
 
 /// A record of the output, and whether some input lacks it that all must have.
 struct Merged {
@@ -107,12 +107,28 @@ pub fn check(objects: &[Object<'_>], arch: Arch, diags: &mut Diagnostics) {
     }
 }
 
-/// Appends what the finalizer says: the targets that the code runs on as it is, and its version.
+/// Writes what the finalizer says: the targets that the code runs on as it is, where the inputs'
+/// masks were merged or behind all others, and its version. [`finalizer-records`]
 pub fn push_finalizer(targets: u64, dialect: Dialect, out: &mut Vec<u8>) {
-    push_targets(out, Compat::CAN_FASTPATH_FINALIZE, targets);
+    match mask_of_targets(out) {
+        Some(mask) => mask.copy_from_slice(&targets.to_le_bytes()),
+        None => push_targets(out, Compat::CAN_FASTPATH_FINALIZE, targets),
+    }
     if let Some(version) = dialect.finalizer_version() {
         push(out, Format::HVAL, Compat::FINALIZER_VERSION, version);
     }
+}
+
+/// The mask of the targets among the records.
+fn mask_of_targets(records: &mut [u8]) -> Option<&mut [u8]> {
+    let mut start = 0;
+    for record in info::raw_records(records) {
+        if Compat(record[1]) == Compat::CAN_FASTPATH_FINALIZE {
+            break;
+        }
+        start += record.len();
+    }
+    records.get_mut(start..)?.get_mut(4..FASTPATH_SIZE)
 }
 
 fn push_targets(out: &mut Vec<u8>, code: Compat, targets: u64) {

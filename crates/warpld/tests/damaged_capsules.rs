@@ -107,6 +107,29 @@ fn a_version_above_the_ceiling() {
 }
 
 #[test]
+fn a_version_that_is_too_new_is_explained() {
+    let mut image = fixture();
+    let at = section(&image, ".nv.compat");
+    let record = (at..at + 0x24).find(|&i| image[i..i + 4] == [3, 7, 1, 1]).expect("a version");
+    for (release, code, version, links) in
+        [("13.1", 7, 2, false), ("13.2", 7, 2, true), ("13.2", 7, 3, false), ("13.3", 7, 9, true)]
+            .into_iter()
+            .chain([("13.3", 13, 3, true), ("13.3", 13, 4, false), ("13.4", 13, 4, true)])
+            .chain([("13.4", 13, 5, false)])
+    {
+        image[record + 1] = code;
+        image[record + 2] = version;
+        let dir = WARPLD.folder(&format!("version-{release}-{code}-{version}"));
+        fs::write(dir.join("in.cubin"), &image).expect("an input");
+        let release = format!("--cuda-release={release}");
+        let output = WARPLD.run(&dir, [&release, "-arch=sm_100", "in.cubin", "-o", "w.cubin"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.success(), links, "{release} {code} {version}: {said}");
+        assert_eq!(said.contains("Finalization failed: 'unsupported binary'"), !links, "{said}");
+    }
+}
+
+#[test]
 fn relocations_past_the_end() {
     let mut image = fixture();
     let at = section(&image, ".nv.merc.rela.text.call_all");

@@ -82,11 +82,10 @@ impl Dialect {
         self.since_sm_90()
     }
 
-    /// How records of `.nv.compat` are merged. The finalizer writes those about itself anew.
+    /// How records of `.nv.compat` are merged. The finalizer writes its version anew.
     pub fn compat_rules(self) -> impl Iterator<Item = &'static CompatRule> + Clone {
-        let by_finalizer = [Compat::CAN_FASTPATH_FINALIZE, Compat::FINALIZER_VERSION];
         let is_merged =
-            move |rule: &&CompatRule| !(self.is_mercury() && by_finalizer.contains(&rule.code));
+            move |rule: &&CompatRule| !self.is_mercury() || rule.code != Compat::FINALIZER_VERSION;
         self.release.compat.iter().filter(is_merged)
     }
 
@@ -171,6 +170,12 @@ impl Dialect {
     /// Whether the attributes of a function get the Mercury version of its input.
     pub fn adds_mercury_version(self) -> bool {
         self.is_mercury()
+    }
+
+    /// Whether the call graph and the prototypes have counterparts for Mercury code
+    /// (`call-tables-twice`).
+    pub fn doubles_call_tables(self) -> bool {
+        self.release.doubles_call_tables
     }
 
     /// Whether the output has `.nv.rel.action`.
@@ -264,6 +269,14 @@ impl Dialect {
         self.arch.number == 100
     }
 
+    /// The targets that a file without code allows (`finalizer-records`).
+    pub fn targets_without_code(self) -> u64 {
+        match self.release.runs_anywhere_without_code {
+            true => target::family(self.arch.number),
+            false => 0,
+        }
+    }
+
     /// The targets of code that names none (ptxas 12.9).
     pub fn undeclared_targets(self) -> u64 {
         target::undeclared_targets(self.arch.number)
@@ -278,7 +291,8 @@ impl Dialect {
         self.release.removes_delays
     }
 
-    /// The newest attribute of a function's machine code that is copied.
+    /// The newest attribute of a function's machine code that is copied, or added where the
+    /// compiler did not write it yet (`code-of-older-compilers`).
     pub fn newest_attribute(self) -> Attr {
         self.release.newest_attribute
     }

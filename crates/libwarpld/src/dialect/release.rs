@@ -4,6 +4,7 @@
 use super::compat_rules::{self, CompatRule};
 use super::target::{self, CarriesOver};
 use cubin::{Arch, Attr};
+use cubin::compat::Compat;
 
 /// What a release of nvlink does in its own way.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub struct Release {
     pub(crate) oldest_toolkit: u32,
     /// The newest version of Mercury code, major and minor: 1.1 is 0x101.
     pub(crate) newest_mercury: u16,
+    /// The record of `.nv.compat` that names the version of Mercury code.
+    pub(crate) mercury_version: Compat,
+    /// Whether nvlink says why the finalizer refuses a file.
+    pub(crate) explains_finalizer: bool,
     /// How records of `.nv.compat` are merged.
     pub(super) compat: &'static [CompatRule],
     /// The version of the finalizer that `.nv.compat` of a file with Mercury code names last.
@@ -53,6 +58,10 @@ pub struct Release {
     pub(super) names_missing_rel: bool,
     /// Whether shared objects of one kernel are shown as local symbols.
     pub(super) localizes_assigned_shared: bool,
+    /// Whether the call graph and the prototypes have counterparts for Mercury code.
+    pub(super) doubles_call_tables: bool,
+    /// Whether a file without code allows all targets of its family.
+    pub(super) runs_anywhere_without_code: bool,
     /// Whether the finalizer removes NOPs that only delay.
     pub(super) removes_delays: bool,
     /// The newest attribute of machine code that the finalizer writes.
@@ -69,6 +78,8 @@ impl Release {
         provisional: false,
         oldest_toolkit: 120,
         newest_mercury: 0x101,
+        mercury_version: Compat::MERCURY_ISA_MAJOR_MINOR_VERSION,
+        explains_finalizer: false,
         compat: compat_rules::CUDA_13_0,
         finalizer_version: None,
         targets: target::CUDA_13_0,
@@ -83,6 +94,8 @@ impl Release {
         weak_is_global: false,
         names_missing_rel: true,
         localizes_assigned_shared: false,
+        doubles_call_tables: false,
+        runs_anywhere_without_code: false,
         removes_delays: true,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
     };
@@ -101,6 +114,7 @@ impl Release {
         note_version: "Cuda compilation tools, release 13.1, V13.1.115",
         note_build: "Build cuda_13.1.r13.1/compiler.37061995_0",
         toolkit: 131,
+        explains_finalizer: true,
         compat: compat_rules::CUDA_13_1,
         refuses_accelerated: true,
         aligns_shared_arrays: true,
@@ -121,6 +135,7 @@ impl Release {
         note_version: "Cuda compilation tools, release 13.2, V13.2.86",
         note_build: "Build cuda_13.2.r13.2/compiler.37953736_0",
         toolkit: 132,
+        newest_mercury: 0x102,
         compat: compat_rules::CUDA_13_2,
         carries_over: target::CARRIES_OVER_13_2,
         keeps_shared_relocations: true,
@@ -135,6 +150,8 @@ impl Release {
         version: "13.2.51",
         note_version: "Cuda compilation tools, release 13.2, V13.2.51",
         note_build: "Build cuda_13.2.r13.2/compiler.37434383_0",
+        removes_delays: true,
+        newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
         ..Self::CUDA_13_2
     };
 
@@ -143,6 +160,8 @@ impl Release {
         version: "13.2.78",
         note_version: "Cuda compilation tools, release 13.2, V13.2.78",
         note_build: "Build cuda_13.2.r13.2/compiler.37668154_0",
+        removes_delays: true,
+        newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
         ..Self::CUDA_13_2
     };
 
@@ -152,6 +171,9 @@ impl Release {
         note_version: "Cuda compilation tools, release 13.3, V13.3.73",
         note_build: "Build cuda_13.3.r13.3/compiler.38244171_0",
         toolkit: 133,
+        newest_mercury: 0x103,
+        mercury_version: Compat(0x0d),
+        runs_anywhere_without_code: true,
         compat: compat_rules::CUDA_13_3,
         tells_of_missing_host_code: true,
         prefers_zeros_to_common: true,
@@ -172,6 +194,7 @@ impl Release {
         note_version: "Cuda compilation tools, release 13.4, V13.4.92",
         note_build: "Build cuda_13.4.r13.4/compiler.38855100_0",
         toolkit: 134,
+        newest_mercury: 0x104,
         compat: compat_rules::CUDA_13_4,
         targets: target::CUDA_13_4,
         tools_patch_option: "-astoolspatch",
@@ -180,6 +203,7 @@ impl Release {
         weak_is_global: true,
         newest_attribute: Attr::PREEXIT_USED,
         localizes_assigned_shared: true,
+        doubles_call_tables: true,
         ..Self::CUDA_13_3
     };
 

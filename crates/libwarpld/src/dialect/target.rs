@@ -97,6 +97,15 @@ pub(super) fn is_first_of_family(number: u16) -> bool {
     matches!(number, 100 | 120)
 }
 
+/// The bits of CAN_FASTPATH_FINALIZE of all members of the family whose first this is.
+pub(super) fn family(number: u16) -> u64 {
+    match number {
+        100 => 0x09,
+        120 => 0x50,
+        _ => 0,
+    }
+}
+
 /// The bits of CAN_FASTPATH_FINALIZE that code without the attribute stands for.
 pub(super) fn undeclared_targets(number: u16) -> u64 {
     match number {

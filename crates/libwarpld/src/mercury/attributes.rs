@@ -65,12 +65,29 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
             word.copy_from_slice(&bank.to_le_bytes());
         }
     }
+    note_code(file, id, &translation.added, &mut out);
     if handles(file, id).is_some() {
         for code in [Attr::BINDLESS_TEXTURE_BANK, Attr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
         }
     }
     Cow::Owned(out)
+}
+
+/// Adds what the finalizer says about code of compilers that did not say it yet.
+/// [`code-of-older-compilers`]
+fn note_code(file: &CapsuleFile<'_, '_>, id: SectionId, known: &[&[u8]], out: &mut Vec<u8>) {
+    let newest = file.linked.cx.dialect.newest_attribute();
+    let is_lacking = |code: Attr| !known.iter().any(|record| Attr(record[1]) == code);
+    if newest >= Attr::NVSAL_SW_WAR && is_lacking(Attr::NVSAL_SW_WAR) {
+        Record::scalar(Format::HVAL, Attr::NVSAL_SW_WAR, 1).write(out);
+    }
+    if newest >= Attr::PREEXIT_USED {
+        let function = file.linked.merged.section(id).function.get();
+        let function = function.and_then(|symbol| file.linked.cx.graph.function(symbol));
+        let used = function.is_some_and(|function| file.preexit.of(function));
+        Record::scalar(Format::BVAL, Attr::PREEXIT_USED, used.into()).write(out);
+    }
 }
 
 /// `.nv.info`: all functions inside one kernel get the frame size of the last of them. [frames of
@@ -166,7 +183,10 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
             }
         }
         let newest = file.linked.cx.dialect.newest_attribute();
-        rest.retain(|record| Attr(record[1]) <= newest);
+        rest.retain(|record| {
+            let code = Attr(record[1]);
+            code <= newest && code != Attr::PREEXIT_USED
+        });
         out.added = rest;
     }
     out

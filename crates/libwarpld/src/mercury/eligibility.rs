@@ -6,9 +6,8 @@ use super::{MercuryError, Trace};
 use crate::config::{BinaryKind, Config, Fastpath};
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::dialect::{Half, target};
+use crate::dialect::{Half, Release, target};
 use crate::inputs::{Inputs, LinkInput};
-use cubin::compat::Compat;
 use cubin::flags::{CodeState, Flags, v8};
 use cubin::names;
 use cubin::{Arch, Cubin, FileType, Header, info};
@@ -30,7 +29,9 @@ pub fn half_of(
         BinaryKind::CapsuleMercury => Half::Mercury,
         BinaryKind::Sass => Half::Machine,
     };
-    let summaries: Vec<Option<Summary>> = inputs.images.par_iter().map(Summary::of).collect();
+    let release = config.release();
+    let summaries: Vec<Option<Summary>> =
+        inputs.images.par_iter().map(|input| Summary::of(input, release)).collect();
     for (input, summary) in inputs.images.iter().zip(summaries) {
         let Ok(header) = Header::parse(&input.image) else { continue };
         trace.line(format_args!("Input ELF: {}", input.name));
@@ -44,7 +45,11 @@ pub fn half_of(
             }
             Ok(half)
         });
-        if checked.map_err(|error| refusal(&input.name, config.arch, &error))? == Half::Machine {
+        let checked = checked.map_err(|error| match error.reason() {
+            Some(reason) if release.explains_finalizer => explained(reason, &error, diags),
+            _ => refusal(&input.name, config.arch, &error),
+        });
+        if checked? == Half::Machine {
             half = Half::Machine;
             diags.push(Diagnostic::warning(
                 Code::LimitedOutput,
@@ -87,15 +92,15 @@ pub(super) struct Summary {
 
 impl Summary {
     /// `None` if the file cannot be parsed; the parser reports that.
-    fn of(input: &LinkInput<'_>) -> Option<Self> {
+    fn of(input: &LinkInput<'_>, release: &Release) -> Option<Self> {
         match &input.parsed {
-            Some(cubin) => Some(Self::of_cubin(cubin)),
-            None => Some(Self::of_cubin(&Cubin::parse(&input.image).ok()?)),
+            Some(cubin) => Some(Self::of_cubin(cubin, release)),
+            None => Some(Self::of_cubin(&Cubin::parse(&input.image).ok()?, release)),
         }
     }
 
-    pub(super) fn of_cubin(cubin: &Cubin<'_>) -> Self {
-        Self { version: version(cubin), declared_targets: declared_targets(cubin) }
+    pub(super) fn of_cubin(cubin: &Cubin<'_>, release: &Release) -> Self {
+        Self { version: version(cubin, release), declared_targets: declared_targets(cubin) }
     }
 
     /// Code for another member of the family can be linked if it declares itself fit for the
@@ -122,10 +127,10 @@ impl Summary {
 }
 
 /// The highest version in any record.
-fn version(cubin: &Cubin<'_>) -> u16 {
+fn version(cubin: &Cubin<'_>, release: &Release) -> u16 {
     let Some(section) = cubin.section_by_name(names::COMPAT) else { return 0 };
     let records = info::records(section.data).map_while(Result::ok);
-    let versions = records.filter(|r| r.code == Compat::MERCURY_ISA_MAJOR_MINOR_VERSION.0);
+    let versions = records.filter(|r| r.compat() == release.mercury_version);
     versions.map(|r| r.value).max().unwrap_or(0)
 }
 
@@ -143,6 +148,14 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
             (!fits).then_some(MercuryError::NeedsCompiler { from, to })
         }
     }
+}
+
+/// What is said from 13.1 on where the finalizer refuses a file.
+fn explained(reason: &str, error: &MercuryError, diags: &mut Diagnostics) -> Diagnostic {
+    let failed =
+        Diagnostic::error(Code::FinalizerFailed, format_args!("Finalization failed: '{reason}'"));
+    diags.push(failed.note(error));
+    Diagnostic::fatal(Code::FinalizerFailed, "elfLink error finalization failed")
 }
 
 /// The diagnostic for an input that cannot be linked.

@@ -56,6 +56,15 @@ pub enum MercuryError {
 }
 
 impl MercuryError {
+    /// How nvlink names it, if it does.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::FileType(_) => Some("unsupported elf type"),
+            Self::VersionTooHigh { .. } => Some("unsupported binary"),
+            _ => None,
+        }
+    }
+
     /// The number that NVIDIA's finalizer returns in this case (0 is success).
     pub fn code(&self) -> u32 {
         match self {

@@ -20,7 +20,7 @@ const FSETP_IMMEDIATE: u16 = 0x80b;
 
 /// Targets that all code of the output allows. The attribute is computed from the live functions:
 /// inputs without code do not count, nor does dead code. Only the first target of a family allows
-/// others.
+/// others. [`finalizer-records`]
 pub fn targets(linked: Linked<'_, '_>) -> u64 {
     if !linked.cx.dialect.allows_other_targets() {
         return 0;
@@ -31,7 +31,7 @@ pub fn targets(linked: Linked<'_, '_>) -> u64 {
         _ => None,
     });
     let allowed = chunks.map(|chunk| function_targets(linked, chunk.from));
-    allowed.reduce(|a, b| a & b).unwrap_or(0)
+    allowed.reduce(|a, b| a & b).unwrap_or_else(|| linked.cx.dialect.targets_without_code())
 }
 
 fn function_targets(linked: Linked<'_, '_>, from: InputSection) -> u64 {

@@ -7,23 +7,29 @@ use super::{CapsuleFile, damaged};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
+use crate::linked::Linked;
 use cubin::capsule::{Capsule, CapsuleHeader, ItemForm};
 use cubin::reloc;
 
 /// Size of a machine instruction.
 const INSTRUCTION: u64 = 16;
 
-/// The machine code of a function before relocation.
-fn unpatched<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
-    if let Some(edited) = file.edited.get(&id) {
-        return &edited.code;
-    }
-    let chunk = file.linked.layout.chunks(file.linked.merged, id).first().copied();
+/// The machine code of a function as the input has it.
+pub fn input_code<'a>(linked: Linked<'a, '_>, id: SectionId) -> &'a [u8] {
+    let chunk = linked.layout.chunks(linked.merged, id).first().copied();
     let counterpart = chunk.and_then(|chunk| {
-        let object = &file.linked.cx.objects[chunk.from.object];
+        let object = &linked.cx.objects[chunk.from.object];
         object.halves.as_ref()?.counterpart(chunk.from.section)
     });
     counterpart.map_or(&[][..], |t| t.data)
+}
+
+/// The machine code of a function before relocation.
+fn unpatched<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> &'b [u8] {
+    match file.edited.get(&id) {
+        Some(edited) => &edited.code,
+        None => input_code(file.linked, id),
+    }
 }
 
 /// Size of a function's machine code.

@@ -27,6 +27,7 @@ mod names;
 mod nobits_bytes;
 mod pairing;
 mod parameters;
+mod preexit;
 mod registers;
 mod replaced_copies;
 mod reserved_shared;
@@ -51,6 +52,7 @@ use crate::write::{Destination, check_proportion, most_bytes};
 use code::Edited;
 use data::MachinePlaces;
 use debug_blocks::DebugTable;
+use preexit::PreexitUse;
 use replaced_copies::AttributeSections;
 use reserved_shared::ReservedShared;
 use section_plan::CapsulePlan;
@@ -69,6 +71,7 @@ pub(crate) struct CapsuleFile<'a, 'o> {
     most_bytes: u64,
     attributes: AttributeSections,
     reserved_shared: ReservedShared,
+    preexit: PreexitUse,
 }
 
 impl CapsuleFile<'_, '_> {
@@ -111,6 +114,7 @@ pub fn write(linked: Linked<'_, '_>, destination: &mut dyn Destination) -> Resul
         most_bytes,
         attributes,
         reserved_shared: ReservedShared::place(linked),
+        preexit: PreexitUse::find(linked),
     };
     file::write(&file, destination)
 }

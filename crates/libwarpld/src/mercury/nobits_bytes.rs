@@ -5,7 +5,7 @@
 //! the first is zero and the second describes `.shstrtab`.
 
 use super::CapsuleFile;
-use crate::compat::FASTPATH_SIZE;
+use crate::compat;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
 use crate::merge::{Content, Synthetic};
@@ -54,7 +54,7 @@ fn distance_to_headers(file: &CapsuleFile<'_, '_>, id: SectionId) -> u64 {
 }
 
 /// Size and alignment of a section in that file. Its tables lack what joining the halves adds,
-/// `.nv.compat` lacks its last record, and its code is Mercury's (measured with 40 programs whose
+/// `.nv.compat` lacks what the finalizer says, and its code is Mercury's (measured with 40 programs whose
 /// names, code and data vary, and with paths of seven lengths in debug information).
 fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
     const CODE_ALIGN: u64 = 16;
@@ -71,7 +71,8 @@ fn mercury_extent(file: &CapsuleFile<'_, '_>, id: SectionId) -> (u64, u64) {
             ((count * size_of::<Sym64>()) as u64, align)
         }
         Content::Synthetic(Synthetic::Compat) => {
-            (made.unwrap_or(0).saturating_sub(FASTPATH_SIZE), align)
+            let cx = file.linked.cx;
+            (compat::merge(cx.objects, cx.config.arch, cx.dialect).len() as u64, align)
         }
         Content::Synthetic(Synthetic::SymbolSections) => extent(file.linked, id),
         _ if bucket(section) == Bucket::Code => (code_size(file, id), CODE_ALIGN),

@@ -59,7 +59,12 @@ fn rewrite(image: &[u8], config: &Config, trace: &mut Trace) -> Result<Vec<u8>, 
         return Err(MercuryError::NotCapsule);
     }
     let from = Flags::decode(&header).sm();
-    Summary::of_cubin(&cubin).check(from, config, Fastpath::Off, &mut Trace::default())?;
+    Summary::of_cubin(&cubin, config.release()).check(
+        from,
+        config,
+        Fastpath::Off,
+        &mut Trace::default(),
+    )?;
     check_capsules(&Halves::split(&cubin).map_err(|e| damaged(&e))?)?;
     if let Some(linker) = linker(&cubin) {
         trace.line(format_args!("Linked before by {linker:?}"));

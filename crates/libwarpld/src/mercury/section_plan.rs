@@ -127,6 +127,9 @@ fn has_counterpart(linked: Linked<'_, '_>, id: SectionId) -> bool {
         | Content::Relocs(..)
         | Content::ResolvedRelocs(_)
         | Content::ImageRelocs(_) => true,
+        Content::Synthetic(Synthetic::CallGraph | Synthetic::Prototype) => {
+            linked.cx.dialect.doubles_call_tables()
+        }
         Content::Chunks(chunks) => {
             section.bank().is_some()
                 || chunks.iter().any(|chunk| {

@@ -283,6 +283,13 @@ fn mercury_section<'b>(
         Content::Synthetic(Synthetic::SymbolSections) => {
             FileSection::of_bytes(SectionHeader { link: symtab, ..head }, numbers.section_numbers())
         }
+        Content::Synthetic(table @ (Synthetic::CallGraph | Synthetic::Prototype)) => {
+            let kind = match table {
+                Synthetic::CallGraph => SectionType::CUDA_MERCURY_CALLGRAPH,
+                _ => SectionType::CUDA_MERCURY_PROTOTYPE,
+            };
+            FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
+        }
         Content::Attributes(_) => {
             let kind = SectionType::CUDA_MERCURY_INFO;
             FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
