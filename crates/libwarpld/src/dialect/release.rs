@@ -3,8 +3,8 @@
 
 use super::compat_rules::{self, CompatRule};
 use super::target::{self, CarriesOver};
-use cubin::{Arch, Attr};
 use cubin::compat::Compat;
+use cubin::{Arch, Attr};
 
 /// What a release of nvlink does in its own way.
 #[derive(Debug, PartialEq, Eq)]
