@@ -210,7 +210,7 @@ fn extent(data: &[u8], header: &Header) -> Result<(), Violation> {
         // were laid out one by one have the largest alignment below eight bytes.
         let fixed = s.flags & (shf::ALLOC | shf::WRITE | shf::EXECINSTR) == shf::ALLOC;
         let any = match s.kind {
-            SectionType::NOBITS => true,
+            SectionType::NOBITS | SectionType::CUDA_SHARED => true,
             SectionType::PROGBITS | SectionType::CUDA_MERCURY_CONSTANT_USER => fixed && s.align < 8,
             _ => false,
         };

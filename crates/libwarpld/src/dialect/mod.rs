@@ -17,6 +17,9 @@ use cubin::compat::Compat;
 use cubin::names::prefix;
 use cubin::{Arch, Attr, Variant};
 
+/// The least alignment of dynamic shared arrays.
+pub const DYNAMIC_ALIGN: u64 = 16;
+
 /// The half of its inputs that a link works on. Files for sm_100 and later hold machine code and
 /// Mercury code, which name their sections, symbols and relocations in different ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +101,17 @@ impl Dialect {
     /// function.
     pub fn registers_in_text_info(self) -> bool {
         !self.since_sm_90()
+    }
+
+    /// Whether the externals of an only kernel are listed in the order in which they are met, and
+    /// not the last one first.
+    pub fn lists_externals_ascending(self) -> bool {
+        self.release.lists_externals_ascending
+    }
+
+    /// Whether kernels list the languages of the functions that they reach.
+    pub fn passes_languages_up(self) -> bool {
+        self.release.passes_languages_up
     }
 
     /// Whether a reached function without SPARSE_MMA_MASK counts as 0x8000.
@@ -202,6 +216,33 @@ impl Dialect {
     /// included (`bank2-order`).
     pub fn orders_bank2_by_input(self) -> bool {
         self.is_mercury()
+    }
+}
+
+/// Dynamic shared arrays.
+impl Dialect {
+    /// What an array without a size is aligned to, if it was declared with this alignment. Objects
+    /// from 13.1 on say it; 13.0 does not ask.
+    pub fn array_alignment(self, declared: u64) -> u64 {
+        match self.release.aligns_shared_arrays {
+            true => declared.max(DYNAMIC_ALIGN),
+            false => DYNAMIC_ALIGN,
+        }
+    }
+
+    /// The value of the symbol of an array that was declared with this value, and got no place.
+    pub fn value_of_unplaced_array(self, declared: u64) -> u64 {
+        if self.release.aligns_shared_arrays { declared } else { 0 }
+    }
+
+    /// Whether relocations against shared memory are emitted in a relocatable file.
+    pub fn leaves_shared_open(self) -> bool {
+        self.release.keeps_shared_relocations
+    }
+
+    /// Whether shared memory of a kernel with an array is as large as its alignment asks for.
+    pub fn rounds_shared_with_arrays(self) -> bool {
+        self.release.aligns_shared_arrays
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Release {
     pub(super) keeps_shared_relocations: bool,
     /// Whether the externals of an only kernel are listed in ascending order.
     pub(super) lists_externals_ascending: bool,
+    /// Whether kernels list the languages of the functions that they reach.
+    pub(super) passes_languages_up: bool,
     /// Whether a definition of zeros takes the place of a common variable.
     pub(super) prefers_zeros_to_common: bool,
     /// Whether weak symbols are among the global ones in the symbol table.
@@ -90,6 +92,7 @@ impl Release {
         aligns_shared_arrays: false,
         keeps_shared_relocations: false,
         lists_externals_ascending: false,
+        passes_languages_up: false,
         prefers_zeros_to_common: false,
         weak_is_global: false,
         names_missing_rel: true,
@@ -140,6 +143,7 @@ impl Release {
         carries_over: target::CARRIES_OVER_13_2,
         keeps_shared_relocations: true,
         lists_externals_ascending: true,
+        passes_languages_up: true,
         removes_delays: false,
         newest_attribute: Attr::NVSAL_SW_WAR,
         ..Self::CUDA_13_1

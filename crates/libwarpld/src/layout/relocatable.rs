@@ -2,13 +2,14 @@
 //! and each kernel that uses a dynamic array gets an instance of it.
 
 use super::Layout;
-use super::shared::{DYNAMIC_ALIGN, DisjointSets, compiler_layouts, ready_made_alignment};
+use super::shared::{DisjointSets, compiler_layouts, ready_made_alignment};
 use crate::align::align_up;
-use crate::collections::{Map, Set};
+use crate::collections::Map;
 use crate::context::Analysis;
+use crate::dialect::DYNAMIC_ALIGN;
 use crate::ids::{FunctionId, SectionId, SymbolId, SymbolRefId};
 use crate::merge::Merged;
-use crate::usage::{Usage, is_dynamic, is_orphan};
+use crate::usage::{Usage, array_alignment, is_dynamic, is_orphan, unplaced_value};
 
 /// Size and alignment of sections.
 type Extents = Map<SectionId, (u64, u64)>;
@@ -22,10 +23,39 @@ pub struct Instances {
     pub static_size: Map<SectionId, u64>,
 }
 
-/// Functions whose own code refers to a dynamic array.
-fn dynamic_users(cx: Analysis<'_, '_>, usage: &Usage) -> Set<FunctionId> {
-    let dynamic = usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id));
-    dynamic.flat_map(|(_, functions)| functions.iter().copied()).collect()
+/// The dynamic arrays of a kernel.
+#[derive(Clone, Copy, Default)]
+struct Arrays {
+    /// Their largest alignment.
+    align: u64,
+    /// The alignment of the one that is met first, which alone decides where they start.
+    first_align: u64,
+    /// The least offset at which they start.
+    least: u64,
+}
+
+impl Arrays {
+    /// Where they start behind objects of this size.
+    fn start(self, size: u64) -> u64 {
+        align_up(size, self.first_align).max(self.least)
+    }
+}
+
+/// Functions whose own code refers to dynamic arrays.
+fn dynamic_users(cx: Analysis<'_, '_>, usage: &Usage) -> Map<FunctionId, Arrays> {
+    let mut out: Map<FunctionId, Arrays> = Map::default();
+    for (&id, functions) in usage.by_symbol.iter().filter(|(id, _)| is_dynamic(cx, **id)) {
+        for &function in functions {
+            let arrays = out.entry(function).or_default();
+            let align = array_alignment(cx, id);
+            arrays.align = arrays.align.max(align);
+            if usage.first_array.get(&function).is_none_or(|&(_, first)| first == id) {
+                arrays.first_align = align;
+                arrays.least = unplaced_value(cx, id);
+            }
+        }
+    }
+    out
 }
 
 /// Sizes of shared-memory sections.
@@ -49,13 +79,9 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
         out.instances.static_size.insert(section, size);
     }
     let users = dynamic_users(cx, usage);
-    let ends = match cx.config.is_debug_link() {
-        true => joint_ends(cx, usage, merged, &extents, out),
-        false => Map::default(),
-    };
-    let everywhere = declared && common_align >= DYNAMIC_ALIGN;
     let compiler_layouts = compiler_layouts(cx, merged);
     let mut null_value = None;
+    let mut kernels: Vec<Kernel> = Vec::new();
     for &function in &merged.function_order {
         let Some(section) = merged.function_sections[function].shared.get() else {
             continue;
@@ -71,28 +97,64 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
                 null_value.get_or_insert(ready.align);
             }
         }
-        let dynamic = users.contains(&function);
-        let joint = ends.get(&function).copied();
-        if dynamic {
-            let start = joint.unwrap_or(align_up(size, DYNAMIC_ALIGN));
-            out.instances.start_of.insert(function, start);
-        }
-        let size = joint.unwrap_or(0).max(size);
-        out.instances.static_size.insert(section, size);
-        // A section created late, only for the array, ignores the common alignment.
-        let late = size == 0 && cx.reach.is_late(function);
-        let align = if late { align } else { align.max(common_align) };
-        let align = align.max(if dynamic { DYNAMIC_ALIGN } else { 0 });
-        // Quirk: without objects it is kept only if its alignment is that of dynamic arrays.
-        // [`relink-shared`]
-        let kept = size > 0 || ready.is_some() || (dynamic || everywhere) && align == DYNAMIC_ALIGN;
-        if kept {
-            let (size, align) = padded(size, align);
-            let size = if dynamic { align_up(size, DYNAMIC_ALIGN) } else { size };
-            out.extents.insert(section, (size, align));
-        }
+        let (ready, arrays) = (ready.is_some(), users.get(&function).copied());
+        kernels.push(Kernel { function, section, size, align, ready, arrays });
     }
     out.null_value = null_value.unwrap_or(out.null_value);
+    let ends = match cx.config.is_debug_link() {
+        true => joint_ends(cx, usage, &kernels, common_align, out),
+        false => Map::default(),
+    };
+    let everywhere = declared && common_align >= DYNAMIC_ALIGN;
+    for kernel in &kernels {
+        let joint = ends.get(&kernel.function).copied();
+        let mut size = joint.unwrap_or(0).max(kernel.size);
+        let align = kernel.alignment(cx, size, common_align);
+        if let Some(array) = kernel.arrays {
+            let start = joint.unwrap_or_else(|| array.start(size));
+            out.instances.start_of.insert(kernel.function, start);
+            if cx.dialect.rounds_shared_with_arrays() {
+                size = start;
+            }
+        }
+        out.instances.static_size.insert(kernel.section, size);
+        // Quirk: without objects it is kept only if its alignment is that of dynamic arrays.
+        // [`relink-shared`]
+        let affected = kernel.arrays.is_some() || everywhere;
+        if size > 0 || kernel.ready || affected && align == DYNAMIC_ALIGN {
+            let (size, align) = padded(size, align);
+            let size = match kernel.arrays {
+                Some(_) if cx.dialect.rounds_shared_with_arrays() => align_up(size, align),
+                Some(arrays) => align_up(size, arrays.align),
+                None => size,
+            };
+            out.extents.insert(kernel.section, (size, align));
+        }
+    }
+}
+
+/// A kernel with a section of shared memory.
+struct Kernel {
+    function: FunctionId,
+    section: SectionId,
+    /// Size of its objects.
+    size: u64,
+    /// Their alignment.
+    align: u64,
+    /// Whether the compiler has laid it out.
+    ready: bool,
+    /// What its own code uses.
+    arrays: Option<Arrays>,
+}
+
+impl Kernel {
+    /// The alignment of its section. One created late, only for the array, ignores the common
+    /// alignment.
+    fn alignment(&self, cx: Analysis<'_, '_>, size: u64, common_align: u64) -> u64 {
+        let late = size == 0 && cx.reach.is_late(self.function);
+        let align = if late { self.align } else { self.align.max(common_align) };
+        align.max(self.arrays.map_or(0, |arrays| arrays.align))
+    }
 }
 
 /// For debuggers a dynamic array has one address: kernels whose own code uses one get the same end.
@@ -100,8 +162,8 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged, out: 
 fn joint_ends(
     cx: Analysis<'_, '_>,
     usage: &Usage,
-    merged: &Merged,
-    extents: &Extents,
+    with_shared: &[Kernel],
+    common_align: u64,
     out: &mut Layout,
 ) -> Map<FunctionId, u64> {
     let is_entry = |f: &FunctionId| cx.resolution.get(cx.graph.symbol(*f)).entry;
@@ -115,19 +177,23 @@ fn joint_ends(
             together.join(pair[0], pair[1]);
         }
     }
-    let mut joint: Map<FunctionId, u64> = Map::default();
+    let mut joint: Map<FunctionId, (u64, u64)> = Map::default();
     let kernels: Vec<FunctionId> = kernels_of.iter().flat_map(|(_, k)| k.iter().copied()).collect();
-    for &kernel in &kernels {
-        let section = merged.function_sections[kernel].shared.get();
-        let size = section.and_then(|s| extents.get(&s)).map_or(0, |(size, _)| *size);
-        let end = joint.entry(together.find(kernel)).or_default();
-        *end = (*end).max(align_up(size, DYNAMIC_ALIGN));
+    for kernel in with_shared.iter().filter(|kernel| kernel.arrays.is_some()) {
+        let (end, align) = joint.entry(together.find(kernel.function)).or_default();
+        *end = (*end).max(kernel.size);
+        *align = (*align).max(kernel.alignment(cx, kernel.size, common_align));
     }
+    let rounds = cx.dialect.rounds_shared_with_arrays();
+    let mut end_of = |kernel: FunctionId| {
+        let &(end, align) = joint.get(&together.find(kernel))?;
+        Some(align_up(end, if rounds { align } else { DYNAMIC_ALIGN }))
+    };
     for (id, kernels) in kernels_of {
-        let end = kernels.first().map_or(0, |k| joint[&together.find(*k)]);
+        let end = kernels.first().and_then(|k| end_of(*k)).unwrap_or(0);
         out.shared.dynamic_symbols.insert(id, end);
     }
-    kernels.into_iter().map(|k| (k, joint[&together.find(k)])).collect()
+    kernels.into_iter().filter_map(|kernel| Some((kernel, end_of(kernel)?))).collect()
 }
 
 /// Total size and largest alignment of the objects in each section. Quirks: sizes are summed

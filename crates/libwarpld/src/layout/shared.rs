@@ -9,14 +9,12 @@ use crate::align::align_up;
 use crate::callgraph::callers::Callers;
 use crate::collections::{Map, Set};
 use crate::context::Analysis;
+use crate::dialect::DYNAMIC_ALIGN;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
 use crate::object::{MergeClass, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
-use crate::usage::{SharedObject, SharedObjects, Usage, is_dynamic, is_orphan};
-
-/// Alignment of dynamic arrays.
-pub const DYNAMIC_ALIGN: u64 = 16;
+use crate::usage::{SharedObject, SharedObjects, Usage, array_alignment, is_dynamic, is_orphan};
 
 /// Offsets of shared memory objects.
 #[derive(Debug, Default)]
@@ -166,13 +164,7 @@ impl Planner<'_, '_> {
             ends.insert(entry, end);
             aligns.insert(entry, align.max(self.group_align));
         }
-        let users = self.dynamic(dynamic, &mut ends);
-        for &entry in &users {
-            // A section created only for the array comes after the common alignment.
-            let late = self.cx.reach.is_late(entry);
-            let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
-            *align = (*align).max(16);
-        }
+        self.dynamic(dynamic, &mut ends, &mut aligns);
         let everywhere = !dynamic.is_empty() && self.group_align >= 16;
         for &entry in &entries {
             let Some(section) = self.merged.function_sections[entry].shared.get() else {
@@ -245,14 +237,15 @@ impl Planner<'_, '_> {
         (end, align)
     }
 
-    /// Dynamic arrays: every kernel that reaches a user ends at a multiple of 16; kernels that
-    /// share a device function that uses one get the same end.
+    /// Dynamic arrays: every kernel that reaches a user ends at a multiple of their alignment;
+    /// kernels that share a device function that uses one get the same end.
     /// [`shared-dynamic`, `shared-dynamic-in-function`, `debug-dynamic-users`]
     fn dynamic(
         &mut self,
         dynamic: &[SymbolId],
         ends: &mut Map<FunctionId, u64>,
-    ) -> Vec<FunctionId> {
+        aligns: &mut Map<FunctionId, u64>,
+    ) {
         let cx = self.cx;
         let dynamic: Vec<SymbolId> =
             dynamic.iter().copied().filter(|&id| is_dynamic(cx, id)).collect();
@@ -267,9 +260,13 @@ impl Planner<'_, '_> {
         users.extend(functions.iter().filter(is_entry));
         users.sort_unstable();
         users.dedup();
+        let array_align = self.array_alignments(dynamic);
+        let first_align = self.first_alignments(&functions);
         for &entry in &users {
-            let end = ends.entry(entry).or_insert(0);
-            *end = self.past_null(align_up(*end, DYNAMIC_ALIGN), DYNAMIC_ALIGN);
+            // A section created only for the array comes after the common alignment.
+            let late = cx.reach.is_late(entry);
+            let align = aligns.entry(entry).or_insert(if late { 0 } else { self.group_align });
+            *align = (*align).max(array_align.get(&entry).copied().unwrap_or(DYNAMIC_ALIGN));
         }
         let mut together = DisjointSets::default();
         let mut reaching = Vec::new();
@@ -290,17 +287,38 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        let mut joint: Map<FunctionId, u64> = Map::default();
+        let mut joint: Map<FunctionId, JointEnd> = Map::default();
         for &entry in &users {
-            let end = joint.entry(together.find(entry)).or_insert(0);
-            *end = (*end).max(ends[&entry]);
+            let end = ends.get(&entry).copied().unwrap_or(0);
+            let own = first_align.get(&entry).copied().unwrap_or(DYNAMIC_ALIGN);
+            let together = joint.entry(together.find(entry)).or_default();
+            together.end = together.end.max(end);
+            together.align = together.align.max(aligns[&entry]);
+            together.start = together.start.max(self.past_null(align_up(end, own), own));
         }
+        let mut starts: Map<FunctionId, u64> = Map::default();
         for &entry in &users {
-            ends.insert(entry, joint[&together.find(entry)]);
+            let JointEnd { mut start, end, align } = joint[&together.find(entry)];
+            let mut size = start;
+            if cx.dialect.rounds_shared_with_arrays() {
+                // For debuggers arrays start where sections end. Quirk: otherwise they start at
+                // the largest of the kernels' own starts, whatever another's array is aligned to.
+                // [`shared-dynamic-aligned`]
+                let debug = cx.config.is_debug_link();
+                size = self
+                    .past_null(align_up(end, if debug { align } else { aligns[&entry] }), align);
+                if debug {
+                    start = size;
+                }
+            }
+            starts.insert(entry, start);
+            ends.insert(entry, size);
         }
+        let ends = &starts;
         for (function, entries) in reaching {
             // Code that no kernel reaches has no start: all ones.
-            let start = entries.first().and_then(|e| ends.get(e).copied()).unwrap_or(u64::MAX);
+            let start = entries.iter().filter_map(|e| ends.get(e).copied()).max();
+            let start = start.unwrap_or(u64::MAX);
             self.out.dynamic_start.insert(function, start);
         }
         for (&symbol, entries) in dynamic.iter().zip(self.users_of_each(dynamic)) {
@@ -308,7 +326,37 @@ impl Planner<'_, '_> {
             let start = start.unwrap_or_else(|| self.past_null(0, DYNAMIC_ALIGN));
             self.out.dynamic_symbols.insert(symbol, start);
         }
-        users
+    }
+
+    /// The alignment of the array that is met first, for each kernel. Quirk: it alone decides where
+    /// the arrays start. [`shared-dynamic-aligned`]
+    fn first_alignments(&mut self, functions: &[FunctionId]) -> Map<FunctionId, u64> {
+        let first = |f: &FunctionId| Some((*self.usage.first_array.get(f)?, *f));
+        let mut order: Vec<((u32, SymbolId), FunctionId)> =
+            functions.iter().filter_map(first).collect();
+        order.sort_unstable();
+        let mut out = Map::default();
+        for ((_, array), function) in order {
+            let align = array_alignment(self.cx, array);
+            let entries = self.callers.entries_reaching(&[function]);
+            for entry in entries.into_iter().chain([function]) {
+                out.entry(entry).or_insert(align);
+            }
+        }
+        out
+    }
+
+    /// The largest alignment of the arrays that each kernel reaches.
+    fn array_alignments(&mut self, dynamic: &[SymbolId]) -> Map<FunctionId, u64> {
+        let mut out = Map::default();
+        for &symbol in dynamic {
+            let own = self.usage.functions(symbol).iter().copied();
+            for user in self.users(symbol).into_iter().chain(own) {
+                let align: &mut u64 = out.entry(user).or_default();
+                *align = (*align).max(array_alignment(self.cx, symbol));
+            }
+        }
+        out
     }
 
     /// The kernels that reach a use of each array.
@@ -332,6 +380,17 @@ impl Planner<'_, '_> {
             self.out.common = Some((0, 16));
         }
     }
+}
+
+/// Kernels that end together, because they share a function with a dynamic array.
+#[derive(Clone, Copy, Default)]
+struct JointEnd {
+    /// The largest start of their arrays.
+    start: u64,
+    /// The largest end of their objects.
+    end: u64,
+    /// The largest alignment of their sections.
+    align: u64,
 }
 
 /// Disjoint sets of kernels.

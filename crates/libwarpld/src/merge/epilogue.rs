@@ -32,7 +32,6 @@ impl<'a, 'o> Merger<'a, 'o> {
         self.create(NewSection { entsize: 8, has_symbol: true, ..prototype });
         if self.cx.config.relocatable {
             self.dynamic_instances();
-            self.late_shared();
             return;
         }
         if self.cx.dialect.creates_handle_banks_early() {
@@ -63,29 +62,32 @@ impl<'a, 'o> Merger<'a, 'o> {
     /// Kernels that `--kernels-used` left out, and stubs of unified functions, get their shared
     /// memory when they turn out to need some.
     fn late_shared(&mut self) {
-        let cx = self.cx;
-        let lacks = |out: &super::Merged, f: FunctionId| {
-            (cx.reach.is_late(f) || cx.reach.is_stub_root(f))
-                && out.function_sections[f].shared.is_none()
-        };
-        if !self.out.function_order.iter().any(|&f| lacks(&self.out, f)) {
+        if !self.out.function_order.iter().any(|&f| self.lacks_shared(f)) {
             return;
         }
-        for function in shared_users(cx, self.usage, &self.out) {
-            if lacks(&self.out, function) {
-                self.late_kernel_shared(function);
-            }
+        for function in shared_users(self.cx, self.usage, &self.out) {
+            self.add_late_shared(function);
+        }
+    }
+
+    fn lacks_shared(&self, function: FunctionId) -> bool {
+        let reach = self.cx.reach;
+        (reach.is_late(function) || reach.is_stub_root(function))
+            && self.out.function_sections[function].shared.is_none()
+    }
+
+    fn add_late_shared(&mut self, function: FunctionId) {
+        if self.lacks_shared(function) {
+            self.late_kernel_shared(function);
         }
     }
 
     /// Each kernel that uses a dynamic array gets an instance of it, a weak symbol, unless
-    /// debuggers are to see the array itself. [`weak-in-global-list`]
+    /// debuggers are to see the array itself, and then late shared memory.
+    /// [`weak-in-global-list`, `relocatable-debug-arrays`]
     fn dynamic_instances(&mut self) {
-        if self.cx.config.is_debug_link() {
-            return;
-        }
         for function in shared_users(self.cx, self.usage, &self.out) {
-            if !self.out.instances.contains_key(&function) {
+            if !self.cx.config.is_debug_link() && !self.out.instances.contains_key(&function) {
                 // Global names are added after all others, see `global_names`.
                 let (name, list) = match self.cx.dialect.lists_weak_with_global() {
                     true => (0, List::Global),
@@ -94,6 +96,7 @@ impl<'a, 'o> Merger<'a, 'o> {
                 let symbol = self.push_symbol(name, list, Meaning::DynamicInstance(function));
                 self.out.instances.insert(function, symbol);
             }
+            self.add_late_shared(function);
         }
     }
 

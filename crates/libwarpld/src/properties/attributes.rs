@@ -7,8 +7,10 @@
 //! order.
 
 use super::contribution::{
-    Any, CODES, Combine, Contribution, Key, OwnProperties, Reader, combine, slot, sparse_slot,
+    Any, CODES, Combine, Contribution, Key, Languages, OwnProperties, Reader, combine, slot,
+    sparse_slot,
 };
+use super::languages::NewLanguages;
 use super::{FUNCTIONS_AT_ONCE, Properties};
 use crate::callgraph::callers::Callers;
 use crate::callgraph::scc::Components;
@@ -34,6 +36,7 @@ struct Inherited {
     sums: Map<FunctionId, (u16, Key)>,
     fragments: Map<FunctionId, (Vec<u32>, Key)>,
     externs: Map<FunctionId, Vec<SymbolId>>,
+    languages: NewLanguages,
 }
 
 /// By code and component: the first record in the functions reached. Has only codes that some
@@ -96,14 +99,14 @@ impl Changes {
     }
 }
 
-/// Attribute changes of all functions.
+/// Attribute changes of all functions, and the languages that end up in `.nv.info`.
 pub fn propagate(
     reader: Reader<'_, '_>,
     own: Vec<OwnProperties>,
     any: Any,
     below: Option<Vec<Contribution>>,
     properties: &Properties,
-) -> Map<FunctionId, Changes> {
+) -> (Map<FunctionId, Changes>, Vec<u32>) {
     let components = &properties.components;
     let mut propagation =
         Propagation { reader, properties, components, own, any, changes: Map::default() };
@@ -114,7 +117,8 @@ pub fn propagate(
     }
     propagation.stubs();
     propagation.barriers_of_old_objects();
-    propagation.changes
+    let stub_languages = propagation.stub_languages();
+    (propagation.changes, stub_languages)
 }
 
 /// By component: what the device functions reached from it contribute.
@@ -149,14 +153,14 @@ pub(super) struct Propagation<'a, 'o> {
     properties: &'o Properties,
     components: &'o Components,
     /// By position in the list of all nodes.
-    own: Vec<OwnProperties>,
+    pub(super) own: Vec<OwnProperties>,
     any: Any,
     changes: Map<FunctionId, Changes>,
 }
 
 impl Propagation<'_, '_> {
     /// A function's own attributes.
-    fn all_own(&self, function: FunctionId) -> &OwnProperties {
+    pub(super) fn all_own(&self, function: FunctionId) -> &OwnProperties {
         const NOTHING: &OwnProperties = &OwnProperties::NOTHING;
         self.components.position(function.as_u32()).map_or(NOTHING, |at| &self.own[at])
     }
@@ -288,6 +292,7 @@ impl Propagation<'_, '_> {
             sums,
             fragments,
             externs,
+            languages: self.new_languages(),
         };
         let entries = self.properties.entries.par_iter().with_min_len(FUNCTIONS_AT_ONCE);
         let changes_of = |&entry: &FunctionId| Some((entry, self.entry(entry, &inherited)?));
@@ -477,6 +482,13 @@ impl Propagation<'_, '_> {
             match mine {
                 Some(_) => replaced.push(record),
                 None => new.push((*key, record)),
+            }
+        }
+        if let Some((languages, key)) = inherited.languages.get(&entry) {
+            let record = Record::Words(Attr::LANGUAGE, languages.clone());
+            match own.languages {
+                Languages::None => new.push((*key, record)),
+                _ => replaced.push(record),
             }
         }
         let callees = inherited.externs.get(&entry).map_or(&[][..], |list| list);

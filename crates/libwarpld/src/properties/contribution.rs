@@ -52,6 +52,8 @@ const FRAGMENTS: usize = CODES.len() + 1;
 /// Bits of CRS_STACK_SIZE and SYNC_STACK, and of MAXREG_COUNT, which are in no set.
 const CRS: usize = CODES.len() + 2;
 const LIMIT: usize = CODES.len() + 3;
+/// Bit of LANGUAGE, which is a list.
+const LANGUAGE: usize = CODES.len() + 4;
 
 /// The bit of every code that counts, [`NO_BIT`] for others.
 const BITS: [u8; 256] = {
@@ -66,6 +68,7 @@ const BITS: [u8; 256] = {
     bits[Attr::CRS_STACK_SIZE.0 as usize] = CRS as u8;
     bits[Attr::SYNC_STACK.0 as usize] = CRS as u8;
     bits[Attr::MAXREG_COUNT.0 as usize] = LIMIT as u8;
+    bits[Attr::LANGUAGE.0 as usize] = LANGUAGE as u8;
     bits
 };
 const NO_BIT: u8 = u8::MAX;
@@ -170,6 +173,28 @@ impl Contribution {
     }
 }
 
+/// The source languages of a function, if they are passed to callers at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Languages {
+    /// It lists none.
+    None,
+    /// This one.
+    One(u32),
+    /// More.
+    Several,
+}
+
+impl Languages {
+    /// These and others.
+    pub fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, only) | (only, Self::None) => only,
+            (a, b) if a == b => a,
+            _ => Self::Several,
+        }
+    }
+}
+
 /// A function's own records and tables.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnProperties {
@@ -191,6 +216,8 @@ pub struct OwnProperties {
     pub assumes_mask: bool,
     /// Some EXTERNS record names a function that stays external.
     pub names_external: bool,
+    /// What it is written in.
+    pub languages: Languages,
     /// It is a kernel.
     pub is_entry: bool,
     /// It is a kernel whose stack is unbounded according to the compiler: something that `ptxas
@@ -210,6 +237,7 @@ impl OwnProperties {
         plain: 0,
         assumes_mask: false,
         names_external: false,
+        languages: Languages::None,
         is_entry: false,
         unbounded: false,
     };
@@ -364,6 +392,13 @@ impl<'o> Reader<'_, 'o> {
         records.last().map(|(key, r)| (info::words(r.payload).collect(), key))
     }
 
+    /// What LANGUAGE of a function lists, and the position of the record.
+    pub fn languages(&self, function: FunctionId) -> (Vec<u32>, Key) {
+        let mut records = self.records(function).filter(|(_, r)| r.attr() == Attr::LANGUAGE);
+        let found = records.next().map(|(key, r)| (info::words(r.payload).collect(), key));
+        found.unwrap_or((Vec::new(), Key::MISSING))
+    }
+
     /// A call graph node's own attributes; prototypes have none.
     pub fn own_of_node(&self, node: u32) -> OwnProperties {
         match (node as usize) < self.cx.graph.len() {
@@ -400,6 +435,11 @@ impl<'o> Reader<'_, 'o> {
                     CRS => out.crs = info::words(record.payload).next().unwrap_or(out.crs),
                     LIMIT => has_limit = has_limit.or(Some(record.value)),
                     EXTERNS => self.note_externs(&mut out, from.object, &record),
+                    LANGUAGE if !cx.dialect.passes_languages_up() => {}
+                    LANGUAGE => {
+                        let all = info::words(record.payload).map(Languages::One);
+                        out.languages = all.fold(out.languages, Languages::with);
+                    }
                     bit => out.note(bit, &record),
                 }
             }
@@ -407,6 +447,7 @@ impl<'o> Reader<'_, 'o> {
         out.limit = has_limit.filter(|&limit| limit != NO_LIMIT);
         if !cx.reach.is_live(function) {
             out.contribution = Contribution::default();
+            out.languages = Languages::None;
         } else if symbol.definition.is_some()
             && !out.contribution.has(sparse_slot())
             && cx.dialect.missing_sparse_mask_counts()

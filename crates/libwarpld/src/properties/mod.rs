@@ -4,6 +4,7 @@
 mod attributes;
 mod contribution;
 mod groups;
+mod languages;
 mod single;
 
 use crate::callgraph::scc::Components;
@@ -42,6 +43,8 @@ pub struct Properties {
     components: Components,
     /// Changed attributes of functions.
     pub attributes: Map<FunctionId, Changes>,
+    /// Words that the last record of `.nv.info` gets, unless it has them.
+    pub stub_languages: Vec<u32>,
     /// Live kernels in creation order.
     pub entries: Vec<FunctionId>,
 }
@@ -71,7 +74,13 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
     let roots = (0..cx.graph.len() as u32)
         .filter(|&f| !cx.config.relocatable && cx.reach.is_live(FunctionId::from(f)));
     let components = Components::reached_from(cx.graph.successors(), roots);
-    let mut out = Properties { depth: Vec::new(), components, attributes: Map::default(), entries };
+    let mut out = Properties {
+        depth: Vec::new(),
+        components,
+        attributes: Map::default(),
+        stub_languages: Vec::new(),
+        entries,
+    };
     if cx.config.relocatable {
         return out;
     }
@@ -93,7 +102,7 @@ pub fn properties(cx: Analysis<'_, '_>, merged: &Merged, diags: &mut Diagnostics
     check_registers(reader, &own, &out, diags);
     groups::check(reader, &own, &any, below.as_deref(), &out, diags);
     warn_about_stacks(cx, &own, &out, diags);
-    out.attributes = attributes::propagate(reader, own, any, below, &out);
+    (out.attributes, out.stub_languages) = attributes::propagate(reader, own, any, below, &out);
     out
 }
 

@@ -59,6 +59,7 @@ impl Propagation<'_, '_> {
             self.change(entry).tail.push(record);
         }
         self.single_externs(entry);
+        self.single_languages(entry);
     }
 
     /// All undefined functions and kernels that any record names, last met first in the order of
@@ -76,7 +77,9 @@ impl Propagation<'_, '_> {
             .filter(|&id| self.reader.stays_external(id))
             .filter(|&id| seen.insert(id))
             .collect();
-        list.reverse();
+        if !self.reader.cx.dialect.lists_externals_ascending() {
+            list.reverse();
+        }
         let mine: Vec<SymbolId> = (self.reader.externs(entry).into_iter().map(|(_, id)| id))
             .filter(|&id| self.reader.stays_external(id))
             .collect();

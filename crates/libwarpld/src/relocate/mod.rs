@@ -26,7 +26,7 @@ use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
 use crate::resolve::discarded::{is_weak_sensitive_debug, names_discarded_copy};
-use crate::usage::{is_declared_array, is_dynamic, is_orphan};
+use crate::usage::{is_declared_array, is_dynamic, is_orphan, unplaced_value};
 use cubin::bank;
 use cubin::consts::{shn, sto};
 use cubin::names;
@@ -304,6 +304,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
                 let instance = place.target.function.and_then(|f| self.merged.instances.get(&f));
                 if is_dynamic(self.cx, id) && instance.is_some() {
                     out = instance.copied();
+                } else if self.cx.config.relocatable && self.cx.dialect.leaves_shared_open() {
+                    // Emitted below.
                 } else if let Some(value) = self.shared_value(place, symbol, id) {
                     // Recorded only with -g or -r and if no kernel reaches them; instances in files
                     // that are linked again only if kernels share objects.
@@ -374,11 +376,11 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let missing = match is_declared_array(self.cx, id) {
                 true if placed.is_some() => placed.copied().unwrap_or(0),
                 true if is_dynamic_array(symbol) => symbol.value,
-                true => 0,
+                true => unplaced_value(self.cx, id),
                 false => u64::MAX,
             };
             let defined = defined.map_or(missing, |s| s.value);
-            let value = if is_orphan(self.cx, id) { 0 } else { defined };
+            let value = if is_orphan(self.cx, id) { unplaced_value(self.cx, id) } else { defined };
             // An instance created by an earlier link is weak, too.
             let weak = known.binding == Binding::WEAK || symbol.is_internal();
             return (!weak).then_some(value);

@@ -10,8 +10,8 @@ pub mod sort;
 
 pub use images::ImageUsers;
 pub use shared::{
-    CodeOrder, SharedObject, SharedObjects, has_groups, is_declared_array, is_dynamic, is_orphan,
-    shared_users,
+    CodeOrder, SharedObject, SharedObjects, array_alignment, has_groups, is_declared_array,
+    is_dynamic, is_orphan, shared_users, unplaced_value,
 };
 
 use crate::collections::{Map, Set};
@@ -29,6 +29,9 @@ pub struct Usage {
     /// Symbols that any text relocation of any input refers to, including dead code but not
     /// discarded definitions.
     pub mentioned: Set<SymbolId>,
+    /// The first dynamic array that the code of a live function refers to, with a number that
+    /// tells which function comes first.
+    pub first_array: Map<FunctionId, (u32, SymbolId)>,
 }
 
 impl Usage {
@@ -49,11 +52,15 @@ pub fn collect(cx: Analysis<'_, '_>) -> Usage {
     let objects = (0..cx.objects.len()).into_par_iter().map(ObjectId::new);
     let per_object: Vec<Vec<(SymbolId, Option<FunctionId>)>> =
         objects.map(|object| scan(cx, object)).collect();
-    let mut out = Usage { by_symbol: Map::default(), mentioned: Set::default() };
+    let mut out = Usage::default();
     for (symbol, function) in per_object.into_iter().flatten() {
         out.mentioned.insert(symbol);
         if let Some(function) = function {
             out.by_symbol.entry(symbol).or_default().push(function);
+            let number = out.first_array.len() as u32;
+            if !out.first_array.contains_key(&function) && is_dynamic(cx, symbol) {
+                out.first_array.insert(function, (number, symbol));
+            }
         }
     }
     for functions in out.by_symbol.values_mut() {

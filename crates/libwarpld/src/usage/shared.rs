@@ -168,6 +168,21 @@ pub fn is_declared_array(cx: Analysis<'_, '_>, id: SymbolId) -> bool {
     cx.input_symbol(cx.resolution.get(id).first).is_some_and(|s| is_dynamic_array(&s))
 }
 
+/// What a dynamic array is aligned to: its first declaration counts. In a file that was linked
+/// before, that is where it started. [`shared-dynamic-aligned`, `relink-debug-arrays`]
+pub fn array_alignment(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
+    cx.dialect.array_alignment(first_value(cx, id))
+}
+
+/// The value of an array without a place, in a relocatable file.
+pub fn unplaced_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
+    cx.dialect.value_of_unplaced_array(first_value(cx, id))
+}
+
+fn first_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
+    cx.input_symbol(cx.resolution.get(id).first).map_or(0, |s| s.value)
+}
+
 /// Whether the symbol is an array whose size is set at launch. (An undefined array with a size is a
 /// reference to a static one elsewhere.)
 pub fn is_dynamic(cx: Analysis<'_, '_>, id: SymbolId) -> bool {

@@ -298,6 +298,24 @@ impl<'a, 'o> Writer<'a, 'o> {
         for (number, stack) in entries {
             out.extend_from_slice(&pair(Attr::MIN_STACK_SIZE, number, stack));
         }
+        self.stub_languages(out);
+    }
+
+    /// Adds words to the last record, a pair of words. [`unified-roots`]
+    fn stub_languages(&self, out: &mut Vec<u8>) {
+        const PAIR: usize = 8;
+        let words = &self.linked.properties.stub_languages;
+        let Some(start) = out.len().checked_sub(PAIR).filter(|_| !words.is_empty()) else { return };
+        for word in words {
+            let word = word.to_le_bytes();
+            if !out[start..].chunks_exact(4).any(|known| known == word) {
+                out.extend_from_slice(&word);
+            }
+        }
+        let length = (out.len() - start) as u16;
+        if let Some(place) = start.checked_sub(2).and_then(|at| out.get_mut(at..at + 2)) {
+            place.copy_from_slice(&length.to_le_bytes());
+        }
     }
 
     fn number(&self, id: SymbolId) -> u32 {

@@ -6,7 +6,7 @@ use crate::ids::{OutSymbolId, SectionId, SymbolId};
 use crate::layout::Address;
 use crate::linked::Linked;
 use crate::merge::{Code, List, Meaning, OutSymbol};
-use crate::usage::is_orphan;
+use crate::usage::{is_orphan, unplaced_value};
 use cubin::consts::{shn, sto};
 use cubin::names;
 use cubin::raw::Sym64;
@@ -263,7 +263,7 @@ pub(crate) fn symbol_fields(
         if relocatable {
             let at = symbol.definition.unwrap_or(symbol.first);
             let alignment = cx.objects[at.object].shared_alignment(&input);
-            value = if is_orphan(cx, id) { 0 } else { alignment };
+            value = if is_orphan(cx, id) { unplaced_value(cx, id) } else { alignment };
             if symbol.definition.is_none() && !crate::object::is_dynamic_array(&input) {
                 value = u64::MAX;
             }
