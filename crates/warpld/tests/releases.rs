@@ -145,6 +145,20 @@ fn functions_that_are_no_patches_are_refused() {
     assert_eq!(stderr(&output), expected);
 }
 
+/// nvlink tells that an object has no Mercury code before it looks at the architecture.
+#[test]
+fn limits_are_told_before_a_refusal() {
+    let folder = WARPLD.folder("limits");
+    compiled_by(130, "scale", &folder);
+    let output = WARPLD.run(&folder, ["-arch=sm_100", "scale.cubin", "-o", "o"]);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = "warpld warning : Output is limited to run on SM Arch '100' only due to \
+                    limitations in input file scale.cubin [limited-output]\n\
+                    warpld fatal   : Input file 'scale.cubin' arch does not match target 'sm_100' \
+                    [arch-mismatch]\n";
+    assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+}
+
 /// A toolkit of nothing but names, whose linker says who it is.
 #[cfg(unix)]
 fn toolkit(folder: &Path, release: &Release) {

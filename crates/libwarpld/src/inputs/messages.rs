@@ -124,3 +124,12 @@ pub(super) fn newer_allowed(name: &str, toolkit: u32, release: &Release) -> Diag
     Diagnostic::warning(Code::NewerToolkit, message)
         .note("what that release changed is not known: test what comes out")
 }
+
+/// Machine code alone, in a link for a target that has Mercury code.
+pub(crate) fn limited_output(name: &str, target: Arch) -> Diagnostic {
+    let message = format!(
+        "Output is limited to run on SM Arch '{}' only due to limitations in input file {name}",
+        target.number
+    );
+    Diagnostic::warning(Code::LimitedOutput, message)
+}

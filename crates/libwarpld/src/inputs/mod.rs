@@ -6,7 +6,7 @@ pub mod check;
 pub mod fit;
 pub(crate) mod host_use;
 pub mod memory;
-mod messages;
+pub(crate) mod messages;
 pub mod need;
 pub mod options;
 mod other_targets;

@@ -6,9 +6,11 @@ use super::check::Limits;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
+use crate::dialect::target::has_mercury;
 use crate::inputs::LinkInput;
-use cubin::{Cubin, Header};
+use cubin::flags::{CodeState, Flags};
+use cubin::{Arch, Cubin, Header};
 use fatbin::Container;
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -91,6 +93,13 @@ fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
     check::is_plainly_fit(image, how.options.arch, how.limits)
 }
 
+/// Whether an image has machine code alone where the target has Mercury code. nvlink tells that
+/// before it looks at the architecture. [objects for sm_75 to sm_90a, for all later targets]
+fn is_limiting(image: &[u8], target: Arch) -> bool {
+    let is_machine_code = |header: Header| Flags::decode(&header).state() == CodeState::Sass;
+    has_mercury(target) && Header::parse(image).is_ok_and(is_machine_code)
+}
+
 impl<'f> Picked<'f> {
     /// Chooses and unpacks, unless that was done already.
     pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
@@ -150,7 +159,13 @@ impl<'f> Picked<'f> {
 
     fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, how: How<'_>) {
         match self.check(&source.name, &image, how) {
-            Err(message) => self.messages.push(message),
+            Err(message) => {
+                let target = how.options.arch;
+                if message.code == Code::ArchMismatch && is_limiting(&image, target) {
+                    self.messages.push(messages::limited_output(&source.name, target));
+                }
+                self.messages.push(message);
+            }
             Ok(parsed) => self.images.push(LinkInput {
                 name: source.name.clone(),
                 image,

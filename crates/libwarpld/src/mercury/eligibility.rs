@@ -7,6 +7,7 @@ use crate::config::{BinaryKind, Config, Fastpath};
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Half, Release, target};
+use crate::inputs::messages::limited_output;
 use crate::inputs::{Inputs, LinkInput};
 use cubin::flags::{CodeState, Flags, v8};
 use cubin::names;
@@ -51,14 +52,7 @@ pub fn half_of(
         });
         if checked? == Half::Machine {
             half = Half::Machine;
-            diags.push(Diagnostic::warning(
-                Code::LimitedOutput,
-                format_args!(
-                    "Output is limited to run on SM Arch '{}' only due to limitations in \
-                     input file {}",
-                    config.arch.number, input.name
-                ),
-            ));
+            diags.push(limited_output(&input.name, config.arch));
         }
     }
     trace.report(diags);
