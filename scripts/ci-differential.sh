@@ -3,18 +3,23 @@
 # random programs, CUDA C++ programs, named cases and (unless LIBRARIES=no) the device link of NCCL
 # and a program that uses NVSHMEM.
 # Prints the table of verdicts per target; fails unless everything agrees but what known.txt lists.
+# A named case or CUDA C++ program runs on three of its targets; which ones, changes with the release.
 #
 #   scripts/ci-differential.sh [options of `differential run`]
 #
-# $TOOLKIT names an installed toolkit, $WARPLD a linker to test, $JOBS the number of threads.
+# $RELEASE names the release of the toolkit (13.0 unless set), $TOOLKIT the folder of an installed one,
+# $WARPLD a linker to test, $DIFFERENTIAL the program of these tests, $JOBS the number of threads.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 work=target/differential
-cuda=$(scripts/toolkit.sh)
+cuda=$(scripts/toolkit.sh "${RELEASE:-13.0}")
 ptxas12=$(scripts/toolkit.sh ptxas12)
 ptxas120=$(scripts/toolkit.sh ptxas120)
-cargo build --release -q -p differential
+if [ -z "${DIFFERENTIAL:-}" ]; then
+    cargo build --release -q -p differential
+    DIFFERENTIAL=$target/release/differential
+fi
 if [ -z "${WARPLD:-}" ]; then
     cargo build --release -q -p warpld
     WARPLD=$target/release/warpld
@@ -28,6 +33,6 @@ else
     echo "not run: links of NCCL and NVSHMEM (LIBRARIES=no)"
 fi
 
-exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \
-    --warpld "$WARPLD" --work "$work" --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --cases tests/differential/cases \
-    --cuda tests/differential/cuda --known tests/differential/known.txt "${libraries[@]}" "$@"
+exec "$DIFFERENTIAL" run --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \
+    --warpld "$WARPLD" --work "$work" --jobs "${JOBS:-2}" --sm classic --seeds 0..800 --targets-each 3 \
+    --cases tests/differential/cases --cuda tests/differential/cuda --known tests/differential/known.txt "${libraries[@]}" "$@"

@@ -7,14 +7,18 @@
 #
 #   scripts/ci-mercury.sh [options of `differential run`]
 #
-# $TOOLKIT names an installed toolkit, $WARPLD a linker to test, $JOBS the number of threads,
+# $RELEASE names the release of the toolkit (13.0 unless set), $TOOLKIT the folder of an installed one,
+# $WARPLD a linker to test, $DIFFERENTIAL the program of these tests, $JOBS the number of threads,
 # $NCCL_LIBRARY a libnccl.so.2 whose device link is to be made for sm_100 and sm_120 as well.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
-cuda=$(scripts/toolkit.sh)
+cuda=$(scripts/toolkit.sh "${RELEASE:-13.0}")
 ptxas12=$(scripts/toolkit.sh ptxas12)
-cargo build --release -q -p differential
+if [ -z "${DIFFERENTIAL:-}" ]; then
+    cargo build --release -q -p differential
+    DIFFERENTIAL=$target/release/differential
+fi
 if [ -z "${WARPLD:-}" ]; then
     cargo build --release -q -p warpld
     WARPLD=$target/release/warpld
@@ -30,7 +34,7 @@ fi
 [ -n "${NCCL_LIBRARY:-}" ] || echo "not run: links of NCCL for sm_100 and sm_120 (NCCL_LIBRARY is not set)"
 
 # Thrust and CUB take minutes to compile and are in the other set.
-exec "$target/release/differential" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \
+exec "$DIFFERENTIAL" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \
     --work target/differential --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
     --cases tests/differential/cases --cuda tests/differential/cuda \
     --skip thrust,cub,thrust-cub,thrust-lines --matrix "${libraries[@]}" ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
