@@ -75,7 +75,7 @@ patches() {
     for patch in 13.0.48 13.1.80 13.2.51 13.2.78 13.3.33 13.4.59; do
         last=${patch%.*}
         minor=${last#13.}
-        small=(--seeds 0..16 "${cases[@]}" --part "$minor/12")
+        small=(--seeds 20..36 "${cases[@]}" --part "$minor/12")
         run classic $patch "${warpld[@]}" "${small[@]}"
         run Blackwell $patch "${warpld[@]}" --sm mercury "${small[@]}"
         run "classic, two nvlinks" $patch --twin "$(scripts/toolkit.sh $last)" "${small[@]}"
