@@ -335,6 +335,11 @@ mod tests {
         assert_eq!(verdict("2560", "7", 3), Verdict::Identical);
         assert_eq!(verdict("2", "1", 3), Verdict::Different);
         assert_eq!(verdict("x", "0", 3), Verdict::Different);
+        // Other messages do not count.
+        let mut warned = run("2560");
+        warned.outcome.text.insert_str(0, "nvlink warning : Stack size is unknown\n");
+        let next = Release { minor: 1, ..Release::BASE };
+        assert_eq!(compare(&warned, &run("0"), next).verdict, Verdict::Identical);
     }
 
     #[test]
