@@ -30,14 +30,14 @@ struct Arrays {
     align: u64,
     /// The alignment of the one that is met first, which alone decides where they start.
     first_align: u64,
-    /// The least offset at which they start.
+    /// Its value, which their start is not below.
     least: u64,
 }
 
 impl Arrays {
     /// Where they start behind objects of this size.
     fn start(self, size: u64) -> u64 {
-        align_up(size, self.first_align).max(self.least)
+        align_up(size.max(self.least), self.first_align)
     }
 }
 

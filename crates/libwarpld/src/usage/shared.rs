@@ -180,7 +180,8 @@ pub fn unplaced_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
 }
 
 fn first_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
-    cx.input_symbol(cx.resolution.get(id).first).map_or(0, |s| s.value)
+    let at = cx.resolution.get(id).first;
+    cx.input_symbol(at).map_or(0, |symbol| cx.objects[at.object].shared_alignment(&symbol))
 }
 
 /// Whether the symbol is an array whose size is set at launch. (An undefined array with a size is a
