@@ -42,8 +42,7 @@ pub fn reserved_memory(cx: Analysis<'_, '_>, diags: &mut Diagnostics) {
 }
 
 /// `--link-as-tools-patch`: all functions must have been compiled for it. The first one that was
-/// not ends the link, by the order of inputs and of their symbols (six links of functions,
-/// kernels and local and weak functions).
+/// not ends the link, by the order of inputs and of their symbols. [`tools-patch`]
 pub fn tools_patch(cx: Analysis<'_, '_>) -> Result<(), Box<Diagnostic>> {
     if !cx.config.tools_patch {
         return Ok(());

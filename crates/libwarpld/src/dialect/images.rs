@@ -6,7 +6,7 @@ use cubin::{Arch, Variant};
 impl Release {
     /// Whether machine code for the architecture `number` can be linked for `target`. The letter
     /// of the target does not matter; code that was compiled for an `a` architecture stays with
-    /// its number. [each architecture for each as the target, by release: `matrix-*.txt`]
+    /// its number. [each architecture for each as the target, by release: `carried-over`]
     pub(crate) fn links_machine_code(&self, number: u16, accelerated: bool, target: Arch) -> bool {
         let carries_over =
             |(from, to): &(u16, &[u16])| *from == number && to.contains(&target.number);
