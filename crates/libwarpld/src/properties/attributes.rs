@@ -7,10 +7,9 @@
 //! order.
 
 use super::contribution::{
-    Any, CODES, Combine, Contribution, Key, Languages, OwnProperties, Reader, combine, slot,
-    sparse_slot,
+    Any, CODES, Combine, Contribution, Key, Languages, NewLanguages, OwnProperties, Reader,
+    combine, slot, sparse_slot,
 };
-use super::languages::NewLanguages;
 use super::{FUNCTIONS_AT_ONCE, Properties};
 use crate::callgraph::callers::Callers;
 use crate::callgraph::scc::Components;

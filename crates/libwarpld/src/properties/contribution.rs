@@ -1,5 +1,6 @@
 //! What one function's attribute records mean, for itself and for its callers.
 
+use crate::collections::Map;
 use crate::context::Analysis;
 use crate::ids::{FunctionId, InputSection, ObjectId, SymbolId, SymbolRefId};
 use crate::merge::{Content, Merged};
@@ -7,6 +8,9 @@ use cubin::consts::shf;
 use cubin::info;
 use cubin::{Attr, Format};
 use rayon::prelude::*;
+
+/// The languages of a kernel, and the position of the first record that adds one.
+pub(super) type NewLanguages = Map<FunctionId, (Vec<u32>, Key)>;
 
 /// How values of a code combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,14 +1,11 @@
 //! LANGUAGE: kernels list the source languages of the functions that they reach.
 
 use super::attributes::{Propagation, Record};
-use super::contribution::{Key, Languages};
+use super::contribution::{Languages, NewLanguages};
 use crate::callgraph::callers::Callers;
 use crate::collections::Map;
 use crate::ids::FunctionId;
 use cubin::Attr;
-
-/// The languages of a kernel, and the position of the first record that adds one.
-pub(super) type NewLanguages = Map<FunctionId, (Vec<u32>, Key)>;
 
 impl Propagation<'_, '_> {
     /// Whether a kernel may lack the language of a function: as a rule all have the same.
