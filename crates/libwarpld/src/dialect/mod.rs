@@ -332,6 +332,12 @@ impl Dialect {
         self.release.removes_delays
     }
 
+    /// Whether attribute 0x67 ends those of a function's machine code in an executable
+    /// (`call-tables-twice`).
+    pub fn adds_attribute_67(self) -> bool {
+        target::has_attribute_67(self.arch.number)
+    }
+
     /// The newest attribute of a function's machine code that is copied, or added where the
     /// compiler did not write it yet (`code-of-older-compilers`).
     pub fn newest_attribute(self) -> Attr {

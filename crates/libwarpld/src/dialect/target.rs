@@ -97,6 +97,11 @@ pub(super) fn is_first_of_family(number: u16) -> bool {
     matches!(number, 100 | 120)
 }
 
+/// Whether executables have the attribute 0x67.
+pub(super) fn has_attribute_67(number: u16) -> bool {
+    number == 107
+}
+
 /// The bits of CAN_FASTPATH_FINALIZE of all members of the family whose first this is.
 pub(super) fn family(number: u16) -> u64 {
     match number {

@@ -12,6 +12,9 @@ use std::borrow::Cow;
 /// Size of a record's header: format, code, value or length.
 const HEAD: usize = 4;
 
+/// An attribute of executables for sm_107. No code was found for which it is not 0.
+const ATTRIBUTE_67: Attr = Attr(0x67);
+
 /// How to translate the records of one input function, keyed by the Mercury half's record.
 #[derive(Default)]
 struct Translation<'a> {
@@ -70,6 +73,9 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
         for code in [Attr::BINDLESS_TEXTURE_BANK, Attr::BINDLESS_SURFACE_BANK] {
             Record::scalar(Format::BVAL, code, handles::BANK.into()).write(&mut out);
         }
+    }
+    if file.linked.cx.dialect.adds_attribute_67() && !file.linked.cx.config.relocatable {
+        Record::scalar(Format::BVAL, ATTRIBUTE_67, 0).write(&mut out);
     }
     Cow::Owned(out)
 }
@@ -185,7 +191,7 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
         let newest = file.linked.cx.dialect.newest_attribute();
         rest.retain(|record| {
             let code = Attr(record[1]);
-            code <= newest && code != Attr::PREEXIT_USED
+            code <= newest && ![Attr::PREEXIT_USED, ATTRIBUTE_67].contains(&code)
         });
         out.added = rest;
     }

@@ -1,7 +1,7 @@
 //! Capsules of edited code: which machine instructions each Mercury instruction stands for, before
 //! and after.
 
-use super::instruction::Instruction;
+use super::instruction::{Instruction, Meeting};
 use cubin::capsule::{Capsule, CapsuleHeader, Item, ItemForm};
 
 /// `MEMBAR.SC.VC`, `ERRBAR`, `CGAERRBAR` with nvlink's stall counts.
@@ -18,6 +18,8 @@ pub(super) enum Edit {
     Remove,
     /// Remove it; the rest then stands for its Mercury instruction directly, which needs no item.
     RemoveForPlain,
+    /// Insert a NOP before a BSYNC, or after a BREAK.
+    Delay,
     /// Insert an error wait before it, with or without a fence.
     WaitForErrors {
         fence: bool,
@@ -59,7 +61,13 @@ pub(super) fn recount(
     edits: &[Edit],
     fillers: usize,
 ) -> Option<Vec<u8>> {
-    let exits: Vec<[u8; 16]> = units.iter().map(|u| mercury_exit(code.get(u.first))).collect();
+    let whole: Vec<[u8; 16]> = units
+        .iter()
+        .map(|u| match edits.get(u.first) {
+            Some(Edit::Delay) => mercury_delayed(code.get(u.first)),
+            _ => mercury_exit(code.get(u.first)),
+        })
+        .collect();
     let mut mask = capsule.mask.to_vec();
     let mut old = capsule.items.iter();
     let mut items = Vec::with_capacity(capsule.items.len());
@@ -67,15 +75,18 @@ pub(super) fn recount(
     for (i, unit) in units.iter().enumerate() {
         let edits = edits.get(unit.first..unit.first + unit.count)?;
         let removed = edits.iter().filter(|&&e| e == Edit::Remove).count();
-        if let [Edit::WaitForErrors { fence }] = edits {
+        let grown = match edits {
+            [Edit::WaitForErrors { fence }] => Some(ERROR_WAIT.len() as u16 + u16::from(*fence)),
+            [Edit::Delay] => Some(2),
+            _ => None,
+        };
+        if grown.is_some() {
             if capsule.is_sass_only(i as u32) {
                 *mask.get_mut(i / 8)? &= !(1 << (i % 8));
             } else {
                 old.next()?;
             }
-            let form = ItemForm::Full(exits.get(i)?);
-            let count = ERROR_WAIT.len() as u16 + u16::from(*fence);
-            items.push(Item { expands_to: Some(count), form });
+            items.push(Item { expands_to: grown, form: ItemForm::Full(whole.get(i)?) });
         } else if edits.contains(&Edit::RemoveForPlain) {
             old.next()?;
             *mask.get_mut(i / 8)? |= 1 << (i % 8);
@@ -104,6 +115,18 @@ pub(super) fn recount(
         return None;
     }
     Some(Capsule { mask: &mask, items, ..capsule.clone() }.to_bytes())
+}
+
+/// Mercury's form of a BSYNC or BREAK with a barrier that others wait for: byte 2 is the kind, byte
+/// 6 tells the two kinds of BSYNC apart, the barrier is doubled. [15,292 of NVSHMEM's]
+fn mercury_delayed(instruction: Option<&Instruction>) -> [u8; 16] {
+    let Some(instruction) = instruction else { return [0; 16] };
+    let barrier = instruction.barrier() << 1;
+    match (instruction.operation(), instruction.meeting()) {
+        (Instruction::BREAK, _) => [1, 5, 2, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, barrier, 0, 0, 0],
+        (_, Meeting::Reconvergent) => [1, 9, 2, 0x0a, 0xf8, 0, 1, 0, 0, 0, barrier, 0, 0, 0, 0, 0],
+        _ => [1, 9, 4, 0x0a, 0xf8, 0, 0, 0, 0, 0, barrier, 0, 0, 0, 0, 0],
+    }
 }
 
 /// A predicate takes five bits there; the lowest one negates it.

@@ -13,7 +13,7 @@
 //! with four reads in between as without).
 
 use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
-use super::instruction::{Flow, Instruction, NO_GUARD};
+use super::instruction::{Flow, Instruction, Meeting, NO_GUARD};
 use super::moves::Moves;
 use cubin::capsule::{Capsule, ItemForm};
 
@@ -24,7 +24,7 @@ pub struct Purpose {
     pub protected: bool,
     /// Threads report errors before they exit.
     pub report_errors: bool,
-    /// NOPs that only delay go, whatever the rest says.
+    /// NOPs that only delay go, whatever the rest says; otherwise they come where they lack.
     pub undelayed: bool,
 }
 
@@ -55,7 +55,10 @@ impl Edited {
         let mut before = 0;
         code.chunks_exact(Instruction::SIZE).any(|chunk| {
             let operation = u16::from_le_bytes([chunk[0], chunk[1]]) & 0x1ff;
-            let delayed = purpose.undelayed && is_delayed(before, operation);
+            let delayed = match purpose.undelayed {
+                true => is_delayed(before, operation),
+                false => before != NOP && matches!(operation, BSYNC | BREAK),
+            };
             before = operation;
             delayed || wanted(operation)
         })
@@ -73,10 +76,13 @@ const ERROR_FENCE: u128 = 0x5000_0000_0000_0000_0992;
 const EXIT: u128 = Instruction::EXIT;
 /// Every kind of fence.
 const FENCE: u16 = 0x192;
-/// Reconvergence after a branch, and leaving it.
-const BSYNC: u16 = 0x141;
-const BREAK: u16 = 0x142;
+const BSYNC: u16 = Instruction::BSYNC;
+const BREAK: u16 = Instruction::BREAK;
+/// The branch that they end.
+const BSSY: u16 = 0x145;
 const NOP: u16 = 0x118;
+/// The NOP that delays.
+const DELAY: Instruction = Instruction(0x000f_e200_0000_0000_0000_0000_0000_7918);
 /// STG.
 const GLOBAL_STORE: u16 = 0x186;
 /// Asynchronous copy to shared memory.
@@ -101,8 +107,9 @@ pub fn edit(
     let calls = code.iter().any(|i| i.flow(0) == Flow::Call);
     let removes = is_kernel && !calls && !purpose.protected;
     let mut edits = vec![Edit::Keep; code.len()];
-    if purpose.undelayed {
-        remove_delays(&code, &units, &mut edits)?;
+    match purpose.undelayed {
+        true => remove_delays(&code, &units, &mut edits)?,
+        false => insert_delays(&code, &units, &mut edits)?,
     }
     if removes {
         remove_protection(&code, capsule, &units, &mut edits)?;
@@ -122,6 +129,12 @@ pub fn edit(
         match edit {
             Edit::Keep => out.push(instruction),
             Edit::Remove | Edit::RemoveForPlain => {}
+            Edit::Delay if instruction.operation() == BREAK => {
+                itself.push(out.len() as u32);
+                out.extend([instruction, DELAY]);
+                continue;
+            }
+            Edit::Delay => out.extend([DELAY, instruction]),
             Edit::WaitForErrors { fence } => {
                 wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
             }
@@ -188,6 +201,25 @@ fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
         if is_delayed(first.operation(), second.operation()) {
             let delay = unit.first + usize::from(second.operation() == NOP);
             *edits.get_mut(delay)? = Edit::RemoveForPlain;
+        }
+    }
+    Some(())
+}
+
+/// Marks what 13.2.86 and later delay with a NOP and older compilers did not: a BSYNC whose threads
+/// are sure to meet, and a BREAK from one without a condition. [`delays`]
+fn insert_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+    for unit in units {
+        let [instruction] = code.get(unit.first..unit.first + unit.count)? else { continue };
+        let delayed = match (instruction.operation(), instruction.meeting()) {
+            (BSYNC, Meeting::Reliable | Meeting::Reconvergent) => true,
+            (BREAK, Meeting::Reliable) => {
+                instruction.guard() == NO_GUARD && instruction.condition() == NO_GUARD
+            }
+            _ => false,
+        };
+        if delayed {
+            *edits.get_mut(unit.first)? = Edit::Delay;
         }
     }
     Some(())
@@ -333,7 +365,12 @@ fn retarget(
                 let target = u64::try_from(target).ok().filter(|t| t % 16 == 0)?;
                 let place = moves.place(at as u64);
                 let new = out.get_mut(usize::try_from(place).ok()? / Instruction::SIZE)?;
-                *new = new.towards(place as i64, moves.target(target) as i64);
+                // BSSY names the BSYNC, not what delays it.
+                let target = match instruction.operation() {
+                    BSSY => moves.place(target),
+                    _ => moves.target(target),
+                };
+                *new = new.towards(place as i64, target as i64);
             }
             Flow::Call | Flow::Unknown => return None,
         }
@@ -363,7 +400,6 @@ mod tests {
     const CALL: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7943;
     const MEET: u128 = 0x000f_ea00_0380_0200_0000_0000_0002_7941;
     const LEAVE: u128 = 0x000f_e200_0380_0000_0000_0000_0002_0942;
-    const DELAY: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7918;
 
     /// A kernel of single instructions around one fence of several.
     fn kernel(before: &[u128], fence: &[u128], after: &[u128]) -> (Vec<u8>, Vec<u8>) {
@@ -393,6 +429,7 @@ mod tests {
     }
 
     const RUN: Purpose = Purpose { protected: false, report_errors: false, undelayed: true };
+    const DELAYED: Purpose = Purpose { protected: false, report_errors: false, undelayed: false };
     const DEBUG: Purpose = Purpose { protected: true, report_errors: true, undelayed: true };
 
     fn edited(kernel: &(Vec<u8>, Vec<u8>), purpose: Purpose) -> Option<Edited> {
@@ -435,7 +472,7 @@ mod tests {
 
     #[test]
     fn what_delays_meeting_is_gone_for_every_purpose() {
-        for (unit, rest) in [([DELAY, MEET], MEET), ([LEAVE, DELAY], LEAVE)] {
+        for (unit, rest) in [([DELAY.0, MEET], MEET), ([LEAVE, DELAY.0], LEAVE)] {
             let input = kernel(&[SKIP], &unit, &[CALL]);
             assert!(Edited::is_candidate(&input.0, DEBUG));
             let out = edited(&input, DEBUG).unwrap();
@@ -448,13 +485,27 @@ mod tests {
             );
             assert_eq!(capsule.sass_instructions() as usize, words(&out).len());
             assert!(capsule.is_sass_only(1));
-            let delayed = Purpose { undelayed: false, ..RUN };
-            assert!(!Edited::is_candidate(&input.0, delayed), "13.2 keeps them");
-            assert_eq!(edited(&input, delayed), None);
+            assert_eq!(edited(&input, DELAYED), None, "13.2 keeps them");
         }
         // NOPs with Mercury instructions of their own were requested and stay.
-        let asked = kernel(&[DELAY, MEET, DELAY], &[], &[CALL]);
+        let asked = kernel(&[DELAY.0, MEET, DELAY.0], &[], &[CALL]);
         assert_eq!(edited(&asked, RUN), None);
+    }
+
+    #[test]
+    fn what_older_compilers_did_not_delay_is_delayed() {
+        const RELIABLE: u128 = 1 << 72;
+        let (meet, leave) = (MEET & !(3 << 72) | RELIABLE, LEAVE & !0xf000 | 0x7000 | RELIABLE);
+        let input = kernel(&[SKIP, leave, meet, MEET & !(3 << 72)], &[], &[CALL]);
+        let out = edited(&input, DELAYED).unwrap();
+        assert_eq!(words(&out)[1..6], [leave, DELAY.0, DELAY.0, meet, MEET & !(3 << 72)]);
+        assert_eq!((out.moves.target(0x20), out.moves.place(0x20)), (0x30, 0x40));
+        assert_eq!(out.moves.place(0x10), 0x10);
+        let capsule = Capsule::parse(&out.capsule).unwrap();
+        assert_eq!(capsule.sass_instructions() as usize, words(&out).len());
+        let items: Vec<_> = capsule.items.iter().map(|item| item.expands_to).collect();
+        assert_eq!(items, [Some(2), Some(2), None]);
+        assert_eq!(edited(&kernel(&[DELAY.0, meet], &[], &[CALL]), RUN), None);
     }
 
     #[test]

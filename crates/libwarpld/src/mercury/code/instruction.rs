@@ -21,6 +21,17 @@ pub enum Flow {
 /// The guard field of an unguarded instruction.
 pub const NO_GUARD: u8 = 7;
 
+/// How threads meet at a BSYNC, or leave those that do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// Nothing is promised.
+    Plain,
+    /// `.RELIABLE`.
+    Reliable,
+    /// `.RECONVERGENT`.
+    Reconvergent,
+}
+
 /// First bit of the condition operand of an EXIT or a branch.
 const CONDITION: u32 = 87;
 
@@ -35,6 +46,23 @@ impl Instruction {
 
     /// `EXIT` without a condition operand, as [`Instruction::essence`] returns it.
     pub const EXIT: u128 = 0x0380_0000_0000_0000_0000_094d;
+    /// Low bits of the opcodes of reconvergence after a branch, and of leaving it.
+    pub const BSYNC: u16 = 0x141;
+    pub const BREAK: u16 = 0x142;
+
+    /// The convergence barrier of BSYNC and BREAK.
+    pub fn barrier(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
+
+    /// How BSYNC and BREAK meet.
+    pub fn meeting(self) -> Meeting {
+        match self.0 >> 72 & 3 {
+            0 => Meeting::Plain,
+            1 => Meeting::Reliable,
+            _ => Meeting::Reconvergent,
+        }
+    }
 
     /// The instructions of a function; `None` if the size is not a multiple of theirs.
     pub fn all(code: &[u8]) -> Option<Vec<Self>> {
