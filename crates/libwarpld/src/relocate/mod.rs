@@ -26,7 +26,7 @@ use crate::merge::{Content, Merged, Section};
 use crate::object::{Object, is_dynamic_array};
 use crate::par_ordered::map_in_order;
 use crate::resolve::discarded::{is_weak_sensitive_debug, names_discarded_copy};
-use crate::usage::{is_declared_array, is_dynamic, is_orphan, unplaced_value};
+use crate::usage::{first_value, is_declared_array, is_dynamic, is_orphan, unplaced_value};
 use cubin::bank;
 use cubin::consts::{shn, sto};
 use cubin::names;
@@ -375,7 +375,7 @@ impl<'a, 'o> Relocator<'a, 'o> {
             let placed = self.layout.shared.dynamic_symbols.get(&id);
             let missing = match is_declared_array(self.cx, id) {
                 true if placed.is_some() => placed.copied().unwrap_or(0),
-                true if is_dynamic_array(symbol) => symbol.value,
+                true if is_dynamic_array(symbol) => first_value(self.cx, id),
                 true => unplaced_value(self.cx, id),
                 false => u64::MAX,
             };

@@ -179,7 +179,8 @@ pub fn unplaced_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
     cx.dialect.value_of_unplaced_array(first_value(cx, id))
 }
 
-fn first_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
+/// The value of the first declaration.
+pub fn first_value(cx: Analysis<'_, '_>, id: SymbolId) -> u64 {
     let at = cx.resolution.get(id).first;
     cx.input_symbol(at).map_or(0, |symbol| cx.objects[at.object].shared_alignment(&symbol))
 }
