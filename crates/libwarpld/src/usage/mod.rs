@@ -10,8 +10,8 @@ pub mod sort;
 
 pub use images::ImageUsers;
 pub use shared::{
-    CodeOrder, SharedObject, SharedObjects, array_alignment, first_value, has_groups, is_declared_array,
-    is_dynamic, is_orphan, shared_users, unplaced_value,
+    CodeOrder, SharedObject, SharedObjects, array_alignment, first_value, has_groups,
+    is_declared_array, is_dynamic, is_orphan, shared_users, unplaced_value,
 };
 
 use crate::collections::{Map, Set};
