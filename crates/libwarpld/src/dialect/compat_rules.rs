@@ -57,7 +57,6 @@ impl CompatRule {
     }
 }
 
-/// The target's mark comes first.
 const ISA_CLASS: CompatRule =
     rule(Compat::ISA_CLASS, Format::BVAL, Combine::MaxOrZero, Missing::Counts(0));
 const TENSORMAP: CompatRule =
