@@ -271,6 +271,12 @@ impl Dialect {
         self.is_mercury()
     }
 
+    /// Whether shared memory of a kernel in which nothing has a name is kept in any input, and not
+    /// only in whole programs.
+    pub fn keeps_nameless_shared(self) -> bool {
+        self.release.keeps_nameless_shared
+    }
+
     /// Whether nameless shared memory of a whole program moves the value of symbol 0.
     pub fn moves_null_symbol(self) -> bool {
         !self.is_mercury()

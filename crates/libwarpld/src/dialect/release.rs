@@ -60,6 +60,8 @@ pub struct Release {
     pub(super) names_missing_rel: bool,
     /// Whether shared objects of one kernel are shown as local symbols.
     pub(super) localizes_assigned_shared: bool,
+    /// Whether shared memory without names is kept in files that are linked again, too.
+    pub(super) keeps_nameless_shared: bool,
     /// Whether the call graph and the prototypes have counterparts for Mercury code.
     pub(super) doubles_call_tables: bool,
     /// Whether a file without code allows all targets of its family.
@@ -97,6 +99,7 @@ impl Release {
         weak_is_global: false,
         names_missing_rel: true,
         localizes_assigned_shared: false,
+        keeps_nameless_shared: false,
         doubles_call_tables: false,
         runs_anywhere_without_code: false,
         removes_delays: true,
@@ -207,6 +210,7 @@ impl Release {
         weak_is_global: true,
         newest_attribute: Attr::PREEXIT_USED,
         localizes_assigned_shared: true,
+        keeps_nameless_shared: true,
         doubles_call_tables: true,
         ..Self::CUDA_13_3
     };

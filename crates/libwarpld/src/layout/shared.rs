@@ -12,7 +12,7 @@ use crate::context::Analysis;
 use crate::dialect::DYNAMIC_ALIGN;
 use crate::ids::{FunctionId, SectionId, SymbolId};
 use crate::merge::Merged;
-use crate::object::{MergeClass, is_dynamic_array};
+use crate::object::{MergeClass, Object, is_dynamic_array};
 use crate::usage::sort::{Ties, alternating_merge_sort};
 use crate::usage::{SharedObject, SharedObjects, Usage, array_alignment, is_dynamic, is_orphan};
 
@@ -58,7 +58,14 @@ pub fn layout_shared(cx: Analysis<'_, '_>, usage: &Usage, merged: &Merged) -> Sh
         group_end: Map::default(),
         group_align: 0,
         groups_end: 0,
+        nameless: None,
     };
+    for layout in compiler_layouts.values().filter(|layout| !layout.whole && !layout.late) {
+        let CompilerLayout { size, align, kernel, .. } = *layout;
+        let symbol = cx.graph.symbol(kernel);
+        let all = SharedObject { symbol, nameless: true, size, align, placed: true, fixed: None };
+        private.entry(kernel).or_default().push(all);
+    }
     planner.groups(common, &mut private);
     planner.kernels(private, &dynamic);
     planner.whole_programs(compiler_layouts);
@@ -76,6 +83,8 @@ struct Planner<'a, 'o> {
     /// Largest alignment of all common objects, if there is a group.
     group_align: u64,
     groups_end: u64,
+    /// Offset of the first object without a name, and their number.
+    nameless: Option<(u64, u64)>,
 }
 
 impl Planner<'_, '_> {
@@ -192,7 +201,12 @@ impl Planner<'_, '_> {
     /// Kernels that were compiled as a whole. Quirk: an empty section gets the system's part only
     /// if the finalizer writes the file. An unnamed object is symbol 0. [`whole-programs`]
     fn whole_programs(&mut self, compiler_layouts: CompilerLayouts) {
-        for (section, CompilerLayout { size, align, late }) in compiler_layouts {
+        if let Some((offset, count)) = self.nameless {
+            let reserved = self.reserved().saturating_mul(count);
+            self.out.null_value = Some(offset.saturating_add(reserved));
+        }
+        let whole = compiler_layouts.into_iter().filter(|(_, layout)| layout.whole);
+        for (section, CompilerLayout { size, align, late, .. }) in whole {
             if size > 0 && !late && self.cx.dialect.moves_null_symbol() {
                 let shift = self.out.null_value.unwrap_or(0);
                 self.out.null_value = Some(shift.saturating_add(self.reserved()));
@@ -227,7 +241,10 @@ impl Planner<'_, '_> {
         for object in list {
             let next = || self.past_null(align_up(end, object.align), object.align);
             let start = object.fixed.unwrap_or_else(next);
-            if let Some(section) = section.filter(|_| object.placed) {
+            if object.nameless {
+                let (first, count) = self.nameless.unwrap_or((start, 0));
+                self.nameless = Some((first, count + 1));
+            } else if let Some(section) = section.filter(|_| object.placed) {
                 self.out.objects.insert(object.symbol, (section, start));
             }
             end = end.max(start.saturating_add(object.size));
@@ -442,32 +459,38 @@ type CompilerLayouts = Map<SectionId, CompilerLayout>;
 pub(super) struct CompilerLayout {
     pub size: u64,
     pub align: u64,
+    pub kernel: FunctionId,
+    /// Whether it is that of a whole program, and not of a relocatable file that is linked again.
+    pub whole: bool,
     /// Of an unrequested kernel: nothing is counted for it (`whole-programs-used`).
     pub late: bool,
 }
 
-/// Shared memory of kernels that were compiled as a whole (`ptxas -ewp`): nothing in it has a name,
-/// so it is kept unchanged.
+/// Shared memory in which nothing has a name, so that it is kept unchanged: that of kernels that
+/// were compiled as a whole (`ptxas -ewp`), and what a relocatable link reserved for arrays.
+/// [`relink-nameless-shared`]
 pub(super) fn compiler_layouts(cx: Analysis<'_, '_>, merged: &Merged) -> CompilerLayouts {
     let mut out = CompilerLayouts::default();
     // For debuggers all of it has names, and is laid out once more.
     if cx.config.is_debug_link() {
         return out;
     }
-    let objects = cx.objects.enumerated();
-    for (of, object) in objects.filter(|(_, object)| object.whole_program) {
-        for section in object.cubin.sections() {
-            let class = object.classes.get(section.index.0 as usize);
-            let Some(&MergeClass::KernelShared(symbol)) = class else { continue };
+    let counts = |object: &Object<'_>| object.whole_program || cx.dialect.keeps_nameless_shared();
+    for (of, object) in cx.objects.enumerated().filter(|(_, object)| counts(object)) {
+        for (section, class) in (0..).zip(object.classes) {
+            let &MergeClass::KernelShared(symbol) = class else { continue };
+            let Some(section) = object.cubin.section(section) else { continue };
+            if !object.is_nameless_shared(section.index.0) {
+                continue;
+            }
             let id = cx.resolution.id(of, symbol);
-            let function = id.and_then(|id| cx.graph.function(id));
-            let sections = function.and_then(|f| merged.function_sections.get(f));
+            let Some(kernel) = id.and_then(|id| cx.graph.function(id)) else { continue };
+            let sections = merged.function_sections.get(kernel);
             if let Some(shared) = sections.and_then(|sections| sections.shared.get()) {
-                let late = function.is_some_and(|f| cx.reach.is_late(f));
-                out.insert(
-                    shared,
-                    CompilerLayout { size: section.size, align: section.align, late },
-                );
+                let late = cx.reach.is_late(kernel);
+                let (size, align) = (section.size, section.align);
+                let whole = object.whole_program;
+                out.insert(shared, CompilerLayout { size, align, kernel, whole, late });
             }
         }
     }

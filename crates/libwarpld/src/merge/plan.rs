@@ -180,17 +180,19 @@ impl<'a> Planner<'a, '_> {
         self.classes.1 = classes;
         self.steps.append(&mut self.attributes);
         self.steps.append(&mut self.relocs);
-        if input.whole_program {
+        if input.whole_program || self.cx.dialect.keeps_nameless_shared() {
             self.nameless_shared(object, input);
         }
     }
 
-    /// Shared memory without symbols comes last; unrequested kernels have none yet then
-    /// (`whole-programs-used`).
+    /// Shared memory without symbols comes last; unrequested kernels have none yet then.
+    /// [`whole-programs-used`, `relink-nameless-shared`]
     fn nameless_shared(&mut self, object: ObjectId, input: &Object<'a>) {
         for (section, &class) in (0..).zip(input.classes) {
-            if let (MergeClass::KernelShared(_), Some(input)) = (class, input.section(section)) {
-                self.data_section(object, &input, class, false);
+            if let (MergeClass::KernelShared(_), Some(found)) = (class, input.section(section))
+                && input.is_nameless_shared(section)
+            {
+                self.data_section(object, &found, class, false);
             }
         }
     }
@@ -339,7 +341,11 @@ impl<'a> Planner<'a, '_> {
             return;
         }
         let list = match defined || symbol.binding() == Binding::LOCAL {
-            _ if symbol.is_internal() => List::Local,
+            // Instances of dynamic arrays in a file that is linked again are weak.
+            _ if symbol.is_internal() => self.list_of(match symbol.binding() {
+                Binding::WEAK => Binding::WEAK,
+                _ => Binding::LOCAL,
+            }),
             true => self.list_of(symbol.binding()),
             false => List::Global,
         };

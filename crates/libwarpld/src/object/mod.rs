@@ -115,6 +115,13 @@ impl<'a> Object<'a> {
         classify::owner(self.classes, section)
     }
 
+    /// Whether nothing in a kernel's shared memory has a name, as in whole programs, or where a
+    /// relocatable link reserved it for arrays.
+    pub fn is_nameless_shared(&self, section: u32) -> bool {
+        let is_in = |symbol: SymbolRef<'_>| symbol.shndx == section && symbol.is_shared();
+        self.whole_program || !self.cubin.symbols().any(is_in)
+    }
+
     /// The alignment of a shared object, which is its value until it has an offset. In a whole
     /// program (`ptxas -ewp`) it has one (`whole-programs-debug`).
     pub fn shared_alignment(&self, symbol: &SymbolRef<'_>) -> u64 {

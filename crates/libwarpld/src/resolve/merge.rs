@@ -26,6 +26,7 @@ impl<'a> Pass<'a, '_> {
             // Quirk: the array of a file that is linked again must come before any other
             // declaration. [`relink-declared-arrays`]
             None if is_dynamic_array(symbol)
+                && !symbol.is_internal()
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
                 let first = known.first;

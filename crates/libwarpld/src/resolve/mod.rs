@@ -331,7 +331,12 @@ impl<'a> Pass<'a, '_> {
     fn symbol(&mut self, id: ObjectId, object: &Object<'a>, named: &InputSymbol) -> SymbolId {
         let at = SymbolRefId { object: id, symbol: named.symbol };
         // `.nv.ptx.const0.size` is local and undefined, yet one for all inputs.
-        let unique = named.binding() == Binding::LOCAL || named.is_internal();
+        // Instances of arrays, which are weak, have one name for all files that are linked again.
+        let unique = match named.binding() {
+            Binding::LOCAL => true,
+            Binding::WEAK => named.is_internal() && !named.is_shared(),
+            _ => named.is_internal(),
+        };
         let known = match unique && named.place != Place::Undefined {
             true => {
                 self.known.out.own.push(self.next_id());

@@ -12,8 +12,10 @@ use crate::resolve::Role;
 /// An object in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedObject {
-    /// Its symbol.
+    /// Its symbol; that of its kernel, if it has no name.
     pub symbol: SymbolId,
+    /// Whether it has no name, and symbol 0 stands for it.
+    pub nameless: bool,
     /// Its size.
     pub size: u64,
     /// Its alignment.
@@ -53,8 +55,14 @@ impl SharedObjects {
                         out.dynamic.push(id);
                         // Takes part in the sort, though it has no separate offset.
                         let align = symbol.value;
-                        let array =
-                            SharedObject { symbol: id, size: 0, align, placed: false, fixed: None };
+                        let array = SharedObject {
+                            symbol: id,
+                            nameless: false,
+                            size: 0,
+                            align,
+                            placed: false,
+                            fixed: None,
+                        };
                         out.common.push(array);
                     }
                     continue;
@@ -66,8 +74,14 @@ impl SharedObjects {
                 }
                 let align = input.shared_alignment(&symbol);
                 let fixed = input.whole_program.then_some(symbol.value);
-                let new =
-                    SharedObject { symbol: id, size: symbol.size, align, placed: true, fixed };
+                let new = SharedObject {
+                    symbol: id,
+                    nameless: false,
+                    size: symbol.size,
+                    align,
+                    placed: true,
+                    fixed,
+                };
                 match input.classes.get(symbol.shndx as usize) {
                     Some(&MergeClass::KernelShared(owner)) if !is_orphan(cx, id) => {
                         let owner =
