@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 warpld=${WARPLD:-$here/../../target/release/warpld}
 jobs=${JOBS:-2}
 arch=sm_90
-out=$here/out
+out=${OUT_FOLDER:-$here/out}
 work=${WORK:-${TMPDIR:-/tmp}/warpld-gpu-build}
 shim=$work/toolkit
 mkdir -p "$out/programs" "$out/cubins" "$work/objects"
