@@ -69,6 +69,11 @@ impl HeaderTables {
     /// The tables after sections that end at `end`. `sections` includes the null section.
     pub fn after(end: u64, sections: usize, segments: usize) -> Self {
         let section_headers = end.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX);
+        Self::at(section_headers, sections, segments)
+    }
+
+    /// The tables from `section_headers` on.
+    pub fn at(section_headers: u64, sections: usize, segments: usize) -> Self {
         Self { section_headers, sections, segments }
     }
 

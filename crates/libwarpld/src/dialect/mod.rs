@@ -202,6 +202,13 @@ impl Dialect {
         self.release.names_missing_rel
     }
 
+    /// Whether string tables are written anew at the end, with only the names that are used, and
+    /// the sections of the Mercury half begin with its symbols and are in the order of the other
+    /// half (`names-anew`).
+    pub fn rebuilds_names(self) -> bool {
+        self.release.rebuilds_names
+    }
+
     /// Whether looking up a name `.rel.X` takes a second creation number.
     pub fn looks_up_rel_names_twice(self) -> bool {
         self.is_mercury()

@@ -58,6 +58,9 @@ pub struct Release {
     /// Whether the names of relocations without addends are in the string tables of files that
     /// have addends.
     pub(super) names_missing_rel: bool,
+    /// Whether the finalizer writes string tables anew, and the sections of the Mercury half in
+    /// the order of the other one, after its symbols.
+    pub(super) rebuilds_names: bool,
     /// Whether shared objects of one kernel are shown as local symbols.
     pub(super) localizes_assigned_shared: bool,
     /// Whether shared memory without names is kept in files that are linked again, too.
@@ -98,6 +101,7 @@ impl Release {
         prefers_zeros_to_common: false,
         weak_is_global: false,
         names_missing_rel: true,
+        rebuilds_names: false,
         localizes_assigned_shared: false,
         keeps_nameless_shared: false,
         doubles_call_tables: false,
@@ -233,6 +237,7 @@ impl Release {
         provisional: true,
         finalizer_version: Some(0x440),
         names_missing_rel: false,
+        rebuilds_names: true,
         ..Self::CUDA_13_4
     };
 

@@ -2,7 +2,7 @@
 
 use super::names::names;
 use super::sections::{Body, FileSection, sections};
-use super::{CapsuleFile, functions, symbols};
+use super::{CapsuleFile, functions, rebuilt_names, symbols};
 use crate::align::align_up;
 use crate::diag::Diagnostic;
 use crate::linked::Linked;
@@ -28,13 +28,20 @@ pub fn write(
     let ((names, machine), mercury) = rayon::join(machine_tables, || symbols::mercury(file));
     let symbols = [machine, mercury];
     let mut sections = sections(file, &names, &symbols)?;
+    let anew = file.linked.cx.dialect.rebuilds_names();
+    if anew {
+        rebuilt_names::rebuild(&names, file.plan.adds_numbers, &mut sections);
+    }
     let end = place(&mut sections);
     let loads = match file.linked.cx.config.relocatable {
         true => None,
         false => Some(loads(file, &sections)),
     };
     let segments = loads.as_ref().map_or(0, |loads| loads.len() + 2);
-    let tables = HeaderTables::after(end, sections.len() + 1, segments);
+    let tables = match anew {
+        true => HeaderTables::at(end, sections.len() + 1, segments),
+        false => HeaderTables::after(end, sections.len() + 1, segments),
+    };
     let segments = loads.map_or(Vec::new(), |loads| segments_with(&tables, loads));
     write::write(&Placed { file, sections, tables, segments }, destination)
 }

@@ -28,6 +28,7 @@ mod nobits_bytes;
 mod pairing;
 mod parameters;
 mod preexit;
+mod rebuilt_names;
 mod registers;
 mod replaced_copies;
 mod reserved_shared;

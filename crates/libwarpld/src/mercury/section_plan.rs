@@ -64,11 +64,15 @@ pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
     for bank in &mut banks {
         bank.index += tables;
     }
-    let first = (machine.len() + banks.len()) as u32 + tables + 1;
+    let symbols_first = linked.cx.dialect.rebuilds_names();
+    let first = (machine.len() + banks.len()) as u32 + tables + 1 + u32::from(symbols_first);
     for (i, id) in mercury.iter().enumerate() {
         mercury_index[id.index()] = first + i as u32;
     }
-    let mercury_symtab = first + mercury.len() as u32 + tables;
+    let mercury_symtab = match symbols_first {
+        true => first - 1,
+        false => first + mercury.len() as u32 + tables,
+    };
     CapsulePlan {
         numbering,
         contents,
@@ -110,12 +114,16 @@ pub fn text_function(linked: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> 
     (linked.merged.function_sections[function].text.get() == Some(id)).then_some(symbol)
 }
 
-/// Capsules come first, then the counterparts in the order of the machine-code half.
+/// Capsules come first, then the counterparts in the order of the machine-code half; or all are in
+/// that order. [`names-anew`]
 fn mercury_order(linked: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
     let is_text = |id: &SectionId| text_function(linked, *id).is_some();
-    let texts = machine.iter().copied().filter(is_text);
-    let others = machine.iter().copied().filter(|id| !is_text(id) && has_counterpart(linked, *id));
-    texts.chain(others).collect()
+    let in_half = |id: &SectionId| is_text(id) || has_counterpart(linked, *id);
+    let mut order: Vec<SectionId> = machine.iter().copied().filter(in_half).collect();
+    if !linked.cx.dialect.rebuilds_names() {
+        order.sort_by_key(|id| !is_text(id));
+    }
+    order
 }
 
 /// Whether both halves have the section.

@@ -20,7 +20,7 @@ use zerocopy::IntoBytes;
 
 /// Unused bytes after the section names in every capsule file: room for the names of the two tables
 /// of section indices.
-const GAP_AFTER_NAMES: u64 =
+pub const GAP_AFTER_NAMES: u64 =
     (names::SYMTAB_SHNDX.len() + 1 + names::MERCURY_SYMTAB_SHNDX.len() + 1) as u64;
 /// Alignment of capsules.
 const CAPSULE_ALIGN: u64 = 16;
@@ -108,9 +108,11 @@ pub fn sections<'b>(
     let mut wanted: Vec<ToBuild> = plan.machine.iter().map(|&id| ToBuild::Machine(id)).collect();
     wanted.extend(plan.adds_numbers.then_some(ToBuild::Numbers(0)));
     wanted.extend((0..plan.banks.len()).map(ToBuild::Bank));
+    let symbols_first = file.linked.cx.dialect.rebuilds_names();
+    wanted.extend(symbols_first.then_some(ToBuild::Symbols));
     wanted.extend((0..plan.mercury.len()).map(ToBuild::Mercury));
     wanted.extend(plan.adds_numbers.then_some(ToBuild::Numbers(1)));
-    wanted.push(ToBuild::Symbols);
+    wanted.extend((!symbols_first).then_some(ToBuild::Symbols));
     let make = |wanted: &ToBuild| match *wanted {
         ToBuild::Machine(id) => machine_section(file, id, names, &tables[0]),
         ToBuild::Numbers(half) => Ok(section_numbers(file, names, tables, half)),
