@@ -176,6 +176,11 @@ impl Dialect {
         self.is_mercury()
     }
 
+    /// Whether it is named after its function, its offset and its size instead.
+    pub fn names_constants_by_offset(self) -> bool {
+        self.release.rebuilds_names
+    }
+
     /// Whether functions of one name in a relinked file share the attributes of the first.
     pub fn merges_attributes_of_namesakes(self) -> bool {
         self.is_mercury()
@@ -206,6 +211,11 @@ impl Dialect {
     /// the sections of the Mercury half begin with its symbols and are in the order of the other
     /// half (`names-anew`).
     pub fn rebuilds_names(self) -> bool {
+        self.release.rebuilds_names
+    }
+
+    /// Whether line tables without rows have the end of a sequence (`names-anew`).
+    pub fn ends_empty_lines(self) -> bool {
         self.release.rebuilds_names
     }
 

@@ -51,7 +51,7 @@ pub fn rebuild(
             match is_frames {
                 true => frames::add(&mut table, &input, &alive, &joined)
                     .map_err(|e| damaged(linked, chunk.from.object, &e.to_string()))?,
-                false => lines::add(&mut table, &input, &alive, &translated),
+                false => lines::add(&mut table, &input, &alive, &translated, linked.cx.dialect),
             }
         }
         table.finish();

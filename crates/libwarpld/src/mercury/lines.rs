@@ -4,6 +4,7 @@
 use super::debug_blocks::{Alive, DebugTable, Function, Input};
 use super::line_copies::Translated;
 use super::line_units::{ADDRESS, END_OF_SEQUENCE, Effect, LENGTH, Unit, step, unit};
+use crate::dialect::Dialect;
 use crate::mercury::code::Moves;
 use crate::mercury::code::line_rows::{self, Advance};
 
@@ -13,12 +14,16 @@ pub fn add(
     input: &Input<'_>,
     alive: &Alive<'_>,
     translated: &Translated<'_>,
+    dialect: Dialect,
 ) {
     let mut start = 0;
     while let Some(unit) = unit(input.data, start) {
         let to = out.copy(input, start, unit.program);
         let mut sequences = sequences(input.data, &unit, input.object, alive);
         sequences.sort_by_key(|s| s.function.symbol);
+        if sequences.is_empty() && dialect.ends_empty_lines() {
+            out.bytes.extend_from_slice(&END_OF_SEQUENCE);
+        }
         for sequence in sequences {
             let other = translated.rows(input.object, sequence.address);
             match (other, sequence.function.moves) {

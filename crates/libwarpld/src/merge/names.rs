@@ -56,8 +56,8 @@ impl<'a> Merger<'a, '_> {
         Text::prefixed(prefix, symbol.name, symbol.hash)
     }
 
-    /// A compiler constant of Mercury code is called after its bank, with its
-    /// number among those of its input.
+    /// A compiler constant of Mercury code is called after its bank, with its number among those
+    /// of its input, or after its function, with its offset and size (`names-anew`).
     fn constant_name(&mut self, id: SymbolId) -> Option<u32> {
         if !self.cx.dialect.numbers_compiler_constants() {
             return None;
@@ -72,10 +72,21 @@ impl<'a> Merger<'a, '_> {
         if !is_constant(&symbol) {
             return None;
         }
-        let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
-        let number = before.filter(is_constant).count() + 1;
-        let bank = object.cubin.section(symbol.shndx)?.name;
-        let name = [bank, format!(".{number}").as_bytes()].concat();
+        let (bank, dialect) = (object.cubin.section(symbol.shndx)?.name, self.cx.dialect);
+        let name = match (
+            dialect.names_constants_by_offset(),
+            bank.strip_prefix(dialect.bank2_prefix()),
+        ) {
+            (true, Some(function)) => {
+                let place = format!(".const_opt.{}.{}", symbol.value, symbol.size);
+                [function, place.as_bytes()].concat()
+            }
+            _ => {
+                let before = object.cubin.symbols().take_while(|s| s.index != symbol.index);
+                let number = before.filter(is_constant).count() + 1;
+                [bank, format!(".{number}").as_bytes()].concat()
+            }
+        };
         Some(self.out.strings.add_symbol(Text::new(&name)))
     }
 
