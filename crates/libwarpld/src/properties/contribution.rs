@@ -177,9 +177,6 @@ impl Contribution {
     }
 }
 
-/// The languages of a kernel, and the position of the first record that adds one.
-pub type NewLanguages = Map<FunctionId, (Vec<u32>, Key)>;
-
 /// The source languages of a function, if they are passed to callers at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Languages {
