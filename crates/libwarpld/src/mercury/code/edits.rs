@@ -131,10 +131,10 @@ pub fn edit(
             Edit::Remove | Edit::RemoveForPlain => {}
             Edit::Delay if instruction.operation() == BREAK => {
                 itself.push(out.len() as u32);
-                out.extend([instruction, DELAY]);
+                out.extend([instruction, delay_of(instruction)]);
                 continue;
             }
-            Edit::Delay => out.extend([DELAY, instruction]),
+            Edit::Delay => out.extend([delay_of(instruction), instruction]),
             Edit::WaitForErrors { fence } => {
                 wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
             }
@@ -223,6 +223,15 @@ fn insert_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
         }
     }
     Some(())
+}
+
+/// The NOP that delays an instruction. In code of `-O0` it is timed like that.
+fn delay_of(instruction: Instruction) -> Instruction {
+    const MOST: u8 = 15;
+    match instruction.waits() != 0 && instruction.stall() == MOST {
+        true => DELAY.timed_like(instruction),
+        false => DELAY,
+    }
 }
 
 /// Marks EXITs that do not wait for errors yet.
