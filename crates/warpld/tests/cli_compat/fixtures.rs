@@ -15,6 +15,13 @@ impl Toolkit {
     pub fn tool(&self, name: &str) -> PathBuf {
         self.root.join("bin").join(name)
     }
+    /// `13.4.92`.
+    pub fn version(&self) -> String {
+        let answer = Command::new(self.tool("nvlink")).arg("--version").output().unwrap();
+        let text = String::from_utf8(answer.stdout).unwrap();
+        let mut words = text.split_whitespace().filter_map(|word| word.strip_prefix('V'));
+        words.next().expect("a version").to_owned()
+    }
     pub fn library_folder(&self) -> PathBuf {
         ["lib64", "lib"].map(|l| self.root.join(l)).into_iter().find(|p| p.exists()).unwrap()
     }
@@ -39,7 +46,8 @@ pub fn build(toolkit: &Toolkit) -> PathBuf {
 
 fn build_all(toolkit: &Toolkit) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli_compat/inputs");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-inputs");
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-inputs-{}", toolkit.version()));
     let newest = std::fs::read_dir(&sources)
         .unwrap()
         .chain(std::fs::read_dir(sources.parent().unwrap()).unwrap())
