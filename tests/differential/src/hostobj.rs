@@ -2,14 +2,32 @@
 //! object and archive. Only what a device linker looks at is filled in.
 
 use crate::program::{HostRefs, Sm};
+use cubin::{Cubin, SectionType};
 
 fn pad(out: &mut Vec<u8>, align: usize) {
     out.resize(out.len().next_multiple_of(align), 0);
 }
 
+const ENTRY_HEADER: usize = 64;
+
+/// What follows the header of a Blackwell image: where its copy of `.nv.compat` starts, the size of
+/// it, a zero byte and the copy. nvlink 13.1 and later choose no image for another target without it.
+fn compat(image: &[u8], sm: Sm) -> Vec<u8> {
+    let file = Cubin::parse(image).ok().filter(|_| sm.is_mercury());
+    let records = file
+        .and_then(|file| Some(file.sections().of_kind(SectionType::CUDA_COMPAT_INFO).next()?.data));
+    let Some(records) = records.filter(|records| !records.is_empty()) else { return Vec::new() };
+    let mut out = Vec::new();
+    out.extend((ENTRY_HEADER as u32 + 8).to_le_bytes());
+    out.extend((records.len() as u32).to_le_bytes());
+    out.push(0);
+    out.extend(records);
+    pad(&mut out, 8);
+    out
+}
+
 /// A fatbin container with one uncompressed ELF image.
 pub fn fatbin(image: &[u8], sm: Sm) -> Vec<u8> {
-    const ENTRY_HEADER: usize = 64;
     const IS_64_BIT_LINUX: u64 = 0x11;
     let flags = IS_64_BIT_LINUX
         | match sm.suffix {
@@ -18,23 +36,27 @@ pub fn fatbin(image: &[u8], sm: Sm) -> Vec<u8> {
             None => 0,
         }
         | if sm.number >= 100 { 0x100_0000 } else { 0 };
+    let compat = compat(image, sm);
+    let header = ENTRY_HEADER + compat.len();
     let payload = image.len().next_multiple_of(8);
     let mut out = Vec::new();
     out.extend(0xba55_ed50_u32.to_le_bytes());
     out.extend(1u16.to_le_bytes());
     out.extend(16u16.to_le_bytes());
-    out.extend(((ENTRY_HEADER + payload) as u64).to_le_bytes());
+    out.extend(((header + payload) as u64).to_le_bytes());
     out.extend(2u16.to_le_bytes());
     out.extend(0x101u16.to_le_bytes());
-    out.extend((ENTRY_HEADER as u32).to_le_bytes());
+    out.extend((header as u32).to_le_bytes());
     out.extend((payload as u64).to_le_bytes());
-    out.extend([0; 8]);
+    out.extend([0; 4]);
+    out.extend((if compat.is_empty() { 0 } else { ENTRY_HEADER as u32 }).to_le_bytes());
     out.extend(8u16.to_le_bytes());
     out.extend(1u16.to_le_bytes());
     out.extend(u32::from(sm.number).to_le_bytes());
     out.extend([0; 8]);
     out.extend(flags.to_le_bytes());
     out.extend([0; 16]);
+    out.extend(compat);
     out.extend(image);
     pad(&mut out, 8);
     out
