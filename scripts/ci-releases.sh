@@ -2,7 +2,8 @@
 # Compares warpld with nvlink of the releases that have no step of their own, byte for byte:
 #
 #   sample    13.1, 13.2 and 13.3: every named case on one target in turn, random programs, a third of
-#             the CUDA C++ programs each; the same for Blackwell. At least 1,500 links for each.
+#             the CUDA C++ programs each; for Blackwell, with 13.4 too, a third of the cases and a ninth of
+#             the programs. At least 1,500 links for each.
 #   older     objects of each minor release linked by each later one
 #   patches   13.0.48, 13.1.80, 13.2.51, 13.2.78, 13.3.33, 13.4.59: warpld against each, and where nvlink
 #             writes what that of the last of its minor writes (but for the note), the two nvlinks
@@ -31,6 +32,9 @@ ptxas=(--ptxas12 "$(scripts/toolkit.sh ptxas12)" --ptxas120 "$(scripts/toolkit.s
 mkdir -p "$work"
 rows=$work/rows
 : >"$rows"
+# Links that differ and are not known, in the form of the known lists.
+news=$work/new.txt
+: >"$news"
 failed=0
 
 # One run; its row goes to the table as that of the given group.
@@ -39,22 +43,26 @@ run() { # group, release, options
     shift 2
     echo "=== $group: $release $*"
     "$DIFFERENTIAL" run --toolkit "$(scripts/toolkit.sh "$release")" "${ptxas[@]}" --work "$work" \
-        --jobs "${JOBS:-2}" --known $tests/known.txt --known $tests/known-mercury.txt "$@" >"$log" 2>&1 ||
+        --jobs "${JOBS:-2}" --known $tests/known.txt --known $tests/known-mercury.txt --list-new "$work/new" "$@" >"$log" 2>&1 ||
         failed=$((failed + 1))
+    cat "$work/new" >>"$news" 2>/dev/null || true
     grep -vE '^$|^\|| of [0-9]+ cases, ' "$log" || true
     sed -n "s/^| 13/$group | 13/p" "$log" >>"$rows"
 }
 warpld=(--warpld "$WARPLD")
 cases=(--cases $tests/cases --targets-each 1)
+programs=(--cuda $tests/cuda --skip thrust,cub,thrust-cub,thrust-lines)
 
 sample() {
     local minor
+    # The classic targets of the newest release have a step of their own.
     for minor in 1 2 3; do
-        local programs=(--cuda $tests/cuda --skip thrust,cub,thrust-cub,thrust-lines --part $minor/3)
         run classic 13.$minor "${warpld[@]}" --seeds 0..160 "${cases[@]}"
-        run classic 13.$minor "${warpld[@]}" "${programs[@]}" --targets-each 2
-        run Blackwell 13.$minor "${warpld[@]}" --sm mercury --seeds 1000..1030 --matrix "${cases[@]}"
-        run Blackwell 13.$minor "${warpld[@]}" --sm mercury "${programs[@]}"
+        run classic 13.$minor "${warpld[@]}" "${programs[@]}" --part $minor/3 --targets-each 1
+    done
+    for minor in 1 2 3 4; do
+        run Blackwell 13.$minor "${warpld[@]}" --sm mercury --seeds 1000..1020 "${cases[@]}" --part $((minor % 3 + 1))/3
+        run Blackwell 13.$minor "${warpld[@]}" --sm sm_100,sm_120 "${programs[@]}" --part $minor/9 --targets-each 1
     done
 }
 

@@ -3,6 +3,8 @@
 # unpacked in: the one place that names the versions the tests use.
 #
 #   scripts/wheel.sh nccl       nvidia/nccl/lib/libnccl.so.2 keeps the inputs of its device link
+#   scripts/wheel.sh nccl-newest
+#                               the same of the newest release that CUDA 13.4 made
 #   scripts/wheel.sh nvshmem    nvidia/nvshmem/{include,lib}: a library of device code
 #
 # $WARPLD_WHEELS names another folder than target/wheels; a wheel found there is not fetched.
@@ -12,9 +14,10 @@ wheels=${WARPLD_WHEELS:-$here/target/wheels}
 
 case ${1:-} in
 nccl) package=nvidia-nccl-cu13 version=2.27.7 ;;
+nccl-newest) package=nvidia-nccl-cu13 version=2.32.3 ;;
 nvshmem) package=nvidia-nvshmem-cu13 version=3.8.0 ;;
 *)
-    echo "usage: $0 nccl|nvshmem" >&2
+    echo "usage: $0 nccl|nccl-newest|nvshmem" >&2
     exit 2
     ;;
 esac
