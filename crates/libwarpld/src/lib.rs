@@ -3,7 +3,7 @@
 //! `nvcc -dc` and `ptxas -c` compile each source file to an object that may call functions and
 //! use variables of others. A device linker joins such objects into one file that a driver loads.
 //! This crate does that in memory, on bytes, for sm_75 and later. Its outputs are those of
-//! nvlink (CUDA 13.0), byte for byte but for the name of the linker, and it needs neither a CUDA
+//! nvlink (CUDA 13.0 to 13.4), byte for byte but for the name of the linker, and it needs neither a CUDA
 //! toolkit nor a GPU. The command `warpld` is built on it.
 //!
 //! # Example
