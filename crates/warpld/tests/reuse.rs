@@ -106,7 +106,7 @@ fn alike(image: &[u8], copies: u8) -> Vec<Vec<u8>> {
         let mut copy = image.to_vec();
         // No letter becomes that of another copy, or the end of a name.
         names.iter().for_each(|&at| copy[at] ^= number << 5);
-        if number / 2 % 2 == 0 { copy } else { moved(&copy, 128) }
+        if (number / 2).is_multiple_of(2) { copy } else { moved(&copy, 128) }
     };
     (0..=copies).map(copy).collect()
 }

@@ -328,6 +328,13 @@ impl Dialect {
         target::is_first_of_family(self.arch.number)
     }
 
+    /// The only target that code for a plain target may name in the output, if that has the letter
+    /// `a` (13.1 on; `fastpath-accelerated`). Code that has it names what it declares.
+    pub fn only_target(self) -> Option<u64> {
+        let bound = self.arch.variant == Variant::Accelerated && self.release.refuses_accelerated;
+        target::capability_bit(self.arch.number).filter(|_| bound)
+    }
+
     /// Whether code that does not say so may run on sm_103, if its latencies are the same there.
     pub fn may_run_on_sm_103(self) -> bool {
         self.arch.number == 100

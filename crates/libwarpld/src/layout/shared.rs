@@ -202,7 +202,11 @@ impl Planner<'_, '_> {
     /// if the finalizer writes the file. An unnamed object is symbol 0. [`whole-programs`]
     fn whole_programs(&mut self, compiler_layouts: CompilerLayouts) {
         if let Some((offset, count)) = self.nameless {
-            let reserved = self.reserved().saturating_mul(count);
+            // The system's part is not counted on the Mercury half.
+            let reserved = match self.cx.dialect.moves_null_symbol() {
+                true => self.reserved().saturating_mul(count),
+                false => 0,
+            };
             self.out.null_value = Some(offset.saturating_add(reserved));
         }
         let whole = compiler_layouts.into_iter().filter(|(_, layout)| layout.whole);

@@ -1,6 +1,7 @@
 //! Which other targets the output's code runs on unchanged (CAN_FASTPATH_FINALIZE in `.nv.compat`).
 
 use crate::ids::InputSection;
+use crate::inputs::fit::is_accelerated;
 use crate::linked::Linked;
 use crate::merge::Content;
 use crate::object::{MergeClass, Object};
@@ -20,7 +21,7 @@ const FSETP_IMMEDIATE: u16 = 0x80b;
 
 /// Targets that all code of the output allows. The attribute is computed from the live functions:
 /// inputs without code do not count, nor does dead code. Only the first target of a family allows
-/// others. [`finalizer-records`]
+/// others. [`finalizer-records`, `fastpath-accelerated`]
 pub fn targets(linked: Linked<'_, '_>) -> u64 {
     if !linked.cx.dialect.allows_other_targets() {
         return 0;
@@ -43,9 +44,13 @@ fn function_targets(linked: Linked<'_, '_>, from: InputSection) -> u64 {
         .and_then(|h| h.counterpart(from.section))
         .map_or(&[][..], |t| t.data);
     let native = linked.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
-    match native && declared & SM_103 == 0 && !has_other_latency(code) {
+    let allowed = match native && declared & SM_103 == 0 && !has_other_latency(code) {
         true => declared | SM_103,
         false => declared,
+    };
+    match linked.cx.dialect.only_target() {
+        Some(own) if !object.compat.is_some_and(is_accelerated) => allowed & own,
+        _ => allowed,
     }
 }
 
