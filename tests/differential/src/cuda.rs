@@ -74,7 +74,8 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
     let (tools, sms) = (&options.tools, &options.sms);
     let folder = &std::path::absolute(folder).map_err(|e| e.to_string())?;
     let mut programs = Vec::new();
-    for program in options.part(read_programs(folder)?) {
+    let all = read_programs(folder)?;
+    for program in all.into_iter().filter(|program| options.is_in_part(&program.name)) {
         if options.skip.contains(&program.name) {
             continue;
         }

@@ -40,7 +40,7 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
     let mut files = files(folder, release)?;
     // Older compilers may lack what a case needs.
     files.retain(|file| file.releases.contains(options.tools.compiled_by()));
-    for file in options.part(files) {
+    for file in files.into_iter().filter(|file| options.is_in_part(&file.name)) {
         let mut wanted = Sm::wanted(&file.name, &file.targets, &options.sms, options.every_sm);
         wanted.retain(|&sm| file.allows(sm));
         for sm in options.some(&file.name, &wanted) {
