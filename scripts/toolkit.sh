@@ -81,8 +81,8 @@ toolkit() {
     read -r -d '' -a list < <(packages "$release") || true
     install "$env" nvidia/cu13/bin/nvlink --no-deps "${list[@]}"
     root=$(site "$env")/nvidia/cu13
-    # nvcc looks for its libraries in lib64.
-    [ -e "$root/lib64" ] || ln -s lib "$root/lib64" || [ -e "$root/lib64" ]
+    # nvcc looks for its libraries in lib64. A patch release has neither folder.
+    [ ! -e "$root/lib" ] || [ -e "$root/lib64" ] || ln -s lib "$root/lib64" || [ -e "$root/lib64" ]
     echo "$root"
 }
 
