@@ -48,7 +48,8 @@
 //! small cubins takes some 30 µs on a pool, and 100 µs if a thread has to be started.
 //!
 //! [`driver`] has the steps of a link one by one, for programs that come between them.
-//! [`report`] has the report of a link, and its conversion to text.
+//! [`report`] has the report of a link, and its conversion to text. [`compile`] is for links that
+//! need a compiler.
 //!
 //! # Phases
 //!
@@ -87,6 +88,7 @@ mod callgraph;
 mod checks;
 mod collections;
 mod compat;
+pub mod compile;
 mod config;
 mod context;
 mod demangle;

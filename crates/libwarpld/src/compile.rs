@@ -1,0 +1,82 @@
+//! What a link needs compiled, and who compiles it. The linker starts no process and loads no
+//! library: the caller brings a [`Compiler`].
+//!
+//! nvlink compiles PTX and LTO-IR with a compiler inside of it. The compilers of a CUDA toolkit
+//! make the same code: `ptxas` from PTX; `nvlink -dlto -emit-ptx` or libnvJitLink make PTX from
+//! LTO-IR. The command `warpld` runs them; a program that links in memory may use others.
+
+use crate::diag::Diagnostic;
+use crate::inputs::HostReferences;
+use cubin::Arch;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Makes machine code of what inputs have in place of it. A link asks only if it must.
+pub trait Compiler: Sync {
+    /// Whether PTX can be compiled. Asked where an input has both newer PTX and older machine
+    /// code: nvlink takes the PTX, a link without a compiler the machine code.
+    fn compiles_ptx(&self) -> bool;
+
+    /// Compiles PTX modules, each by itself; one result for each, in their order.
+    fn ptx(&self, modules: &[PtxModule<'_>]) -> Vec<Compiled>;
+
+    /// Makes one PTX text of the LTO-IR of all inputs.
+    fn lto(&self, program: &LtoProgram<'_>) -> Compiled;
+}
+
+/// PTX to compile.
+#[derive(Clone, Debug)]
+pub struct PtxModule<'a> {
+    /// The input it comes from, as messages name it.
+    pub name: Arc<str>,
+    /// The text, without a closing NUL.
+    pub text: Cow<'a, [u8]>,
+    /// Options that stand beside the text in a fatbin, separated by blanks.
+    pub options: Cow<'a, [u8]>,
+    /// The target of the link.
+    pub target: Arch,
+    /// Whether an object is wanted that can be linked with others (`ptxas -c`), or a program.
+    pub relocatable: bool,
+}
+
+/// LTO-IR to compile, in link order, and what must stay visible.
+#[derive(Clone, Debug)]
+pub struct LtoProgram<'a> {
+    /// The inputs with LTO-IR.
+    pub modules: Vec<LtoModule<'a>>,
+    /// The target of the link.
+    pub target: Arch,
+    /// Whether other code is linked to the result.
+    pub partial: bool,
+    /// What host code uses, if all inputs say; else everything stays.
+    pub host_references: Option<HostReferences>,
+}
+
+/// An input with LTO-IR.
+#[derive(Clone, Debug)]
+pub struct LtoModule<'a> {
+    /// Its name in messages.
+    pub name: Arc<str>,
+    /// LTO-IR by itself, or a fatbin that holds some.
+    pub data: &'a [u8],
+    /// Options of the compilation that the fatbin keeps beside the LTO-IR.
+    pub options: Cow<'a, [u8]>,
+}
+
+/// What came of a compilation.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The cubin or the text.
+    pub output: Result<Vec<u8>, Failure>,
+    /// What the compiler said, line by line, word for word.
+    pub messages: String,
+}
+
+/// Why there is no output.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The compiler refused its input. Its messages say why.
+    Refused,
+    /// It could not be run, or did not do its work.
+    Unavailable(Box<Diagnostic>),
+}
