@@ -1,5 +1,6 @@
 //! The way in: files in memory, in link order, and what comes of them.
 
+use crate::compile::Compiler;
 use crate::config::Config;
 use crate::diag::{Diagnostic, Diagnostics, Error};
 use crate::inputs::options::SelectOptions;
@@ -61,14 +62,36 @@ pub struct Output {
 /// own and ends them: one for a small link, else one per processor or as many as
 /// [`ConfigBuilder::threads`](crate::ConfigBuilder::threads) says.
 pub fn link(inputs: &[Input<'_>], config: &Config) -> Result<Output, Error> {
+    link_and_compile(inputs, config, None)
+}
+
+/// Links files in memory like [`link`], with a compiler for those that have PTX for the target and
+/// no machine code, or older code only.
+pub fn link_with(
+    inputs: &[Input<'_>],
+    config: &Config,
+    compiler: &dyn Compiler,
+) -> Result<Output, Error> {
+    link_and_compile(inputs, config, Some(compiler))
+}
+
+fn link_and_compile(
+    inputs: &[Input<'_>],
+    config: &Config,
+    compiler: Option<&dyn Compiler>,
+) -> Result<Output, Error> {
     let sizes = inputs.iter().map(|input| input.data.len());
     let count = threads::count(config.threads, inputs.len(), sizes.sum());
-    threads::run(count, || link_here(inputs, config))
+    threads::run(count, || link_here(inputs, config, compiler))
         .unwrap_or_else(|error| Err(Diagnostics::default().fail(error)))
 }
 
 /// Links on the threads of the current pool.
-fn link_here(inputs: &[Input<'_>], config: &Config) -> Result<Output, Error> {
+fn link_here(
+    inputs: &[Input<'_>],
+    config: &Config,
+    compiler: Option<&dyn Compiler>,
+) -> Result<Output, Error> {
     let store = Store::default();
     let found =
         inputs.iter().map(|input| Found::File(InputFile::new(input.name.clone(), &input.data)));
@@ -76,7 +99,7 @@ fn link_here(inputs: &[Input<'_>], config: &Config) -> Result<Output, Error> {
     let loaded = scan(&found, &store, "");
     let options = SelectOptions { strict: true, ..SelectOptions::of(config) };
     let mut diagnostics = Diagnostics::default();
-    let selected = loaded.select(&options, &mut diagnostics)?;
+    let selected = loaded.select_with(compiler, &options, &mut diagnostics)?;
     let mut cubin = Vec::new();
     let linked =
         link_images(&selected.inputs, config, &mut diagnostics, &mut cubin, Memory::Freed)?;

@@ -77,7 +77,8 @@
 //!
 //! # Limits
 //!
-//! PTX and LTO-IR are not compiled: an input without machine code for the target is an error.
+//! PTX needs a [`Compiler`](compile::Compiler) of the caller's ([`link_with`]): without one, an
+//! input without machine code for the target is an error.
 //! Inputs are device ELF files of CUDA 12.0 to 13.4.
 #![forbid(unsafe_code)]
 
@@ -119,7 +120,7 @@ mod usage;
 mod verify;
 mod write;
 
-pub use api::{Input, Output, link};
+pub use api::{Input, Output, link, link_with};
 pub use config::{Config, ConfigBuilder, Identity};
 pub use cubin::Arch;
 pub use diag::{Code, Diagnostic, Error, Severity};

@@ -63,11 +63,15 @@ impl Renderer {
             Severity::Warning => self.hide_warnings,
             Severity::Error | Severity::Fatal => false,
         };
-        if hidden {
+        // A compiler's lines are not the linker's to hide. [ptxas under nvlink -w, -disable-infos]
+        let quoted = diagnostic.code == Code::CompilerMessage;
+        if hidden && !quoted {
             return None;
         }
         Some(match self.format {
             Format::Json => self.json(severity, diagnostic),
+            Format::Text if quoted => self.quote(diagnostic, &Palette::PLAIN),
+            Format::ColoredText if quoted => self.quote(diagnostic, &Palette::ANSI),
             Format::Text => self.text(severity, diagnostic, advised, &Palette::PLAIN),
             Format::ColoredText => self.text(severity, diagnostic, advised, &Palette::ANSI),
         })
@@ -96,19 +100,17 @@ impl Renderer {
             let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
         }
         out.push('\n');
-        for note in all_notes(diagnostic, advised) {
-            let mut lines = note.lines();
-            let _ = writeln!(
-                out,
-                "    {}={} {}",
-                palette.note,
-                palette.reset,
-                lines.next().unwrap_or("")
-            );
-            for line in lines {
-                let _ = writeln!(out, "      {line}");
-            }
+        write_notes(&mut out, &all_notes(diagnostic, advised), palette);
+        out
+    }
+
+    /// What a compiler said, line by line.
+    fn quote(&self, diagnostic: &Diagnostic, palette: &Palette) -> String {
+        let mut out = String::new();
+        for line in diagnostic.message.lines() {
+            let _ = writeln!(out, "{line}{}", self.target_suffix());
         }
+        write_notes(&mut out, &diagnostic.notes, palette);
         out
     }
 
@@ -156,6 +158,17 @@ impl Renderer {
 }
 
 /// The lines under a message: names, notes, advice.
+fn write_notes(out: &mut String, notes: &[String], palette: &Palette) {
+    for note in notes {
+        let mut lines = note.lines();
+        let first = lines.next().unwrap_or("");
+        let _ = writeln!(out, "    {}={} {first}", palette.note, palette.reset);
+        for line in lines {
+            let _ = writeln!(out, "      {line}");
+        }
+    }
+}
+
 fn all_notes(diagnostic: &Diagnostic, advised: bool) -> Vec<String> {
     let mut notes = source_names(diagnostic);
     notes.extend(diagnostic.notes.iter().cloned());

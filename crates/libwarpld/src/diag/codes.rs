@@ -56,6 +56,7 @@ codes! {
     CannotOpenOutput, "cannot-open-output", "The output, or a side file, cannot be created.", "";
     CodeOverPtx, "code-over-ptx", "Machine code was taken although newer PTX is there too.", "";
     CommonTooLarge, "common-too-large", "A common symbol is larger than the definition it meets.", "";
+    CompilerMessage, "compiler-message", "What a compiler said, word for word.", "";
     ConflictingOptions, "conflicting-options", "Two options exclude each other, or one needs another.", "";
     DamagedArchive, "damaged-archive", "An archive is cut off or malformed.", "";
     DamagedFatbin, "damaged-fatbin", "A fatbin is cut off, malformed or does not decompress.", "";
@@ -103,6 +104,7 @@ codes! {
     PreserveRelocs, "preserve-relocs", "--preserve-relocs is incomplete for this target, as in nvlink.", "";
     PrototypeMismatch, "prototype-mismatch", "A function has other parameters in one file than in another.", "declare it the same way everywhere";
     PtxOnly, "ptx-only", "An input has PTX for the target and no machine code.", "";
+    PtxRefused, "ptx-refused", "A compiler refused the PTX of an input.", "";
     PureMercury, "pure-mercury", "An input has Mercury code that only NVIDIA's finalizer can use.", "";
     RedefinedOption, "redefined-option", "An option was given twice; the last value counts.", "";
     ReservedShared, "reserved-shared", "A function uses the shared memory that --disable-smem-reservation takes away.", "";
@@ -170,7 +172,9 @@ fn remedy(code: Code) -> &'static str {
         Code::CannotOpenInput | Code::CannotOpenOutput | Code::OptionsFile | Code::WriteFailed => {
             "the notes have the system's reason: name, rights, space"
         }
+        Code::PtxRefused => "the compiler's lines before it say why",
         Code::CodeOverPtx
+        | Code::CompilerMessage
         | Code::FnlzrTrace
         | Code::NotLto
         | Code::RedefinedOption

@@ -86,6 +86,29 @@ pub(super) fn ptx_only(name: &str, what: &str, target: Arch) -> Diagnostic {
     ))
 }
 
+/// What a compiler said, word for word. It does not know the input's name.
+pub(super) fn compiler_said(name: &str, lines: &str) -> Diagnostic {
+    let said = Diagnostic::info(Code::CompilerMessage, lines.trim_end());
+    match lines.contains(PTX_FROM_MEMORY) {
+        true => said.note(format_args!("the PTX of '{name}'")),
+        false => said,
+    }
+}
+
+/// How ptxas names a text that is in no file.
+const PTX_FROM_MEMORY: &str = "application ptx input";
+
+/// nvlink's line after those of the compiler.
+pub(super) fn ptx_refused(name: &str) -> Diagnostic {
+    Diagnostic::fatal(Code::PtxRefused, READER_FAILED)
+        .note(format_args!("the compiler refused the PTX of '{name}'"))
+}
+
+pub(super) fn not_compiled(name: &str) -> Diagnostic {
+    Diagnostic::fatal(Code::PtxRefused, READER_FAILED)
+        .note(format_args!("the compiler gave no result for the PTX of '{name}'"))
+}
+
 pub(super) fn lto_only(name: &str) -> Diagnostic {
     Diagnostic::fatal(Code::LtoOnly, "LTO objects found, use -dlto").note(format_args!(
         "'{name}' has only LTO-IR for the target; compile it without -dlto to get machine code"

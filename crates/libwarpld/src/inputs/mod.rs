@@ -3,6 +3,7 @@
 
 pub mod best_image;
 pub mod check;
+mod compiled;
 pub mod fit;
 pub(crate) mod host_use;
 pub mod memory;

@@ -55,6 +55,8 @@ pub struct Traced {
     pub name: Arc<str>,
     /// How many images of it are linked.
     pub images: usize,
+    /// Whether some of them were compiled from PTX.
+    pub compiled: bool,
     /// Why none is, if there is no message about it.
     pub ignored: Option<String>,
 }

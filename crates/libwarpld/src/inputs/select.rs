@@ -2,11 +2,13 @@
 //! part.
 
 use super::check::Limits;
+use super::compiled::Compilations;
 use super::host_use::{HostSide, HostUse};
 use super::options::{SelectOptions, Traced};
 use super::scan::{Body, Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
 use super::{messages, need, unpack};
+use crate::compile::Compiler;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
 use crate::inputs::{Inputs, LinkInput};
@@ -57,14 +59,26 @@ impl Selected<'_> {
 }
 
 impl<'f> Loaded<'f> {
-    /// Picks the images for a target. Messages come in link order; the first
-    /// fatal one ends the selection, and all so far go into the error.
+    /// Picks the images for a target, without a compiler: see [`Loaded::select_with`].
     pub fn select(
         &self,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
-        let selected = self.select_by_release(options, diagnostics)?;
+        self.select_with(None, options, diagnostics)
+    }
+
+    /// Picks the images for a target. PTX goes to the compiler; without one it is an error, unless
+    /// there is machine code too. Messages come in link order; the first
+    /// fatal one ends the selection, and all so far go into the error.
+    pub fn select_with(
+        &self,
+        compiler: Option<&dyn Compiler>,
+        options: &SelectOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Selected<'f>, Error> {
+        let mut compilations = Compilations::new(compiler);
+        let selected = self.select_by_release(&mut compilations, options, diagnostics)?;
         if options.allow_newer {
             let release = selected.inputs.release.unwrap_or(Release::OLDEST);
             let newest = selected.newest_input().filter(|(_, toolkit)| *toolkit > release.toolkit);
@@ -78,6 +92,7 @@ impl<'f> Loaded<'f> {
     /// Picks the images by the rules of the release that was named, or else that of the inputs.
     fn select_by_release(
         &self,
+        compilations: &mut Compilations<'_>,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
@@ -87,26 +102,27 @@ impl<'f> Loaded<'f> {
         };
         if let Some(release) = options.release {
             let limits = Limits { release, newest: newest(release) };
-            return self.select_within(limits, options, diagnostics);
+            return self.select_within(limits, compilations, options, diagnostics);
         }
         // Inputs come from one toolkit as a rule, so the first one tells which it is.
         let release = self.first_release(options);
         let limits = Limits { release, newest: newest(Release::NEWEST) };
         let before = diagnostics.as_slice().len();
-        let selected = self.select_within(limits, options, diagnostics)?;
+        let selected = self.select_within(limits, compilations, options, diagnostics)?;
         let release = newest_release(&selected.inputs.images);
         if release.toolkit <= limits.release.toolkit {
             return Ok(selected);
         }
         diagnostics.truncate(before);
-        self.select_within(Limits { release, ..limits }, options, diagnostics)
+        let limits = Limits { release, ..limits };
+        self.select_within(limits, compilations, options, diagnostics)
     }
 
     /// The release that the first image comes from, but one that has the target.
     fn first_release(&self, options: &SelectOptions) -> &'static Release {
         let oldest = Release::first_with(options.arch).unwrap_or(Release::OLDEST);
         let limits = Limits { release: oldest, newest: u32::MAX };
-        let how = How { options, limits, read_all: false };
+        let how = How { options, limits, read_all: false, compiler: None };
         let sources = self.scanned.iter().filter_map(|item| match &item.step {
             Step::Source(source) if !source.system_library => Some(source),
             _ => None,
@@ -121,10 +137,12 @@ impl<'f> Loaded<'f> {
     fn select_within<'s>(
         &'s self,
         limits: Limits,
+        compilations: &mut Compilations<'_>,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
-        let how = How { options, limits, read_all: self.is_looked_into(options) };
+        let (read_all, compiler) = (self.is_looked_into(options), compilations.compiler);
+        let how = How { options, limits, read_all, compiler };
         // The system library is seldom needed, so it is unpacked on demand.
         let source = |item: &'s Scanned<'f>| match &item.step {
             Step::Source(source) if !source.system_library && !self.is_linked(source) => {
@@ -139,13 +157,14 @@ impl<'f> Loaded<'f> {
         let picks = sources.par_iter().enumerate();
         let picks =
             picks.map(|(number, source)| Some(Pick::from((*source)?, unpacked(number), how)));
-        let picks: Vec<Option<Pick<'f>>> = picks.collect();
+        let mut picks: Vec<Option<Pick<'f>>> = picks.collect();
+        compilations.finish(&sources, &mut picks, how);
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
         if !options.trace && !options.register && !options.lazy_archives && are_images() {
             let selected = self.take_all(picks, limits.release);
             return self.check_strictly(selected, options, diagnostics);
         }
-        let mut selection = Selection::new(self, how, diagnostics);
+        let mut selection = Selection::new(self, how, compilations, diagnostics);
         selection.run(picks.into_iter().map(|pick| pick.map(Pick::all)).collect())?;
         let selected = selection.finish();
         self.check_strictly(selected, options, diagnostics)
@@ -226,10 +245,11 @@ fn members_from(steps: &[Scanned<'_>], at: usize) -> usize {
 }
 
 /// The serial part of a selection, in link order.
-struct Selection<'s, 'f> {
+struct Selection<'s, 'c, 'f> {
     loaded: &'s Loaded<'f>,
     options: &'s SelectOptions,
     how: How<'s>,
+    compilations: &'s mut Compilations<'c>,
     diagnostics: &'s mut Diagnostics,
     selected: Selected<'f>,
     host_use: HostUse,
@@ -243,12 +263,18 @@ struct Selection<'s, 'f> {
     dropped_system_library: bool,
 }
 
-impl<'s, 'f> Selection<'s, 'f> {
-    fn new(loaded: &'s Loaded<'f>, how: How<'s>, diagnostics: &'s mut Diagnostics) -> Self {
+impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
+    fn new(
+        loaded: &'s Loaded<'f>,
+        how: How<'s>,
+        compilations: &'s mut Compilations<'c>,
+        diagnostics: &'s mut Diagnostics,
+    ) -> Self {
         Self {
             loaded,
             options: how.options,
             how,
+            compilations,
             diagnostics,
             selected: Selected::default(),
             host_use: HostUse::default(),
@@ -272,15 +298,15 @@ impl<'s, 'f> Selection<'s, 'f> {
             if lazy {
                 self.drop_unneeded(members, picked);
             }
-            for (item, picked) in members.iter().zip(picked) {
-                self.step(item, picked.take().unwrap_or_default())?;
+            for (number, (item, picked)) in (at..).zip(members.iter().zip(picked)) {
+                self.step(number, item, picked.take().unwrap_or_default())?;
             }
             at += count;
         }
         self.warn_beside_whole_programs()
     }
 
-    fn step(&mut self, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Error> {
+    fn step(&mut self, number: usize, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Error> {
         let side = &item.host;
         match &item.step {
             Step::Messages(list) => {
@@ -289,14 +315,14 @@ impl<'s, 'f> Selection<'s, 'f> {
             Step::Ignored(ignored) => {
                 self.refuse_strictly(ignored)?;
                 if self.options.trace {
-                    self.trace(&ignored.name, 0, Some(&ignored.reason.to_string()));
+                    self.trace_ignored(&ignored.name, &ignored.reason.to_string());
                 }
             }
             Step::Source(source) if self.loaded.is_linked(source) => {
-                self.trace(&source.name, 0, Some("an earlier device link has dealt with it"));
+                self.trace_ignored(&source.name, "an earlier device link has dealt with it");
             }
             Step::Source(source) if source.system_library => {
-                return self.system_library(source, side);
+                return self.system_library(number, source, side);
             }
             Step::Source(source) => self.take(source, picked)?,
         }
@@ -313,7 +339,12 @@ impl<'s, 'f> Selection<'s, 'f> {
 
     /// Takes the system library if a function is missing at this point.
     /// [`device-runtime`, `device-launch`]
-    fn system_library(&mut self, source: &Source<'f>, side: &HostSide<'f>) -> Result<(), Error> {
+    fn system_library(
+        &mut self,
+        number: usize,
+        source: &Source<'f>,
+        side: &HostSide<'f>,
+    ) -> Result<(), Error> {
         let needed = self.options.keep_system_libraries
             || need::function_is_missing(&self.selected.inputs.images);
         let state = &mut self.selected.registration.system_library;
@@ -322,22 +353,24 @@ impl<'s, 'f> Selection<'s, 'f> {
                 *state = SystemLibrary::Unused;
             }
             self.dropped_system_library |= self.any_source;
-            self.trace(&source.name, 0, Some("no function is missing that it could provide"));
+            self.trace_ignored(&source.name, "no function is missing that it could provide");
             return Ok(());
         }
         *state = SystemLibrary::Used;
         self.host_use.add_system_library(side);
-        self.take(source, Picked::from(source, None, self.how))
+        let mut picked = Picked::from(source, None, self.how);
+        self.compilations.finish_one(number, source, &mut picked, self.how);
+        self.take(source, picked)
     }
 
-    fn take(&mut self, source: &Source<'f>, picked: Picked<'f>) -> Result<(), Error> {
+    fn take(&mut self, source: &Source<'f>, mut picked: Picked<'f>) -> Result<(), Error> {
         let told = self.is_without_host_code(source);
         // Of a container it is said before anything else, of a cubin once that is known to fit.
         let (first, last) = (told && source.fatbin_file, told && !source.fatbin_file);
         if first {
             self.say(messages::no_host_code(&source.name))?;
         }
-        picked.messages.into_iter().try_for_each(|message| self.say(message))?;
+        picked.messages.drain(..).try_for_each(|message| self.say(message))?;
         if last {
             self.say(messages::no_host_code(&source.name))?;
         }
@@ -346,8 +379,7 @@ impl<'s, 'f> Selection<'s, 'f> {
         }
         self.any_source = true;
         self.any_whole_program |= picked.whole_program;
-        let ignored = picked.ignored.as_deref().filter(|_| picked.images.is_empty());
-        self.trace(&source.name, picked.images.len(), ignored);
+        self.trace_taken(&source.name, &picked);
         if !(source.fatbin_file && picked.images.is_empty()) {
             self.register(source);
         }
@@ -425,10 +457,18 @@ impl<'s, 'f> Selection<'s, 'f> {
         selected
     }
 
-    fn trace(&mut self, name: &Arc<str>, images: usize, ignored: Option<&str>) {
+    fn trace_taken(&mut self, name: &Arc<str>, picked: &Picked<'_>) {
         if self.options.trace {
-            let ignored = ignored.map(str::to_owned);
-            self.selected.trace.push(Traced { name: name.clone(), images, ignored });
+            let (images, compiled) = (picked.images.len(), picked.compiled);
+            let ignored = picked.ignored.clone().filter(|_| images == 0);
+            self.selected.trace.push(Traced { name: name.clone(), images, compiled, ignored });
+        }
+    }
+
+    fn trace_ignored(&mut self, name: &Arc<str>, reason: &str) {
+        if self.options.trace {
+            let (name, ignored) = (name.clone(), Some(reason.to_owned()));
+            self.selected.trace.push(Traced { name, images: 0, compiled: false, ignored });
         }
     }
 

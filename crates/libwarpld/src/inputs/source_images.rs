@@ -3,27 +3,31 @@
 
 use super::best_image::{Choice, choose};
 use super::check::Limits;
+use super::compiled::Pending;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
+use crate::compile::{Compiler, PtxModule};
 use crate::diag::{Code, Diagnostic};
 use crate::dialect::target::has_mercury;
 use crate::inputs::LinkInput;
 use cubin::flags::{CodeState, Flags};
 use cubin::{Arch, Cubin, Header};
-use fatbin::Container;
+use fatbin::{Container, Entry};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How images are picked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct How<'o> {
     pub(super) options: &'o SelectOptions,
     /// The releases whose code may take part.
     pub(super) limits: Limits,
     /// Whether all are to be read, as something here looks into them.
     pub(super) read_all: bool,
+    /// Who compiles PTX.
+    pub(super) compiler: Option<&'o dyn Compiler>,
 }
 
 /// What one source yields.
@@ -31,6 +35,10 @@ pub(super) struct How<'o> {
 pub(super) struct Picked<'f> {
     /// As a rule there is one.
     pub(super) images: SmallVec<[LinkInput<'f>; 1]>,
+    /// PTX in place of images, to be compiled.
+    pub(super) pending: Vec<Pending<'f>>,
+    /// Whether some image was compiled.
+    pub(super) compiled: bool,
     pub(super) messages: Vec<Diagnostic>,
     /// Whether some image is a whole program for others to extend.
     pub(super) whole_program: bool,
@@ -61,6 +69,7 @@ impl<'f> Pick<'f> {
         }
         let mut picked = Picked::from(source, unpacked, how);
         let is_plain = picked.images.len() == 1
+            && picked.pending.is_empty()
             && picked.messages.is_empty()
             && !picked.whole_program
             && picked.ignored.is_none();
@@ -107,6 +116,9 @@ impl<'f> Picked<'f> {
         let mut picked = Self::default();
         match &source.body {
             Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), how),
+            Body::Ptx(text) if how.compiler.is_some() => {
+                picked.compile_later(source, Cow::Borrowed(text), &[], options.arch);
+            }
             Body::Ptx(_) => {
                 picked.messages.push(messages::ptx_only(&source.name, "a PTX file", options.arch));
             }
@@ -139,9 +151,17 @@ impl<'f> Picked<'f> {
         };
         let code = match choose(&entries, options.arch, how.limits.release) {
             Choice::MachineCode(code) => code,
+            Choice::MachineCodeOverPtx { ptx, .. }
+                if how.compiler.is_some_and(|compiler| compiler.compiles_ptx()) =>
+            {
+                return self.compile_entry_later(source, ptx, options.arch);
+            }
             Choice::MachineCodeOverPtx { code, ptx } => {
                 self.messages.push(messages::code_over_ptx(name, code, ptx));
                 code
+            }
+            Choice::Ptx(ptx) if how.compiler.is_some() => {
+                return self.compile_entry_later(source, ptx, options.arch);
             }
             Choice::Ptx(ptx) => {
                 let what = messages::describe(ptx);
@@ -157,7 +177,47 @@ impl<'f> Picked<'f> {
         }
     }
 
+    /// Leaves the PTX of a container to be compiled.
+    fn compile_entry_later(&mut self, source: &Source<'f>, entry: &Entry<'f>, target: Arch) {
+        match entry.payload() {
+            Ok(text) => {
+                self.compile_later(source, text, entry.options().unwrap_or_default(), target);
+            }
+            Err(error) => self.messages.extend(messages::damaged_payload(&source.name, error)),
+        }
+    }
+
+    /// Leaves PTX to be compiled.
+    fn compile_later(
+        &mut self,
+        source: &Source<'f>,
+        text: Cow<'f, [u8]>,
+        options: &'f [u8],
+        target: Arch,
+    ) {
+        let place = self.images.len() + self.pending.len();
+        let text = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(c_string(text)),
+            Cow::Owned(text) => Cow::Owned(c_string(&text).to_vec()),
+        };
+        let options = Cow::Borrowed(c_string(options));
+        let name = source.name.clone();
+        let module = PtxModule { name, text, options, target, relocatable: true };
+        self.pending.push(Pending { place, module });
+    }
+
     fn add(&mut self, source: &Source<'f>, image: Cow<'f, [u8]>, how: How<'_>) {
+        self.add_at(self.images.len(), source, image, how);
+    }
+
+    /// Checks an image and gives it a place among the others.
+    pub(super) fn add_at(
+        &mut self,
+        place: usize,
+        source: &Source<'f>,
+        image: Cow<'f, [u8]>,
+        how: How<'_>,
+    ) {
         match self.check(&source.name, &image, how) {
             Err(message) => {
                 let target = how.options.arch;
@@ -166,12 +226,15 @@ impl<'f> Picked<'f> {
                 }
                 self.messages.push(message);
             }
-            Ok(parsed) => self.images.push(LinkInput {
-                name: source.name.clone(),
-                image,
-                parsed,
-                system_library: source.system_library,
-            }),
+            Ok(parsed) => {
+                let input = LinkInput {
+                    name: source.name.clone(),
+                    image,
+                    parsed,
+                    system_library: source.system_library,
+                };
+                self.images.insert(place.min(self.images.len()), input);
+            }
         }
     }
 
@@ -211,4 +274,9 @@ impl<'f> Picked<'f> {
         }
         self.ignored = Some(format!("nothing in it fits {}: it has {has}", options.arch));
     }
+}
+
+/// Bytes up to the first NUL.
+fn c_string(bytes: &[u8]) -> &[u8] {
+    bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }

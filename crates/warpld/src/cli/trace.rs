@@ -14,5 +14,6 @@ fn line(input: &Traced) -> String {
         (1, _) => "linked".into(),
         (n, _) => format!("linked, {n} images"),
     };
+    let fate = if input.compiled { format!("PTX compiled and {fate}") } else { fate };
     format!("trace: {}: {fate}\n", input.name)
 }
