@@ -6,7 +6,6 @@
 //! LTO-IR. The command `warpld` runs them; a program that links in memory may use others.
 
 use crate::diag::Diagnostic;
-use crate::inputs::HostReferences;
 use cubin::Arch;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -49,7 +48,16 @@ pub struct LtoProgram<'a> {
     /// Whether other code is linked to the result.
     pub partial: bool,
     /// What host code uses, if all inputs say; else everything stays.
-    pub host_references: Option<HostReferences>,
+    pub used: Option<UsedByHost>,
+}
+
+/// Names of what host code uses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsedByHost {
+    /// Kernels.
+    pub kernels: Vec<Vec<u8>>,
+    /// Variables, constants among them.
+    pub variables: Vec<Vec<u8>>,
 }
 
 /// An input with LTO-IR.

@@ -24,6 +24,7 @@ const LINKER: &[&str] = &[
     "threads",
     "dialect",
     "config",
+    "compile",
     // Inputs.
     "inputs",
     "object",

@@ -7,14 +7,6 @@ use crate::collections::Map;
 use crate::compile::{Compiled, Compiler, Failure, PtxModule};
 use std::borrow::Cow;
 
-/// PTX that stands for an image of a source.
-#[derive(Debug)]
-pub(super) struct Pending<'f> {
-    /// The place of the image among those of the source.
-    pub(super) place: usize,
-    pub(super) module: PtxModule<'f>,
-}
-
 /// The compilations of a link. A selection may be made twice, for want of a release that only
 /// the images tell, but nothing is compiled twice.
 #[derive(Default)]

@@ -3,7 +3,6 @@
 
 use super::best_image::{Choice, choose};
 use super::check::Limits;
-use super::compiled::Pending;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
@@ -28,6 +27,14 @@ pub(super) struct How<'o> {
     pub(super) read_all: bool,
     /// Who compiles PTX.
     pub(super) compiler: Option<&'o dyn Compiler>,
+}
+
+/// PTX that stands for an image of a source.
+#[derive(Debug)]
+pub(super) struct Pending<'f> {
+    /// The place of the image among those of the source.
+    pub(super) place: usize,
+    pub(super) module: PtxModule<'f>,
 }
 
 /// What one source yields.
