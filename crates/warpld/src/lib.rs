@@ -13,13 +13,16 @@
 //! | [`options`] | one table of options: parser, help, man page, guide; what a command line asks for |
 //! | [`files`] | from names to bytes: reading, mapping, searching libraries |
 //! | [`cli`] | carries out a link, or `dump`, `diff`, `extract`; writes outputs in one step |
+//! | [`compile`] | has PTX compiled by the ptxas of a toolkit: processes, a pool, a cache |
 //! | [`render`] | messages as nvlink prints them, or as JSON |
 //! | [`shim`] | stands in for nvlink in a toolkit |
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod compile;
 mod exit;
 pub mod files;
 pub mod options;
 pub mod render;
 pub mod shim;
+mod threads;

@@ -56,7 +56,9 @@ codes! {
     CannotOpenOutput, "cannot-open-output", "The output, or a side file, cannot be created.", "";
     CodeOverPtx, "code-over-ptx", "Machine code was taken although newer PTX is there too.", "";
     CommonTooLarge, "common-too-large", "A common symbol is larger than the definition it meets.", "";
+    CompilerFailed, "compiler-failed", "A compiler crashed, or did not do its work.", "";
     CompilerMessage, "compiler-message", "What a compiler said, word for word.", "";
+    CompilerTimeout, "compiler-timeout", "A compiler did not end in time.", "allow it more time with --compiler-timeout=SECONDS";
     ConflictingOptions, "conflicting-options", "Two options exclude each other, or one needs another.", "";
     DamagedArchive, "damaged-archive", "An archive is cut off or malformed.", "";
     DamagedFatbin, "damaged-fatbin", "A fatbin is cut off, malformed or does not decompress.", "";
@@ -83,6 +85,7 @@ codes! {
     NeverCalled, "never-called", "The address of a function is taken, but no indirect call has its type.", "";
     NewerToolkit, "newer-toolkit", "An input was compiled by a newer CUDA toolkit than the one this link stands for.", "";
     NoArch, "no-arch", "No target was named.", "";
+    NoCompiler, "no-compiler", "The link needs a compiler that is not there or cannot be run.", "";
     NoFatbin, "no-fatbin", "A host object promises device code and has none.", "";
     NoHostCode, "no-host-code", "A cubin or fatbin is registered for host code that it does not come with.", "";
     NoInputs, "no-inputs", "There is nothing to link.", "";
@@ -103,6 +106,7 @@ codes! {
     ParameterMismatch, "parameter-mismatch", "A function takes other parameters in one file than in another.", "declare it the same way everywhere";
     PreserveRelocs, "preserve-relocs", "--preserve-relocs is incomplete for this target, as in nvlink.", "";
     PrototypeMismatch, "prototype-mismatch", "A function has other parameters in one file than in another.", "declare it the same way everywhere";
+    PtxCache, "ptx-cache", "The cache of --ptx-cache cannot be used; everything was compiled.", "";
     PtxOnly, "ptx-only", "An input has PTX for the target and no machine code.", "";
     PtxRefused, "ptx-refused", "A compiler refused the PTX of an input.", "";
     PureMercury, "pure-mercury", "An input has Mercury code that only NVIDIA's finalizer can use.", "";
@@ -180,6 +184,9 @@ fn remedy(code: Code) -> &'static str {
         | Code::RedefinedOption
         | Code::ResourceUsage => "nothing, it is a remark",
         Code::CommonTooLarge => "declare it the same way everywhere",
+        Code::CompilerFailed => {
+            "the notes and its own messages say more; try another release of the toolkit"
+        }
         Code::DeadAlias => "call the function by that name too, or take the alias away",
         Code::InputChanged => {
             "link after whatever writes it is done; the build may lack a dependency"
@@ -191,6 +198,7 @@ fn remedy(code: Code) -> &'static str {
         Code::MergeFailed => "see the errors before it",
         Code::NoArch | Code::VirtualTarget => "name a target, for example `-arch=sm_90`",
         Code::NothingToLink => "compile with -dc (or -rdc=true) for the target",
+        Code::NoCompiler => "name a CUDA toolkit with `--cuda-path`",
         Code::NoInputs => "name the objects to link",
         Code::NoLibnvvm => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
         Code::NoOutputName => "name the output with `-o`",

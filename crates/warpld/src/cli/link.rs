@@ -2,11 +2,12 @@
 
 use super::output::PendingFile;
 use super::progress::Progress;
-use super::{Console, lto, output, register, release, threads, timing, trace, translate};
+use super::{Console, lto, output, register, release, timing, trace, translate};
 use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
+use crate::threads;
 use libwarpld::Code;
 use libwarpld::driver::{
     Diagnostics, Memory, Registration, SelectOptions, Selected, link_images, verify,

@@ -10,7 +10,6 @@ pub(crate) mod output;
 mod progress;
 mod register;
 mod release;
-mod threads;
 mod timing;
 mod trace;
 mod translate;

@@ -1,10 +1,11 @@
 //! Signals that end a link early. Accessing a mapped input that was truncated raises SIGBUS: the
 //! link ends with the message prepared for the file. Neither that nor an interrupted link leaves a
-//! temporary file behind. Only the command installs the handlers; a library must not change its
+//! temporary file or a compiler behind. Only the command installs the handlers; a library must not change its
 //! process's signals.
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// A map, and the name to print if it breaks.
@@ -44,6 +45,39 @@ pub(crate) fn remove_if_interrupted(temporary: &Path) {
     }
 }
 
+/// While one exists, an interruption is only remembered: who runs other programs ends them first,
+/// and removes their files. The last one that is dropped lets the interruption through. A second
+/// interruption is never held up.
+#[derive(Debug)]
+pub(crate) struct Deferral(());
+
+impl Deferral {
+    pub(crate) fn new() -> Self {
+        DEFERRALS.fetch_add(1, Ordering::SeqCst);
+        signals::handle(&signals::INTERRUPTIONS);
+        Self(())
+    }
+}
+
+impl Drop for Deferral {
+    fn drop(&mut self) {
+        if DEFERRALS.fetch_sub(1, Ordering::SeqCst) == 1 && is_interrupted() {
+            signals::raise(PENDING.load(Ordering::SeqCst));
+        }
+    }
+}
+
+/// Whether a signal that is to end the process is waiting.
+pub(crate) fn is_interrupted() -> bool {
+    PENDING.load(Ordering::SeqCst) != 0
+}
+
+/// How many want interruptions deferred.
+static DEFERRALS: AtomicUsize = AtomicUsize::new(0);
+
+/// The signal that was deferred, or 0.
+static PENDING: AtomicI32 = AtomicI32::new(0);
+
 /// Placeholder for a file's name in a message.
 pub(crate) const NAME: &str = "{name}";
 
@@ -52,11 +86,12 @@ static WATCHED: OnceLock<Watch> = OnceLock::new();
 #[cfg(unix)]
 #[allow(unsafe_code)]
 mod signals {
-    use super::{WATCHED, Watched};
+    use super::{DEFERRALS, PENDING, WATCHED, Watched};
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
     use std::sync::OnceLock;
+    use std::sync::atomic::Ordering;
 
     pub(super) const BUS_ERROR: i32 = libc::SIGBUS;
     pub(super) const INTERRUPTIONS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
@@ -89,7 +124,19 @@ mod signals {
         }
     }
 
+    /// Sends a signal to this thread.
+    pub(super) fn raise(signal: i32) {
+        // SAFETY: takes any number.
+        unsafe {
+            libc::raise(signal);
+        }
+    }
+
     extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        let may_wait = signal != BUS_ERROR && DEFERRALS.load(Ordering::SeqCst) > 0;
+        if may_wait && PENDING.swap(signal, Ordering::SeqCst) == 0 {
+            return;
+        }
         // SAFETY: with SA_SIGINFO the system passes a valid siginfo. All calls
         // are allowed in handlers; name and message outlive the process.
         unsafe {
@@ -121,4 +168,5 @@ mod signals {
         false
     }
     pub(super) fn handle(_: &[i32]) {}
+    pub(super) fn raise(_: i32) {}
 }

@@ -1,6 +1,7 @@
 //! The command line. The parser, the help text, the man page, the guide's reference and the tool
 //! note's command line all come from one table.
 
+mod compile;
 mod help;
 mod note;
 mod parse;
@@ -11,6 +12,7 @@ mod table;
 mod tests;
 mod words;
 
+pub use compile::CompileSettings;
 pub use help::{guide_page, help_text, man_page};
 pub use note::NoteText;
 pub use parse::{CommandLine, ParseError, Rejected, Value};

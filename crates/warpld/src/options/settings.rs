@@ -1,5 +1,6 @@
 //! What a command line asks for, checked and typed.
 
+use super::compile::CompileSettings;
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
@@ -40,6 +41,9 @@ pub enum SettingsError {
     /// `--cuda-release` with something else.
     #[error("Unknown CUDA release '{0}'")]
     UnknownRelease(String),
+    /// `--ptx-cache-size` with something else than a size.
+    #[error("Value '{0}' is not defined for option 'ptx-cache-size'")]
+    CacheSize(String),
     /// A bad level.
     #[error("Invalid argument for option '--Ofast-compile'")]
     FastCompileLevel,
@@ -56,7 +60,9 @@ impl SettingsError {
             Self::InputsWithHostScript | Self::Conflict(..) | Self::NoNvvmPath => {
                 Code::ConflictingOptions
             }
-            Self::FastCompileLevel | Self::UnknownRelease(_) => Code::BadOptionValue,
+            Self::CacheSize(_) | Self::FastCompileLevel | Self::UnknownRelease(_) => {
+                Code::BadOptionValue
+            }
         }
     }
 
@@ -71,6 +77,7 @@ impl SettingsError {
                 let known = Release::ALL.iter().map(|release| release.version);
                 Some(format!("there are: {}", known.collect::<Vec<_>>().join(", ")))
             }
+            Self::CacheSize(_) => Some("it takes bytes, or a number with K, M or G: 512M".into()),
             _ => None,
         }
     }
@@ -253,6 +260,8 @@ pub struct LinkSettings {
     pub config: ConfigBuilder,
     /// What else is written.
     pub side: SideOutputs,
+    /// How code is compiled, if some has to be.
+    pub compile: CompileSettings,
 }
 
 /// What a command line asks for.
@@ -387,6 +396,7 @@ impl LinkSettings {
                 .any(|opt| patterns(line, opt).is_some()),
             config,
             side,
+            compile: CompileSettings::new(line).map_err(SettingsError::CacheSize)?,
         })
     }
 }

@@ -325,6 +325,18 @@ options! {
     FnlzrTrace: Row::new("fnlzr-trace", "", Reports)
         .own()
         .help("For sm_100 and later: print what the finalizer does with each input and with the output.");
+    PtxCache: Row::new("ptx-cache", "", Lto)
+        .takes(Kind::Text, "DIR")
+        .own()
+        .help("Keep what ptxas makes of PTX in DIR, and use it again for the same text, options and ptxas. The environment variable WARPLD_PTX_CACHE names DIR too. By default, nothing is kept.");
+    PtxCacheSize: Row::new("ptx-cache-size", "", Lto)
+        .takes(Kind::Text, "SIZE")
+        .own()
+        .help("Delete what was not used for the longest time when the cache exceeds SIZE: bytes, or a number followed by K, M or G. The default is 1G.");
+    CompilerTimeout: Row::new("compiler-timeout", "", Lto)
+        .takes(Kind::Number, "SECONDS")
+        .own()
+        .help("Give up when a compiler takes longer than SECONDS for one input; 0 sets no limit. The default is 600.");
     Threads: Row::new("threads", "", General)
         .takes(Kind::Number, "N")
         .own()

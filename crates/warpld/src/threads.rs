@@ -37,6 +37,50 @@ pub fn start(asked: usize, inputs: &[PathBuf], libraries: bool) -> Tokens {
     tokens
 }
 
+/// How many compilers may run at once. A link of few small files has only one thread, but its
+/// compilers still get a processor each.
+#[derive(Debug)]
+pub struct Slots {
+    /// As many run without a token: the link holds tokens for them, or there is no jobserver.
+    granted: usize,
+    /// The most that run.
+    most: usize,
+    server: Option<Jobserver>,
+}
+
+impl Slots {
+    /// For a link whose threads have been started.
+    pub fn new(asked: usize) -> Self {
+        if asked > 0 {
+            return Self { granted: asked, most: asked, server: None };
+        }
+        let processors = std::thread::available_parallelism().map_or(1, |n| n.get());
+        match std::env::var("MAKEFLAGS").ok().as_deref().and_then(Jobserver::find) {
+            Some(server) => {
+                // The link's own threads have nothing to do meanwhile.
+                let granted = rayon::current_num_threads().min(processors);
+                Self { granted, most: processors, server: Some(server) }
+            }
+            None => Self { granted: processors, most: processors, server: None },
+        }
+    }
+
+    /// How many workers to start for `count` tasks.
+    pub fn workers(&self, count: usize) -> usize {
+        self.most.min(count).max(1)
+    }
+
+    /// What a worker holds while it carries out one task, if it may do so now.
+    pub fn take(&self, worker: usize) -> Option<Tokens> {
+        match &self.server {
+            Some(server) if worker >= self.granted => {
+                Some(server.take(1)).filter(|tokens| !tokens.held.is_empty())
+            }
+            _ => Some(Tokens::default()),
+        }
+    }
+}
+
 fn is_small(inputs: &[PathBuf]) -> bool {
     let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |meta| meta.len());
     inputs.len() <= FEW_FILES && inputs.iter().map(size).sum::<u64>() < SMALL_LINK
@@ -127,6 +171,23 @@ mod tests {
         for flags in ["", "-j8", "--jobserver-auth=", "--jobserver-auth=-2,-2"] {
             assert_eq!(Jobserver::find(flags), None, "{flags}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_worker_beyond_those_granted_needs_a_token() {
+        use std::os::fd::AsRawFd;
+        let (read, mut write) = std::io::pipe().unwrap();
+        write.write_all(b"a").unwrap();
+        let flags = format!("--jobserver-auth={},{}", read.as_raw_fd(), write.as_raw_fd());
+        let slots = Slots { granted: 2, most: 4, server: Jobserver::find(&flags) };
+        assert_eq!([1, 3, 9].map(|count| slots.workers(count)), [1, 3, 4]);
+        assert!(slots.take(0).is_some() && slots.take(1).is_some());
+        let token = slots.take(2).unwrap();
+        assert_eq!(token.held, b"a");
+        assert!(slots.take(3).is_none());
+        drop(token);
+        assert!(slots.take(3).is_some());
     }
 
     #[test]

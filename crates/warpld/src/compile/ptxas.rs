@@ -1,0 +1,220 @@
+//! Calls ptxas so that it makes what the compiler inside nvlink makes.
+//!
+//! nvlink's compiler knows no file names: messages name `application ptx input`, and the note of
+//! a debug build has only `elf.o`. A run of ptxas with `--input-as-string` and without `-o` gives
+//! the same (`ptx-command`).
+
+use super::folder::Folder;
+use super::process::{Ended, RunError, Tool};
+use super::unavailable;
+use crate::options::CompileSettings;
+use bstr::ByteSlice;
+use cubin::Cubin;
+use libwarpld::compile::{Compiled, Failure, PtxModule};
+use libwarpld::{Code, Diagnostic};
+use sha2::{Digest, Sha256};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::ExitStatus;
+
+/// The longest text that fits into an argument. Linux allows 128 KiB, with the closing NUL.
+const LONGEST_ARGUMENT: usize = (128 << 10) - 1;
+
+/// What messages call a text without a file. A file of this name gets the same messages.
+const INPUT: &str = "application ptx input";
+
+/// What ptxas writes if nothing else is asked for.
+const OUTPUT: &str = "elf.o";
+
+/// ptxas's exit status for programs that it rejects.
+const REJECTED: i32 = 255;
+
+/// A ptxas, and how to run it.
+pub(super) struct Ptxas<'s> {
+    pub(super) program: &'s Path,
+    pub(super) settings: &'s CompileSettings,
+    /// Where its folders are made.
+    pub(super) temporary: &'s Path,
+}
+
+impl Ptxas<'_> {
+    /// The command line for a module, but for its text.
+    pub(super) fn options(&self, module: &PtxModule<'_>) -> Vec<OsString> {
+        let settings = self.settings;
+        let stored = module.options.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let stored: Vec<&[u8]> = stored.collect();
+        let mut words: Vec<OsString> = vec!["-m64".into()];
+        words.extend(stored.iter().map(|word| word.to_os_str_lossy().into_owned()));
+        if let Some(count) = settings.max_registers {
+            words.push(format!("-maxrregcount={count}").into());
+        }
+        words.extend(settings.xptxas.iter().map(|word| word.to_os_str_lossy().into_owned()));
+        if settings.debug {
+            words.push("-g".into());
+        }
+        if let Some(threads) = settings.split_compile {
+            words.extend(["-split-compile".into(), threads.to_string().into()]);
+        }
+        if settings.stack_protector {
+            words.extend(["-device-stack-protector".into(), "true".into()]);
+        }
+        words.push(format!("-arch={}", module.target).into());
+        let is_stored = stored.iter().any(|word| matches!(*word, b"--compile-only" | b"-c"));
+        if module.relocatable && !is_stored {
+            words.push("-c".into());
+        }
+        words
+    }
+
+    /// Compiles a module, unless told to stop.
+    pub(super) fn compile(
+        &self,
+        module: &PtxModule<'_>,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Compiled> {
+        let folder = match Folder::new(self.temporary) {
+            Ok(folder) => folder,
+            Err(error) => return Some(unavailable(self.no_folder(&error))),
+        };
+        let mut args = self.options(module);
+        if module.text.len() <= LONGEST_ARGUMENT && !module.text.contains(&0) {
+            args.push("--input-as-string".into());
+            args.push(module.text.to_os_str_lossy().into_owned());
+        } else {
+            if let Err(error) = fs::write(folder.path().join(INPUT), &module.text) {
+                return Some(unavailable(self.no_folder(&error)));
+            }
+            args.push(INPUT.into());
+        }
+        match self.tool(&args, folder.path()).run(stop) {
+            Ok(ended) => Some(self.outcome(module, ended, folder.path())),
+            Err(RunError::Stopped) => None,
+            Err(RunError::Start(error)) => Some(unavailable(self.not_started(&error))),
+            Err(RunError::TimedOut { limit, said }) => {
+                let message = format!(
+                    "'{}' did not compile '{}' within {} seconds",
+                    self.program.display(),
+                    module.name,
+                    limit.as_secs()
+                );
+                let diagnostic = Diagnostic::fatal(Code::CompilerTimeout, message);
+                Some(failed(diagnostic, said))
+            }
+        }
+    }
+
+    /// What tells this ptxas from any other: its file, and what it says about itself, since the
+    /// file may be a script that calls another.
+    pub(super) fn identity(&self) -> io::Result<[u8; 32]> {
+        let mut hash = Sha256::new();
+        let mut file = File::open(self.program)?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut buffer)? {
+                0 => break,
+                count => hash.update(buffer.get(..count).unwrap_or_default()),
+            }
+        }
+        let folder = Folder::new(self.temporary)?;
+        let args = ["--version".into()];
+        let version = self.tool(&args, folder.path()).run(&|| false);
+        let version = version.map_err(|_| io::Error::other("ptxas does not tell its version"))?;
+        hash.update(version.said.as_bytes());
+        Ok(hash.finalize().into())
+    }
+
+    fn tool<'t>(&'t self, args: &'t [OsString], folder: &'t Path) -> Tool<'t> {
+        Tool { program: self.program, args, folder, limit: self.settings.time_limit }
+    }
+
+    fn outcome(&self, module: &PtxModule<'_>, ended: Ended, folder: &Path) -> Compiled {
+        let Ended { status, said } = ended;
+        if status.code() == Some(REJECTED) && !said.is_empty() && has_space(folder) {
+            return Compiled { output: Err(Failure::Refused), messages: said };
+        }
+        if !status.success() {
+            return failed(self.ended_badly(module, status, folder), said);
+        }
+        match fs::read(folder.join(OUTPUT)) {
+            Ok(image) if Cubin::parse(&image).is_ok() => {
+                Compiled { output: Ok(image), messages: said }
+            }
+            Ok(_) => failed(self.did_not_write(module, "a damaged cubin", folder), said),
+            Err(_) => failed(self.did_not_write(module, "no cubin", folder), said),
+        }
+    }
+
+    fn no_folder(&self, error: &io::Error) -> Box<Diagnostic> {
+        let message = format!("cannot write a temporary file in '{}'", self.temporary.display());
+        Box::new(
+            Diagnostic::fatal(Code::WriteFailed, message)
+                .note(error)
+                .note("compilers need one; the environment variable TMPDIR names the folder"),
+        )
+    }
+
+    fn not_started(&self, error: &io::Error) -> Box<Diagnostic> {
+        let message = format!("cannot run '{}'", self.program.display());
+        Box::new(
+            Diagnostic::fatal(Code::NoCompiler, message)
+                .note(error)
+                .note("--cuda-path names the CUDA toolkit to use"),
+        )
+    }
+
+    /// It crashed, or gave up without a reason.
+    fn ended_badly(&self, module: &PtxModule<'_>, status: ExitStatus, folder: &Path) -> Diagnostic {
+        let (program, name) = (self.program.display(), &module.name);
+        let how = match signal(status) {
+            Some(signal) => format!("was ended by signal {signal}"),
+            None => format!("failed ({status})"),
+        };
+        let message = format!("'{program}' {how} while it compiled '{name}'");
+        let diagnostic = Diagnostic::fatal(Code::CompilerFailed, message);
+        match signal(status) {
+            _ if !has_space(folder) => diagnostic.note(no_space(folder)),
+            Some(KILLED) => diagnostic.note("the system may have run out of memory"),
+            _ => diagnostic
+                .note("-Xptxas=-O1 or another release of the toolkit (--cuda-path) may help"),
+        }
+    }
+
+    fn did_not_write(&self, module: &PtxModule<'_>, what: &str, folder: &Path) -> Diagnostic {
+        let (program, name) = (self.program.display(), &module.name);
+        let message = format!("'{program}' reported success but wrote {what} for '{name}'");
+        let diagnostic = Diagnostic::fatal(Code::CompilerFailed, message);
+        match has_space(folder) {
+            false => diagnostic.note(no_space(folder)),
+            true => diagnostic.note("check that it is the ptxas of a CUDA toolkit (--cuda-path)"),
+        }
+    }
+}
+
+/// SIGKILL.
+const KILLED: i32 = 9;
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Whether files can still be written: if not, no message of a compiler can be trusted.
+fn has_space(folder: &Path) -> bool {
+    fs::write(folder.join("space"), [0; 4096]).is_ok()
+}
+
+fn no_space(folder: &Path) -> String {
+    let parent = folder.parent().unwrap_or(folder).display();
+    format!("'{parent}' is full; the environment variable TMPDIR names another folder")
+}
+
+fn failed(diagnostic: Diagnostic, messages: String) -> Compiled {
+    Compiled { output: Err(Failure::Unavailable(Box::new(diagnostic))), messages }
+}

@@ -1,0 +1,259 @@
+//! ptxas is a script here: it looks at its arguments and does what its text says.
+
+use super::*;
+use crate::options::{CommandLine, Request};
+use std::borrow::Cow;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Appends its arguments to `calls`, then obeys the text.
+const SCRIPT: &str = r#"#!/bin/sh
+here=$(dirname "$0")
+case "$1" in --version) echo "fake ptxas $(cat "$here/version" 2>/dev/null)"; exit 0;; esac
+for word; do printf '<%s>' "$word"; done >>"$here/calls"
+echo >>"$here/calls"
+for text; do :; done
+[ -f "$text" ] && text=$(head -n 1 "$text")
+case "$text" in
+    refuse*) echo "ptxas fatal   : no" >&2; exit 255;;
+    silent*) exit 255;;
+    status*) echo "odd" >&2; exit 3;;
+    crash*) kill -SEGV $$;;
+    hang*) echo "still here" >&2; sleep 1000 & echo $! >"$here/hangs"; wait;;
+    nothing*) exit 0;;
+    damaged*) echo no >elf.o; exit 0;;
+    slow*) sleep 0.3; cp "$here/cubin" elf.o;;
+    say*) echo "ptxas info    : $text" >&2; cp "$here/cubin" elf.o;;
+    *) cp "$here/cubin" elf.o;;
+esac
+"#;
+
+/// A folder with the script; temporary files go to one inside of it.
+struct Setup {
+    folder: tempfile::TempDir,
+    cubin: Vec<u8>,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let fixture = "../../tests/fixtures/scale.sm_90.cubin";
+        let cubin = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
+        let at = |name| folder.path().join(name);
+        fs::write(at("ptxas"), SCRIPT).unwrap();
+        fs::write(at("cubin"), &cubin).unwrap();
+        fs::create_dir(at("temporary")).unwrap();
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(at("ptxas"), fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder, cubin }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A compiler for a link with these options.
+    fn compiler(&self, options: &str) -> ToolkitCompiler {
+        let ptxas = self.at("ptxas");
+        let mut compiler = ToolkitCompiler::new(&settings(options), move || Ok(ptxas.clone()));
+        compiler.temporary = self.at("temporary");
+        compiler
+    }
+
+    /// The arguments of all calls so far, sorted.
+    fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.at("calls")).unwrap_or_default();
+        let mut calls: Vec<String> = calls.lines().map(str::to_owned).collect();
+        calls.sort();
+        calls
+    }
+
+    fn nothing_is_left(&self) {
+        let left: Vec<_> = fs::read_dir(self.at("temporary")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+fn settings(options: &str) -> LinkSettings {
+    let words = ["-arch=sm_90", "a.o", "-o", "out"].into_iter().chain(options.split_whitespace());
+    let mut line = CommandLine::parse(words.map(Into::into), &|_| Ok(Vec::new())).unwrap();
+    match Request::new(&mut line).unwrap() {
+        Request::Link(settings) => *settings,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn module<'a>(text: &'a str, options: &'a str) -> PtxModule<'a> {
+    PtxModule {
+        name: Arc::from(format!("{}.o", text.split_whitespace().next().unwrap_or_default())),
+        text: Cow::Borrowed(text.as_bytes()),
+        options: Cow::Borrowed(options.as_bytes()),
+        target: "sm_90".parse().unwrap(),
+        relocatable: true,
+    }
+}
+
+fn one(setup: &Setup, options: &str, text: &str) -> Compiled {
+    let mut all = setup.compiler(options).ptx(&[module(text, "")]);
+    setup.nothing_is_left();
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+/// The message about a compiler that did not work.
+fn complaint(compiled: &Compiled) -> &Diagnostic {
+    match &compiled.output {
+        Err(Failure::Unavailable(diagnostic)) => diagnostic,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn options_have_nvlink_s_order() {
+    let setup = Setup::new();
+    let options =
+        "-maxrregcount=32 -Xptxas=-O1,-v -g -split-compile 2 -device-stack-protector true";
+    let stored = "--compile-only  -maxrregcount=24 ";
+    let whole = PtxModule { relocatable: false, ..module("three", "") };
+    let modules = [module("one", stored), module("two", ""), whole];
+    for compiled in setup.compiler(options).ptx(&modules) {
+        assert_eq!(compiled.output.unwrap(), setup.cubin);
+    }
+    setup.nothing_is_left();
+    let own = "<-maxrregcount=32><-O1><-v><-g><-split-compile><2><-device-stack-protector><true>\
+               <-arch=sm_90>";
+    assert_eq!(
+        setup.calls(),
+        [
+            format!("<-m64><--compile-only><-maxrregcount=24>{own}<--input-as-string><one>"),
+            format!("<-m64>{own}<--input-as-string><three>"),
+            format!("<-m64>{own}<-c><--input-as-string><two>"),
+        ]
+    );
+}
+
+#[test]
+fn long_texts_are_in_a_file() {
+    let setup = Setup::new();
+    let (fits, exceeds) = ("x".repeat(LONGEST), "y".repeat(LONGEST + 1));
+    assert!(one(&setup, "", &fits).output.is_ok());
+    assert!(one(&setup, "", &exceeds).output.is_ok());
+    let calls = setup.calls();
+    assert!(calls[0].contains("<-c><--input-as-string><xxx"));
+    assert!(calls[1].ends_with("<-c><application ptx input>"));
+}
+
+/// In one argument.
+const LONGEST: usize = 131_071;
+
+#[test]
+fn a_refusal_has_its_messages() {
+    let compiled = one(&Setup::new(), "", "refuse");
+    assert!(matches!(compiled.output, Err(Failure::Refused)));
+    assert_eq!(compiled.messages, "ptxas fatal   : no\n");
+}
+
+#[test]
+fn messages_of_a_success_are_kept() {
+    let compiled = one(&Setup::new(), "", "say hello");
+    assert!(compiled.output.is_ok());
+    assert_eq!(compiled.messages, "ptxas info    : say hello\n");
+}
+
+#[test]
+fn a_compiler_that_does_not_work_is_told_of() {
+    let setup = Setup::new();
+    for (text, code, message) in [
+        ("silent", Code::CompilerFailed, "failed (exit status: 255) while it compiled 'silent.o'"),
+        ("status", Code::CompilerFailed, "failed (exit status: 3) while it compiled 'status.o'"),
+        ("crash", Code::CompilerFailed, "was ended by signal 11 while it compiled 'crash.o'"),
+        ("nothing", Code::CompilerFailed, "reported success but wrote no cubin for 'nothing.o'"),
+        ("damaged", Code::CompilerFailed, "success but wrote a damaged cubin for 'damaged.o'"),
+        ("hang", Code::CompilerTimeout, "did not compile 'hang.o' within 1 seconds"),
+    ] {
+        let compiled = one(&setup, "--compiler-timeout=1", text);
+        let diagnostic = complaint(&compiled);
+        assert_eq!(diagnostic.code, code, "{text}");
+        assert!(diagnostic.message.contains(message), "{}", diagnostic.message);
+        let advice = !diagnostic.notes.is_empty() || diagnostic.code.advice().is_some();
+        assert!(advice, "{text}");
+        match text {
+            "status" => assert_eq!(compiled.messages, "odd\n"),
+            "hang" => assert_eq!(compiled.messages, "still here\n"),
+            _ => assert_eq!(compiled.messages, ""),
+        }
+    }
+    assert!(is_gone(&setup));
+}
+
+/// Whether the process that hangs has ended.
+fn is_gone(setup: &Setup) -> bool {
+    let id = fs::read_to_string(setup.at("hangs")).unwrap();
+    // A zombie that nobody has waited for yet is gone, too.
+    let state = fs::read_to_string(format!("/proc/{}/stat", id.trim()));
+    state.map_or(true, |state| state.contains(") Z "))
+}
+
+#[test]
+fn a_compiler_that_cannot_be_started_is_told_of() {
+    let setup = Setup::new();
+    fs::remove_file(setup.at("ptxas")).unwrap();
+    let compiled = one(&setup, "", "text");
+    let diagnostic = complaint(&compiled);
+    assert_eq!(diagnostic.code, Code::NoCompiler);
+    assert!(diagnostic.message.starts_with("cannot run '/"), "{}", diagnostic.message);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_told_of() {
+    let setup = Setup::new();
+    let mut compiler = setup.compiler("");
+    compiler.temporary = setup.at("nowhere");
+    let compiled = compiler.ptx(&[module("text", "")]);
+    assert_eq!(complaint(&compiled[0]).code, Code::WriteFailed);
+}
+
+#[test]
+fn nothing_is_looked_up_before_it_is_needed_and_then_once() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let compiler = ToolkitCompiler::new(&settings(""), || {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        Err(Box::new(Diagnostic::fatal(Code::NoCompiler, "no ptxas")))
+    });
+    assert_eq!(CALLS.load(Ordering::Relaxed), 0);
+    assert!(!compiler.compiles_ptx());
+    let compiled = compiler.ptx(&[module("a", ""), module("b", "")]);
+    assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+    assert!(compiled.iter().all(|compiled| complaint(compiled).message == "no ptxas"));
+    assert_eq!(compiler.used(), None);
+}
+
+#[test]
+fn results_have_the_order_of_the_modules() {
+    let setup = Setup::new();
+    let texts: Vec<String> = (0..20).map(|i| format!("say {}", "x".repeat(i % 7 + i))).collect();
+    let modules: Vec<_> = texts.iter().map(|text| module(text, "")).collect();
+    let compiled = setup.compiler("--threads=4").ptx(&modules);
+    for (text, compiled) in texts.iter().zip(&compiled) {
+        assert_eq!(compiled.messages, format!("ptxas info    : {text}\n"));
+    }
+    setup.nothing_is_left();
+}
+
+#[test]
+fn the_first_failure_is_found_and_those_after_it_are_stopped() {
+    let setup = Setup::new();
+    let modules: Vec<_> = ["fine", "slow", "refuse", "hang", "hang more"]
+        .iter()
+        .map(|text| module(text, ""))
+        .collect();
+    let begun = std::time::Instant::now();
+    let compiled = setup.compiler("--threads=5").ptx(&modules);
+    assert!(begun.elapsed() < Duration::from_secs(100));
+    assert!(compiled[0].output.is_ok() && compiled[1].output.is_ok());
+    assert!(matches!(compiled[2].output, Err(Failure::Refused)));
+    assert!(compiled[3..].iter().all(|compiled| compiled.output.is_err()));
+    setup.nothing_is_left();
+}
