@@ -16,6 +16,7 @@
 //! | [`compile`] | has PTX compiled by the ptxas of a toolkit: processes, a pool, a cache |
 //! | [`render`] | messages as nvlink prints them, or as JSON |
 //! | [`shim`] | stands in for nvlink in a toolkit |
+//! | [`toolkit`] | finds the compilers of the user's toolkit, when a link needs them |
 #![deny(unsafe_code)]
 
 pub mod cli;
@@ -26,3 +27,4 @@ pub mod options;
 pub mod render;
 pub mod shim;
 mod threads;
+pub mod toolkit;

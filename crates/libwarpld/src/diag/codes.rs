@@ -198,7 +198,10 @@ fn remedy(code: Code) -> &'static str {
         Code::MergeFailed => "see the errors before it",
         Code::NoArch | Code::VirtualTarget => "name a target, for example `-arch=sm_90`",
         Code::NothingToLink => "compile with -dc (or -rdc=true) for the target",
-        Code::NoCompiler => "name a CUDA toolkit with `--cuda-path`",
+        Code::NoCompiler => {
+            "name a CUDA toolkit (`--cuda-path`), or compile to machine code; `warpld toolkit` shows \
+             what is found"
+        }
         Code::NoInputs => "name the objects to link",
         Code::NoLibnvvm => "`-nvvmpath` names the nvvm folder of the CUDA toolkit",
         Code::NoOutputName => "name the output with `-o`",

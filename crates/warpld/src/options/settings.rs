@@ -5,6 +5,7 @@ use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use crate::shim::Shim;
+use crate::toolkit::Hints;
 use bstr::ByteVec;
 use cubin::Arch;
 use libwarpld::Code;
@@ -232,6 +233,8 @@ pub struct LinkSettings {
     pub output: Option<PathBuf>,
     /// `-lto` or `-dlto`: where libnvvm is.
     pub lto: Option<PathBuf>,
+    /// Where a compiler is, if the link turns out to need one.
+    pub toolkit: Hints,
     /// `--nv-host`: must be readable.
     pub nv_host: Option<PathBuf>,
     /// `--uidx-file`.
@@ -380,6 +383,7 @@ impl LinkSettings {
             suppress_arch_warning: line.has(Opt::SuppressArchWarning),
             output: line.path(Opt::Output),
             lto: line.path(Opt::NvvmPath).filter(|_| lto),
+            toolkit: hints(line, shim),
             nv_host: line.path(Opt::NvHost),
             uidx: line.path(Opt::UidxFile),
             use_host_info: line.has(Opt::UseHostInfo),
@@ -398,6 +402,14 @@ impl LinkSettings {
             side,
             compile: CompileSettings::new(line).map_err(SettingsError::CacheSize)?,
         })
+    }
+}
+
+fn hints(line: &CommandLine, shim: Option<&Shim>) -> Hints {
+    Hints {
+        cuda_path: line.path(Opt::CudaPath),
+        shim: shim.cloned(),
+        nvvm_path: line.path(Opt::NvvmPath),
     }
 }
 

@@ -265,6 +265,10 @@ options! {
         .takes(Kind::Text, "13.N")
         .own()
         .help("Link like nvlink of this CUDA release; 13.N.P selects one of its updates. The default is the release of the toolkit that a shim was created from, otherwise the newest release among the inputs.");
+    CudaPath: Row::new("cuda-path", "", Lto)
+        .takes(Kind::Text, "DIR")
+        .own()
+        .help("Take compilers, and nvlink for --fallback, from the CUDA toolkit in DIR only. A link of machine code needs none.");
     AllowNewerInputs: Row::new("allow-newer-inputs", "", Output)
         .own()
         .help("Link objects of an unknown, newer CUDA release by the rules of the newest known one, with a warning.");

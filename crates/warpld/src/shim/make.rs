@@ -1,7 +1,6 @@
 //! Making a shim.
 
-use super::record::Shim;
-use super::toolkit;
+use crate::toolkit::{self, Shim};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
@@ -77,7 +76,7 @@ fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<Shim, ShimError> {
         return Err(ShimError::NoToolkit(toolkit.to_owned()));
     }
     let named = fs::canonicalize(toolkit).map_err(|e| io_error(toolkit, e))?;
-    let toolkit = toolkit::real(named.clone());
+    let toolkit = toolkit::behind(named.clone());
     if !toolkit.join("bin/nvcc").exists() {
         return Err(ShimError::NoToolkit(toolkit));
     }

@@ -2,11 +2,10 @@
 //!
 //! nvcc looks for nvlink in its own directory before `PATH`, so replacing the linker takes a second
 //! toolkit directory. It takes no space: all its entries are links to the first one, except
-//! `bin/nvlink`. A file in it names the toolkit and its release, which a link through it stands for.
+//! `bin/nvlink`. A file in it ([`Shim`]) names the toolkit and its release, which a link through it
+//! stands for.
 
 mod make;
-mod record;
-mod toolkit;
 
+pub use crate::toolkit::Shim;
 pub use make::main;
-pub use record::Shim;

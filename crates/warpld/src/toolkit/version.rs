@@ -1,45 +1,32 @@
-//! Which toolkit a folder is, and its release.
+//! The release of a toolkit, and of a program in it.
 
-use super::record::Shim;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
-use std::{fs, str};
-
-/// The toolkit behind a folder: the folder itself, unless it is a shim.
-pub fn real(folder: PathBuf) -> PathBuf {
-    if let Some(shim) = Shim::at(&folder) {
-        return shim.toolkit;
-    }
-    // Earlier shims had no record, but all their links lead to the toolkit.
-    let by_link = fs::canonicalize(folder.join("bin/nvcc")).ok();
-    let by_link = by_link.as_deref().and_then(|nvcc| Some(nvcc.parent()?.parent()?.to_owned()));
-    match by_link {
-        Some(toolkit) if is_warpld(&folder) => toolkit,
-        _ => folder,
-    }
-}
-
-fn is_warpld(toolkit: &Path) -> bool {
-    said_by_nvlink(toolkit).is_some_and(|text| text.starts_with("warpld "))
-}
 
 /// The version of a toolkit's linker: by its own word, else by what the toolkit is said to be.
 /// The latter may name the release only.
 pub fn version(toolkit: &Path) -> Option<String> {
     let file = |name: &str| fs::read_to_string(toolkit.join(name)).ok();
-    said_by_nvlink(toolkit)
+    answer(&toolkit.join("bin/nvlink"))
         .and_then(|text| of_answer(&text))
         .or_else(|| of_json(&file("version.json")?))
         .or_else(|| of_header(&file("include/cuda.h")?))
 }
 
-fn said_by_nvlink(toolkit: &Path) -> Option<String> {
-    let output = Command::new(toolkit.join("bin/nvlink")).arg("--version").output().ok()?;
+/// What a program answers to `--version`.
+pub(super) fn answer(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
     String::from_utf8(output.stdout).ok()
 }
 
+/// Whether this is warpld's answer: its first line says so.
+pub(super) fn is_warpld(answer: &str) -> bool {
+    answer.starts_with("warpld ")
+}
+
 /// `13.4.92` of `Cuda compilation tools, release 13.4, V13.4.92`.
-fn of_answer(text: &str) -> Option<String> {
+pub(super) fn of_answer(text: &str) -> Option<String> {
     let mut words = text.split_whitespace();
     let version = words.find_map(|word| word.strip_prefix('V').filter(|v| is_version(v)))?;
     Some(version.to_owned())
@@ -64,7 +51,7 @@ fn of_header(text: &str) -> Option<String> {
     Some(format!("{}.{}", number / 1000, number % 1000 / 10))
 }
 
-fn is_version(text: &str) -> bool {
+pub(super) fn is_version(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     text.split('.').count() >= 2 && text.split('.').all(is_number)
 }
