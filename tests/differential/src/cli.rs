@@ -2,7 +2,9 @@
 
 use crate::cuda;
 use crate::generate;
+use crate::inputs::{self, Inputs};
 use crate::judge;
+use crate::lto;
 use crate::matrix;
 use crate::named;
 use crate::nccl;
@@ -39,6 +41,7 @@ options
   --seeds A..B,C    seeds of random programs
   --name TEXT       only cases whose name contains TEXT
   --cuda DIR        also the CUDA C++ programs of that folder
+  --inputs KIND     machine, ptx or lto: what links get of each source (default: machine)
   --sm LIST         classic, mercury, all or names with commas (default: classic)
   --skip A,B        without the CUDA C++ programs of these names
   --matrix          also the objects of every Blackwell target linked for every such target
@@ -66,6 +69,7 @@ pub struct Options {
     pub tools: Tools,
     pub seeds: Vec<u64>,
     pub sms: Vec<Sm>,
+    pub inputs: Inputs,
     pub every_sm: bool,
     pub links: usize,
     pub settings: Settings,
@@ -110,10 +114,12 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             ptxas12: None,
             ptxas120: None,
             warpld: None,
+            gives_compilers: false,
             work: PathBuf::from("target/differential"),
         },
         seeds: Vec::new(),
         sms: Vec::new(),
+        inputs: Inputs::default(),
         every_sm: false,
         links: 3,
         settings: Settings {
@@ -158,6 +164,10 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--work" => options.tools.work = value()?.into(),
             "--seeds" => options.seeds = seeds(value()?)?,
             "--sm" => sms.clone_from(value()?),
+            "--inputs" => {
+                let kind = value()?;
+                options.inputs = Inputs::parse(kind).ok_or(format!("no inputs {kind}"))?;
+            }
             "--targets-each" => options.targets_each = number(value()?)?.max(1),
             "--part" => {
                 let text = value()?;
@@ -201,6 +211,10 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     let holds = |known: &Known| known.releases.contains(options.tools.release);
     options.settings.known = known.into_iter().filter(holds).map(|known| known.link).collect();
     absolute(&mut options.tools)?;
+    if options.inputs != Inputs::Machine {
+        options.tools.gives_compilers = true;
+        options.tools.make_nvvm().map_err(|e| format!("libnvvm: {e}"))?;
+    }
     Ok(options)
 }
 
@@ -240,7 +254,8 @@ fn random_jobs(options: &Options) -> Vec<Job> {
     for &seed in &options.seeds {
         let turn = [options.sms[seed as usize % options.sms.len()]];
         let sms: &[Sm] = if options.every_sm { &options.sms } else { &turn };
-        jobs.extend(sms.iter().map(|&sm| Job::Random { seed, sm, links: options.links }));
+        let job = |&sm: &Sm| Job::Random { seed, sm, links: options.links, inputs: options.inputs };
+        jobs.extend(sms.iter().map(job));
     }
     jobs
 }
@@ -282,12 +297,15 @@ pub fn main(args: &[String]) -> Result<bool, String> {
 }
 
 fn run(options: &Options) -> Result<bool, String> {
-    let mut jobs = random_jobs(options);
+    let lto = options.inputs == Inputs::Lto;
+    let mut jobs = if lto { Vec::new() } else { random_jobs(options) };
     let mut cases = Vec::new();
     if let Some(folder) = &options.cases {
         cases.extend(named::cases(options, folder)?);
     }
-    if let Some(folder) = &options.cuda {
+    if lto {
+        cases.extend(lto::cases(options)?);
+    } else if let Some(folder) = &options.cuda {
         cases.extend(cuda::cases(options, folder)?);
     }
     if let Some(library) = &options.nccl {
@@ -331,7 +349,10 @@ fn write_program(options: &Options) -> Result<bool, String> {
     let seed: u64 = seed.parse().map_err(|_| "the seed is a number")?;
     let out = options.out.clone().ok_or("gen needs --out")?;
     let sm = options.sms[seed as usize % options.sms.len()];
-    let case = generate::program(seed, sm, options.links);
+    let case = match options.inputs {
+        Inputs::Ptx => inputs::random(seed, sm, options.links),
+        _ => generate::program(seed, sm, options.links),
+    };
     let io = |e: std::io::Error| e.to_string();
     fs::create_dir_all(out.join("n")).map_err(io)?;
     fs::create_dir_all(out.join("w")).map_err(io)?;

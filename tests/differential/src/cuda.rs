@@ -1,6 +1,7 @@
 //! Programs in CUDA C++: compiled once with nvcc, then linked in many ways.
 
 use crate::cli::Options;
+use crate::inputs::Inputs;
 use crate::program::{Case, Link, Sm};
 use crate::release::Release;
 use crate::tools::{self, Tools};
@@ -13,16 +14,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A line of `programs.txt`.
 #[derive(Clone)]
-struct Program {
-    name: String,
-    sources: Vec<String>,
-    flags: Vec<String>,
-    sms: Vec<Sm>,
+pub struct Program {
+    pub name: String,
+    pub sources: Vec<String>,
+    pub flags: Vec<String>,
+    pub sms: Vec<Sm>,
     cubins: bool,
     base: Vec<String>,
 }
 
-fn read_programs(folder: &Path) -> Result<Vec<Program>, String> {
+pub fn read_programs(folder: &Path) -> Result<Vec<Program>, String> {
     let path = folder.join("programs.txt");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut programs = Vec::new();
@@ -90,61 +91,86 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
             programs.push(Program { sms: later, ..program });
         }
     }
-    let mut wanted = Vec::new();
+    let mut turns = Vec::new();
     for program in &programs {
-        for source in &program.sources {
-            let unit =
-                |targets| Unit { source: source.clone(), flags: program.flags.clone(), targets };
-            if program.cubins {
-                let one =
-                    |sm: &Sm| unit(vec!["-dc".into(), "-cubin".into(), format!("-arch={sm}")]);
-                wanted.extend(program.sms.iter().map(one));
-            } else {
-                wanted.push(unit(object_targets(&program.sms)));
-            }
-        }
+        let wanted: Vec<Sm> = program.sms.iter().copied().filter(|sm| sms.contains(sm)).collect();
+        turns.extend(options.some(&program.name, &wanted).into_iter().map(|sm| (program, sm)));
     }
+    let units = |&(program, sm): &(&Program, Sm)| program.units(sm, options.inputs);
+    let mut wanted: Vec<Unit> = turns.iter().flat_map(units).map(|(unit, _)| unit).collect();
     wanted.sort();
     wanted.dedup();
     let made = compile_all(tools, folder, options.settings.jobs, &wanted)?;
-    let mut cases = Vec::new();
-    for program in &programs {
-        let wanted: Vec<Sm> = program.sms.iter().copied().filter(|sm| sms.contains(sm)).collect();
-        for sm in options.some(&program.name, &wanted) {
-            cases.push(case(program, sm, &made)?);
-        }
-    }
-    Ok(cases)
+    turns.into_iter().map(|(program, sm)| case(program, sm, options.inputs, &made)).collect()
 }
 
-fn case(program: &Program, sm: Sm, made: &BTreeMap<Unit, PathBuf>) -> Result<Case, String> {
-    let mut files = Vec::new();
-    for source in &program.sources {
-        let targets = if program.cubins {
-            vec!["-dc".into(), "-cubin".into(), format!("-arch={sm}")]
-        } else {
-            object_targets(&program.sms)
+impl Program {
+    /// What is compiled for a target, and the file name of each in the case's folder.
+    fn units(&self, sm: Sm, inputs: Inputs) -> Vec<(Unit, String)> {
+        let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        let unit = |(i, source): (usize, &String)| {
+            let arch = format!("-arch={sm}");
+            let (targets, suffix) = match (self.cubins, inputs == Inputs::Ptx && self.is_ptx(i)) {
+                (true, false) => (words(&["-dc", "-cubin", &arch]), "cubin"),
+                (false, false) => (object_targets(&self.sms), "o"),
+                (true, true) if sm.number >= 90 => {
+                    (words(&["-dc", "-ptx", &arch.replace("sm_", "compute_")]), "ptx")
+                }
+                (true, true) => ([ptx_targets(&self.sms), words(&["-fatbin"])].concat(), "fatbin"),
+                (false, true) => (ptx_targets(&self.sms), "o"),
+            };
+            let name = format!("{}.{suffix}", source.trim_end_matches(".cu"));
+            (Unit { source: source.clone(), flags: self.flags.clone(), targets }, name)
         };
-        let unit = Unit { source: source.clone(), flags: program.flags.clone(), targets };
-        let path = made.get(&unit).ok_or(format!("{source} was not compiled"))?;
-        let suffix = if program.cubins { "cubin" } else { "o" };
-        files.push((format!("{}.{suffix}", source.trim_end_matches(".cu")), path.clone()));
+        self.sources.iter().enumerate().map(unit).collect()
     }
-    let inputs: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+
+    /// Whether the linker gets a source as PTX: all of them, or in one of three programs the first
+    /// and every other one.
+    fn is_ptx(&self, i: usize) -> bool {
+        let turn: usize = self.name.bytes().map(usize::from).sum();
+        !turn.is_multiple_of(3) || i.is_multiple_of(2)
+    }
+}
+
+/// Options for one object with PTX that all of `sms` take.
+fn ptx_targets(sms: &[Sm]) -> Vec<String> {
+    let oldest = sms.iter().map(|sm| sm.number).min().unwrap_or(75);
+    vec!["-dc".into(), format!("-gencode=arch=compute_{oldest},code=compute_{oldest}")]
+}
+
+fn case(
+    program: &Program,
+    sm: Sm,
+    inputs: Inputs,
+    made: &BTreeMap<Unit, PathBuf>,
+) -> Result<Case, String> {
+    let mut files = Vec::new();
+    for (unit, name) in program.units(sm, inputs) {
+        let path = made.get(&unit).ok_or(format!("{} was not compiled", unit.source))?;
+        files.push((name, path.clone()));
+    }
+    let kind = if inputs == Inputs::Ptx { "-ptx" } else { "" };
+    let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
     Ok(Case {
-        name: format!("cuda-{}-{sm}", program.name),
+        name: format!("cuda-{}-{sm}{kind}", program.name),
         sm,
         modules: Vec::new(),
         files,
         contents: Vec::new(),
-        links: links(program, sm, &inputs),
+        links: links(program, sm, inputs, &names),
         features: BTreeMap::new(),
         conflict: None,
     })
 }
 
+/// The links of machine code, and of PTX, that only the other has not.
+const ONLY_MACHINE: [&str; 5] =
+    ["g-suppressed", "preserve-relocs", "force-rela", "verbose", "callgraph"];
+const ONLY_PTX: [&str; 3] = ["maxrregcount", "xptxas", "xptxas-v"];
+
 /// The same set of links for every program.
-fn links(program: &Program, sm: Sm, inputs: &[String]) -> Vec<Link> {
+fn links(program: &Program, sm: Sm, kind: Inputs, inputs: &[String]) -> Vec<Link> {
     let reversed: Vec<String> = inputs.iter().rev().cloned().collect();
     let relink = vec!["relink-1.cubin".to_owned()];
     let sets: &[(&str, &[String], &str)] = &[
@@ -165,8 +191,13 @@ fn links(program: &Program, sm: Sm, inputs: &[String]) -> Vec<Link> {
         ("force-rela", inputs, "--force-rela"),
         ("verbose", inputs, "-v"),
         ("callgraph", inputs, "-dump-callgraph"),
+        ("maxrregcount", inputs, "-maxrregcount=40"),
+        ("xptxas", inputs, "-Xptxas=-O1"),
+        ("xptxas-v", inputs, "-v -Xptxas=-v"),
     ];
+    let left_out: &[&str] = if kind == Inputs::Ptx { &ONLY_MACHINE } else { &ONLY_PTX };
     sets.iter()
+        .filter(|(label, ..)| !left_out.contains(label))
         .map(|&(label, inputs, args)| {
             let mut args: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
             if label != "nvcc-like" {

@@ -7,7 +7,7 @@ use crate::tools::{self, Outcome, Tools};
 use crate::verdict::{self, Comparison, Run, Verdict};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A judged link.
@@ -29,12 +29,27 @@ const UNAVAILABLE: i32 = 77;
 /// For a second run of nvlink.
 const AGAIN_OUT: &str = "v";
 
-/// Arguments of one run whose output goes to the folder `out` below the case's. `lib` is the
-/// toolkit's folder of libraries.
-fn arguments(link: &Link, out: &str, lib: &str) -> Vec<String> {
+/// Folders that links name.
+#[derive(Clone, Debug, Default)]
+pub struct Folders {
+    /// The toolkit's libraries.
+    lib: String,
+    /// The parent of `lib64/libnvvm.so`.
+    nvvm: String,
+}
+
+impl Folders {
+    fn of(tools: &Tools) -> Self {
+        let text = |path: PathBuf| path.display().to_string();
+        Self { lib: text(tools.toolkit.join("lib64")), nvvm: text(tools.nvvm()) }
+    }
+}
+
+/// Arguments of one run whose output goes to the folder `out` below the case's.
+fn arguments(link: &Link, out: &str, folders: &Folders) -> Vec<String> {
     let mut args = vec![format!("-arch={}", link.sm)];
     for arg in &link.args {
-        let arg = arg.replace(Link::LIBRARIES, lib);
+        let arg = arg.replace(Link::LIBRARIES, &folders.lib).replace(Link::NVVM, &folders.nvvm);
         args.push(match arg.strip_prefix("--register-link-binaries=") {
             Some(file) => format!("--register-link-binaries={out}/{file}"),
             None => arg,
@@ -45,15 +60,17 @@ fn arguments(link: &Link, out: &str, lib: &str) -> Vec<String> {
     args
 }
 
-fn libraries(tools: &Tools) -> String {
-    tools.toolkit.join("lib64").display().to_string()
-}
-
 /// Runs `linker`, whose command line is complete but for the link's own arguments.
-fn run(mut linker: Command, link: &Link, folder: &Path, out: &str, lib: &str) -> io::Result<Run> {
+fn run(
+    mut linker: Command,
+    link: &Link,
+    folder: &Path,
+    out: &str,
+    folders: &Folders,
+) -> io::Result<Run> {
     fs::create_dir_all(folder.join(out))?;
     let _ = fs::remove_file(folder.join(out).join(&link.output));
-    linker.args(arguments(link, out, lib));
+    linker.args(arguments(link, out, folders));
     let outcome = tools::run(&mut linker, folder, &format!("{out}/{}.log", link.label))?;
     let read = |name: &str| fs::read(folder.join(out).join(name)).ok();
     let side_file = link.side_file.as_deref().and_then(read);
@@ -70,40 +87,64 @@ fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
     String::from_utf8_lossy(text).replace(&name, "_FOLDER").into_bytes()
 }
 
-/// Options by which warpld does what nvlink of `release` does.
-fn as_nvlink(release: Release, jit: bool) -> Vec<String> {
-    let tool = if jit { "nvjitlink" } else { "nvlink" };
-    vec![format!("--identity={tool}"), format!("--cuda-release={release}")]
+/// What warpld stands in for.
+#[derive(Clone, Debug)]
+pub struct Stand<'a> {
+    release: Release,
+    jit: bool,
+    /// The toolkit whose compilers it is to run; none for links of machine code.
+    compilers: Option<&'a Path>,
 }
 
-/// Runs warpld as the nvlink of `release` on a link whose inputs lie in `folder`.
+impl<'a> Stand<'a> {
+    /// nvlink of that release, for machine code.
+    pub fn of(release: Release) -> Self {
+        Self { release, jit: false, compilers: None }
+    }
+
+    fn in_for(tools: &'a Tools) -> Self {
+        let compilers = tools.gives_compilers.then_some(tools.toolkit.as_path());
+        Self { release: tools.release, jit: tools.is_jit(), compilers }
+    }
+
+    /// Options by which warpld does what the other does.
+    fn options(&self) -> Vec<String> {
+        let tool = if self.jit { "nvjitlink" } else { "nvlink" };
+        let release = self.release;
+        let mut options = vec![format!("--identity={tool}"), format!("--cuda-release={release}")];
+        options.extend(self.compilers.map(|path| format!("--cuda-path={}", path.display())));
+        options
+    }
+}
+
+/// Runs warpld on a link whose inputs lie in `folder`.
 pub fn run_warpld(
     program: &Path,
-    (release, jit): (Release, bool),
+    stand: &Stand<'_>,
     link: &Link,
     folder: &Path,
-    lib: &str,
+    folders: &Folders,
 ) -> io::Result<Run> {
     let mut warpld = Command::new(program);
     // Every output is read back and checked.
-    warpld.args(as_nvlink(release, jit)).arg("--verify");
-    run(warpld, link, folder, WARPLD_OUT, lib)
+    warpld.args(stand.options()).arg("--verify");
+    run(warpld, link, folder, WARPLD_OUT, folders)
 }
 
 /// Runs one link with nvlink and, if there is one, with warpld. An output of
 /// nvlink becomes an input for later links of both.
 pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
-    let lib = libraries(tools);
+    let folders = &Folders::of(tools);
     let again = || Command::new(tools.nvlink());
-    let mut nvlink = run(again(), link, folder, NVLINK_OUT, &lib)?;
+    let mut nvlink = run(again(), link, folder, NVLINK_OUT, folders)?;
     if tools.is_jit() && nvlink.outcome.status == Some(UNAVAILABLE) {
         let comparison = Comparison::of(Verdict::Unavailable);
         return Ok(Judged { comparison, nvlink, warpld: None });
     }
     let warpld = match (&tools.twin, &tools.warpld) {
-        (Some(twin), _) => Some(run(Command::new(twin), link, folder, WARPLD_OUT, &lib)?),
+        (Some(twin), _) => Some(run(Command::new(twin), link, folder, WARPLD_OUT, folders)?),
         (None, Some(program)) => {
-            Some(run_warpld(program, (tools.release, tools.is_jit()), link, folder, &lib)?)
+            Some(run_warpld(program, &Stand::in_for(tools), link, folder, folders)?)
         }
         (None, None) => None,
     };
@@ -117,7 +158,7 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
     if let Some(warpld) = &warpld
         && comparison.verdict == Verdict::Different
     {
-        let second = run(again(), link, folder, AGAIN_OUT, &lib)?;
+        let second = run(again(), link, folder, AGAIN_OUT, folders)?;
         if nvlink_varies(&nvlink, &second, warpld) {
             comparison.detail.clear();
             comparison.verdict = Verdict::NvlinkVaries;
@@ -156,7 +197,7 @@ fn nvlink_varies(first: &Run, second: &Run, warpld: &Run) -> bool {
 pub fn command_lines(tools: &Tools, case: &Case) -> String {
     let quote = |args: Vec<String>| args.join(" ");
     let warpld = tools.warpld.as_ref().map_or("warpld".into(), |w| w.display().to_string());
-    let lib = libraries(tools);
+    let folders = &Folders::of(tools);
     let mut text = String::new();
     for module in &case.modules {
         let (ptxas, flags) = (tools.compiler("ptxas"), module.flags.join(" "));
@@ -166,12 +207,11 @@ pub fn command_lines(tools: &Tools, case: &Case) -> String {
     for link in &case.links {
         let nvlink = tools.nvlink();
         text += &format!("# {}\n", link.label);
-        text += &format!("{} {}\n", nvlink.display(), quote(arguments(link, NVLINK_OUT, &lib)));
+        text += &format!("{} {}\n", nvlink.display(), quote(arguments(link, NVLINK_OUT, folders)));
         if link.is_relocatable() {
             text += &format!("cp {NVLINK_OUT}/{0} {0}\n", link.output);
         }
-        let args =
-            [as_nvlink(tools.release, tools.is_jit()), arguments(link, WARPLD_OUT, &lib)].concat();
+        let args = [Stand::in_for(tools).options(), arguments(link, WARPLD_OUT, folders)].concat();
         text += &format!("{warpld} {}\n", quote(args));
     }
     text

@@ -3,10 +3,13 @@
 
 mod cli;
 mod compare;
+mod containers;
 mod cuda;
 mod generate;
 mod hostobj;
+mod inputs;
 mod judge;
+mod lto;
 mod matrix;
 mod mercury;
 mod named;

@@ -69,6 +69,7 @@ fn case(objects: Sm, linked: &[Sm]) -> Case {
         flags: Vec::new(),
         compiler: Default::default(),
         sm: objects,
+        form: Default::default(),
         pack,
     };
     let refs = HostRefs { kernels: vec!["k".into(), "plain".into()], ..HostRefs::default() };

@@ -13,6 +13,10 @@
 //! …
 //! ```
 //!
+//! The word `ptx` in a heading, or `ptx-uncompressed`, gives the linker the PTX itself in that
+//! container; `--- a.ptx` gives it bare. These cases are in a folder of their own, since a link of
+//! them needs a toolkit.
+//!
 //! A part `--- index.uidx hex` is a file of these bytes, which links may name in an
 //! option; `#` begins a comment.
 //!
@@ -24,7 +28,8 @@
 //! header lines of PTX are added.
 
 use crate::cli::Options;
-use crate::program::{Case, Compiler, HostRefs, Link, Module, Pack, Sm};
+use crate::inputs::{self, Inputs};
+use crate::program::{Case, Compiler, Form, HostRefs, Link, Module, Pack, Sm};
 use crate::release::{Release, Releases};
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +49,11 @@ pub fn cases(options: &Options, folder: &Path) -> Result<Vec<Case>, String> {
         let mut wanted = Sm::wanted(&file.name, &file.targets, &options.sms, options.every_sm);
         wanted.retain(|&sm| file.allows(sm));
         for sm in options.some(&file.name, &wanted) {
-            cases.push(file.case(sm, release).map_err(|e| format!("{}: {e}", file.name))?);
+            let case = file.case(sm, release).map_err(|e| format!("{}: {e}", file.name))?;
+            match options.inputs {
+                Inputs::Ptx if !file.names_ptx() => cases.extend(inputs::named(case)),
+                _ => cases.push(case),
+            }
         }
     }
     Ok(cases)
@@ -170,6 +179,12 @@ impl CaseFile {
         self.targets.contains(&sm) || !self.only && !self.modules.iter().any(is_older)
     }
 
+    /// Whether it says itself what is PTX.
+    fn names_ptx(&self) -> bool {
+        let is_ptx = |word: &str| word.ends_with(".ptx") || word.starts_with("ptx");
+        self.modules.iter().any(|(head, _)| head.split_whitespace().any(is_ptx))
+    }
+
     /// The target to compare on that is nearest to `wanted` among those of its kind.
     pub fn nearest(&self, wanted: Sm) -> Option<Sm> {
         let itself = Sm::wanted(&self.name, &self.targets, &[wanted], false);
@@ -202,7 +217,7 @@ impl CaseFile {
 fn link(label: &str, status: Option<i32>, words: &str, sm: Sm) -> Link {
     let is_input = |word: &&str| {
         !word.starts_with('-')
-            && [".cubin", ".o", ".a", ".fatbin"].iter().any(|end| word.ends_with(end))
+            && [".cubin", ".ptx", ".o", ".a", ".fatbin"].iter().any(|end| word.ends_with(end))
     };
     let (inputs, args): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(is_input);
     Link {
@@ -243,6 +258,7 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
     let mut target = sm;
     let mut mode = "";
     let mut compiler = Compiler::Current;
+    let mut form = Form::default();
     for word in words {
         let list = |value: &str| value.split(',').map(str::to_owned).collect();
         match word.split_once('=') {
@@ -254,11 +270,17 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
             Some(("target", value)) => target = Sm::parse(value).ok_or("unknown target")?,
             _ if word == "cuda12" => compiler = Compiler::Cuda12,
             _ if word == "cuda12.0" => compiler = Compiler::Cuda120,
+            _ if word == "ptx" => form = Form::Ptx { compressed: true },
+            _ if word == "ptx-uncompressed" => form = Form::Ptx { compressed: false },
             _ if word == "texmode_independent" => mode = ", texmode_independent",
             _ => flags.push(word.to_owned()),
         }
     }
     let pack = match (suffix, archive) {
+        ("ptx", None) => {
+            form = Form::Ptx { compressed: false };
+            Pack::Cubin
+        }
         ("cubin", None) => Pack::Cubin,
         ("fatbin", None) => Pack::Fatbin,
         ("o", None) => Pack::Object(refs),
@@ -269,7 +291,7 @@ fn module(head: &str, text: &str, sm: Sm) -> Result<Module, String> {
         ".version {}\n.target {target}{mode}\n.address_size 64\n{text}",
         target.ptx_version()
     );
-    Ok(Module { name: name.into(), ptx, flags, sm: target, compiler, pack })
+    Ok(Module { name: name.into(), ptx, flags, sm: target, compiler, form, pack })
 }
 
 #[cfg(test)]

@@ -185,6 +185,19 @@ pub enum Compiler {
     Cuda120,
 }
 
+/// What the linker gets of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Machine code of ptxas.
+    #[default]
+    Machine,
+    /// The PTX itself: bare where machine code would be a bare cubin, else in a container.
+    Ptx {
+        /// Whether the container has it compressed.
+        compressed: bool,
+    },
+}
+
 /// A source to compile.
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -198,6 +211,8 @@ pub struct Module {
     pub compiler: Compiler,
     /// Target it is compiled for.
     pub sm: Sm,
+    /// What of it the linker gets.
+    pub form: Form,
     /// How the linker gets it.
     pub pack: Pack,
 }
@@ -221,6 +236,7 @@ impl Module {
     /// File name on the linker's command line.
     pub fn file(&self) -> String {
         match &self.pack {
+            Pack::Cubin if self.form != Form::Machine => format!("{}.ptx", self.name),
             Pack::Cubin => format!("{}.cubin", self.name),
             Pack::Object(_) => format!("{}.o", self.name),
             Pack::Archive(_, archive) => archive.clone(),
@@ -251,6 +267,8 @@ pub struct Link {
 impl Link {
     /// Stands for the toolkit's folder of libraries in arguments.
     pub const LIBRARIES: &str = "{lib}";
+    /// Stands for a folder that has `lib64/libnvvm.so`.
+    pub const NVVM: &str = "{nvvm}";
 
     /// Whether it takes a library of the toolkit.
     pub fn takes_library(&self) -> bool {
@@ -288,7 +306,8 @@ pub struct Case {
 type Members = Vec<(String, Vec<u8>)>;
 
 impl Case {
-    /// Puts all inputs into `folder`; `image` gives what comes of compiling a module.
+    /// Puts all inputs into `folder`. `image` gives what comes of a module: machine code, or PTX,
+    /// which is in a container already if it is not to be bare.
     pub fn write_inputs(
         &self,
         folder: &Path,
@@ -307,7 +326,10 @@ impl Case {
         for module in &self.modules {
             let image = image(module)?;
             let id = format!("_diff_{}", module.name);
-            let container = || hostobj::fatbin(&image, module.sm);
+            let container = || match module.form {
+                Form::Machine => hostobj::fatbin(&image, module.sm),
+                Form::Ptx { .. } => image.clone(),
+            };
             let bytes = match &module.pack {
                 Pack::Cubin => image,
                 Pack::Fatbin => container(),

@@ -1,6 +1,7 @@
 //! Many cases on a few threads, and the table of verdicts.
 
 use crate::generate;
+use crate::inputs::{self, Inputs};
 use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
 use crate::program::{Case, Sm};
@@ -25,6 +26,8 @@ pub enum Job {
         sm: Sm,
         /// Number of links.
         links: usize,
+        /// What the linker gets.
+        inputs: Inputs,
     },
     /// A case that is known already.
     Fixed(Box<Case>),
@@ -34,7 +37,10 @@ impl Job {
     /// The case itself.
     pub fn case(&self) -> Case {
         match self {
-            Self::Random { seed, sm, links } => generate::program(*seed, *sm, *links),
+            Self::Random { seed, sm, links, inputs: Inputs::Ptx } => {
+                inputs::random(*seed, *sm, *links)
+            }
+            Self::Random { seed, sm, links, .. } => generate::program(*seed, *sm, *links),
             Self::Fixed(case) => (**case).clone(),
         }
     }

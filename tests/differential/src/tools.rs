@@ -1,6 +1,6 @@
 //! The toolkit's programs, run with a time limit, and a cache of objects.
 
-use crate::program::{Case, Compiler, Module};
+use crate::program::{Case, Compiler, Form, Module};
 use crate::release::Release;
 use std::fs::{self, File};
 use std::io;
@@ -84,6 +84,8 @@ pub struct Tools {
     pub twin: Option<PathBuf>,
     /// The linker under test; none to look at nvlink alone.
     pub warpld: Option<PathBuf>,
+    /// Whether it is told of the toolkit's compilers: some inputs are PTX or LTO-IR.
+    pub gives_compilers: bool,
     /// Folder for objects, running cases and failed cases.
     pub work: PathBuf,
 }
@@ -147,7 +149,10 @@ impl Tools {
 
     /// Puts all inputs of `case` into `folder`.
     pub fn prepare(&self, case: &Case, folder: &Path) -> Result<(), String> {
-        case.write_inputs(folder, |module| self.compile(module, folder))
+        case.write_inputs(folder, |module| match module.form {
+            Form::Machine => self.compile(module, folder),
+            Form::Ptx { compressed } => self.keep_ptx(module, compressed, folder),
+        })
     }
 
     /// Compiles `module` for separate linking, or takes it from the cache.

@@ -44,6 +44,7 @@ pub fn module(rng: &mut Rng, mix: &mut Mix, plan: &Plan, m: usize) -> Module {
             true => Compiler::Cuda12,
             false => Compiler::Current,
         },
+        form: Default::default(),
         pack: Pack::Cubin,
     }
 }

@@ -7,7 +7,10 @@ mod emit;
 mod instr;
 mod links;
 mod plan;
+mod source;
 mod vars;
+
+pub use source::sources;
 
 use crate::program::{Case, Module, Sm};
 use crate::rng::Rng;

@@ -189,9 +189,14 @@ impl Folder<'_> {
     fn link(&self, link: &Link, answers: &Answers) -> Result<Vec<String>, String> {
         let io = |e: std::io::Error| e.to_string();
         let nvlink = self.recorded(link, NVLINK_OUT, &answers.nvlink)?;
-        let warpld =
-            judge::run_warpld(self.replay.warpld, (Release::BASE, false), link, &self.path, "")
-                .map_err(io)?;
+        let warpld = judge::run_warpld(
+            self.replay.warpld,
+            &judge::Stand::of(Release::BASE),
+            link,
+            &self.path,
+            &judge::Folders::default(),
+        )
+        .map_err(io)?;
         // Later links take nvlink's output.
         if let Some(output) = &nvlink.output {
             let name = &link.output;
