@@ -38,7 +38,7 @@ pub fn data_file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs").join(name)
 }
 
-const HEADER: &str = "# What nvlink V13.0.88 answers to each scenario of scenarios.rs.\n";
+const HEADER: &str = "# What nvlink V13.0.88 answers to each scenario of the folder scenarios.\n";
 
 /// One test, because the scenarios set the working directory.
 #[test]
