@@ -6,7 +6,6 @@ pub(crate) use mercury::{BinaryKind, Fastpath, MercuryConfig};
 
 use crate::dialect::Release;
 use cubin::Arch;
-use std::borrow::Cow;
 
 /// How the output names its producer in `.note.nv.tkinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,17 +103,9 @@ impl Config {
         self.arch
     }
 
-    /// The release that the link stands for.
-    pub(crate) fn release(&self) -> &'static Release {
-        self.release.unwrap_or(Release::OLDEST)
-    }
-
-    /// The same settings, with the release of the inputs where they name none.
-    pub(crate) fn with_release(&self, of_inputs: Option<&'static Release>) -> Cow<'_, Self> {
-        match (self.release, of_inputs) {
-            (None, Some(_)) => Cow::Owned(Self { release: of_inputs, ..self.clone() }),
-            _ => Cow::Borrowed(self),
-        }
+    /// The release that the link stands for: that of the inputs where the settings name none.
+    pub(crate) fn release(&self, of_inputs: Option<&'static Release>) -> &'static Release {
+        self.release.or(of_inputs).unwrap_or(Release::OLDEST)
     }
 
     /// Whether debuggers are told where shared memory is.
@@ -136,6 +127,13 @@ macro_rules! flags {
             self
         })*
     };
+}
+
+/// The settings so far.
+impl AsRef<Config> for ConfigBuilder {
+    fn as_ref(&self) -> &Config {
+        &self.0
+    }
 }
 
 /// What is linked and what comes out.

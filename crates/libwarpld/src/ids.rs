@@ -213,6 +213,12 @@ impl<I: Id, T> IdVec<I, T> {
         self.0.iter().enumerate().map(|(index, element)| (I::new(index), element))
     }
 
+    /// The elements from an id on, with their ids. `skip` would go through all before it.
+    pub fn enumerated_from(&self, first: I) -> impl Iterator<Item = (I, &T)> {
+        let rest = self.0.get(first.index()..).unwrap_or_default();
+        (first.index()..).zip(rest).map(|(index, element)| (I::new(index), element))
+    }
+
     /// As many elements as there are ids, up to a number of them.
     pub fn resize(&mut self, count: usize, element: T)
     where
@@ -324,6 +330,8 @@ mod tests {
         assert_eq!(names[ids[1]], "b");
         assert_eq!(names.ids().collect::<Vec<_>>(), ids);
         assert_eq!(names.enumerated().last(), Some((ids[1], &"b")));
+        assert!(names.enumerated_from(ids[1]).eq([(ids[1], &"b")]));
+        assert_eq!(names.enumerated_from(names.next_id()).next(), None);
         assert_eq!(names.get(names.next_id()), None);
     }
 }

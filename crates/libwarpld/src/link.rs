@@ -45,11 +45,12 @@ pub fn link_images(
     memory: Memory,
 ) -> Result<Written, Error> {
     // The release that the link stands for.
-    let config = &*config.with_release(inputs.release);
+    let release = config.release(inputs.release);
 
     // Whether the link works on Mercury or on machine code.
-    let half = mercury::half_of(inputs, config, diags).map_err(|error| diags.fail(error))?;
-    let dialect = Dialect::new(config.release(), config.arch, half);
+    let half =
+        mercury::half_of(inputs, config, release, diags).map_err(|error| diags.fail(error))?;
+    let dialect = Dialect::new(release, config.arch, half);
 
     // Read and check every image, in parallel.
     let batches = parse::batches(inputs);
@@ -173,7 +174,7 @@ fn mercury_file(
     }
     let mut image = Vec::new();
     mercury::write(linked, &mut image)?;
-    mercury::check_output(&image, config, diags)?;
+    mercury::check_output(&image, config, linked.cx.dialect.release(), diags)?;
     write::whole(&image, destination)?;
     Ok(report::collect_map_of_halves(linked, &image).filter(|_| config.report))
 }

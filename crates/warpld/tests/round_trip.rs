@@ -1,7 +1,7 @@
 //! `--self-check` as a library call: files in memory, what is checked and what is said.
 
 use cubin::{Arch, Cubin, SectionType};
-use libwarpld::Config;
+use libwarpld::Release;
 use libwarpld::internals::{
     Linker, MercuryError, Trace, compare, linker, needs_compiler, round_trip,
 };
@@ -14,13 +14,9 @@ fn arch(name: &str) -> Arch {
     name.parse().expect("a target")
 }
 
-fn config(target: &str) -> Config {
-    Config::builder(arch(target)).build()
-}
-
 /// Number of the result, 0 for success.
 fn code(image: &[u8]) -> u32 {
-    let result = round_trip(image, &config("sm_100"), &mut Trace::default());
+    let result = round_trip(image, arch("sm_100"), Release::OLDEST, &mut Trace::default());
     result.map_or_else(|error| error.code(), |()| 0)
 }
 
@@ -38,7 +34,7 @@ fn offset(image: &[u8], wanted: SectionType) -> usize {
 #[test]
 fn a_linked_file_is_its_own_round_trip() {
     let mut trace = Trace::new(true, true);
-    assert_eq!(round_trip(&linked(), &config("sm_100"), &mut trace), Ok(()));
+    assert_eq!(round_trip(&linked(), arch("sm_100"), Release::OLDEST, &mut trace), Ok(()));
     let expected = [
         "FNLZR: Input ELF: self-check",
         "FNLZR: Post-Link Mode",
@@ -73,7 +69,10 @@ fn every_refusal_has_its_number() {
     // sm_121 could run it, but it is not what was linked for.
     let other = fixture("shared.sm_120.lines.cubin");
     let refused = MercuryError::NeedsCompiler { from: 120, to: 121 };
-    assert_eq!(round_trip(&other, &config("sm_121"), &mut Trace::default()), Err(refused.clone()));
+    assert_eq!(
+        round_trip(&other, arch("sm_121"), Release::OLDEST, &mut Trace::default()),
+        Err(refused.clone())
+    );
     assert_eq!(refused.code(), 4);
 }
 
@@ -81,7 +80,10 @@ fn every_refusal_has_its_number() {
 fn a_failure_is_traced_with_its_number() {
     let mut trace = Trace::new(true, false);
     let image = fixture("linked-vec.sm_90.cubin");
-    assert_eq!(round_trip(&image, &config("sm_100"), &mut trace), Err(MercuryError::NotCapsule));
+    assert_eq!(
+        round_trip(&image, arch("sm_100"), Release::OLDEST, &mut trace),
+        Err(MercuryError::NotCapsule)
+    );
     let last = "FNLZR: Failed self-check: 5 (the file holds machine code without capsules)";
     assert_eq!(trace.lines.last().map(String::as_str), Some(last));
 }

@@ -4,11 +4,17 @@ use super::table::{self, RelocKind};
 use super::{Handler, MERCURY_BASE, RelocInfo, cuda, mercury};
 use std::fmt;
 
+// The kinds for one byte of an address through the unified tables.
+const CUDA_FIRST_BYTE: u32 = RelocKind::CUDA_UNIFIED_8_0.0;
+const CUDA_LAST_BYTE: u32 = RelocKind::CUDA_UNIFIED_8_56.0;
+const MERCURY_FIRST_BYTE: u32 = RelocKind::MERCURY_UNIFIED_8_0.0;
+const MERCURY_LAST_BYTE: u32 = RelocKind::MERCURY_UNIFIED_8_56.0;
+
 impl RelocKind {
     /// Its row in either table.
     #[inline]
-    pub fn info(self) -> Option<&'static RelocInfo> {
-        cuda(self).or_else(|| mercury(self))
+    pub const fn info(self) -> Option<&'static RelocInfo> {
+        if self.is_mercury() { mercury(self) } else { cuda(self) }
     }
 
     /// Its full name, `R_CUDA_ABS32_LO_32`.
@@ -25,18 +31,21 @@ impl RelocKind {
 
     /// Whether Mercury code has it.
     #[inline]
-    pub fn is_mercury(self) -> bool {
+    pub const fn is_mercury(self) -> bool {
         self.0 >= MERCURY_BASE
     }
 
     /// Whether a linker applies it if the value is known.
-    pub fn linker_applies(self) -> bool {
-        self.info().is_some_and(|known| matches!(known.handler, Handler::Linker | Handler::Either))
+    pub const fn linker_applies(self) -> bool {
+        match self.info() {
+            Some(known) => matches!(known.handler, Handler::Linker | Handler::Either),
+            None => false,
+        }
     }
 
     /// Whether it clears its field if the code it refers to was removed.
     #[inline]
-    pub fn clears_unused(self) -> bool {
+    pub const fn clears_unused(self) -> bool {
         matches!(
             self,
             Self::CUDA_UNUSED_CLEAR32 | Self::CUDA_UNUSED_CLEAR64 | Self::MERCURY_UNUSED_CLEAR64
@@ -45,14 +54,13 @@ impl RelocKind {
 
     /// Whether it replaces a yielding instruction with a NOP.
     #[inline]
-    pub fn removes_yield(self) -> bool {
+    pub const fn removes_yield(self) -> bool {
         matches!(self, Self::CUDA_YIELD_OPCODE9_0 | Self::CUDA_YIELD_CLEAR_PRED4_87)
     }
 
     /// The kind that inserts an ordinary address where this one inserts an address through the
     /// unified tables; for all other kinds, the kind itself.
-    pub fn without_unified_table(self) -> Self {
-        let byte = |first: Self, plain: Self| Self(self.0 - first.0 + plain.0);
+    pub const fn without_unified_table(self) -> Self {
         match self {
             Self::CUDA_UNIFIED => Self::CUDA_64,
             Self::CUDA_UNIFIED_32 => Self::CUDA_32,
@@ -62,11 +70,11 @@ impl RelocKind {
             Self::MERCURY_UNIFIED_32 => Self::MERCURY_ABS32,
             Self::MERCURY_UNIFIED32_LO => Self::MERCURY_ABS32_LO,
             Self::MERCURY_UNIFIED32_HI => Self::MERCURY_ABS32_HI,
-            _ if (Self::CUDA_UNIFIED_8_0..=Self::CUDA_UNIFIED_8_56).contains(&self) => {
-                byte(Self::CUDA_UNIFIED_8_0, Self::CUDA_8_0)
+            Self(CUDA_FIRST_BYTE..=CUDA_LAST_BYTE) => {
+                Self(self.0 - CUDA_FIRST_BYTE + Self::CUDA_8_0.0)
             }
-            _ if (Self::MERCURY_UNIFIED_8_0..=Self::MERCURY_UNIFIED_8_56).contains(&self) => {
-                byte(Self::MERCURY_UNIFIED_8_0, Self::MERCURY_8_0)
+            Self(MERCURY_FIRST_BYTE..=MERCURY_LAST_BYTE) => {
+                Self(self.0 - MERCURY_FIRST_BYTE + Self::MERCURY_8_0.0)
             }
             _ => self,
         }

@@ -8,6 +8,12 @@ pub use table::RelocKind;
 /// First number of the Mercury kinds.
 pub const MERCURY_BASE: u32 = 0x10000;
 
+/// How many `R_CUDA` kinds there are.
+pub const CUDA_KINDS: usize = table::CUDA.len();
+
+/// How many `R_MERCURY` kinds there are.
+pub const MERCURY_KINDS: usize = table::MERCURY.len();
+
 /// Bits 0-8 of the NOP of sm_70 and later (opcode 0x918), which the YIELD
 /// kinds write over an opcode.
 const NOP_OPCODE9: u64 = 0x118;
@@ -77,21 +83,28 @@ pub struct RelocInfo {
 
 impl RelocInfo {
     /// Number of bytes that the fields extend over.
-    pub fn span(&self) -> usize {
+    pub const fn span(&self) -> usize {
         span(self.fields)
     }
 }
 
 /// The properties of an `R_CUDA` kind.
 #[inline]
-pub fn cuda(kind: RelocKind) -> Option<&'static RelocInfo> {
-    table::CUDA.get(kind.0 as usize)
+pub const fn cuda(kind: RelocKind) -> Option<&'static RelocInfo> {
+    row(&table::CUDA, kind, 0)
 }
 
 /// The properties of an `R_MERCURY` kind.
 #[inline]
-pub fn mercury(kind: RelocKind) -> Option<&'static RelocInfo> {
-    table::MERCURY.get(kind.0.checked_sub(MERCURY_BASE)? as usize)
+pub const fn mercury(kind: RelocKind) -> Option<&'static RelocInfo> {
+    row(&table::MERCURY, kind, MERCURY_BASE)
+}
+
+/// The row of a kind in a table whose first kind is `first`.
+#[inline]
+const fn row(table: &[RelocInfo], kind: RelocKind, first: u32) -> Option<&RelocInfo> {
+    let index = kind.0.wrapping_sub(first) as usize;
+    if index < table.len() { Some(&table[index]) } else { None }
 }
 
 /// Why bytes were not patched.
@@ -107,12 +120,14 @@ pub enum PatchError {
 }
 
 /// Number of bytes that `fields` extend over.
-pub fn span(fields: &[Field]) -> usize {
-    fields
-        .iter()
-        .map(|f| (usize::from(f.start) + usize::from(f.width)).div_ceil(8))
-        .max()
-        .unwrap_or(0)
+pub const fn span(fields: &[Field]) -> usize {
+    let (mut bytes, mut rest) = (0, fields);
+    while let [first, others @ ..] = rest {
+        let end = (first.start as usize + first.width as usize).div_ceil(8);
+        bytes = if end > bytes { end } else { bytes };
+        rest = others;
+    }
+    bytes
 }
 
 /// Inserts `value` (and `bank`) into the bit fields of `bytes`, which start at the relocation's

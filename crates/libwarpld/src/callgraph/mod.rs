@@ -126,7 +126,7 @@ impl<'a> CallGraph<'a> {
 
     /// Numbers the functions among the new symbols.
     fn add_functions(&mut self, resolution: &Resolution<'a>) {
-        for (id, symbol) in resolution.symbols.enumerated().skip(self.of_symbol.len()) {
+        for (id, symbol) in resolution.symbols.enumerated_from(self.of_symbol.next_id()) {
             let function = symbol.function.then(|| self.functions.push(id));
             self.of_symbol.push(function.into());
         }

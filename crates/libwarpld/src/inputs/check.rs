@@ -21,8 +21,8 @@ pub struct Limits {
 
 /// Whether a look at its header and at the note that names its toolkit shows that `image`
 /// may take part, provided that it can be read: so it is with what compilers of the last
-/// years wrote for the target. The header is returned; all others are to be checked.
-pub fn is_plainly_fit(image: &[u8], target: Arch, limits: Limits) -> Option<Header> {
+/// years wrote for the target. All others are to be checked.
+pub fn is_plainly_fit(image: &[u8], target: Arch, limits: Limits) -> Option<PlainlyFit> {
     let (header, info) = flags::glance(image)?;
     let fits = header.class == Class::Elf64
         && has_known_abi(&header)
@@ -30,7 +30,16 @@ pub fn is_plainly_fit(image: &[u8], target: Arch, limits: Limits) -> Option<Head
         && info.version.get() >= note::VERSION
         && (oldest(&header, limits.release)..=limits.newest).contains(&info.toolkit.get())
         && !(limits.release.refuses_accelerated_for(target) && may_be_accelerated(image, &header));
-    fits.then_some(header)
+    let toolkit = info.toolkit.get();
+    fits.then_some(PlainlyFit { toolkit, is_whole_program: header.is_whole_program() })
+}
+
+/// What a look at an image tells that may take part.
+pub struct PlainlyFit {
+    /// The number of the toolkit that compiled it.
+    pub toolkit: u32,
+    /// Whether it is a whole program for others to extend.
+    pub is_whole_program: bool,
 }
 
 /// Says that a file cannot be read. nvlink drops such without a word. Losing code that way

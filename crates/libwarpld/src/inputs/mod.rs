@@ -37,6 +37,8 @@ pub struct LinkInput<'a> {
     pub image: Cow<'a, [u8]>,
     /// The cubin as it was read when the image was chosen, if the image is borrowed.
     pub parsed: Option<Arc<Cubin<'a>>>,
+    /// The number of the toolkit that compiled it; 0 if it is not known.
+    pub toolkit: u32,
     /// It came from libcudadevrt.a (its absence of host info does not count).
     pub system_library: bool,
 }
@@ -44,7 +46,7 @@ pub struct LinkInput<'a> {
 impl LinkInput<'_> {
     /// An image that nobody has looked at.
     pub fn new(name: String, image: Cow<'_, [u8]>) -> LinkInput<'_> {
-        LinkInput { name: name.into(), image, parsed: None, system_library: false }
+        LinkInput { name: name.into(), image, parsed: None, toolkit: 0, system_library: false }
     }
 
     /// The image, read and checked.

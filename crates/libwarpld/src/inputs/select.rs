@@ -12,7 +12,7 @@ use crate::compile::Compiler;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
 use crate::inputs::{Inputs, LinkInput};
-use cubin::{Header, flags};
+use cubin::Header;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -51,10 +51,9 @@ pub struct Selected<'f> {
 impl Selected<'_> {
     /// The first of the newest images: its name and the number of the toolkit that compiled it.
     pub fn newest_input(&self) -> Option<(&str, u32)> {
-        let named = |input| Some((input, toolkit_of(input)?));
-        let images = self.inputs.images.iter().filter_map(named);
-        let later = |a: (_, u32), b: (_, u32)| if b.1 > a.1 { b } else { a };
-        images.reduce(later).map(|(input, toolkit)| (&*input.name, toolkit))
+        let images = self.inputs.images.iter().filter(|input| input.toolkit != 0);
+        let newest = images.reduce(|a, b| if b.toolkit > a.toolkit { b } else { a });
+        newest.map(|input| (&*input.name, input.toolkit))
     }
 }
 
@@ -221,17 +220,9 @@ impl<'f> Loaded<'f> {
 
 /// The release that the newest image comes from. (`newest-input`)
 fn newest_release(images: &[LinkInput<'_>]) -> &'static Release {
-    let newest = images.par_iter().with_min_len(IMAGES_AT_ONCE).filter_map(toolkit_of).max();
+    let newest = images.iter().map(|input| input.toolkit).max();
     Release::of_toolkit(newest.unwrap_or(Release::OLDEST.toolkit))
 }
-
-/// The number of the toolkit that an image comes from.
-fn toolkit_of(input: &LinkInput<'_>) -> Option<u32> {
-    Some(flags::glance(&input.image)?.1.toolkit.get())
-}
-
-/// Fewer are not worth another thread.
-const IMAGES_AT_ONCE: usize = 512;
 
 /// How many steps from `at` on are members of one archive; 1 for anything
 /// else.

@@ -2,7 +2,7 @@
 //! in parallel.
 
 use super::best_image::{Choice, choose};
-use super::check::Limits;
+use super::check::{Limits, PlainlyFit};
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
@@ -10,7 +10,7 @@ use crate::compile::{Compiler, PtxModule};
 use crate::diag::{Code, Diagnostic};
 use crate::dialect::target::has_mercury;
 use crate::inputs::LinkInput;
-use cubin::flags::{CodeState, Flags};
+use cubin::flags::{self, CodeState, Flags};
 use cubin::{Arch, Cubin, Header};
 use fatbin::{Container, Entry};
 use smallvec::{SmallVec, smallvec};
@@ -64,13 +64,14 @@ impl<'f> Pick<'f> {
     /// Chooses and unpacks, unless that was done already.
     pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
         if let Body::Cubin(data) = source.body
-            && let Some(header) = plain_header(data, how)
-            && !header.is_whole_program()
+            && let Some(fit) = is_plainly_fit(data, how)
+            && !fit.is_whole_program
         {
             return Self::Image(LinkInput {
                 name: source.name.clone(),
                 image: Cow::Borrowed(data),
                 parsed: None,
+                toolkit: fit.toolkit,
                 system_library: source.system_library,
             });
         }
@@ -101,8 +102,8 @@ impl<'f> Pick<'f> {
     }
 }
 
-/// The header of an image that need not be read to see that it takes part.
-fn plain_header(image: &[u8], how: How<'_>) -> Option<Header> {
+/// What is known of an image that need not be read to see that it takes part.
+fn is_plainly_fit(image: &[u8], how: How<'_>) -> Option<PlainlyFit> {
     if how.read_all {
         return None;
     }
@@ -236,6 +237,7 @@ impl<'f> Picked<'f> {
             Ok(parsed) => {
                 let input = LinkInput {
                     name: source.name.clone(),
+                    toolkit: flags::glance(&image).map_or(0, |(_, info)| info.toolkit.get()),
                     image,
                     parsed,
                     system_library: source.system_library,
@@ -252,8 +254,8 @@ impl<'f> Picked<'f> {
         image: &Cow<'f, [u8]>,
         how: How<'_>,
     ) -> Result<Option<Arc<Cubin<'f>>>, Diagnostic> {
-        if let Some(header) = plain_header(image, how) {
-            self.whole_program |= header.is_whole_program();
+        if let Some(fit) = is_plainly_fit(image, how) {
+            self.whole_program |= fit.is_whole_program;
             return Ok(None);
         }
         let whole_program = |cubin: &Cubin<'_>| cubin.header().is_whole_program();

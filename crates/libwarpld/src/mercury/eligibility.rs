@@ -20,6 +20,7 @@ use rayon::prelude::*;
 pub fn half_of(
     inputs: &Inputs<'_>,
     config: &Config,
+    release: &Release,
     diags: &mut Diagnostics,
 ) -> Result<Half, Diagnostic> {
     if !target::has_mercury(config.arch) {
@@ -30,7 +31,6 @@ pub fn half_of(
         BinaryKind::CapsuleMercury => Half::Mercury,
         BinaryKind::Sass => Half::Machine,
     };
-    let release = config.release();
     let summaries: Vec<Option<Summary>> =
         inputs.images.par_iter().map(|input| Summary::of(input, release)).collect();
     for (input, summary) in inputs.images.iter().zip(summaries) {
@@ -41,8 +41,8 @@ pub fn half_of(
             if half == Half::Mercury
                 && let Some(summary) = summary
             {
-                let from = Flags::decode(&header).sm();
-                summary.check(from, config, config.mercury.fastpath, &mut trace)?;
+                let (from, to) = (Flags::decode(&header).sm(), config.arch.number);
+                summary.check((from, to), release, config.mercury.fastpath, &mut trace)?;
             }
             Ok(half)
         });
@@ -102,16 +102,15 @@ impl Summary {
     /// nvlink does.
     pub(super) fn check(
         &self,
-        from: u16,
-        config: &Config,
+        (from, to): (u16, u16),
+        release: &Release,
         fastpath: Fastpath,
         trace: &mut Trace,
     ) -> Result<(), MercuryError> {
-        let (found, newest) = (self.version, config.release().newest_mercury);
+        let (found, newest) = (self.version, release.newest_mercury);
         if found > newest {
             return Err(MercuryError::VersionTooHigh { found, newest });
         }
-        let to = config.arch.number;
         let off = fastpath == Fastpath::Off && from != to;
         match !off && can_finalize_with_mask(self.declared_targets, from, to, trace) {
             true => Ok(()),

@@ -6,25 +6,26 @@ use crate::config::{Config, Fastpath};
 use crate::demangle::text;
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::dialect::Half;
+use crate::dialect::{Half, Release};
 use cubin::capsule::Capsule;
 use cubin::flags::Flags;
 use cubin::half::Halves;
 use cubin::model::Image;
 use cubin::names;
 use cubin::note::{NoteType, ToolInfo, notes};
-use cubin::{Cubin, SectionRef, SectionType};
+use cubin::{Arch, Cubin, SectionRef, SectionType};
 use std::fmt::Display;
 
 /// Checks the output of a link, if requested.
 pub fn check_output(
     image: &[u8],
     config: &Config,
+    release: &Release,
     diags: &mut Diagnostics,
 ) -> Result<(), Diagnostic> {
     let mut trace = Trace::of(&config.mercury);
     let result = match config.mercury.self_check {
-        true => round_trip(image, config, &mut trace),
+        true => round_trip(image, config.arch, release, &mut trace),
         false => Ok(()),
     };
     trace.report(diags);
@@ -35,7 +36,12 @@ pub fn check_output(
 
 /// Parses a capsule file, checks it like an input of a link for the same target, writes it again,
 /// and compares sections, relocations and symbols.
-pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<(), MercuryError> {
+pub fn round_trip(
+    image: &[u8],
+    target: Arch,
+    release: &Release,
+    trace: &mut Trace,
+) -> Result<(), MercuryError> {
     // nvlink's finalizer reports for a file in memory: its name, when it runs, and whether capsules
     // or machine code alone are wanted.
     const NAME: &str = "self-check";
@@ -43,7 +49,7 @@ pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<()
     trace.line("Post-Link Mode");
     trace.line("Flags [ 1 | 0 ]");
     trace.line(format_args!("Starting {NAME}"));
-    let again = rewrite(image, config, trace);
+    let again = rewrite(image, target, release, trace);
     match &again {
         Ok(_) => trace.line(format_args!("Ending {NAME}")),
         Err(error) => trace.line(format_args!("Failed {NAME}: {} ({error})", error.code())),
@@ -52,16 +58,21 @@ pub fn round_trip(image: &[u8], config: &Config, trace: &mut Trace) -> Result<()
 }
 
 /// Checks the file and writes it again.
-fn rewrite(image: &[u8], config: &Config, trace: &mut Trace) -> Result<Vec<u8>, MercuryError> {
+fn rewrite(
+    image: &[u8],
+    target: Arch,
+    release: &Release,
+    trace: &mut Trace,
+) -> Result<Vec<u8>, MercuryError> {
     let cubin = Cubin::parse(image).map_err(|e| damaged(&e))?;
     let header = cubin.header();
     if check_header(&header)? != Half::Mercury {
         return Err(MercuryError::NotCapsule);
     }
-    let from = Flags::decode(&header).sm();
-    Summary::of_cubin(&cubin, config.release()).check(
-        from,
-        config,
+    let targets = (Flags::decode(&header).sm(), target.number);
+    Summary::of_cubin(&cubin, release).check(
+        targets,
+        release,
         Fastpath::Off,
         &mut Trace::default(),
     )?;

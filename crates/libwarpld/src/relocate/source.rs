@@ -172,7 +172,7 @@ impl<'a> Relocator<'a, '_> {
                 let addend = reloc.addend.unwrap_or_else(|| self.implied(place, reloc, offset));
                 let (kind, shift) = match relative {
                     true => (reloc.kind, self.section_shift(place, reloc)),
-                    false => (kind.emitted, 0),
+                    false => (self.kinds.emitted(reloc.kind, kind), 0),
                 };
                 let addend = addend.wrapping_add(shift);
                 if traced {

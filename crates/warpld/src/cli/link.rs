@@ -233,7 +233,7 @@ fn load_request(settings: &mut LinkSettings) -> LoadRequest {
 }
 
 fn select_options(settings: &LinkSettings) -> SelectOptions {
-    let mut options = SelectOptions::of(&settings.config.clone().build());
+    let mut options = SelectOptions::of(settings.config.as_ref());
     options.suppress_arch_warning = settings.suppress_arch_warning;
     // Nothing is resolved for a virtual target, so nothing is known to be unneeded: nvlink
     // registers the device runtime unasked.

@@ -27,9 +27,6 @@ struct Watch {
 /// Watches these maps for the rest of the process; `message` is the one for a file named [`NAME`].
 /// Only the first call has an effect.
 pub(crate) fn watch(maps: Vec<Watched>, message: &str) {
-    if maps.is_empty() {
-        return;
-    }
     let (before, after) = message.split_once(NAME).unwrap_or((message, ""));
     let watch = Watch { maps, before: before.to_owned(), after: after.to_owned() };
     if WATCHED.set(watch).is_ok() {

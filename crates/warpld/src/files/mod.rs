@@ -116,8 +116,12 @@ impl Files {
             };
             guard::Watched { addresses, name }
         });
-        let message = renderer.render(&message(guard::NAME), true);
-        guard::watch(maps.collect(), &message.unwrap_or_default());
+        let maps: Vec<_> = maps.collect();
+        // Files of a small link are read, not mapped.
+        if !maps.is_empty() {
+            let message = renderer.render(&message(guard::NAME), true);
+            guard::watch(maps, &message.unwrap_or_default());
+        }
     }
 
     /// All mapped files, with their names and address ranges.
