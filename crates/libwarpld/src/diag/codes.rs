@@ -68,6 +68,7 @@ codes! {
     DeadAlias, "dead-alias", "An alias is unused while the function behind it is in use.", "";
     FinalizerFailed, "finalizer-failed", "Mercury code cannot be turned into machine code.", "";
     FnlzrTrace, "fnlzr-trace", "A line of --fnlzr-trace.", "";
+    HandedOver, "handed-over", "The link was handed over to nvlink (`--fallback`).", "";
     HostLinkerScript, "host-linker-script", "The host linker did not give its script.", "";
     IncompatibleLibrary, "incompatible-library", "A library found by -l holds nothing for this host; the search went on.", "";
     InputChanged, "input-changed", "An input was changed while it was being linked.", "";
@@ -136,6 +137,101 @@ impl Code {
     pub fn advice(self) -> Option<&'static str> {
         Some(self.advice_text()).filter(|advice| !advice.is_empty())
     }
+
+    /// Whether a message of this kind says that warpld lacks something which nvlink may have,
+    /// and not that the program, the command line or the machine is at fault. Only such links are
+    /// handed over to nvlink.
+    pub fn is_missing_feature(self) -> bool {
+        match self {
+            Self::AbiMismatch
+            | Self::FinalizerFailed
+            | Self::LtoOnly
+            | Self::LtoUnsupported
+            | Self::NeedsCompiler
+            | Self::NewerToolkit
+            | Self::NoCompiler
+            | Self::PtxOnly
+            | Self::PureMercury
+            | Self::UnifiedCapsules
+            | Self::UnknownOption
+            | Self::VerifyFailed => true,
+            Self::AfterSystemLibrary
+            | Self::AlreadyLinked
+            | Self::ArchMismatch
+            | Self::ArchNotFound
+            | Self::BadOptionValue
+            | Self::BadRelocation
+            | Self::BadUidx
+            | Self::BesideWholeProgram
+            | Self::CannotOpenInput
+            | Self::CannotOpenOutput
+            | Self::CodeOverPtx
+            | Self::CommonTooLarge
+            | Self::CompilerFailed
+            | Self::CompilerMessage
+            | Self::CompilerTimeout
+            | Self::ConflictingOptions
+            | Self::DamagedArchive
+            | Self::DamagedFatbin
+            | Self::DamagedImage
+            | Self::DamagedInput
+            | Self::DamagedMember
+            | Self::DeadAlias
+            | Self::FnlzrTrace
+            | Self::HandedOver
+            | Self::HostLinkerScript
+            | Self::IncompatibleLibrary
+            | Self::InputChanged
+            | Self::InputKind
+            | Self::KernelMismatch
+            | Self::LimitedOutput
+            | Self::ManagedMismatch
+            | Self::MergeFailed
+            | Self::MixedCtaGroups
+            | Self::ModuleIds
+            | Self::MultipleDefinition
+            | Self::NeverCalled
+            | Self::NoArch
+            | Self::NoFatbin
+            | Self::NoHostCode
+            | Self::NoInputs
+            | Self::NoLibnvvm
+            | Self::NoOutputName
+            | Self::NoThreads
+            | Self::NoUidx
+            | Self::Not64Bit
+            | Self::NotLto
+            | Self::NotToolsPatch
+            | Self::NothingToLink
+            | Self::OlderToolkit
+            | Self::OlderWholeProgram
+            | Self::OptionArgument
+            | Self::OptionIgnored
+            | Self::OptionsFile
+            | Self::OutOfMemory
+            | Self::ParameterMismatch
+            | Self::PreserveRelocs
+            | Self::PrototypeMismatch
+            | Self::PtxCache
+            | Self::PtxRefused
+            | Self::RedefinedOption
+            | Self::ReservedShared
+            | Self::ResourceUsage
+            | Self::SizeMismatch
+            | Self::SpaceMismatch
+            | Self::TensorMemoryMismatch
+            | Self::TooManyImages
+            | Self::TooManyRegisters
+            | Self::TooMuchConstant
+            | Self::TooMuchShared
+            | Self::UndefinedSymbol
+            | Self::UnknownArch
+            | Self::UnknownStack
+            | Self::VirtualTarget
+            | Self::WriteFailed
+            | Self::WrongModeBits => false,
+        }
+    }
 }
 
 impl Code {
@@ -180,6 +276,7 @@ fn remedy(code: Code) -> &'static str {
         Code::CodeOverPtx
         | Code::CompilerMessage
         | Code::FnlzrTrace
+        | Code::HandedOver
         | Code::NotLto
         | Code::RedefinedOption
         | Code::ResourceUsage => "nothing, it is a remark",

@@ -1,5 +1,6 @@
 //! The link command: load, select, link, write.
 
+use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
 use super::{Console, lto, output, register, release, timing, trace, translate};
@@ -39,6 +40,29 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     let mut diagnostics = Diagnostics::default();
     let result = carry_out(settings, console, &mut diagnostics);
     drop(progress);
+    let messages = match &result {
+        Ok(_) => diagnostics.as_slice(),
+        Err(error) => error.diagnostics(),
+    };
+    let mut remark = None;
+    if let Some(why) = fallback::reason(settings, messages)
+        && let Some(fallback) = Fallback::permitted(&settings.toolkit)
+    {
+        match fallback.nvlink() {
+            Ok(nvlink) => {
+                let (why, messages) = (why.message.clone(), messages.to_vec());
+                // nvlink takes the place of this process: the unfinished output goes first.
+                drop(result);
+                let done = fallback.hand_over(nvlink, console.renderer.clone(), &why);
+                return done.unwrap_or_else(|failed| {
+                    console.print_all(&messages);
+                    console.print(&failed);
+                    console.status()
+                });
+            }
+            Err(missing) => remark = Some(missing),
+        }
+    }
     match result {
         Ok(mut outcome) => {
             console.print_all(diagnostics.as_slice());
@@ -47,6 +71,9 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
             }
         }
         Err(error) => console.print_all(error.diagnostics()),
+    }
+    if let Some(remark) = remark {
+        console.print(&remark);
     }
     if !settings.no_fork {
         leave_memory_behind();

@@ -3,6 +3,7 @@
 mod diff;
 mod dump;
 mod extract;
+mod fallback;
 mod host_script;
 mod link;
 mod lto;
@@ -16,6 +17,7 @@ mod translate;
 mod translator;
 mod version;
 
+use self::fallback::Fallback;
 use crate::options::{CommandLine, Opt, ParseError, ReleaseOrigin, Request, help_text};
 use crate::render::{Format, Renderer};
 use crate::shim::Shim;
@@ -133,8 +135,12 @@ pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     // What the release does not know it would have rejected before anything else.
     let release = ReleaseOrigin::new(&line, shim.as_ref()).ok().and_then(|o| o.release());
     let unknown = release.and_then(|release| line.rejected_by(release)).cloned();
+    // nvlink of that release does so, too.
+    let is_final = unknown.is_some();
     match unknown.or(error) {
-        Some(error) => reject(&name, &line, &error),
+        Some(error) if is_final => reject(&name, &line, &error),
+        Some(error) => hand_over(&name, &line, shim.as_ref(), &error)
+            .unwrap_or_else(|| reject(&name, &line, &error)),
         None => obey(&name, &mut line, shim.as_ref()),
     }
 }
@@ -145,6 +151,26 @@ pub fn tool_name(program: &OsStr) -> String {
         Some(stem) if stem == "nvlink" => "nvlink".into(),
         _ => "warpld".into(),
     }
+}
+
+/// Hands over a command line that nvlink may know; returns the exit status unless there is nobody
+/// to hand it to.
+fn hand_over(
+    name: &str,
+    line: &CommandLine,
+    shim: Option<&Shim>,
+    error: &ParseError,
+) -> Option<i32> {
+    if !error.is_missing_feature() {
+        return None;
+    }
+    let fallback = Fallback::permitted(&line.hints(shim))?;
+    let nvlink = fallback.nvlink().ok()?;
+    let done = fallback.hand_over(nvlink, early_renderer(name, line), &error.to_string());
+    Some(done.unwrap_or_else(|failed| {
+        early_console(name, line).print(&failed);
+        reject(name, line, error)
+    }))
 }
 
 fn reject(name: &str, line: &CommandLine, error: &ParseError) -> i32 {
@@ -185,16 +211,19 @@ fn meant_command(line: &CommandLine) -> Option<&'static str> {
     closest(word, names).filter(|_| !Path::new(word).exists())
 }
 
+fn early_console(name: &str, line: &CommandLine) -> Console {
+    Console::new(early_renderer(name, line))
+}
+
 /// For messages about the command line itself: `--tool-name` and
 /// `-report-arch` do not change them.
-fn early_console(name: &str, line: &CommandLine) -> Console {
-    let renderer = Renderer {
+fn early_renderer(name: &str, line: &CommandLine) -> Renderer {
+    Renderer {
         tool: name.to_owned(),
         format: format(line),
         show_codes: name != "nvlink",
         ..Renderer::default()
-    };
-    Console::new(renderer)
+    }
 }
 
 fn print_redefined(console: &mut Console, line: &CommandLine) {

@@ -2,6 +2,7 @@
 //! note's command line all come from one table.
 
 mod compile;
+mod forward;
 mod help;
 mod note;
 mod parse;
@@ -13,6 +14,7 @@ mod tests;
 mod words;
 
 pub use compile::CompileSettings;
+pub use forward::Forwarded;
 pub use help::{guide_page, help_text, man_page};
 pub use note::NoteText;
 pub use parse::{CommandLine, ParseError, Rejected, Value};

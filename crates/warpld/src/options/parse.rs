@@ -1,6 +1,6 @@
 //! Parses the command line according to the option table.
 
-use super::row::{Kind, Row};
+use super::row::{Audience, Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS, value_since};
 use super::words::{self, WordError};
 use bstr::ByteVec;
@@ -96,6 +96,24 @@ impl ParseError {
 }
 
 impl ParseError {
+    /// Whether another nvlink may know what was rejected: an option, or a value of one of
+    /// nvlink's options, such as a target.
+    pub fn is_missing_feature(&self) -> bool {
+        match self {
+            Self::UnknownOption(_) => true,
+            Self::UndefinedValue { option, .. } => {
+                let is_own = |row: &Row| row.name() == *option && row.audience == Audience::Own;
+                !TABLE.iter().any(|(_, row)| is_own(row))
+            }
+            Self::ValueMissing(_)
+            | Self::ValueNotExpected(_)
+            | Self::NotABool(_)
+            | Self::Word(_)
+            | Self::OptionsFile(_)
+            | Self::TooManyOptionsFiles(_) => false,
+        }
+    }
+
     /// The release that would not reject it, if there is one.
     fn since(&self) -> Option<&'static Release> {
         let since = match self {
@@ -225,7 +243,7 @@ pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
     bytes.to_vec().into_path_buf_lossy()
 }
 
-fn to_bytes(arg: OsString) -> Vec<u8> {
+pub(super) fn to_bytes(arg: OsString) -> Vec<u8> {
     Vec::from_os_string(arg).unwrap_or_else(|arg| arg.to_string_lossy().into_owned().into())
 }
 
@@ -397,7 +415,7 @@ fn is_target(value: &[u8]) -> bool {
     })
 }
 
-fn find(spelling: &[u8]) -> Option<(Opt, &'static Row)> {
+pub(super) fn find(spelling: &[u8]) -> Option<(Opt, &'static Row)> {
     let (name, long) = match spelling {
         [b'-', b'-', name @ ..] => (name, true),
         [b'-', name @ ..] => (name, false),

@@ -354,6 +354,17 @@ fn check_conflicts(line: &CommandLine) -> Result<(), SettingsError> {
     }
 }
 
+impl CommandLine {
+    /// What it says about where a toolkit is.
+    pub fn hints(&self, shim: Option<&Shim>) -> Hints {
+        Hints {
+            cuda_path: self.path(Opt::CudaPath),
+            shim: shim.cloned(),
+            nvvm_path: self.path(Opt::NvvmPath),
+        }
+    }
+}
+
 impl LinkSettings {
     fn new(line: &mut CommandLine, shim: Option<&Shim>) -> Result<Self, SettingsError> {
         let name = line.text(Opt::Arch).ok_or(SettingsError::NoArch)?;
@@ -383,7 +394,7 @@ impl LinkSettings {
             suppress_arch_warning: line.has(Opt::SuppressArchWarning),
             output: line.path(Opt::Output),
             lto: line.path(Opt::NvvmPath).filter(|_| lto),
-            toolkit: hints(line, shim),
+            toolkit: line.hints(shim),
             nv_host: line.path(Opt::NvHost),
             uidx: line.path(Opt::UidxFile),
             use_host_info: line.has(Opt::UseHostInfo),
@@ -402,14 +413,6 @@ impl LinkSettings {
             side,
             compile: CompileSettings::new(line).map_err(SettingsError::CacheSize)?,
         })
-    }
-}
-
-fn hints(line: &CommandLine, shim: Option<&Shim>) -> Hints {
-    Hints {
-        cuda_path: line.path(Opt::CudaPath),
-        shim: shim.cloned(),
-        nvvm_path: line.path(Opt::NvvmPath),
     }
 }
 

@@ -1,0 +1,103 @@
+//! `--fallback=nvlink`: a link that needs what warpld does not have is handed over to the toolkit's
+//! own nvlink. It gets the same arguments, and its exit status and files are those of the link.
+//!
+//! This comes before anything is written, and before anything is printed but one line that says
+//! so.
+
+use super::Console;
+use crate::options::{Forwarded, LinkSettings, Opt, ReleaseOrigin};
+use crate::render::Renderer;
+use crate::toolkit::{Hints, Search, Tool};
+use libwarpld::{Code, Diagnostic, Severity};
+use std::env;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+
+/// Set for nvlink: what it starts hands nothing over, in case that it is a script which starts
+/// warpld.
+const HANDED_OVER: &str = "WARPLD_HANDED_OVER";
+
+/// Why a link with these messages is one for nvlink.
+pub fn reason<'d>(settings: &LinkSettings, messages: &'d [Diagnostic]) -> Option<&'d Diagnostic> {
+    messages.iter().find(|message| {
+        let code = message.code;
+        // Machine code in place of LTO-IR works, but is not what was asked for.
+        let matters = message.severity >= Severity::Error || code == Code::LtoUnsupported;
+        let nvlink_may_know = match code {
+            // nvlink of the release that the link stands for has not seen such inputs either.
+            Code::NewerToolkit | Code::AbiMismatch => settings.release == ReleaseOrigin::Inputs,
+            // nvlink asks for the option, too.
+            Code::LtoOnly => settings.lto.is_some(),
+            _ => code.is_missing_feature(),
+        };
+        matters && nvlink_may_know
+    })
+}
+
+/// A link for nvlink.
+pub struct Fallback {
+    words: Forwarded,
+    search: Search,
+}
+
+impl Fallback {
+    /// The link of this process, if it may be handed over: where that was asked for, or through a
+    /// shim, unless it is forbidden.
+    pub fn permitted(hints: &Hints) -> Option<Self> {
+        if env::var_os(HANDED_OVER).is_some() {
+            return None;
+        }
+        // They were not kept: there may be many thousands, and few links come here.
+        let words = Forwarded::new(env::args_os().skip(1), &|path| std::fs::read(path));
+        let wanted = words.has(Opt::Fallback) || hints.shim.is_some();
+        if !wanted || words.has(Opt::NoFallback) {
+            return None;
+        }
+        let cuda_path = words.path(Opt::CudaPath);
+        let search = Search::new(Hints { cuda_path, ..hints.clone() });
+        Some(Self { words, search })
+    }
+
+    /// The nvlink that can do it; if there is none, a remark says where it was looked for.
+    pub fn nvlink(&self) -> Result<&Path, Diagnostic> {
+        let found = self.search.nvlink().map(Tool::path);
+        found.map_err(|missing| {
+            let message = "there is no nvlink that could do this link".into();
+            Diagnostic { message, severity: Severity::Info, ..*missing }
+        })
+    }
+
+    /// Has an nvlink do the link; returns its exit status. If it does not start, returns why.
+    pub fn hand_over(
+        &self,
+        nvlink: &Path,
+        renderer: Renderer,
+        why: &str,
+    ) -> Result<i32, Diagnostic> {
+        let message = format!("warpld hands this link over to '{}': {why}", nvlink.display());
+        // This is the one line that must be seen.
+        let renderer = Renderer { hide_infos: false, ..renderer };
+        Console::new(renderer).print(&Diagnostic::info(Code::HandedOver, message));
+        let mut command = Command::new(nvlink);
+        command.args(self.words.words()).env(HANDED_OVER, "1");
+        run(&mut command).map_err(|error| {
+            let message = format!("cannot run '{}': {error}", nvlink.display());
+            Diagnostic::fatal(Code::NoCompiler, message)
+        })
+    }
+}
+
+/// Becomes the program, so that its caller sees its status and signals reach it.
+#[cfg(unix)]
+fn run(command: &mut Command) -> io::Result<i32> {
+    use std::os::unix::process::CommandExt;
+    let _ = io::stdout().flush();
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn run(command: &mut Command) -> io::Result<i32> {
+    let _ = io::stdout().flush();
+    Ok(command.status()?.code().unwrap_or(super::FATAL_STATUS))
+}
