@@ -114,6 +114,18 @@ impl Dialect {
         self.release.passes_languages_up
     }
 
+    /// Whether kernels say that functions that they reach cancel launches of clusters
+    /// (`cluster-launch-control`).
+    pub fn passes_launch_control_up(self) -> bool {
+        self.release.passes_launch_control_up
+    }
+
+    /// Whether the only kernel of a link is refused for functions that use tensor memory in
+    /// both ways, too (`tensor-memory-groups`).
+    pub fn compares_tensor_memory_of_functions(self) -> bool {
+        self.release.compares_tensor_memory_of_functions
+    }
+
     /// Whether a reached function without SPARSE_MMA_MASK counts as 0x8000.
     pub fn missing_sparse_mask_counts(self) -> bool {
         self.since_sm_90()

@@ -51,6 +51,10 @@ pub struct Release {
     pub(super) lists_externals_ascending: bool,
     /// Whether kernels list the languages of the functions that they reach.
     pub(super) passes_languages_up: bool,
+    /// Whether kernels say that functions that they reach cancel launches of clusters.
+    pub(super) passes_launch_control_up: bool,
+    /// Whether the only kernel is refused for tensor memory that its functions use in both ways.
+    pub(super) compares_tensor_memory_of_functions: bool,
     /// Whether a definition of zeros takes the place of a common variable.
     pub(super) prefers_zeros_to_common: bool,
     /// Whether weak symbols are among the global ones in the symbol table.
@@ -98,6 +102,8 @@ impl Release {
         keeps_shared_relocations: false,
         lists_externals_ascending: false,
         passes_languages_up: false,
+        passes_launch_control_up: false,
+        compares_tensor_memory_of_functions: false,
         prefers_zeros_to_common: false,
         weak_is_global: false,
         names_missing_rel: true,
@@ -151,6 +157,8 @@ impl Release {
         keeps_shared_relocations: true,
         lists_externals_ascending: true,
         passes_languages_up: true,
+        passes_launch_control_up: true,
+        compares_tensor_memory_of_functions: true,
         removes_delays: false,
         newest_attribute: Attr::NVSAL_SW_WAR,
         ..Self::CUDA_13_1

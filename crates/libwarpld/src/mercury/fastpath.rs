@@ -6,6 +6,7 @@ use crate::linked::Linked;
 use crate::merge::Content;
 use crate::object::{MergeClass, Object};
 use cubin::compat::Compat;
+use cubin::flags::Flags;
 use cubin::info;
 
 /// Bit of sm_103, whose double-precision unit has different latencies.
@@ -49,9 +50,14 @@ fn function_targets(linked: Linked<'_, '_>, from: InputSection) -> u64 {
         false => declared,
     };
     match linked.cx.dialect.only_target() {
-        Some(own) if !object.compat.is_some_and(is_accelerated) => allowed & own,
+        Some(own) if !is_for_accelerated(object) => allowed & own,
         _ => allowed,
     }
+}
+
+/// Whether the input is for a target with the letter `a`. CUDA 12 says so in the header.
+fn is_for_accelerated(object: &Object<'_>) -> bool {
+    object.compat.is_some_and(is_accelerated) || Flags::decode(&object.cubin.header()).accelerated()
 }
 
 /// The mask that the input declares for all its code. [`data-of-another-number`]

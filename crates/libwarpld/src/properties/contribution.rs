@@ -26,9 +26,10 @@ pub enum Combine {
 }
 
 /// Code, format and rule; the order is that of the single-kernel tail.
-pub const CODES: [(Attr, Format, Combine); 10] = [
+pub const CODES: [(Attr, Format, Combine); 11] = [
     (Attr::CTAIDZ_USED, Format::NVAL, Combine::Flag),
     (Attr::RESERVED_SMEM_USED, Format::NVAL, Combine::Flag),
+    (Attr::CLUSTER_LAUNCH_CONTROL_USED, Format::NVAL, Combine::Flag),
     (Attr::VRC_CTA_INIT_COUNT, Format::BVAL, Combine::Max),
     (Attr::TCGEN05_1CTA_USED, Format::NVAL, Combine::Flag),
     (Attr::TCGEN05_2CTA_USED, Format::NVAL, Combine::Flag),
@@ -58,6 +59,9 @@ const CRS: usize = CODES.len() + 2;
 const LIMIT: usize = CODES.len() + 3;
 /// Bit of LANGUAGE, which is a list.
 const LANGUAGE: usize = CODES.len() + 4;
+
+/// Bit of CLUSTER_LAUNCH_CONTROL_USED, which not all releases pass on.
+const LAUNCH_CONTROL: usize = slot(Attr::CLUSTER_LAUNCH_CONTROL_USED);
 
 /// The bit of every code that counts, [`NO_BIT`] for others.
 const BITS: [u8; 256] = {
@@ -440,6 +444,7 @@ impl<'o> Reader<'_, 'o> {
                     LIMIT => has_limit = has_limit.or(Some(record.value)),
                     EXTERNS => self.note_externs(&mut out, from.object, &record),
                     LANGUAGE if !cx.dialect.passes_languages_up() => {}
+                    LAUNCH_CONTROL if !cx.dialect.passes_launch_control_up() => {}
                     LANGUAGE => {
                         let all = info::words(record.payload).map(Languages::One);
                         out.languages = all.fold(out.languages, Languages::with);

@@ -12,8 +12,9 @@ const SINGLE: usize = slot(Attr::TCGEN05_1CTA_USED);
 const PAIR: usize = slot(Attr::TCGEN05_2CTA_USED);
 
 /// Refuses kernels that use both, themselves or in what they call. Quirk: the only kernel of a link
-/// is refused if it uses one and any live function the other, called or not; conflicts among
-/// functions are not checked (`tensor-memory-groups`).
+/// is refused if it uses one and any live function the other, called or not. Conflicts among
+/// functions count since 13.2, once for each of the two that the kernel gets from them
+/// (`tensor-memory-groups`).
 pub fn check(
     reader: Reader<'_, '_>,
     own: &[OwnProperties],
@@ -36,7 +37,11 @@ pub fn check(
         [entry] => {
             let others = reader.merged.function_order.iter().filter(|&&f| f != entry);
             let found = others.filter_map(|&f| of(f)).fold((false, false), join);
-            if mixed(entry, found) { vec![entry] } else { Vec::new() }
+            let times = match reader.cx.dialect.compares_tensor_memory_of_functions() {
+                true => clashes(of(entry).unwrap_or_default(), found),
+                false => mixed(entry, found).into(),
+            };
+            vec![entry; times]
         }
         _ => {
             let reached;
@@ -60,6 +65,13 @@ pub fn check(
         );
         diags.push(Diagnostic::error(Code::MixedCtaGroups, message).in_kernel(name));
     }
+}
+
+/// How many of the two a kernel gets from functions although one of them all uses the other.
+fn clashes(own: (bool, bool), others: (bool, bool)) -> usize {
+    let single = !own.0 && others.0 && (own.1 || others.1);
+    let pair = !own.1 && others.1 && (own.0 || others.0);
+    usize::from(single) + usize::from(pair)
 }
 
 fn join(a: (bool, bool), b: (bool, bool)) -> (bool, bool) {

@@ -6,6 +6,9 @@ use crate::collections::Set;
 use crate::ids::{FunctionId, SymbolId};
 use cubin::Attr;
 
+/// GRID_ATTRIBUTES come after all others (`attribute-order-one-kernel`).
+const GRID: usize = slot(Attr::GRID_ATTRIBUTES);
+
 impl Propagation<'_, '_> {
     /// Exactly one kernel: all functions count.
     /// [`externs-one-kernel`, `barriers-one-kernel`, `mbarriers-one-kernel`]
@@ -36,30 +39,40 @@ impl Propagation<'_, '_> {
         if let Some(record) = self.stack_record(entry) {
             self.set(entry, record);
         }
-        for (i, &(code, format, rule)) in CODES.iter().enumerate() {
-            let Some(value) = reached.code(i) else { continue };
-            let mine = self.own(entry).code(i);
-            // Quirks: these own records are left alone on this path.
-            let fixed = matches!(code, Attr::VRC_CTA_INIT_COUNT | Attr::REG_RECONFIG);
-            let no_barriers = code == Attr::NUM_MBARRIERS && value == 0 && mine.is_none();
-            if code == Attr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
-                continue;
+        for slot in 0..CODES.len() {
+            if slot != GRID {
+                self.single_code(entry, slot, &reached, mixed);
             }
-            let value = match mine {
-                Some(mine) => combine(rule, mine, value),
-                None if code == Attr::REG_RECONFIG => 0,
-                None => value,
-            };
-            self.set(entry, Record::Value { format, code, value });
         }
+        self.single_externs(entry);
+        self.single_languages(entry);
         // The kernel's own record stays if functions add nothing (`tensor-memory`).
         if fragments.iter().any(|f| own_fragments.as_ref().is_none_or(|own| !own.contains(f))) {
             let record = fragments_record(None, &fragments);
             self.change(entry).removed.push(Attr::AT_ENTRY_FRAGMENTS);
             self.change(entry).tail.push(record);
         }
-        self.single_externs(entry);
-        self.single_languages(entry);
+        self.single_code(entry, GRID, &reached, mixed);
+    }
+
+    /// Sets one of [`CODES`] in the only kernel to what all functions contribute. Masks of sparse
+    /// instructions count if they are `mixed`.
+    fn single_code(&mut self, entry: FunctionId, slot: usize, reached: &Contribution, mixed: bool) {
+        let (code, format, rule) = CODES[slot];
+        let Some(value) = reached.code(slot) else { return };
+        let mine = self.own(entry).code(slot);
+        // Quirks: these own records are left alone on this path.
+        let fixed = matches!(code, Attr::VRC_CTA_INIT_COUNT | Attr::REG_RECONFIG);
+        let no_barriers = code == Attr::NUM_MBARRIERS && value == 0 && mine.is_none();
+        if code == Attr::SPARSE_MMA_MASK && !mixed || fixed && mine.is_some() || no_barriers {
+            return;
+        }
+        let value = match mine {
+            Some(mine) => combine(rule, mine, value),
+            None if code == Attr::REG_RECONFIG => 0,
+            None => value,
+        };
+        self.set(entry, Record::Value { format, code, value });
     }
 
     /// All undefined functions and kernels that any record names, last met first in the order of
