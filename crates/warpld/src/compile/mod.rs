@@ -117,7 +117,12 @@ impl Compiler for ToolkitCompiler {
                 return modules.iter().map(|_| unavailable(diagnostic.clone())).collect();
             }
         };
-        let ptxas = Ptxas { program, settings: &self.settings, temporary: &self.temporary };
+        let ptxas = Ptxas {
+            program,
+            settings: &self.settings,
+            temporary: &self.temporary,
+            version: OnceLock::new(),
+        };
         let cache = self.cache(&ptxas);
         let compile = |index: usize, stop: &(dyn Fn() -> bool + Sync)| {
             let module = modules.get(index)?;

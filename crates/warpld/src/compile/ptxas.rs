@@ -9,7 +9,8 @@ use super::process::{Ended, RunError, Tool};
 use super::unavailable;
 use crate::options::CompileSettings;
 use bstr::ByteSlice;
-use cubin::Cubin;
+use cubin::note::{Note, NoteType, ToolInfo, notes, write_note};
+use cubin::{Arch, Cubin, Variant, names};
 use libwarpld::compile::{Compiled, Failure, PtxModule};
 use libwarpld::{Code, Diagnostic};
 use sha2::{Digest, Sha256};
@@ -18,6 +19,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::OnceLock;
 
 /// The longest text that fits into an argument. Linux allows 128 KiB, with the closing NUL.
 const LONGEST_ARGUMENT: usize = (128 << 10) - 1;
@@ -37,6 +39,8 @@ pub(super) struct Ptxas<'s> {
     pub(super) settings: &'s CompileSettings,
     /// Where its folders are made.
     pub(super) temporary: &'s Path,
+    /// What it says about itself.
+    pub(super) version: OnceLock<Result<String, String>>,
 }
 
 impl Ptxas<'_> {
@@ -47,20 +51,20 @@ impl Ptxas<'_> {
         let stored: Vec<&[u8]> = stored.collect();
         let mut words: Vec<OsString> = vec!["-m64".into()];
         words.extend(stored.iter().map(|word| word.to_os_str_lossy().into_owned()));
-        if let Some(count) = settings.max_registers {
+        words.push(format!("-arch={}", self.target(module.target)).into());
+        if let Some(count) = settings.max_registers.filter(|count| *count > 0) {
             words.push(format!("-maxrregcount={count}").into());
         }
         words.extend(settings.xptxas.iter().map(|word| word.to_os_str_lossy().into_owned()));
         if settings.debug {
             words.push("-g".into());
         }
-        if let Some(threads) = settings.split_compile {
+        if let Some(threads) = settings.split_compile.filter(|threads| *threads != 1) {
             words.extend(["-split-compile".into(), threads.to_string().into()]);
         }
-        if settings.stack_protector {
-            words.extend(["-device-stack-protector".into(), "true".into()]);
+        if let Some(is_on) = settings.stack_protector {
+            words.extend(["-device-stack-protector".into(), is_on.to_string().into()]);
         }
-        words.push(format!("-arch={}", module.target).into());
         let is_stored = stored.iter().any(|word| matches!(*word, b"--compile-only" | b"-c"));
         if module.relocatable && !is_stored {
             words.push("-c".into());
@@ -89,7 +93,13 @@ impl Ptxas<'_> {
             args.push(INPUT.into());
         }
         match self.tool(&args, folder.path()).run(stop) {
-            Ok(ended) => Some(self.outcome(module, ended, folder.path())),
+            Ok(ended) => {
+                let mut compiled = self.outcome(module, ended, folder.path());
+                if let Ok(image) = &mut compiled.output {
+                    forget_input(image);
+                }
+                Some(compiled)
+            }
             Err(RunError::Stopped) => None,
             Err(RunError::Start(error)) => Some(unavailable(self.not_started(&error))),
             Err(RunError::TimedOut { limit, said }) => {
@@ -117,12 +127,35 @@ impl Ptxas<'_> {
                 count => hash.update(buffer.get(..count).unwrap_or_default()),
             }
         }
-        let folder = Folder::new(self.temporary)?;
-        let args = ["--version".into()];
-        let version = self.tool(&args, folder.path()).run(&|| false);
-        let version = version.map_err(|_| io::Error::other("ptxas does not tell its version"))?;
-        hash.update(version.said.as_bytes());
+        let version = self.version().map_err(io::Error::other)?;
+        hash.update(version.as_bytes());
         Ok(hash.finalize().into())
+    }
+
+    /// What it answers to `--version`.
+    fn version(&self) -> Result<&str, String> {
+        let ask = || -> Result<String, String> {
+            let folder = Folder::new(self.temporary).map_err(|error| error.to_string())?;
+            let args = ["--version".into()];
+            match self.tool(&args, folder.path()).run(&|| false) {
+                Ok(ended) => Ok(ended.said),
+                Err(_) => Err(format!("'{}' does not tell its version", self.program.display())),
+            }
+        };
+        self.version.get_or_init(ask).as_deref().map_err(Clone::clone)
+    }
+
+    /// The target that nvlink compiles for: before CUDA 13.3 without the `f` of a family.
+    fn target(&self, target: Arch) -> Arch {
+        let is_older = || {
+            let release = self.version().ok().and_then(|text| text.split("release ").nth(1));
+            let minor = release.and_then(|text| text.strip_prefix("13.")?.split(',').next());
+            minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| minor < 3)
+        };
+        match target.variant {
+            Variant::Family if is_older() => Arch { variant: Variant::Plain, ..target },
+            _ => target,
+        }
     }
 
     fn tool<'t>(&'t self, args: &'t [OsString], folder: &'t Path) -> Tool<'t> {
@@ -190,6 +223,47 @@ impl Ptxas<'_> {
             true => diagnostic.note("check that it is the ptxas of a CUDA toolkit (--cuda-path)"),
         }
     }
+}
+
+/// Takes the name of the file out of the note of a debug build: nvlink's compiler has no file.
+/// The note becomes shorter and everything else stays where it is.
+fn forget_input(image: &mut Vec<u8>) {
+    if let Some((header, section, note)) = shorter_note(image) {
+        const SIZE: std::ops::Range<usize> = 32..40;
+        let size = (note.len() as u64).to_le_bytes();
+        let header = image.get_mut(header..).and_then(|header| header.get_mut(SIZE));
+        if let Some(place) = header {
+            place.copy_from_slice(&size);
+        }
+        if let Some(place) = image.get_mut(section..).and_then(|rest| rest.get_mut(..note.len())) {
+            place.copy_from_slice(&note);
+        }
+    }
+}
+
+/// The header and the place of the section with the tool's note, and what belongs there, if the
+/// note names the input.
+fn shorter_note(image: &[u8]) -> Option<(usize, usize, Vec<u8>)> {
+    let cubin = Cubin::parse(image).ok()?;
+    let section = cubin.section_by_name(names::NOTE_TKINFO)?;
+    let mut shorter = Vec::new();
+    let mut is_named = false;
+    for note in notes(section.data) {
+        let Note { kind, desc, .. } = note.ok()?;
+        let info = ToolInfo::parse(desc).ok().filter(|_| kind == NoteType::TKINFO);
+        let options = info.and_then(|info| info.options.strip_prefix(INPUT.as_bytes()));
+        match info.zip(options.and_then(|options| options.strip_prefix(b" "))) {
+            Some((info, options)) => {
+                is_named = true;
+                write_note(kind, &ToolInfo { options, ..info }.to_desc(), &mut shorter);
+            }
+            None => write_note(kind, desc, &mut shorter),
+        }
+    }
+    let header = cubin.header();
+    let at = header.shoff + u64::from(header.shentsize) * u64::from(section.index.0);
+    let place = |offset: u64| usize::try_from(offset).ok();
+    is_named.then_some((place(at)?, place(section.offset)?, shorter))
 }
 
 /// SIGKILL.

@@ -56,10 +56,7 @@ impl Setup {
 
     /// A compiler for a link with these options.
     fn compiler(&self, options: &str) -> ToolkitCompiler {
-        let ptxas = self.at("ptxas");
-        let mut compiler = ToolkitCompiler::new(&settings(options), move || Ok(ptxas.clone()));
-        compiler.temporary = self.at("temporary");
-        compiler
+        compiler_in(self.folder.path(), options)
     }
 
     /// The arguments of all calls so far, sorted.
@@ -74,6 +71,13 @@ impl Setup {
         let left: Vec<_> = fs::read_dir(self.at("temporary")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
     }
+}
+
+fn compiler_in(folder: &Path, options: &str) -> ToolkitCompiler {
+    let ptxas = folder.join("ptxas");
+    let mut compiler = ToolkitCompiler::new(&settings(options), move || Ok(ptxas.clone()));
+    compiler.temporary = folder.join("temporary");
+    compiler
 }
 
 fn settings(options: &str) -> LinkSettings {
@@ -122,8 +126,8 @@ fn options_have_nvlink_s_order() {
         assert_eq!(compiled.output.unwrap(), setup.cubin);
     }
     setup.nothing_is_left();
-    let own = "<-maxrregcount=32><-O1><-v><-g><-split-compile><2><-device-stack-protector><true>\
-               <-arch=sm_90>";
+    let own = "<-arch=sm_90><-maxrregcount=32><-O1><-v><-g><-split-compile><2>\
+               <-device-stack-protector><true>";
     assert_eq!(
         setup.calls(),
         [
@@ -256,4 +260,184 @@ fn the_first_failure_is_found_and_those_after_it_are_stopped() {
     assert!(matches!(compiled[2].output, Err(Failure::Refused)));
     assert!(compiled[3..].iter().all(|compiled| compiled.output.is_err()));
     setup.nothing_is_left();
+}
+
+#[test]
+fn some_values_are_not_passed_on() {
+    let setup = Setup::new();
+    one(&setup, "-maxrregcount=0 -split-compile 1 -device-stack-protector false", "a");
+    one(&setup, "-maxrregcount=-1 -g -suppress-debug-info -Xptxas= -v -w", "b");
+    let text = "<--input-as-string>";
+    assert_eq!(
+        setup.calls(),
+        [
+            format!("<-m64><-arch=sm_90><-c>{text}<b>"),
+            format!("<-m64><-arch=sm_90><-device-stack-protector><false><-c>{text}<a>"),
+        ]
+    );
+}
+
+#[test]
+fn older_releases_do_not_compile_for_families() {
+    for (version, arch) in [("13.0", "sm_100"), ("13.2", "sm_100"), ("13.3", "sm_100f")] {
+        let setup = Setup::new();
+        let line = format!("Cuda compilation tools, release {version}, V{version}.9");
+        fs::write(setup.at("version"), line).unwrap();
+        let module = PtxModule { target: "sm_100f".parse().unwrap(), ..module("a", "") };
+        assert!(setup.compiler("").ptx(&[module])[0].output.is_ok());
+        assert!(setup.calls()[0].contains(&format!("<-arch={arch}>")), "{version}");
+        setup.nothing_is_left();
+    }
+}
+
+/// A signal ends the process, the compiler and what the compiler has started.
+#[test]
+#[cfg(target_os = "linux")]
+fn interruptions_leave_nothing_behind() {
+    use rustix::process::{Pid, Signal, kill_process};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    const FOLDER: &str = "WARPLD_INTERRUPTED";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        compiler_in(Path::new(&folder), "").ptx(&[module("hang", "")]);
+        return;
+    }
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let setup = Setup::new();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "compile::tests::interruptions_leave_nothing_behind"])
+            .env(FOLDER, setup.folder.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = || fs::read_to_string(setup.at("hangs")).is_ok_and(|id| id.ends_with('\n'));
+        while !begun() {
+            assert!(child.try_wait().unwrap().is_none(), "it does not wait for its compiler");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+        setup.nothing_is_left();
+        assert!(is_gone(&setup));
+    }
+}
+
+/// Two links with a cache: how often ptxas ran in each.
+fn runs(setup: &Setup, options: &str, texts: &[&str]) -> [usize; 2] {
+    [(); 2].map(|()| {
+        let before = setup.calls().len();
+        let options = format!("{options} --ptx-cache={}", setup.at("cache").display());
+        let modules: Vec<_> = texts.iter().map(|text| module(text, "")).collect();
+        let compiler = setup.compiler(&options);
+        for (text, compiled) in texts.iter().zip(compiler.ptx(&modules)) {
+            assert_eq!(compiled.output.unwrap(), setup.cubin);
+            let said = text.starts_with("say").then(|| format!("ptxas info    : {text}\n"));
+            assert_eq!(compiled.messages, said.unwrap_or_default());
+        }
+        assert!(compiler.remarks().is_empty(), "{:?}", compiler.remarks());
+        setup.nothing_is_left();
+        setup.calls().len() - before
+    })
+}
+
+/// The files of the cache.
+fn entries(setup: &Setup) -> Vec<PathBuf> {
+    let list = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let folders = list(&setup.at("cache")).filter(|path| path.is_dir());
+    let mut files: Vec<_> = folders.flat_map(|folder| list(&folder).collect::<Vec<_>>()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_cache_knows_text_options_and_compiler() {
+    let setup = Setup::new();
+    assert_eq!(runs(&setup, "", &["say one", "two"]), [2, 0]);
+    assert_eq!(runs(&setup, "", &["say one", "three"]), [1, 0]);
+    assert_eq!(runs(&setup, "-Xptxas=-O1", &["two"]), [1, 0]);
+    assert_eq!(runs(&setup, "-maxrregcount=32", &["two"]), [1, 0]);
+    fs::write(setup.at("version"), "2").unwrap();
+    assert_eq!(runs(&setup, "", &["two"]), [1, 0]);
+    fs::write(setup.at("ptxas"), format!("{SCRIPT}# changed")).unwrap();
+    assert_eq!(runs(&setup, "", &["two"]), [1, 0]);
+    assert_eq!(entries(&setup).len(), 7);
+}
+
+#[test]
+fn damaged_entries_are_compiled_again() {
+    let setup = Setup::new();
+    assert_eq!(runs(&setup, "", &["say one", "two", "three", "four"]), [4, 0]);
+    let files = entries(&setup);
+    let damage = |file: &Path, how: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = fs::read(file).unwrap();
+        how(&mut bytes);
+        fs::write(file, bytes).unwrap();
+    };
+    damage(&files[0], &|bytes| bytes.truncate(bytes.len() / 2));
+    damage(&files[1], &|bytes| *bytes.last_mut().unwrap() ^= 1);
+    damage(&files[2], &|bytes| bytes.clear());
+    // A whole entry under the key of another.
+    let other = fs::read(&files[3]).unwrap();
+    damage(&files[2], &|bytes| *bytes = other.clone());
+    assert_eq!(runs(&setup, "", &["say one", "two", "three", "four"]), [3, 0]);
+}
+
+#[test]
+fn failures_are_not_kept() {
+    let setup = Setup::new();
+    for _ in 0..2 {
+        let options = format!("--ptx-cache={}", setup.at("cache").display());
+        assert!(matches!(one(&setup, &options, "refuse").output, Err(Failure::Refused)));
+    }
+    assert_eq!(setup.calls().len(), 2);
+    assert!(entries(&setup).is_empty());
+}
+
+#[test]
+fn the_cache_is_bounded_and_keeps_what_is_used() {
+    let setup = Setup::new();
+    let size = setup.cubin.len() + 200;
+    assert_eq!(runs(&setup, "", &["old"]), [1, 0]);
+    assert_eq!(runs(&setup, "", &["older"]), [1, 0]);
+    let stays = setup.at("cache").join("notes.txt");
+    fs::write(&stays, "not an entry").unwrap();
+    // Used last, and so kept.
+    assert_eq!(runs(&setup, "", &["old"]), [0, 0]);
+    let small = format!("--ptx-cache-size={}", 2 * size + size / 2);
+    assert_eq!(runs(&setup, &small, &["new"]), [1, 0]);
+    assert_eq!(entries(&setup).len(), 2);
+    assert_eq!(runs(&setup, "", &["old"]), [0, 0]);
+    assert_eq!(runs(&setup, "", &["older"]), [1, 0]);
+    assert!(stays.exists());
+}
+
+#[test]
+fn many_links_share_a_cache() {
+    let setup = Setup::new();
+    let texts = ["a", "b", "say c", "d", "say e", "f"];
+    let cache = format!("--threads=3 --ptx-cache={}", setup.at("cache").display());
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                let compiler = setup.compiler(&cache);
+                let modules = texts.map(|text| module(text, ""));
+                for compiled in compiler.ptx(&modules) {
+                    assert_eq!(compiled.output.unwrap(), setup.cubin);
+                }
+            });
+        }
+    });
+    assert_eq!(entries(&setup).len(), texts.len());
+    assert_eq!(runs(&setup, "", &texts), [0, 0]);
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_told_of() {
+    let setup = Setup::new();
+    fs::write(setup.at("file"), "no folder").unwrap();
+    let compiler = setup.compiler(&format!("--ptx-cache={}", setup.at("file").display()));
+    assert!(compiler.ptx(&[module("a", "")])[0].output.is_ok());
+    let [remark] = &compiler.remarks()[..] else { panic!("{:?}", compiler.remarks()) };
+    assert_eq!(remark.code, Code::PtxCache);
+    assert!(remark.message.starts_with("the PTX cache '/"), "{}", remark.message);
 }

@@ -22,8 +22,8 @@ pub struct CompileSettings {
     pub debug: bool,
     /// `-split-compile`.
     pub split_compile: Option<i32>,
-    /// `-device-stack-protector true`.
-    pub stack_protector: bool,
+    /// `-device-stack-protector`.
+    pub stack_protector: Option<bool>,
     /// `--compiler-timeout`: how long one run may take; `None` is forever.
     pub time_limit: Option<Duration>,
     /// `--ptx-cache`, or what the environment names.
@@ -48,7 +48,7 @@ impl CompileSettings {
             max_registers: line.number(Opt::MaxRregCount),
             debug: line.has(Opt::Debug) && !line.has(Opt::SuppressDebugInfo),
             split_compile: line.number(Opt::SplitCompile),
-            stack_protector: line.has(Opt::DeviceStackProtector),
+            stack_protector: line.boolean(Opt::DeviceStackProtector),
             time_limit: match line.number(Opt::CompilerTimeout) {
                 Some(seconds) => {
                     u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
