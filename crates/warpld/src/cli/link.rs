@@ -4,11 +4,13 @@ use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
 use super::{Console, lto, output, register, release, timing, trace, translate};
+use crate::compile::ToolkitCompiler;
 use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
 use crate::threads;
+use crate::toolkit::Search;
 use libwarpld::Code;
 use libwarpld::driver::{
     Diagnostics, Memory, Registration, SelectOptions, Selected, link_images, verify,
@@ -118,7 +120,9 @@ fn link_files(
 ) -> Result<Outcome, Error> {
     let loaded = files.scan();
     let options = select_options(settings);
-    let selected = loaded.select(&options, diagnostics)?;
+    let compiler = compiler(settings);
+    let selected = loaded.select_with(Some(&compiler), &options, diagnostics)?;
+    compiler.remarks().into_iter().for_each(|remark| diagnostics.push(remark));
     if settings.side.print_release {
         // Failing to write a remark does not fail a link.
         let _ = io::stdout().lock().write_all(release::text(settings, &selected).as_bytes());
@@ -126,7 +130,7 @@ fn link_files(
     if selected.inputs.images.is_empty() {
         tell_that_nothing_is_left(settings, diagnostics);
     }
-    let trace = settings.side.trace.then(|| trace::text(&selected));
+    let trace = settings.side.trace.then(|| trace::text(&selected, compiler.used()));
     if settings.lto.is_some() {
         lto::remark(&loaded, &selected, renderer, diagnostics)?;
     }
@@ -141,6 +145,12 @@ fn link_files(
     loaded.explain_missing(&options, diagnostics);
     std::mem::forget((loaded, selected));
     Ok(Outcome { output, report, trace, registration })
+}
+
+/// The compilers of the user's toolkit. Nothing is looked for until one is needed.
+fn compiler(settings: &LinkSettings) -> ToolkitCompiler {
+    let search = Search::new(settings.toolkit.clone());
+    ToolkitCompiler::new(settings, move || Ok(search.ptxas()?.path().to_owned()))
 }
 
 /// nvlink writes an empty output for inputs of other targets, with only a warning.

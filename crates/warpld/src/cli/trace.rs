@@ -1,10 +1,15 @@
 //! `--trace`: what happened to every input.
 
 use libwarpld::driver::{Selected, Traced};
+use std::path::Path;
 
-/// One line per input, in link order.
-pub fn text(selected: &Selected<'_>) -> String {
-    selected.trace.iter().map(line).collect()
+/// One line per input, in link order, and one on the compiler if there was need of one.
+pub fn text(selected: &Selected<'_>, compiler: Option<&Path>) -> String {
+    let mut text: String = selected.trace.iter().map(line).collect();
+    if let Some(compiler) = compiler {
+        text.push_str(&format!("trace: compiled by {}\n", compiler.display()));
+    }
+    text
 }
 
 fn line(input: &Traced) -> String {

@@ -114,7 +114,7 @@ impl Compiler for ToolkitCompiler {
         let program = match self.find() {
             Ok(program) => program,
             Err(diagnostic) => {
-                return modules.iter().map(|_| unavailable(diagnostic.clone())).collect();
+                return modules.iter().map(|module| needs_compiler(module, &diagnostic)).collect();
             }
         };
         let ptxas = Ptxas {
@@ -169,6 +169,15 @@ impl fmt::Debug for ToolkitCompiler {
             .field("ptxas", ptxas)
             .finish_non_exhaustive()
     }
+}
+
+/// No output because there is no compiler: `reason` says where it was looked for.
+fn needs_compiler(module: &PtxModule<'_>, reason: &Diagnostic) -> Compiled {
+    let (name, target) = (&module.name, module.target.to_string());
+    let message = format!("'{name}' has only PTX for {target} and {}", reason.message);
+    let compute = target.replacen("sm_", "compute_", 1);
+    let remedy = format!("or compile it to machine code (-gencode arch={compute},code={target})");
+    unavailable(Box::new(Diagnostic { message, ..reason.clone() }.note(remedy)))
 }
 
 /// No output because a compiler could not be run.

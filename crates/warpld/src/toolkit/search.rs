@@ -72,16 +72,6 @@ impl Search {
         found.ok_or_else(|| Box::new(self.missing("no libnvJitLink was found")))
     }
 
-    /// What a link says about an input that it has no ptxas for.
-    pub fn no_ptxas(&self, input: &str, target: impl Display) -> Diagnostic {
-        let target = target.to_string();
-        let message = format!("'{input}' has only PTX for {target} and no ptxas was found");
-        let compute = target.replacen("sm_", "compute_", 1);
-        self.missing(message).note(format_args!(
-            "or compile it to machine code (-gencode arch={compute},code={target})"
-        ))
-    }
-
     /// What a link says about an input whose LTO-IR it has no compiler for.
     pub fn no_lto(&self, input: &str, target: impl Display) -> Diagnostic {
         let target = target.to_string();
