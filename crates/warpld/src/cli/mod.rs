@@ -12,6 +12,7 @@ mod progress;
 mod register;
 mod release;
 mod timing;
+mod toolkit;
 mod trace;
 mod translate;
 mod translator;
@@ -46,11 +47,12 @@ const MESSAGES_OF_A_KIND: usize = 20;
 type Main = fn(Vec<OsString>) -> i32;
 
 /// The commands besides linking.
-pub const SUBCOMMANDS: [(&str, Main); 4] = [
+pub const SUBCOMMANDS: [(&str, Main); 5] = [
     ("diff", |args| diff::main(args)),
     ("dump", |args| dump::main(args)),
     ("extract", |args| extract::main(args)),
     ("shim", |args| crate::shim::main(args)),
+    ("toolkit", |args| toolkit::main(args)),
 ];
 
 /// Prints messages and remembers the worst.

@@ -13,6 +13,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("extract FILE...", "extract device images from their containers"),
     ("diff A B", "compare two cubins, structure by structure"),
     ("shim CUDA_DIR DEST", "create a toolkit of links whose nvlink is warpld"),
+    ("toolkit", "show the compilers that a link would use"),
 ];
 
 const WIDTH: usize = 80;

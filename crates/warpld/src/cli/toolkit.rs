@@ -1,0 +1,246 @@
+//! `warpld toolkit`: the compilers that a link would use, and what each is for. The exit status is
+//! 0 if there are any, 1 if not.
+
+use crate::toolkit::{Hints, Library, Origin, Place, Search, Tool, Toolkit};
+use clap::Parser;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const FOUND: i32 = 0;
+const NOTHING: i32 = 1;
+
+/// Shows the CUDA toolkit whose compilers a link would use
+///
+/// A link of machine code needs none. PTX and LTO-IR are compiled by programs
+/// of the toolkit, and --fallback runs its nvlink. The exit status is 0 if
+/// there is anything of that, 1 if not.
+#[derive(Debug, Parser)]
+#[command(name = "warpld toolkit", version)]
+struct Args {
+    /// Look in this toolkit only
+    #[arg(long, value_name = "DIR")]
+    cuda_path: Option<PathBuf>,
+    /// Look in the toolkit of this folder, too, as links with -nvvmpath do
+    #[arg(long, value_name = "DIR")]
+    nvvmpath: Option<PathBuf>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command with the arguments after `toolkit`; returns the exit status.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
+    let args = std::iter::once(OsString::from("warpld toolkit")).chain(args);
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Nothing can be done if the console is gone.
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    let search = Search::new(Hints {
+        cuda_path: args.cuda_path,
+        nvvm_path: args.nvvmpath,
+        ..Hints::default()
+    });
+    let text = match args.json {
+        true => format!("{:#}\n", as_json(&search)),
+        false => as_text(&search),
+    };
+    // As for any program, a reader that has gone is no error.
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+    if search.toolkit().is_some() { FOUND } else { NOTHING }
+}
+
+/// Who makes PTX of LTO-IR.
+#[derive(Clone, Copy)]
+enum LtoBy<'t> {
+    Nvlink(&'t Tool),
+    NvJitLink(&'t Library),
+}
+
+impl<'t> LtoBy<'t> {
+    fn new(toolkit: &'t Toolkit) -> Option<Self> {
+        let nvlink = toolkit.nvlink().filter(|_| toolkit.libnvvm().is_some()).map(Self::Nvlink);
+        nvlink.or_else(|| toolkit.nvjitlink().map(Self::NvJitLink))
+    }
+}
+
+fn as_text(search: &Search) -> String {
+    let mut out = match search.toolkit() {
+        Some(toolkit) => contents(search, toolkit),
+        None => "No CUDA toolkit was found.\n".into(),
+    };
+    out.push_str("\nWhat can be linked\n");
+    let mut row = |what: &str, how: String| {
+        let _ = writeln!(out, "  {what:<14} {how}");
+    };
+    row("machine code", "yes, without a toolkit".into());
+    row(
+        "PTX",
+        search.ptxas().map_or_else(
+            |_| "no: needs ptxas (pip install nvidia-cuda-nvcc)".into(),
+            |ptxas| format!("yes, by {}", named("ptxas", ptxas.version())),
+        ),
+    );
+    row("LTO-IR", lto(search));
+    row(
+        "--fallback",
+        search.nvlink().map_or_else(
+            |_| "no: needs nvlink (pip install nvidia-cuda-nvcc)".into(),
+            |nvlink| {
+                let name = named("nvlink", nvlink.version());
+                format!("yes, to {name} in '{}'", folder_of(nvlink.path()))
+            },
+        ),
+    );
+    out.push_str("\nPlaces, in their order\n");
+    for place in search.places() {
+        let _ = writeln!(out, "  {:<28} {}", place.origin.to_string(), state(place));
+    }
+    if search.places().len() == 1 {
+        out.push_str("  No other place counts where this one is named.\n");
+    } else {
+        out.push_str(
+            "  --cuda-path=DIR, or else WARPLD_CUDA_PATH, names one place in their stead.\n",
+        );
+    }
+    out
+}
+
+/// The toolkit, and a line for each thing in it.
+fn contents(search: &Search, toolkit: &Toolkit) -> String {
+    let is_it = |place: &&Place| place.toolkit.as_ref().is_some_and(|t| t.root() == toolkit.root());
+    let origin = search.places().iter().find(is_it).map(|place| place.origin.to_string());
+    let origin = origin.filter(|origin| Path::new(origin) != toolkit.root());
+    let origin = origin.map(|origin| format!(" (by {origin})")).unwrap_or_default();
+    let mut out = format!("CUDA toolkit in '{}'{origin}\n", toolkit.root().display());
+    let mut row = |name: &str, version: Option<String>, path: Option<&Path>| {
+        let path = path.map(|path| path.strip_prefix(toolkit.root()).unwrap_or(path));
+        let path = path.map_or("not there".into(), |path| path.display().to_string());
+        let _ = writeln!(out, "  {name:<14} {:<10} {path}", version.unwrap_or("-".into()));
+    };
+    for (name, tool) in [("ptxas", toolkit.ptxas()), ("nvlink", toolkit.nvlink())] {
+        row(name, tool.and_then(Tool::version), tool.map(Tool::path));
+    }
+    let library = toolkit.nvjitlink();
+    row("libnvJitLink", library.and_then(Library::version), library.map(|l| &*l.path));
+    row("libnvvm", None, toolkit.libnvvm().map(|l| &*l.path));
+    out
+}
+
+fn lto(search: &Search) -> String {
+    let Ok(toolkit) = search.lto_toolkit() else {
+        return "no: needs nvlink and ptxas (pip install nvidia-cuda-nvcc nvidia-nvvm)".into();
+    };
+    let (by, version) = match LtoBy::new(toolkit) {
+        Some(LtoBy::Nvlink(tool)) => ("nvlink", tool.version()),
+        Some(LtoBy::NvJitLink(library)) => ("libnvJitLink", library.version()),
+        None => {
+            return "no: nvlink needs libnvvm (pip install nvidia-nvvm)".into();
+        }
+    };
+    let by = named(by, version.clone());
+    let Some(ptxas) = toolkit.ptxas() else {
+        return format!("yes, by {by}");
+    };
+    let mut text = format!("yes, by {by} and {}", named("ptxas", ptxas.version()));
+    // A ptxas refuses the PTX of a newer release.
+    let differ = version.zip(ptxas.version()).is_some_and(|(a, b)| release(&a) != release(&b));
+    if differ {
+        text.push_str(", though of different releases");
+    }
+    text
+}
+
+/// `13.4` of `13.4.92`.
+fn release(version: &str) -> Vec<&str> {
+    version.split('.').take(2).collect()
+}
+
+/// `ptxas 13.4.92`.
+fn named(name: &str, version: Option<String>) -> String {
+    match version {
+        Some(version) => format!("{name} {version}"),
+        None => name.to_owned(),
+    }
+}
+
+fn folder_of(path: &Path) -> String {
+    path.parent().unwrap_or(path).display().to_string()
+}
+
+/// What a place has.
+fn state(place: &Place) -> String {
+    let Some(folder) = &place.folder else {
+        let is_variable = matches!(place.origin, Origin::Variable(_));
+        return if is_variable { "not set" } else { "none" }.into();
+    };
+    let is_name = Path::new(&place.origin.to_string()) == folder;
+    let folder = if is_name { String::new() } else { format!("'{}' ", folder.display()) };
+    match &place.toolkit {
+        None => format!("{folder}does not exist"),
+        Some(toolkit) => {
+            let has: Vec<&str> = [
+                ("ptxas", toolkit.ptxas().is_some()),
+                ("nvlink", toolkit.nvlink().is_some()),
+                ("libnvJitLink", toolkit.nvjitlink().is_some()),
+            ]
+            .iter()
+            .filter(|(_, there)| *there)
+            .map(|(name, _)| *name)
+            .collect();
+            match has.as_slice() {
+                [] => format!("{folder}has no compiler"),
+                _ => format!("{folder}has {}", has.join(", ")),
+            }
+        }
+    }
+}
+
+fn as_json(search: &Search) -> Value {
+    let tool = |tool: Option<&Tool>| match tool {
+        Some(tool) => json!({ "path": tool.path(), "version": tool.version() }),
+        None => Value::Null,
+    };
+    let contents = |toolkit: &Toolkit| {
+        json!({
+            "root": toolkit.root(),
+            "ptxas": tool(toolkit.ptxas()),
+            "nvlink": tool(toolkit.nvlink()),
+            "libnvJitLink": toolkit.nvjitlink().map(
+                |l| json!({ "path": l.path, "major": l.major, "version": l.version() })
+            ),
+            "libnvvm": toolkit.libnvvm().map(
+                |l| json!({ "path": l.path, "nvvmPath": l.nvvm_path })
+            ),
+        })
+    };
+    let lto_toolkit = search.lto_toolkit().ok();
+    let lto_by = lto_toolkit.and_then(LtoBy::new).map(|by| match by {
+        LtoBy::Nvlink(_) => "nvlink",
+        LtoBy::NvJitLink(_) => "libnvJitLink",
+    });
+    let places = search.places().iter().map(|place| {
+        json!({
+            "place": place.origin.to_string(),
+            "folder": place.folder,
+            "found": place.toolkit.as_ref().filter(|t| t.has_compiler()).map(contents),
+        })
+    });
+    json!({
+        "toolkit": search.toolkit().map(contents),
+        "links": {
+            "ptx": tool(search.ptxas().ok()),
+            "lto": lto_by.map(
+                |by| json!({ "by": by, "toolkit": lto_toolkit.map(Toolkit::root) })
+            ),
+            "fallback": tool(search.nvlink().ok()),
+        },
+        "places": places.collect::<Vec<_>>(),
+    })
+}
