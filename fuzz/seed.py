@@ -58,11 +58,14 @@ for path in sorted((here / "../tests/fixtures").glob("*.cubin")):
     save("cubin", data)
     for tool in range(4):
         save("tools", bytes([tool]) + data)
-    # Behind the byte of options: bit 0 adds other inputs, bit 1 is sm_100, bit 7 an index.
+    save("tools", bytes([3 + 6 * 11]) + data)
+    # Behind the bytes of options and release: bit 0 adds other inputs, bit 1 is sm_100, bit 7 an index.
+    # The releases are numbered as in Release::ALL: 13.0, 13.4 and 13.5.
     target = {".sm_90.": 0, ".sm_100.": 2}.get(next((t for t in (".sm_90.", ".sm_100.") if t in path.name), ""))
     if target is not None and len(data) < LARGEST:
         for flags in (0, 1, 4) if "unified" not in path.name else (0x80, 0x81, 4):
-            save("link", bytes([target | flags]) + data)
+            for release in (1, 10, 11):
+                save("link", bytes([target | flags, release]) + data)
     found = {}
     for name, kind, content in sections(data):
         if kind in CODECS:

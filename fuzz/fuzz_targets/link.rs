@@ -10,7 +10,7 @@ mod families;
 mod structure;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use libwarpld::Config;
+use libwarpld::{Config, Release};
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images};
 use std::borrow::Cow;
 
@@ -26,20 +26,20 @@ const INTACT_100: [&[u8]; 2] = [
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let mut random = support::Random::new(seed.into());
     random.number();
-    if size < 65 || random.below(2) == 0 {
+    if size < 66 || random.below(2) == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
     if random.below(8) == 0 {
-        data[0] = random.number() as u8;
+        data[random.below(2)] = random.number() as u8;
     }
-    // The first byte holds the options. Such damage never changes the size.
-    let changed = structure::mutate(&data[1..size], &mut random);
-    data[1..size].copy_from_slice(&changed);
+    // The first byte holds the options, the second the release. Such damage never changes the size.
+    let changed = structure::mutate(&data[2..size], &mut random);
+    data[2..size].copy_from_slice(&changed);
     size
 });
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&flags, image)) = data.split_first() else { return };
+    let [flags, release, image @ ..] = data else { return };
     let input = |name: &str, image| LinkInput::new(name.into(), Cow::Borrowed(image));
     let mut images = vec![input("a.o", image)];
     let (arch, intact) = match flags & 2 != 0 {
@@ -54,7 +54,8 @@ fuzz_target!(|data: &[u8]| {
         .debug(flags & 8 != 0)
         .preserve_relocs(flags & 16 != 0)
         .force_rela(flags & 32 != 0)
-        .report(flags & 64 != 0);
+        .report(flags & 64 != 0)
+        .release(&Release::ALL[usize::from(*release) % Release::ALL.len()]);
     if flags & 128 != 0 {
         config = config.uidx(families::index());
     }

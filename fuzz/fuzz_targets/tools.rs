@@ -1,15 +1,15 @@
 //! What looks at whole files without linking them, names, and command lines; the first byte
-//! chooses.
+//! chooses, the release as well.
 #![no_main]
 
-use cubin::Cubin;
-use libfuzzer_sys::fuzz_target;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use cubin::{Arch, Cubin};
 use cubin_tools::dump::{Style, describe, render};
-use libwarpld::Config;
+use libfuzzer_sys::fuzz_target;
 use libwarpld::driver::{demangle, verify};
 use libwarpld::internals::{Trace, round_trip};
+use libwarpld::{Config, Release};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use warpld::options::{CommandLine, Request};
 
 const OTHER: &[u8] = include_bytes!("../../tests/fixtures/scale.sm_90.cubin");
@@ -20,15 +20,15 @@ fuzz_target!(|data: &[u8]| {
     match which % 6 {
         0 => dump(data),
         1 => compare(data),
-        2 => drop(verify(data, &config())),
-        3 => self_check(data),
+        2 => drop(verify(data, &Config::builder(arch()).build())),
+        3 => self_check(data, &Release::ALL[usize::from(which / 6) % Release::ALL.len()]),
         4 => drop(demangle(&String::from_utf8_lossy(data))),
         _ => command_line(data),
     }
 });
 
-fn config() -> Config {
-    Config::builder("sm_100".parse().expect("a target")).build()
+fn arch() -> Arch {
+    "sm_100".parse().expect("a target")
 }
 
 fn dump(data: &[u8]) {
@@ -49,8 +49,8 @@ fn compare(data: &[u8]) {
     }
 }
 
-fn self_check(data: &[u8]) {
-    let _ = round_trip(data, &config(), &mut Trace::new(true, true));
+fn self_check(data: &[u8], release: &Release) {
+    let _ = round_trip(data, arch(), release, &mut Trace::new(true, true));
 }
 
 /// Words end with a zero byte; the last one is what every options file holds.

@@ -1,13 +1,13 @@
 //! Damaged containers: images inside fatbins, host objects and archives, with
 //! damage on any level, read from files as the command reads them.
 
-use crate::families::Family;
+use crate::families::{Family, RELEASES};
 use crate::structure;
 use cubin::Arch;
 use fatbin::write::{Image, Writer};
 use fatbin::{Compression, Flags, Kind};
 use libwarpld::driver::{Diagnostics, Memory, SelectOptions, link_images};
-use libwarpld::{Config, Error};
+use libwarpld::{Config, Error, Release};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use std::fs;
@@ -40,6 +40,8 @@ pub struct Case {
     arch: Arch,
     uidx: Option<Vec<u8>>,
     lazy_archives: bool,
+    /// The inputs decide if there is none.
+    release: Option<&'static Release>,
 }
 
 impl Case {
@@ -58,7 +60,9 @@ impl Case {
         });
         let files = files.collect();
         let uidx = family.index(&mut random);
-        Self { files, arch: *arch, uidx, lazy_archives: random.below(4) == 0 }
+        let lazy_archives = random.below(4) == 0;
+        let release = RELEASES.get(random.below(RELEASES.len() + 1)).copied();
+        Self { files, arch: *arch, uidx, lazy_archives, release }
     }
 
     /// Loads, selects and links, as the command does.
@@ -68,6 +72,9 @@ impl Case {
         let mut config = Config::builder(self.arch).lazy_archives(self.lazy_archives);
         if let Some(uidx) = &self.uidx {
             config = config.uidx(uidx.clone());
+        }
+        if let Some(release) = self.release {
+            config = config.release(release);
         }
         let config = config.build();
         let mut options = SelectOptions::of(&config);

@@ -1,7 +1,12 @@
 //! Which of the committed objects are linked together.
 
 use cubin::Arch;
+use libwarpld::Release;
 use support::{Random, fixtures, mutate};
+
+/// The releases whose rules are tried: that of the objects, the newest one with an nvlink, and the
+/// newest one.
+pub const RELEASES: [&Release; 3] = [Release::OLDEST, &Release::CUDA_13_4, Release::NEWEST];
 
 /// Objects for one target.
 pub struct Family {

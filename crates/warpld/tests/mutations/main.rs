@@ -15,10 +15,10 @@ mod line_tables;
 mod structure;
 
 use cubin::Arch;
-use families::{Family, families};
+use families::{Family, RELEASES, families};
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images, verify};
 use libwarpld::report::{self, LinkReport};
-use libwarpld::{Config, Error};
+use libwarpld::{Config, ConfigBuilder, Error};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -116,6 +116,7 @@ impl Case {
         if let Some(index) = index {
             config = config.uidx(index);
         }
+        config = config.release(RELEASES[random.below(RELEASES.len())]);
         Self { inputs, config: config.build(), report }
     }
 
@@ -237,27 +238,44 @@ fn damaged_objects_are_linked_or_refused() {
     contained.check();
 }
 
+/// What is asked of a link; the first one asks for nothing.
+const MODES: [fn(ConfigBuilder) -> ConfigBuilder; 4] = [
+    |plain| plain,
+    |config| config.relocatable(true),
+    |config| config.debug(true),
+    |config| config.preserve_relocs(true),
+];
+
 fn intact_objects_stand_up_to_the_verifier(families: &[Family]) {
-    let mut verified = 0;
-    for Family { arch, members, uidx, .. } in families {
-        let mut linked = 0;
-        for (image, relocatable) in members.iter().flat_map(|m| [(m, false), (m, true)]) {
-            let input = LinkInput::new("a.o".into(), Cow::Borrowed(image.as_slice()));
-            let inputs = Inputs { images: vec![input], ..Inputs::default() };
-            let mut config = Config::builder(*arch).relocatable(relocatable);
-            if let Some(uidx) = uidx {
-                config = config.uidx(uidx.clone());
+    for release in RELEASES {
+        let mut verified = [0; MODES.len()];
+        for family in families {
+            let before = verified[0];
+            for (mode, verified) in MODES.iter().zip(&mut verified) {
+                let mut config = mode(Config::builder(family.arch)).release(release);
+                if let Some(uidx) = &family.uidx {
+                    config = config.uidx(uidx.clone());
+                }
+                let config = config.build();
+                *verified += family.members.iter().filter(|m| is_linked(m, &config)).count();
             }
-            let config = config.build();
-            let (mut image, mut diagnostics) = (Vec::new(), Diagnostics::default());
-            let output = link_images(&inputs, &config, &mut diagnostics, &mut image, Memory::Freed);
-            if output.is_ok_and(|output| output.complete) {
-                assert_eq!(verify(&image, &config), Ok(()), "{arch}");
-                linked += usize::from(!relocatable);
-                verified += 1;
-            }
+            let arch = family.arch;
+            assert!(verified[0] > before, "nothing of a family of {arch} can be linked alone");
         }
-        assert!(linked > 0, "nothing of a family of {arch} can be linked alone");
+        let version = release.version;
+        assert!(verified.iter().all(|count| *count > 10), "{version}: {verified:?} outputs");
     }
-    assert!(verified > 20, "{verified} outputs");
+}
+
+/// Whether an object can be linked alone; the output must stand up to the verifier then.
+fn is_linked(image: &[u8], config: &Config) -> bool {
+    let input = LinkInput::new("a.o".into(), Cow::Borrowed(image));
+    let inputs = Inputs { images: vec![input], ..Inputs::default() };
+    let (mut image, mut diagnostics) = (Vec::new(), Diagnostics::default());
+    let output = link_images(&inputs, config, &mut diagnostics, &mut image, Memory::Freed);
+    let linked = output.is_ok_and(|output| output.complete);
+    if linked {
+        assert_eq!(verify(&image, config), Ok(()), "{config:?}");
+    }
+    linked
 }
