@@ -11,19 +11,10 @@
 # $WARPLD a linker to test, $DIFFERENTIAL the program of these tests, $JOBS the number of threads.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-target}
-work=target/differential
+. scripts/differential.sh
 cuda=$(scripts/toolkit.sh "${RELEASE:-13.0}")
 ptxas12=$(scripts/toolkit.sh ptxas12)
 ptxas120=$(scripts/toolkit.sh ptxas120)
-if [ -z "${DIFFERENTIAL:-}" ]; then
-    cargo build --release -q -p differential
-    DIFFERENTIAL=$target/release/differential
-fi
-if [ -z "${WARPLD:-}" ]; then
-    cargo build --release -q -p warpld
-    WARPLD=$target/release/warpld
-fi
 
 libraries=()
 if [ "${LIBRARIES:-yes}" != no ]; then

@@ -12,17 +12,9 @@
 # $NCCL_LIBRARY a libnccl.so.2 whose device link is to be made for sm_100 and sm_120 as well.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-target}
+. scripts/differential.sh
 cuda=$(scripts/toolkit.sh "${RELEASE:-13.0}")
 ptxas12=$(scripts/toolkit.sh ptxas12)
-if [ -z "${DIFFERENTIAL:-}" ]; then
-    cargo build --release -q -p differential
-    DIFFERENTIAL=$target/release/differential
-fi
-if [ -z "${WARPLD:-}" ]; then
-    cargo build --release -q -p warpld
-    WARPLD=$target/release/warpld
-fi
 
 libraries=()
 if [ "${LIBRARIES:-yes}" != no ]; then
@@ -35,7 +27,7 @@ fi
 
 # Thrust and CUB take minutes to compile and are in the other set.
 exec "$DIFFERENTIAL" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPLD" \
-    --work target/differential --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
+    --work "$work" --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
     --cases tests/differential/cases --cuda tests/differential/cuda \
     --skip thrust,cub,thrust-cub,thrust-lines --matrix "${libraries[@]}" ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
     --known tests/differential/known-mercury.txt "$@"

@@ -17,17 +17,8 @@
 # these tests, $JOBS the number of threads.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-target}
-work=target/differential
+. scripts/differential.sh
 tests=tests/differential
-if [ -z "${DIFFERENTIAL:-}" ]; then
-    cargo build --release -q -p differential
-    DIFFERENTIAL=$target/release/differential
-fi
-if [ -z "${WARPLD:-}" ]; then
-    cargo build --release -q -p warpld
-    WARPLD=$target/release/warpld
-fi
 ptxas=(--ptxas12 "$(scripts/toolkit.sh ptxas12)" --ptxas120 "$(scripts/toolkit.sh ptxas120)")
 mkdir -p "$work"
 rows=$work/rows

@@ -6,18 +6,14 @@
 #   scripts/record.sh NAME       the cases with NAME in their name
 #   scripts/record.sh --check    writes nothing; fails if nvlink answers otherwise than recorded
 #
-# $TOOLKIT names an installed toolkit, $WARPLD a linker to compare with, $JOBS the number of threads.
+# $TOOLKIT names an installed toolkit, $WARPLD a linker to compare with, $DIFFERENTIAL the program of
+# these tests, $JOBS the number of threads.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-target}
+. scripts/differential.sh
 cuda=$(scripts/toolkit.sh)
 ptxas12=$(scripts/toolkit.sh ptxas12)
 ptxas120=$(scripts/toolkit.sh ptxas120)
-cargo build --release -q -p differential
-if [ -z "${WARPLD:-}" ]; then
-    cargo build --release -q -p warpld
-    WARPLD=$target/release/warpld
-fi
 
-exec "$target/release/differential" record --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \
-    --warpld "$WARPLD" --work target/differential --jobs "${JOBS:-2}" "$@"
+exec "$DIFFERENTIAL" record --toolkit "$cuda" --ptxas12 "$ptxas12" --ptxas120 "$ptxas120" \
+    --warpld "$WARPLD" --work "$work" --jobs "${JOBS:-2}" "$@"
