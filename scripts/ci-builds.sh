@@ -51,6 +51,24 @@ starts() { # program
     built+=("${1#"$work/"}")
 }
 
+# A whole program of LTO-IR is what ptxas writes, in which no linker has a note: that the shim's linker
+# did it is sure because it may not hand the link over.
+no_fallback=-Xnvlink=--no-fallback
+
+# It has machine code for the target, and nothing that is to be compiled when it starts.
+has_only_code() { # program, target, images
+    local codes others
+    codes=$("$warpld" extract -l -k elf -a "$2" "$1" | grep -c "$2" || true)
+    others=$("$warpld" extract -l -k ptx -k ltoir "$1" | grep -cE 'ptx|ltoir' || true)
+    if [ "$codes" -ne "$3" ] || [ "$others" -ne 0 ]; then
+        "$warpld" extract -l "$1" >&2
+        echo "$1: $codes images for $2 and $others to compile, not $3 and 0" >&2
+        exit 1
+    fi
+    echo "$1: $3 images for $2"
+    starts "$1"
+}
+
 check() { # program, images
     linked_by_warpld "$1" "$2"
     starts "$1"
@@ -95,6 +113,54 @@ build_thrust() {
     mkdir -p "$work/thrust"
     "$nvcc" -rdc=true -std=c++17 -w -arch=sm_90 "$gpu"/thrust_{main,b}.cu -o "$work/thrust/program"
     check "$work/thrust/program" 1
+}
+
+# LTO-IR: of all inputs, with launches from kernels, and beside a library of machine code.
+build_lto() {
+    local make=$here/tests/builds/make at=$work/lto
+    mkdir -p "$at"
+    "$nvcc" -dlto -rdc=true -arch=sm_90 $no_fallback "$make"/{main,scale}.cu -o "$at/program"
+    has_only_code "$at/program" sm_90 1
+    "$nvcc" -dlto -rdc=true -std=c++17 -arch=sm_90 $no_fallback "$gpu"/child_{main,b}.cu -lcudadevrt -o "$at/child"
+    has_only_code "$at/child" sm_90 1
+    "$nvcc" -dc -arch=sm_90 "$make/scale.cu" -o "$at/scale.o"
+    "$nvcc" -dc -dlto -arch=sm_90 "$make/main.cu" -o "$at/main.o"
+    rm -f "$at/libscale.a"
+    "$nvcc" -lib "$at/scale.o" -o "$at/libscale.a"
+    "$nvcc" -dlto -arch=sm_90 $no_fallback "$at/main.o" -L"$at" -lscale -o "$at/partial"
+    linked_by_warpld "$at/partial" 1
+    has_only_code "$at/partial" sm_90 1
+}
+
+# The same from CMake, whose option for it is INTERPROCEDURAL_OPTIMIZATION.
+build_cmake_lto() {
+    local folder=$work/cmake-lto program
+    rm -rf "$folder"
+    cmake -S "$here/tests/builds/cmake" -B "$folder" -G Ninja -DCMAKE_CUDA_COMPILER="$nvcc" \
+        -DCMAKE_CUDA_ARCHITECTURES=90-real -DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON \
+        -DCMAKE_CUDA_FLAGS=$no_fallback >"$folder.log"
+    cmake --build "$folder" -v >>"$folder.log"
+    grep -q 'code=lto_90' "$folder.log" || { echo "CMake made no LTO-IR: $folder.log" >&2; exit 1; }
+    for program in program program_resolved; do
+        has_only_code "$folder/$program" sm_90 1
+    done
+}
+
+# Objects that hold nothing but PTX, bare and in a library.
+build_ptx() {
+    local make=$here/tests/builds/make at=$work/ptx source
+    mkdir -p "$at"
+    for source in main scale; do
+        "$nvcc" -dc -gencode arch=compute_90,code=compute_90 "$make/$source.cu" -o "$at/$source.o"
+    done
+    "$nvcc" -arch=sm_90 $no_fallback "$at"/{main,scale}.o -o "$at/program"
+    linked_by_warpld "$at/program" 1
+    has_only_code "$at/program" sm_90 1
+    rm -f "$at/libscale.a"
+    "$nvcc" -lib "$at/scale.o" -o "$at/libscale.a"
+    "$nvcc" -arch=sm_90 $no_fallback "$at/main.o" -L"$at" -lscale -o "$at/library"
+    linked_by_warpld "$at/library" 1
+    has_only_code "$at/library" sm_90 1
 }
 
 build_clang() {

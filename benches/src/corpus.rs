@@ -39,6 +39,8 @@ enum Shape {
     Chain { objects: usize, functions: usize },
     /// Objects with debug information.
     Debug { count: usize },
+    /// PTX files, which the linkers compile.
+    Ptx { count: usize, functions: usize, length: usize },
     /// Objects from so many sources, no two neighbours of one shape.
     Unlike { count: usize, sources: usize },
 }
@@ -123,6 +125,11 @@ pub fn all(quick: bool) -> Vec<Corpus> {
             sm: 100,
             ..corpus("sm_100-unlike", "140 objects from as many sources for sm_100", unlike(140))
         },
+        corpus(
+            "ptx-64",
+            "64 PTX files of 10 functions, compiled by the linkers",
+            Shape::Ptx { count: n(64), functions: 10, length: 64 },
+        ),
     ]
 }
 
@@ -198,14 +205,25 @@ impl Maker<'_> {
     }
     /// A ring of objects: each is followed by the next, the last by the first.
     fn ring(&self, functions: &[Function], count: usize) -> Result<Vec<String>, String> {
-        let template = self.template(functions)?;
+        self.stamp(&self.template(functions)?, count, "cubin")
+    }
+    /// The same in PTX.
+    fn ptx_ring(&self, functions: &[Function], count: usize) -> Result<Vec<String>, String> {
+        self.stamp(&Template::new(module(self.sm, functions).into_bytes()), count, "ptx")
+    }
+    fn stamp(&self, template: &Template, count: usize, end: &str) -> Result<Vec<String>, String> {
         (0..count)
-            .map(|i| self.write(&format!("{i}.cubin"), &template.object(i, (i + 1) % count)))
+            .map(|i| self.write(&format!("{i}.{end}"), &template.object(i, (i + 1) % count)))
             .collect()
     }
 }
 
 impl Corpus {
+    /// Whether the linkers compile.
+    pub fn is_compiled(&self) -> bool {
+        matches!(self.shape, Shape::Ptx { .. })
+    }
+
     /// The names of the inputs, which exist after that.
     pub fn make(&self, maker: &Maker<'_>) -> Result<Vec<String>, String> {
         fs::create_dir_all(maker.folder).map_err(|e| e.to_string())?;
@@ -227,6 +245,9 @@ impl Corpus {
             Shape::Random { objects, functions, calls } => random(maker, objects, functions, calls),
             Shape::Chain { objects, functions } => chain(maker, objects, functions),
             Shape::Debug { count } => debug(maker, count),
+            Shape::Ptx { count, functions, length } => {
+                maker.ptx_ring(&short_chains(functions, length), count)
+            }
             Shape::Unlike { count, sources } => unlike::make(maker, count, sources),
         }
     }

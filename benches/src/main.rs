@@ -110,6 +110,7 @@ fn parse(args: &[String]) -> Result<Request, String> {
     let absolute = |path: &Path| std::path::absolute(path).map_err(|e| e.to_string());
     request.warpld = absolute(&request.warpld)?;
     request.work = absolute(&request.work)?;
+    request.toolkit = absolute(&request.toolkit)?;
     Ok(request)
 }
 
@@ -141,12 +142,15 @@ fn compare(request: &Request, corpus: &Corpus) -> Result<Row, String> {
             images[0] = std::fs::read(&output).ok();
             best(&mut theirs, usage);
         }
-        let out = ["--identity=nvlink", "-o", "out"].map(String::from);
+        let mut out = ["--identity=nvlink", "-o", "out"].map(String::from).to_vec();
+        if corpus.is_compiled() {
+            out.push(format!("--cuda-path={}", request.toolkit.display()));
+        }
         let _ = std::fs::remove_file(&output);
         let usage = measure::run(&request.warpld, words.iter().chain(&out), &folder)?;
         images[1] = std::fs::read(&output).ok();
         // What a large link leaves to others is counted too.
-        let out = [&out[..], &["--no-fork".to_string()]].concat();
+        out.push("--no-fork".into());
         let whole = measure::run(&request.warpld, words.iter().chain(&out), &folder)?;
         best(&mut ours, Usage { wall: usage.wall, ..whole });
         best(&mut reading, measure::cat(&folder)?);

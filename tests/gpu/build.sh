@@ -18,12 +18,24 @@ mkdir -p "$out/programs" "$out/cubins" "$work/objects"
 rm -f "$out/programs"/* "$out/cubins"/*
 "$warpld" shim "$CUDA_HOME" "$shim" >/dev/null
 
+# nvlink takes libnvvm from lib64, where pip does not have it for CUDA 13.0.
+nvvm=$CUDA_HOME/nvvm
+if [ ! -e "$nvvm/lib64/libnvvm.so" ]; then
+    nvvm=$work/nvvm
+    mkdir -p "$nvvm/lib64"
+    ln -sf "$(realpath "$CUDA_HOME")"/lib/libnvvm.so.4 "$nvvm/lib64/libnvvm.so"
+fi
+
 # The same command makes and remakes an object only when its sources changed.
 compile() { # source, tag, options...
     local source=$here/cuda/$1.cu object=$work/objects/$1$2.o newest
     newest=$(ls -t "$source" "$here"/cuda/*.h "$object" 2>/dev/null | head -1)
     [ "$newest" = "$object" ] && return
-    "$CUDA_HOME/bin/nvcc" -dc -arch=$arch -std=c++17 -w "${@:3}" "$source" -o "$object.part"
+    # Options that name a target of their own stand alone.
+    local target=-arch=$arch
+    case " ${*:3} " in *" -gencode"*) target= ;; esac
+    # shellcheck disable=SC2086
+    "$CUDA_HOME/bin/nvcc" -dc $target -std=c++17 -w "${@:3}" "$source" -o "$object.part"
     mv "$object.part" "$object"
 }
 
@@ -45,7 +57,7 @@ tell_difference() { # name, warpld's file, nvlink's file
 compare() { # name, inputs and options...
     local at=$work/dlink/$1
     device_link "$at/nvlink" "$CUDA_HOME/bin/nvlink" "${@:2}"
-    device_link "$at/warpld" "$warpld" "${@:2}" --identity=nvlink
+    device_link "$at/warpld" "$warpld" "${@:2}" --identity=nvlink --cuda-path="$CUDA_HOME"
     if diff -rq "$at/nvlink" "$at/warpld" >/dev/null; then
         echo "$1: linked; same bytes as nvlink's"
     else
@@ -91,6 +103,10 @@ build_program() {
     *" -G "*)
         compare "$1" -g "${objects[@]}"
         host_link "$1" -g -G "${objects[@]}"
+        ;;
+    *" -dlto "*)
+        compare "$1" -dlto -nvvmpath="$nvvm" "${objects[@]}"
+        host_link "$1" -dlto "${objects[@]}"
         ;;
     *)
         compare "$1" "${objects[@]}"
