@@ -230,7 +230,10 @@ fn nothing_is_looked_up_before_it_is_needed_and_then_once() {
     assert!(!compiler.compiles_ptx());
     let compiled = compiler.ptx(&[module("a", ""), module("b", "")]);
     assert_eq!(CALLS.load(Ordering::Relaxed), 1);
-    assert!(compiled.iter().all(|compiled| complaint(compiled).message == "no ptxas"));
+    for (compiled, name) in compiled.iter().zip(["a.o", "b.o"]) {
+        let expected = format!("'{name}' has only PTX for sm_90 and no ptxas");
+        assert_eq!(complaint(compiled).message, expected);
+    }
     assert_eq!(compiler.used(), None);
 }
 
