@@ -90,7 +90,8 @@ impl<'c> Compilations<'c> {
                     picked.add_at(pending.place, source, Cow::Owned(image.clone()), how);
                 }
                 Err(Failure::Refused) => {
-                    return picked.messages.push(messages::ptx_refused(&source.name));
+                    let refused = messages::ptx_refused(&source.name, &compiled.messages);
+                    return picked.messages.push(refused);
                 }
                 Err(Failure::Unavailable(reason)) => {
                     return picked.messages.push((**reason).clone());

@@ -98,9 +98,14 @@ pub(super) fn compiler_said(name: &str, lines: &str) -> Diagnostic {
 /// How ptxas names a text that is in no file.
 const PTX_FROM_MEMORY: &str = "application ptx input";
 
-/// nvlink's line after those of the compiler.
-pub(super) fn ptx_refused(name: &str) -> Diagnostic {
-    Diagnostic::fatal(Code::PtxRefused, READER_FAILED)
+/// nvlink's line after those of the compiler: it tells texts that cannot be read from errors
+/// that come later, such as too many constants.
+pub(super) fn ptx_refused(name: &str, lines: &str) -> Diagnostic {
+    let message = match lines.contains("fatal   : ") {
+        true => READER_FAILED,
+        false => "elfLink JIT compile failed",
+    };
+    Diagnostic::fatal(Code::PtxRefused, message)
         .note(format_args!("the compiler refused the PTX of '{name}'"))
 }
 

@@ -107,14 +107,18 @@ fn machine_code_does_not_go_to_the_compiler() {
 
 #[test]
 fn what_the_compiler_says_is_repeated_and_a_refusal_ends_the_link() {
-    let says = "ptxas application ptx input, line 1; error   : no";
-    let compiler = Fake { says, ..Fake::default() };
-    let inputs = [Input::new("a.ptx", ptx("broken")), Input::new("b.ptx", ptx("saxpy"))];
-    let error = run(&inputs, &compiler).expect_err("a refusal");
-    let [said, end] = error.diagnostics() else { panic!("{error}") };
-    assert_eq!((said.code, &*said.message), (Code::CompilerMessage, says));
-    assert_eq!(said.notes, ["the PTX of 'a.ptx'"]);
-    assert_eq!((end.code, &*end.message), (Code::PtxRefused, "elfLink fatbinary error"));
+    for (says, message) in [
+        ("ptxas application ptx input, line 1; fatal   : no", "elfLink fatbinary error"),
+        ("ptxas application ptx input; error   : too much", "elfLink JIT compile failed"),
+    ] {
+        let compiler = Fake { says, ..Fake::default() };
+        let inputs = [Input::new("a.ptx", ptx("broken")), Input::new("b.ptx", ptx("saxpy"))];
+        let error = run(&inputs, &compiler).expect_err("a refusal");
+        let [said, end] = error.diagnostics() else { panic!("{error}") };
+        assert_eq!((said.code, &*said.message), (Code::CompilerMessage, says));
+        assert_eq!(said.notes, ["the PTX of 'a.ptx'"]);
+        assert_eq!((end.code, &*end.message), (Code::PtxRefused, message));
+    }
 }
 
 #[test]

@@ -171,9 +171,7 @@ impl Ptxas<'_> {
             return failed(self.ended_badly(module, status, folder), said);
         }
         match fs::read(folder.join(OUTPUT)) {
-            Ok(image) if Cubin::parse(&image).is_ok() => {
-                Compiled { output: Ok(image), messages: said }
-            }
+            Ok(image) if is_whole(&image) => Compiled { output: Ok(image), messages: said },
             Ok(_) => failed(self.did_not_write(module, "a damaged cubin", folder), said),
             Err(_) => failed(self.did_not_write(module, "no cubin", folder), said),
         }
@@ -223,6 +221,11 @@ impl Ptxas<'_> {
             true => diagnostic.note("check that it is the ptxas of a CUDA toolkit (--cuda-path)"),
         }
     }
+}
+
+/// Whether a cubin was written to its end. On a full disk ptxas writes a part and reports success.
+fn is_whole(image: &[u8]) -> bool {
+    Cubin::parse(image).is_ok_and(|cubin| cubin.segments().is_ok())
 }
 
 /// Takes the name of the file out of the note of a debug build: nvlink's compiler has no file.
@@ -291,4 +294,51 @@ fn no_space(folder: &Path) -> String {
 
 fn failed(diagnostic: Diagnostic, messages: String) -> Compiled {
     Compiled { output: Err(Failure::Unavailable(Box::new(diagnostic))), messages }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_forgets_the_name_of_the_input() {
+        let fixture =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/scale.sm_90.cubin");
+        let original = fs::read(fixture).unwrap();
+        let mut same = original.clone();
+        forget_input(&mut same);
+        assert!(same == original);
+
+        // The same file with a longer note behind everything else.
+        let cubin = Cubin::parse(&original).unwrap();
+        let section = cubin.section_by_name(names::NOTE_TKINFO).unwrap();
+        let note = notes(section.data).next().unwrap().unwrap();
+        let info = ToolInfo::parse(note.desc).unwrap();
+        let options = [b"application ptx input ", info.options].concat();
+        let mut longer = Vec::new();
+        write_note(note.kind, &ToolInfo { options: &options, ..info }.to_desc(), &mut longer);
+        let mut image = original.clone();
+        let at = cubin.header().shoff as usize + 64 * section.index.0 as usize;
+        image[at + 24..at + 32].copy_from_slice(&(original.len() as u64).to_le_bytes());
+        image[at + 32..at + 40].copy_from_slice(&(longer.len() as u64).to_le_bytes());
+        image.extend_from_slice(&longer);
+
+        forget_input(&mut image);
+        let patched = Cubin::parse(&image).unwrap();
+        let data = |cubin: &Cubin<'_>| -> Vec<Vec<u8>> {
+            cubin.sections().iter().map(|section| section.data.to_vec()).collect()
+        };
+        assert!(data(&patched) == data(&cubin));
+    }
+
+    #[test]
+    fn a_cubin_that_was_cut_off_is_not_whole() {
+        let fixture =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/scale.sm_90.cubin");
+        let image = fs::read(fixture).unwrap();
+        assert!(is_whole(&image));
+        for size in (0..image.len()).step_by(97).chain([image.len() - 1]) {
+            assert!(!is_whole(&image[..size]), "{size}");
+        }
+    }
 }
