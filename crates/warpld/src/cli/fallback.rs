@@ -19,8 +19,8 @@ use std::process::Command;
 const HANDED_OVER: &str = "WARPLD_HANDED_OVER";
 
 /// Why a link with these messages is one for nvlink.
-pub fn reason<'d>(settings: &LinkSettings, messages: &'d [Diagnostic]) -> Option<&'d Diagnostic> {
-    messages.iter().find(|message| {
+pub fn reason<'d>(settings: &LinkSettings, messages: &'d [Diagnostic]) -> Option<&'d str> {
+    let found = messages.iter().find(|message| {
         let code = message.code;
         // Machine code in place of LTO-IR works, but is not what was asked for.
         let matters = message.severity >= Severity::Error || code == Code::LtoUnsupported;
@@ -32,6 +32,11 @@ pub fn reason<'d>(settings: &LinkSettings, messages: &'d [Diagnostic]) -> Option
             _ => code.is_missing_feature(),
         };
         matters && nvlink_may_know
+    });
+    found.map(|message| match message.code {
+        // The message asks for the option that was given.
+        Code::LtoOnly => "an input has only LTO-IR for the target",
+        _ => &message.message,
     })
 }
 

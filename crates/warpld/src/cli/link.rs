@@ -52,7 +52,7 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     {
         match fallback.nvlink() {
             Ok(nvlink) => {
-                let (why, messages) = (why.message.clone(), messages.to_vec());
+                let (why, messages) = (why.to_owned(), messages.to_vec());
                 // nvlink takes the place of this process: the unfinished output goes first.
                 drop(result);
                 let done = fallback.hand_over(nvlink, console.renderer.clone(), &why);
