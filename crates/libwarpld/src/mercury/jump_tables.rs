@@ -20,7 +20,8 @@ const WORD: usize = 4;
 /// later of two for one word wins: the selected copy's offset if it jumps there too, otherwise 0.
 /// The compiler's values are ignored, because after `-r` words of replaced copies may have
 /// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
-/// clobbers (see `names`), all words of an executable are 0. [`jump-table-weak-kernels`]
+/// clobbers (see `names`), all words of an executable are 0.
+/// [`jump-tables-of-copies`, `relink-jump-tables`, `bank2-strays`]
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let linked = file.linked;
     let Some(relocs) = linked.merged.section(id).rela() else { return Ok(()) };

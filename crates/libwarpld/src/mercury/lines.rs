@@ -79,7 +79,7 @@ fn sequences<'e>(
 }
 
 /// A sequence whose function moved: rows whose distance to the previous row is unchanged are
-/// copied, the others are encoded again.
+/// copied, the others are encoded again. [`capsule-lines-of-copies`]
 fn add_moved(
     out: &mut DebugTable,
     input: &Input<'_>,

@@ -31,7 +31,7 @@ impl<'a> Merger<'a, '_> {
     }
 
     /// Gets or creates the output section of an input data section and appends
-    /// the input's bytes, once. [`weak-variables`]
+    /// the input's bytes, once. [`weak-variables`, `debug-information`]
     pub(super) fn data_section(&mut self, object: ObjectId, data: &Data<'a>) {
         let from = InputSection { object, section: data.section };
         if self.out.placements.section(object, data.section).is_some() {

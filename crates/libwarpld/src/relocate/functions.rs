@@ -21,7 +21,7 @@ pub(super) struct FunctionSymbol(u32);
 
 impl FunctionSymbol {
     /// The action for relocations against the function that are not dropped.
-    /// [`address-tables`, `alias`]
+    /// [`address-tables`]
     #[inline]
     pub(super) fn action(self, kind: &KindInfo) -> Action {
         match self.0 {
@@ -68,7 +68,7 @@ impl Functions {
     }
 }
 
-/// What stands for a function.
+/// What stands for a function. [`alias-across-files`]
 fn find(cx: Analysis<'_, '_>, merged: &Merged, id: SymbolId) -> u32 {
     if !cx.keeps(id) {
         return GONE;

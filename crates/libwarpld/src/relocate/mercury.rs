@@ -86,7 +86,7 @@ impl<'a> Relocator<'a, '_> {
     }
 
     /// The Mercury half emits relocations for offsets in debug tables; the addend moves with the
-    /// table. [`lines`, `debug`]
+    /// table. [`debug-information`]
     pub(super) fn section_shift(&self, place: &Place<'_, 'a>, reloc: &Reloc) -> i64 {
         let section = place.input.cubin.symbol(reloc.symbol.0).map_or(0, |s| s.shndx);
         let at = self.merged.placement(place.object, section);

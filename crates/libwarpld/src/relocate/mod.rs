@@ -362,7 +362,8 @@ impl<'a, 'o> Relocator<'a, 'o> {
     }
 
     /// The offset of a shared object. Quirk: in a relocatable file it is "resolved" to `st_value`,
-    /// the alignment, unless it is weak. [`relocatable-visible-shared`]
+    /// the alignment, unless it is weak. In an executable's debug information an array is -1.
+    /// [`relocatable-visible-shared`, `debug-information`]
     fn shared_value(
         &self,
         place: &Place<'_, 'a>,

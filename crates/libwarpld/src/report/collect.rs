@@ -143,7 +143,7 @@ impl Collector<'_, '_> {
         callees
     }
 
-    /// Number of handles of one kind in the kernel's bank.
+    /// Number of handles of one kind in the kernel's bank. [`unasked-kernels-kept`]
     fn images(&self, function: FunctionId, kind: SymbolType) -> u32 {
         let (merged, images) = (self.linked.merged, &self.linked.layout.images);
         let bank = merged.function_sections.get(function).and_then(|s| s.constant0.get());
