@@ -121,7 +121,12 @@ fn link_files(
     let loaded = files.scan();
     let options = select_options(settings);
     let compiler = compiler(settings);
-    let selected = loaded.select_with(Some(&compiler), &options, diagnostics)?;
+    let selected = loaded.select_with(Some(&compiler), &options, diagnostics);
+    if let Some(path) = &settings.side.time {
+        timing::add(path, &compiler.times())
+            .map_err(|error| diagnostics.fail(no_times(path, error)))?;
+    }
+    let selected = selected?;
     compiler.remarks().into_iter().for_each(|remark| diagnostics.push(remark));
     if settings.side.print_release {
         // Failing to write a remark does not fail a link.
@@ -208,13 +213,15 @@ fn check(pending: &PendingFile, config: &Config) -> Result<(), Diagnostic> {
     })
 }
 
+fn no_times(path: &Path, error: io::Error) -> Diagnostic {
+    let message = format!("Cannot open file '{}'", path.display());
+    Diagnostic::fatal(Code::CannotOpenOutput, message).note(error)
+}
+
 /// nvlink's checks before it reads the inputs.
 fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     if let Some(path) = &settings.side.time {
-        timing::begin(path).map_err(|error| {
-            let message = format!("Cannot open file '{}'", path.display());
-            Diagnostic::fatal(Code::CannotOpenOutput, message).note(error)
-        })?;
+        timing::begin(path).map_err(|error| no_times(path, error))?;
     }
     if let Some(nvvm) = &settings.lto {
         let library = nvvm.join("lib64/libnvvm.so");

@@ -1,5 +1,6 @@
 //! `--time`: a table of comma-separated values.
 
+use crate::compile::Timed;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,4 +21,41 @@ pub fn begin(path: &Path) -> io::Result<()> {
         file.write_all(HEADER.as_bytes())?;
     }
     Ok(())
+}
+
+/// Adds a row for each input that was compiled, as nvlink does it.
+pub fn add(path: &Path, times: &[Timed]) -> io::Result<()> {
+    let text: String = times.iter().map(row).collect();
+    if text.is_empty() {
+        return Ok(());
+    }
+    if path.as_os_str() == "-" {
+        return io::stdout().lock().write_all(text.as_bytes());
+    }
+    OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn row(Timed { name, target, time }: &Timed) -> String {
+    let (source, output) = match name.ends_with(".ptx") {
+        true => (&**name, ""),
+        false => ("ptx", "cubin"),
+    };
+    let milliseconds = time.as_secs_f64() * 1e3;
+    format!("{source} , ptxas , {name} , {output} , {target} , nvlink , {milliseconds:.4} , ms\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn rows_are_nvlinks() {
+        let target = "sm_90".parse().unwrap();
+        let row = |name: &str| {
+            row(&Timed { name: name.into(), target, time: Duration::from_micros(55_020) })
+        };
+        assert_eq!(row("b.ptx"), "b.ptx , ptxas , b.ptx ,  , sm_90 , nvlink , 55.0200 , ms\n");
+        assert_eq!(row("m.o"), "ptx , ptxas , m.o , cubin , sm_90 , nvlink , 55.0200 , ms\n");
+    }
 }

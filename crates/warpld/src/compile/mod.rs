@@ -21,11 +21,12 @@ use crate::options::{CompileSettings, LinkSettings};
 use crate::threads::Slots;
 use cache::Cache;
 use libwarpld::compile::{Compiled, Compiler, Failure, LtoProgram, PtxModule};
-use libwarpld::{Code, Diagnostic};
+use libwarpld::{Arch, Code, Diagnostic};
 use ptxas::Ptxas;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Finds ptxas, or says where it was looked for.
 pub type Find = Box<dyn Fn() -> Result<PathBuf, Box<Diagnostic>> + Send + Sync>;
@@ -42,6 +43,18 @@ pub struct ToolkitCompiler {
     ptxas: OnceLock<Result<PathBuf, Box<Diagnostic>>>,
     lto: Option<Lto>,
     remarks: Mutex<Vec<Diagnostic>>,
+    times: Mutex<Vec<Timed>>,
+}
+
+/// How long an input took to compile.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The target.
+    pub target: Arch,
+    /// The time.
+    pub time: Duration,
 }
 
 impl ToolkitCompiler {
@@ -58,6 +71,7 @@ impl ToolkitCompiler {
             ptxas: OnceLock::new(),
             lto: None,
             remarks: Mutex::default(),
+            times: Mutex::default(),
         }
     }
 
@@ -75,6 +89,11 @@ impl ToolkitCompiler {
     /// used.
     pub fn remarks(&self) -> Vec<Diagnostic> {
         self.remarks.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The inputs that were compiled, in link order.
+    pub fn times(&self) -> Vec<Timed> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn remark(&self, diagnostic: Diagnostic) {
@@ -125,27 +144,33 @@ impl Compiler for ToolkitCompiler {
         };
         let cache = self.cache(&ptxas);
         let compile = |index: usize, stop: &(dyn Fn() -> bool + Sync)| {
-            let module = modules.get(index)?;
+            let (module, start) = (modules.get(index)?, Instant::now());
             let key = cache.as_ref().map(|cache| cache.key(module, &ptxas.options(module)));
             if let Some(hit) = cache.as_ref().zip(key).and_then(|(cache, key)| cache.get(&key)) {
-                return Some(hit);
+                return Some((hit, start.elapsed()));
             }
             let compiled = ptxas.compile(module, stop)?;
             if let Some((cache, key)) = cache.as_ref().zip(key) {
                 cache.put(&key, &compiled);
             }
-            Some(compiled)
+            Some((compiled, start.elapsed()))
         };
         // The longest first, so that none is left over for a processor alone at the end.
         let mut order: Vec<usize> = (0..modules.len()).collect();
         order.sort_by_key(|&i| std::cmp::Reverse(modules.get(i).map_or(0, |m| m.text.len())));
-        let failed = |compiled: &Compiled| compiled.output.is_err();
+        let failed = |(compiled, _): &(Compiled, Duration)| compiled.output.is_err();
         let results = pool::run(&order, &Slots::new(self.threads), &compile, &failed);
         if let Some(Err(error)) = cache.map(Cache::close) {
             let message = "the PTX cache could not be written";
             self.remark(Diagnostic::info(Code::PtxCache, message).note(error));
         }
-        results.into_iter().map(|result| result.unwrap_or_else(not_reached)).collect()
+        let timed = modules.iter().zip(&results).filter_map(|(module, result)| {
+            let (name, target, (_, time)) = (module.name.clone(), module.target, result.as_ref()?);
+            Some(Timed { name, target, time: *time })
+        });
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).extend(timed);
+        let compiled = results.into_iter().map(|result| Some(result?.0));
+        compiled.map(|result| result.unwrap_or_else(not_reached)).collect()
     }
 
     fn lto(&self, program: &LtoProgram<'_>) -> Compiled {
