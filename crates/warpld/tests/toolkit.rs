@@ -61,9 +61,9 @@ What can be linked
   LTO-IR         yes, by libnvJitLink and ptxas 13.4.92
   --fallback     yes, to nvlink 13.4.92 in 'cuda/bin'
 
-Places, in their order
+Places searched, in order
   --cuda-path                  'cuda' has ptxas, nvlink, libnvJitLink
-  No other place counts where this one is named.
+  No other place is searched when one is named.
 ";
     assert_eq!(text(&output), expected);
     let output = alone(WARPLD.path(), &folder)

@@ -98,16 +98,14 @@ fn as_text(search: &Search) -> String {
             },
         ),
     );
-    out.push_str("\nPlaces, in their order\n");
+    out.push_str("\nPlaces searched, in order\n");
     for place in search.places() {
         let _ = writeln!(out, "  {:<28} {}", place.origin.to_string(), state(place));
     }
     if search.places().len() == 1 {
-        out.push_str("  No other place counts where this one is named.\n");
+        out.push_str("  No other place is searched when one is named.\n");
     } else {
-        out.push_str(
-            "  --cuda-path=DIR, or else WARPLD_CUDA_PATH, names one place in their stead.\n",
-        );
+        out.push_str("  --cuda-path=DIR or WARPLD_CUDA_PATH replaces all of them.\n");
     }
     out
 }

@@ -268,14 +268,14 @@ options! {
     CudaPath: Row::new("cuda-path", "", Lto)
         .takes(Kind::Text, "DIR")
         .own()
-        .help("Take compilers, and nvlink for --fallback, from the CUDA toolkit in DIR only. A link of machine code needs none.");
+        .help("Use the compilers, and for --fallback the nvlink, of the CUDA toolkit in DIR and search no other place. A link of machine code needs no toolkit.");
     Fallback: Row::new("fallback", "", General)
         .takes(Kind::Choice(&["nvlink"]), "WHO")
         .own()
-        .help("Hand a link over to the toolkit's own nvlink, with the same arguments, if it needs something that warpld does not have: an option, a target, a CUDA release or a kind of link-time optimization that it does not know. A line on standard error says so. Errors in the inputs are reported, not handed over. This is the default through a shim.");
+        .help("Hand a link over to the nvlink of the toolkit, with the same arguments, if it needs something that warpld lacks: an unknown option, target or CUDA release, or a kind of link-time optimization. A line on standard error says so. Links with errors in their inputs are not handed over. This is the default when warpld is called through a shim.");
     NoFallback: Row::new("no-fallback", "", General)
         .own()
-        .help("Hand no link over to nvlink.");
+        .help("Never hand a link over to nvlink.");
     AllowNewerInputs: Row::new("allow-newer-inputs", "", Output)
         .own()
         .help("Link objects of an unknown, newer CUDA release by the rules of the newest known one, with a warning.");

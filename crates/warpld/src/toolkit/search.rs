@@ -72,23 +72,11 @@ impl Search {
         found.ok_or_else(|| Box::new(self.missing("no libnvJitLink was found")))
     }
 
-    /// What a link says about an input whose LTO-IR it has no compiler for.
-    pub fn no_lto(&self, input: &str, target: impl Display) -> Diagnostic {
-        let target = target.to_string();
-        let message = format!("'{input}' holds LTO-IR for {target} and no compiler was found");
-        let compute = target.replacen("sm_", "compute_", 1);
-        self.missing(message)
-            .note("LTO-IR needs nvlink or libnvJitLink, at least as new as the compiler, and ptxas")
-            .note(format_args!(
-                "or compile it to machine code (-gencode arch={compute},code={target})"
-            ))
-    }
-
     fn missing(&self, message: impl Display) -> Diagnostic {
         let diagnostic = Diagnostic::fatal(Code::NoCompiler, message).note(self.looked_in());
         match self.places() {
             [only] if only.folder.is_some() => {
-                diagnostic.note("no other place counts where this one is named")
+                diagnostic.note("no other place is searched when one is named")
             }
             _ => diagnostic.note("name a CUDA toolkit by --cuda-path=DIR"),
         }
