@@ -115,7 +115,7 @@ pub struct Bank3 {
 
 /// Drops inputs' `.nv.constant3` that equal an earlier one of the same size, as nvlink does when
 /// kernels are pruned. Quirk: symbol values and relocations are not adjusted, and the null symbol
-/// gets the offset of the last mergeable one. [`equal-constants-16`]
+/// gets the offset of the last mergeable one. [`equal-constants-16`, `equal-constants-kept`]
 pub fn compact_bank3(cx: Analysis<'_, '_>, merged: &Merged, section: SectionId) -> Bank3 {
     let mut out = Bank3 { chunks: Vec::new(), size: 0, null_value: None };
     let mut kept: Set<(u64, u64, &[u8])> = Set::default();

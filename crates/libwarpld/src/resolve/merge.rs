@@ -268,7 +268,7 @@ impl<'a> Pass<'a, '_> {
     /// Of two weak functions the one with fewer registers is selected; if equal, one for a newer
     /// virtual architecture than the first definition's.
     /// [`weak-equal`, `weak-fewer-registers`, `weak-more-registers`, `weak-three-copies`,
-    /// `weak-kernels`]
+    /// `weak-newer-targets`, `weak-kernels`]
     fn is_better(&self, id: SymbolId, new: SymbolRefId, old: SymbolRefId) -> bool {
         let virtual_sm = |at: SymbolRefId| self.objects[at.object].virtual_sm;
         let first =
