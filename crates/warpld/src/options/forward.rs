@@ -15,6 +15,9 @@ const DEEPEST_NESTING: usize = 15;
 /// Reads a file that the command line names.
 type Read<'r> = &'r dyn Fn(&Path) -> io::Result<Vec<u8>>;
 
+/// Splits a file into words.
+type Split = fn(&[u8]) -> Result<Vec<Vec<u8>>, words::WordError>;
+
 /// What nvlink is to be called with, and what it would not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
@@ -113,12 +116,7 @@ impl Forwarded {
 }
 
 /// The words of a file, if it can be read.
-fn nested(
-    name: &[u8],
-    split: fn(&[u8]) -> Result<Vec<Vec<u8>>, words::WordError>,
-    read: Read<'_>,
-    nesting: usize,
-) -> Option<Vec<Vec<u8>>> {
+fn nested(name: &[u8], split: Split, read: Read<'_>, nesting: usize) -> Option<Vec<Vec<u8>>> {
     if nesting == DEEPEST_NESTING {
         return None;
     }
