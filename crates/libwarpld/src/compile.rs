@@ -19,6 +19,10 @@ pub trait Compiler: Sync {
     /// Compiles PTX modules, each by itself; one result for each, in their order.
     fn ptx(&self, modules: &[PtxModule<'_>]) -> Vec<Compiled>;
 
+    /// Whether LTO-IR can be compiled. Asked where `-dlto` was given and an input has it: a link
+    /// without such a compiler takes machine code, if there is some.
+    fn compiles_lto(&self) -> bool;
+
     /// Makes one PTX text of the LTO-IR of all inputs.
     fn lto(&self, program: &LtoProgram<'_>) -> Compiled;
 }
@@ -47,6 +51,8 @@ pub struct LtoProgram<'a> {
     pub target: Arch,
     /// Whether other code is linked to the result.
     pub partial: bool,
+    /// How many registers the inputs allow, unless the link says.
+    pub registers: Option<u32>,
     /// What host code uses, if all inputs say; else everything stays.
     pub used: Option<UsedByHost>,
 }

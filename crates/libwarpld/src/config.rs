@@ -108,6 +108,11 @@ impl Config {
         self.release.or(of_inputs).unwrap_or(Release::OLDEST)
     }
 
+    /// Whether `--kernels-used` or `--variables-used` was given.
+    pub(crate) fn names_used(&self) -> bool {
+        self.kernels_used.is_some() || self.variables_used.is_some()
+    }
+
     /// Whether debuggers are told where shared memory is.
     pub(crate) fn is_debug_link(&self) -> bool {
         self.debug && !self.suppress_debug_info

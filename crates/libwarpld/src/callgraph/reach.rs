@@ -205,15 +205,15 @@ fn keep_nested(
 }
 
 fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Requested) {
-    let by_name = config.kernels_used.is_some() || config.variables_used.is_some();
-    if by_name {
+    if config.names_used() {
         return (Pruning::ByName, Requested::Named(substrings(config.kernels_used.as_deref())));
     }
     match host {
         Some(host) if config.host_info == HostInfo::Use => {
             let external = host.kernels_external.iter().cloned().collect();
             let internal = host.kernels_internal.iter().cloned().collect();
-            (Pruning::HostReferences, Requested::Host { external, internal })
+            let pruning = if host.by_name { Pruning::ByName } else { Pruning::HostReferences };
+            (pruning, Requested::Host { external, internal })
         }
         _ => (Pruning::None, Requested::All),
     }
@@ -222,11 +222,11 @@ fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Requ
 /// The constants that host code or `--variables-used` names.
 fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Requested {
     match (root_filter(host, config).0, host) {
-        (Pruning::ByName, _) => Requested::Named(substrings(config.variables_used.as_deref())),
-        (Pruning::HostReferences, Some(host)) => Requested::Host {
+        (Pruning::HostReferences | Pruning::ByName, Some(host)) if !config.names_used() => Requested::Host {
             external: host.constants_external.iter().cloned().collect(),
             internal: host.constants_internal.iter().cloned().collect(),
         },
+        (Pruning::ByName, _) => Requested::Named(substrings(config.variables_used.as_deref())),
         _ => Requested::Named(Patterns::default()),
     }
 }

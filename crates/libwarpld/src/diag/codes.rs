@@ -75,7 +75,9 @@ codes! {
     InputKind, "input-kind", "An input is not what its name says.", "";
     KernelMismatch, "kernel-mismatch", "A function is a kernel in one file and not in another.", "";
     LimitedOutput, "limited-output", "An input lacks the attribute that lets the output run elsewhere.", "";
+    LtoFailed, "lto-failed", "The LTO-IR of the inputs could not be compiled.", "";
     LtoOnly, "lto-only", "An input holds LTO-IR and no machine code for the target.", "";
+    LtoOptions, "lto-options", "Inputs with LTO-IR were compiled with different options.", "";
     LtoUnsupported, "lto-unsupported", "-dlto was given; machine code is linked in its place.", "";
     ManagedMismatch, "managed-mismatch", "A variable is __managed__ in one file and not in another.", "declare it the same way everywhere";
     MergeFailed, "merge-failed", "The link stopped because of the errors above.", "";
@@ -185,6 +187,8 @@ impl Code {
             | Self::InputKind
             | Self::KernelMismatch
             | Self::LimitedOutput
+            | Self::LtoFailed
+            | Self::LtoOptions
             | Self::ManagedMismatch
             | Self::MergeFailed
             | Self::MixedCtaGroups
@@ -293,6 +297,8 @@ fn remedy(code: Code) -> &'static str {
             "compile it to machine code for the target (`-gencode arch=compute_90,code=sm_90`)"
         }
         Code::MergeFailed => "see the errors before it",
+        Code::LtoOptions => "compile all files with the same options",
+        Code::LtoFailed => "the compiler's lines before it say why",
         Code::NoArch | Code::VirtualTarget => "name a target, for example `-arch=sm_90`",
         Code::NothingToLink => "compile with -dc (or -rdc=true) for the target",
         Code::NoCompiler => {

@@ -27,6 +27,19 @@ pub enum Choice<'e, 'f> {
     Nothing,
 }
 
+/// The LTO-IR for `target`: that of the highest number. With `-dlto` it comes before all else.
+/// (`lto-image-choice`)
+pub fn choose_lto_ir<'e, 'f>(entries: &'e [Entry<'f>], target: Arch) -> Option<&'e Entry<'f>> {
+    let fits = |e: &&Entry<'f>| e.kind() == Kind::LTO_IR && ptx_fits(e.arch(), target);
+    let mut best: Option<&'e Entry<'f>> = None;
+    for entry in entries.iter().filter(fits) {
+        if best.is_none_or(|best| entry.arch() > best.arch()) {
+            best = Some(entry);
+        }
+    }
+    best
+}
+
 /// Picks the image for `target`: the highest number wins, machine code before
 /// PTX at the same number, then `a` before `f` before no letter. Of equals
 /// the first is taken. (`fatbin-inputs`)

@@ -13,6 +13,9 @@ use std::borrow::Cow;
 pub(super) struct Compilations<'c> {
     pub(super) compiler: Option<&'c dyn Compiler>,
     done: Map<Key, Compiled>,
+    /// The text and the code of all LTO-IR.
+    lto_text: Option<Compiled>,
+    lto_image: Option<Compiled>,
 }
 
 /// A step of the scan, and the place of the image in it.
@@ -21,6 +24,16 @@ type Key = (usize, usize);
 impl<'c> Compilations<'c> {
     pub(super) fn new(compiler: Option<&'c dyn Compiler>) -> Self {
         Self { compiler, ..Self::default() }
+    }
+
+    /// The text of all LTO-IR, made once.
+    pub(super) fn lto_text(&mut self, make: impl FnOnce() -> Compiled) -> &Compiled {
+        self.lto_text.get_or_insert_with(make)
+    }
+
+    /// The code of all LTO-IR, made once.
+    pub(super) fn lto_image(&mut self, make: impl FnOnce() -> Compiled) -> &Compiled {
+        self.lto_image.get_or_insert_with(make)
     }
 
     /// Compiles what is pending among `picks`, all at once, and puts the images in place.

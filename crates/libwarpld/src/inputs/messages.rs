@@ -114,6 +114,43 @@ pub(super) fn not_compiled(name: &str) -> Diagnostic {
         .note(format_args!("the compiler gave no result for the PTX of '{name}'"))
 }
 
+pub(super) fn not_lto(name: &str) -> Diagnostic {
+    let message = format!("requested LTO but '{name}' not built for LTO so doing partial LTO");
+    Diagnostic::info(Code::NotLto, message)
+}
+
+/// Some modules were compiled with an option and others without it.
+pub(super) fn lto_option_missing(name: &str, all: &str) -> Diagnostic {
+    let message = format!(
+        "Some objects do not have '{name}' specified but others do; will build everything with \
+         '{all}'"
+    );
+    Diagnostic::info(Code::LtoOptions, message)
+}
+
+/// Modules were compiled with different values of an option.
+pub(super) fn lto_options_differ(name: &str) -> Diagnostic {
+    let message = format!("Cicc option values for '{name}' do not match");
+    Diagnostic::fatal(Code::LtoOptions, message)
+        .note("compile all files of the program with the same value")
+}
+
+/// LTO-IR in a file by itself, in a link without LTO.
+pub(super) fn lto_not_asked_for(name: &str) -> Diagnostic {
+    Diagnostic::fatal(Code::InputKind, "should only see nvvm files when -lto")
+        .note(format_args!("'{name}' is LTO-IR by its name"))
+}
+
+pub(super) fn not_lto_ir(name: &str) -> Diagnostic {
+    Diagnostic::fatal(Code::InputKind, "elfLink nvvm error")
+        .note(format_args!("'{name}' is not LTO-IR"))
+}
+
+/// nvlink gives up after warnings that count as errors before it compiles anything.
+pub(super) fn warnings_before_lto() -> Diagnostic {
+    Diagnostic::fatal(Code::MergeFailed, "elfLink internal error")
+}
+
 pub(super) fn lto_only(name: &str) -> Diagnostic {
     Diagnostic::fatal(Code::LtoOnly, "LTO objects found, use -dlto").note(format_args!(
         "'{name}' has only LTO-IR for the target; compile it without -dlto to get machine code"

@@ -7,6 +7,8 @@ mod compiled;
 pub mod fit;
 pub(crate) mod host_use;
 pub mod memory;
+pub mod lto;
+mod lto_options;
 pub(crate) mod messages;
 pub mod need;
 pub mod options;
@@ -73,6 +75,9 @@ pub struct HostReferences {
     pub constants_external: Vec<Vec<u8>>,
     /// `.nvHRCI`: static constants.
     pub constants_internal: Vec<Vec<u8>>,
+    /// They count as names given by `--kernels-used` and `--variables-used`, as in nvlink where
+    /// LTO-IR turns out to be no whole program (`lto-missing-function`).
+    pub by_name: bool,
 }
 
 /// Everything a link reads.

@@ -1,6 +1,7 @@
 //! What is asked of a selection of images, and what it tells about each input.
 
-use crate::config::Config;
+use super::lto::LtoOptions;
+use crate::config::{Config, HostInfo};
 use crate::dialect::Release;
 use cubin::Arch;
 use std::sync::Arc;
@@ -26,6 +27,10 @@ pub struct SelectOptions {
     pub register: bool,
     /// Whether to trace what happened to all inputs.
     pub trace: bool,
+    /// `-dlto`: take LTO-IR where an input has it.
+    pub lto: Option<LtoOptions>,
+    /// What host code uses does not count for LTO-IR: `-ignore-host-info`, `-g`.
+    pub ignore_host_info: bool,
     /// An input that cannot contribute because of its type or its targets is an error. nvlink skips
     /// most of them.
     pub strict: bool,
@@ -43,6 +48,8 @@ impl SelectOptions {
             lazy_archives: config.lazy_archives,
             register: false,
             trace: false,
+            lto: None,
+            ignore_host_info: config.host_info == HostInfo::Ignore || config.debug,
             strict: false,
         }
     }
@@ -57,6 +64,8 @@ pub struct Traced {
     pub images: usize,
     /// Whether some of them were compiled from PTX.
     pub compiled: bool,
+    /// Whether its LTO-IR was compiled with that of others.
+    pub optimized: bool,
     /// Why none is, if there is no message about it.
     pub ignored: Option<String>,
 }

@@ -39,9 +39,14 @@ pub(super) fn by_name_and_content(suffix: &str, content: Content) -> Result<Cont
         ("ptx", HostElf | HostCoff | Archive) => Err(Refusal::Unrecognised),
         ("ptx", _) => Ok(Ptx),
         ("bc", _) => Err(Refusal::Fatal("should never see bc files")),
-        ("ltoir" | "nvvm", _) => Err(Refusal::Fatal("should only see nvvm files when -lto")),
+        (suffix, _) if is_lto_suffix(suffix) => Ok(LtoIr),
         _ => Ok(content),
     }
+}
+
+/// Whether files with this suffix are taken for LTO-IR, whatever they hold.
+pub(super) fn is_lto_suffix(suffix: &str) -> bool {
+    matches!(suffix, "ltoir" | "nvvm")
 }
 
 /// What content is, in words.

@@ -2,7 +2,7 @@
 //! device code, and what they say about their host code.
 
 use super::host_use::HostSide;
-use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe};
+use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe, is_lto_suffix};
 use super::{Found, InputFile, Store};
 use crate::collections::Set;
 use crate::demangle::text;
@@ -81,6 +81,8 @@ pub enum Body<'f> {
     Fatbins(Vec<Container<'f>>),
     /// PTX text.
     Ptx(&'f [u8]),
+    /// A file that is LTO-IR by its name.
+    LtoIr(&'f [u8]),
 }
 
 /// One input with device code.
@@ -98,7 +100,7 @@ pub struct Source<'f> {
     /// others come from objects that were merged into it. What has none is
     /// registered by its path.
     pub module_ids: Vec<String>,
-    /// It is a fatbin file. Those are registered only if they have an image
+    /// It is a fatbin file, or LTO-IR. Those are registered only if they have an image
     /// for the target; objects in any case.
     pub fatbin_file: bool,
 }
@@ -338,6 +340,10 @@ impl<'f, 's> Scanner<'f, 's> {
             Content::DeviceElf => self.source(name, Body::Cubin(data), archive),
             Content::Fatbin => self.fatbin(name, data, archive),
             Content::HostElf | Content::HostCoff => self.host(name, data, archive),
+            Content::LtoIr if archive.is_none() && is_lto_suffix(self.opened.suffix()) => {
+                let scanned = self.source(name, Body::LtoIr(data), archive);
+                Scanned { host: HostSide::Neutral, ..scanned }
+            }
             Content::Ptx if self.opened.suffix() == "ptx" => {
                 self.source(name, Body::Ptx(data), archive)
             }
@@ -351,7 +357,7 @@ impl<'f, 's> Scanner<'f, 's> {
     fn source(&self, name: Arc<str>, body: Body<'f>, archive: Option<usize>) -> Scanned<'f> {
         let source = Source {
             name,
-            fatbin_file: matches!(body, Body::Fatbins(_)),
+            fatbin_file: matches!(body, Body::Fatbins(_) | Body::LtoIr(_)),
             body,
             archive,
             system_library: self.system_library,

@@ -4,6 +4,7 @@
 use super::check::Limits;
 use super::compiled::Compilations;
 use super::host_use::{HostSide, HostUse};
+use super::lto::{self, Optimized};
 use super::options::{SelectOptions, Traced};
 use super::scan::{Body, Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
@@ -11,7 +12,7 @@ use super::{messages, need, unpack};
 use crate::compile::Compiler;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
-use crate::inputs::{Inputs, LinkInput};
+use crate::inputs::{HostReferences, Inputs, LinkInput};
 use cubin::Header;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -46,6 +47,10 @@ pub struct Selected<'f> {
     pub registration: Registration,
     /// What happened to all inputs, in link order, if requested.
     pub trace: Vec<Traced>,
+    /// Whether LTO-IR was found and compiled.
+    pub lto: bool,
+    /// The output, if it need not be linked.
+    pub optimized: Option<Optimized>,
 }
 
 impl Selected<'_> {
@@ -158,12 +163,15 @@ impl<'f> Loaded<'f> {
             picks.map(|(number, source)| Some(Pick::from((*source)?, unpacked(number), how)));
         let mut picks: Vec<Option<Pick<'f>>> = picks.collect();
         compilations.finish(&sources, &mut picks, how);
+        let optimized = lto::compile(self, &sources, &picks, compilations, how);
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
-        if !options.trace && !options.register && !options.lazy_archives && are_images() {
+        let is_plain = !options.trace && !options.register && !options.lazy_archives;
+        if is_plain && options.lto.is_none() && are_images() {
             let selected = self.take_all(picks, limits.release);
             return self.check_strictly(selected, options, diagnostics);
         }
         let mut selection = Selection::new(self, how, compilations, diagnostics);
+        selection.optimized = optimized;
         selection.run(picks.into_iter().map(|pick| pick.map(Pick::all)).collect())?;
         let selected = selection.finish();
         self.check_strictly(selected, options, diagnostics)
@@ -186,7 +194,7 @@ impl<'f> Loaded<'f> {
         if diagnostics.failed() {
             return Err(std::mem::take(diagnostics).into_error());
         }
-        if selected.inputs.images.is_empty() {
+        if selected.inputs.images.is_empty() && selected.optimized.is_none() {
             // Find out why only now.
             let again = SelectOptions { strict: false, trace: true, ..*options };
             let traced = self.select(&again, &mut Diagnostics::default())?.trace;
@@ -210,6 +218,22 @@ impl<'f> Loaded<'f> {
     /// Otherwise the link parses them, and has them in the cache when it continues with them.
     fn is_looked_into(&self, options: &SelectOptions) -> bool {
         target::has_mercury(options.arch) || options.lazy_archives || self.has_system_library
+    }
+
+    /// What host code uses, as far as the inputs tell; for LTO-IR, before anything is taken.
+    pub(super) fn host_references(&self, options: &SelectOptions) -> Option<HostReferences> {
+        let mut host_use = HostUse::default();
+        let is_bare_ir = |step: &Step<'f>| match step {
+            Step::Source(source) => source.fatbin_file && options.lto.is_some(),
+            _ => false,
+        };
+        for item in self.scanned.iter().filter(|item| !is_bare_ir(&item.step)) {
+            match &item.step {
+                Step::Source(source) if source.system_library => {}
+                _ => host_use.add(&item.host),
+            }
+        }
+        host_use.finish()
     }
 
     /// Whether an earlier device link has dealt with a source.
@@ -252,6 +276,10 @@ struct Selection<'s, 'c, 'f> {
     any_whole_program: bool,
     /// The system library was not needed by the sources before it.
     dropped_system_library: bool,
+    /// What came of LTO-IR, if there is some.
+    optimized: Option<lto::Outcome<'f>>,
+    /// Host references count as names.
+    by_name: bool,
 }
 
 impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
@@ -273,6 +301,8 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
             any_source: false,
             any_whole_program: false,
             dropped_system_library: false,
+            optimized: None,
+            by_name: false,
         }
     }
 
@@ -294,7 +324,22 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
             }
             at += count;
         }
+        self.finish_lto()?;
         self.warn_beside_whole_programs()
+    }
+
+    /// Says what there is to say about LTO-IR after all inputs.
+    fn finish_lto(&mut self) -> Result<(), Error> {
+        let Some(outcome) = self.optimized.take() else { return Ok(()) };
+        let is_warning = |m: &Diagnostic| m.severity == Severity::Warning;
+        let warnings_fail = self.options.lto.is_some_and(|lto| lto.warnings_fail);
+        if warnings_fail && self.diagnostics.as_slice().iter().any(is_warning) {
+            return self.say(messages::warnings_before_lto());
+        }
+        self.by_name = outcome.by_name;
+        self.selected.lto = true;
+        self.selected.optimized = outcome.optimized;
+        outcome.messages.into_iter().try_for_each(|message| self.say(message))
     }
 
     fn step(&mut self, number: usize, item: &Scanned<'f>, picked: Picked<'f>) -> Result<(), Error> {
@@ -315,10 +360,35 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
             Step::Source(source) if source.system_library => {
                 return self.system_library(number, source, side);
             }
-            Step::Source(source) => self.take(source, picked)?,
+            Step::Source(source) => {
+                // LTO-IR without a host side switches nothing off. (`lto-fatbin-host-info`)
+                let is_bare = source.fatbin_file && picked.lto.is_some();
+                self.take(source, picked)?;
+                self.take_lto_object(number, &source.name)?;
+                if is_bare {
+                    return Ok(());
+                }
+            }
         }
         self.host_use.add(side);
         Ok(())
+    }
+
+    /// Puts the code of all LTO-IR at the place of the last source that has some.
+    /// (`lto-object-place`)
+    fn take_lto_object(&mut self, number: usize, name: &str) -> Result<(), Error> {
+        let object = self.optimized.as_mut().and_then(|outcome| {
+            outcome.object.take_if(|(step, _)| *step == number).map(|(_, object)| object)
+        });
+        match object {
+            Some(_) if self.dropped_system_library => {
+                self.say(messages::after_system_library(name))
+            }
+            object => {
+                self.selected.inputs.images.extend(object);
+                Ok(())
+            }
+        }
     }
 
     /// Refuses a named input for what it is. Archives may hold anything.
@@ -365,6 +435,10 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
         if last {
             self.say(messages::no_host_code(&source.name))?;
         }
+        let is_code = !source.system_library && !picked.images.is_empty();
+        if self.options.lto.is_some() && is_code {
+            self.say(messages::not_lto(&source.name))?;
+        }
         if self.dropped_system_library && !picked.images.is_empty() {
             return self.say(messages::after_system_library(&source.name));
         }
@@ -384,6 +458,7 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
         self.options.register
             && self.how.limits.release.tells_of_missing_host_code
             && source.archive.is_none()
+            && matches!(source.body, Body::Cubin(_) | Body::Fatbins(_))
             && (source.fatbin_file || matches!(source.body, Body::Cubin(_)))
     }
 
@@ -441,9 +516,15 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
 
     fn finish(self) -> Selected<'f> {
         let mut selected = self.selected;
-        selected.inputs.host_references = self.host_use.finish();
+        let references = self.host_use.finish();
+        selected.inputs.host_references =
+            references.map(|references| HostReferences { by_name: self.by_name, ..references });
         selected.inputs.release = Some(self.how.limits.release);
         let ids = &mut selected.registration.module_ids;
+        if matches!(selected.optimized, Some(Optimized::Program { .. })) {
+            // (`lto-register`)
+            ids.reverse();
+        }
         ids.extend(self.merged_ids.into_iter().rev());
         selected
     }
@@ -451,15 +532,16 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
     fn trace_taken(&mut self, name: &Arc<str>, picked: &Picked<'_>) {
         if self.options.trace {
             let (images, compiled) = (picked.images.len(), picked.compiled);
+            let optimized = picked.lto.is_some();
             let ignored = picked.ignored.clone().filter(|_| images == 0);
-            self.selected.trace.push(Traced { name: name.clone(), images, compiled, ignored });
+            self.selected.trace.push(Traced { name: name.clone(), images, compiled, optimized, ignored });
         }
     }
 
     fn trace_ignored(&mut self, name: &Arc<str>, reason: &str) {
         if self.options.trace {
             let (name, ignored) = (name.clone(), Some(reason.to_owned()));
-            self.selected.trace.push(Traced { name, images: 0, compiled: false, ignored });
+            self.selected.trace.push(Traced { name, images: 0, compiled: false, optimized: false, ignored });
         }
     }
 

@@ -1,8 +1,9 @@
 //! Choosing and unpacking the images of one source. Sources are picked from
 //! in parallel.
 
-use super::best_image::{Choice, choose};
+use super::best_image::{Choice, choose, choose_lto_ir};
 use super::check::{Limits, PlainlyFit};
+use super::lto::LtoIr;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
@@ -12,7 +13,7 @@ use crate::dialect::target::has_mercury;
 use crate::inputs::LinkInput;
 use cubin::flags::{self, CodeState, Flags};
 use cubin::{Arch, Cubin, Header};
-use fatbin::{Container, Entry};
+use fatbin::{Container, Content, Entry};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub(super) struct Picked<'f> {
     pub(super) images: SmallVec<[LinkInput<'f>; 1]>,
     /// PTX in place of images, to be compiled.
     pub(super) pending: Vec<Pending<'f>>,
+    /// LTO-IR in place of an image.
+    pub(super) lto: Option<LtoIr<'f>>,
     /// Whether some image was compiled.
     pub(super) compiled: bool,
     pub(super) messages: Vec<Diagnostic>,
@@ -78,6 +81,7 @@ impl<'f> Pick<'f> {
         let mut picked = Picked::from(source, unpacked, how);
         let is_plain = picked.images.len() == 1
             && picked.pending.is_empty()
+            && picked.lto.is_none()
             && picked.messages.is_empty()
             && !picked.whole_program
             && picked.ignored.is_none();
@@ -124,6 +128,7 @@ impl<'f> Picked<'f> {
         let mut picked = Self::default();
         match &source.body {
             Body::Cubin(data) => picked.add(source, Cow::Borrowed(data), how),
+            Body::LtoIr(data) => picked.take_lto_file(source, data, options),
             Body::Ptx(text) if how.compiler.is_some() => {
                 picked.compile_later(source, Cow::Borrowed(text), &[], options.arch);
             }
@@ -157,6 +162,12 @@ impl<'f> Picked<'f> {
             Ok(entries) => entries,
             Err(error) => return self.messages.push(messages::damaged_fatbin(name, error)),
         };
+        if options.lto.is_some()
+            && let Some(entry) = choose_lto_ir(&entries, options.arch)
+            && how.compiler.is_some_and(|compiler| compiler.compiles_lto())
+        {
+            return self.take_lto_ir(container, entry);
+        }
         let code = match choose(&entries, options.arch, how.limits.release) {
             Choice::MachineCode(code) => code,
             Choice::MachineCodeOverPtx { ptx, .. }
@@ -175,6 +186,9 @@ impl<'f> Picked<'f> {
                 let what = messages::describe(ptx);
                 return self.messages.push(messages::ptx_only(name, &what, options.arch));
             }
+            Choice::LtoIr(entry) if options.lto.is_some() && how.compiler.is_some() => {
+                return self.take_lto_ir(container, entry);
+            }
             Choice::LtoIr(_) => return self.messages.push(messages::lto_only(name)),
             Choice::Nothing if entries.is_empty() => return unfit.push("no image at all".into()),
             Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
@@ -182,6 +196,23 @@ impl<'f> Picked<'f> {
         match unpacked.map_or_else(|| code.payload(), |image| Ok(Cow::Borrowed(image))) {
             Ok(image) => self.add(source, image, how),
             Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
+        }
+    }
+
+    /// Takes the LTO-IR of a container. As in nvlink, the first container of an object counts.
+    fn take_lto_ir(&mut self, container: &Container<'f>, entry: &Entry<'f>) {
+        let options = Some(entry.options().unwrap_or_default());
+        self.lto.get_or_insert(LtoIr { data: container.bytes(), options });
+    }
+
+    /// Takes LTO-IR that is a file of its own.
+    fn take_lto_file(&mut self, source: &Source<'f>, data: &'f [u8], options: &SelectOptions) {
+        if options.lto.is_none() {
+            self.messages.push(messages::lto_not_asked_for(&source.name));
+        } else if Content::of(data) != Content::LtoIr {
+            self.messages.push(messages::not_lto_ir(&source.name));
+        } else {
+            self.lto = Some(LtoIr { data, options: None });
         }
     }
 

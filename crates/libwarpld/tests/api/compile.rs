@@ -17,6 +17,10 @@ struct Fake {
 }
 
 impl Compiler for Fake {
+    fn compiles_lto(&self) -> bool {
+        false
+    }
+
     fn compiles_ptx(&self) -> bool {
         !self.missing
     }

@@ -4,7 +4,7 @@ use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
 use super::{Console, lto, output, register, release, timing, trace, translate};
-use crate::compile::ToolkitCompiler;
+use crate::compile::{LtoCompiler, ToolkitCompiler};
 use crate::exit::leave_memory_behind;
 use crate::files::{CpuArch, Files, LoadRequest};
 use crate::options::{CallgraphNames, LinkSettings, Target};
@@ -13,7 +13,7 @@ use crate::threads;
 use crate::toolkit::Search;
 use libwarpld::Code;
 use libwarpld::driver::{
-    Diagnostics, Memory, Registration, SelectOptions, Selected, link_images, verify,
+    Diagnostics, Memory, Optimized, Registration, SelectOptions, Selected, link_images, verify,
     warns_of_preserved_relocations,
 };
 use libwarpld::report::{
@@ -22,11 +22,14 @@ use libwarpld::report::{
 use libwarpld::{Config, Diagnostic, Error};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The results of a link.
 struct Outcome {
     /// The output; `None` after errors and for a virtual target.
     output: Option<PendingFile>,
+    /// The output of link-time optimization, in its place.
+    optimized: Option<Optimized>,
     /// The report; `None` for a virtual target.
     report: Option<LinkReport>,
     /// What happened to the inputs, if requested.
@@ -132,15 +135,16 @@ fn link_files(
         // Failing to write a remark does not fail a link.
         let _ = io::stdout().lock().write_all(release::text(settings, &selected).as_bytes());
     }
-    if selected.inputs.images.is_empty() {
+    if selected.inputs.images.is_empty() && selected.optimized.is_none() {
         tell_that_nothing_is_left(settings, diagnostics);
     }
     let trace = settings.side.trace.then(|| trace::text(&selected, compiler.used()));
     if settings.lto.is_some() {
-        lto::remark(&loaded, &selected, renderer, diagnostics)?;
+        lto::remark(&loaded, &selected, &compiler, renderer, diagnostics)?;
     }
     let registration = selected.registration.clone();
     let (output, report) = match settings.target {
+        _ if selected.optimized.is_some() => (None, None),
         Target::Virtual(_) => (None, None),
         Target::Real(_) => {
             let (output, report) = link_selected(settings, &selected, diagnostics)?;
@@ -148,14 +152,16 @@ fn link_files(
         }
     };
     loaded.explain_missing(&options, diagnostics);
+    let optimized = selected.optimized.clone();
     std::mem::forget((loaded, selected));
-    Ok(Outcome { output, report, trace, registration })
+    Ok(Outcome { output, optimized, report, trace, registration })
 }
 
 /// The compilers of the user's toolkit. Nothing is looked for until one is needed.
 fn compiler(settings: &LinkSettings) -> ToolkitCompiler {
-    let search = Search::new(settings.toolkit.clone());
-    ToolkitCompiler::new(settings, move || Ok(search.ptxas()?.path().to_owned()))
+    let search = Arc::new(Search::new(settings.toolkit.clone()));
+    let lto = LtoCompiler::new(settings, search.clone());
+    ToolkitCompiler::new(settings, move || Ok(search.ptxas()?.path().to_owned())).with_lto(lto)
 }
 
 /// nvlink writes an empty output for inputs of other targets, with only a warning.
@@ -223,8 +229,8 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     if let Some(path) = &settings.side.time {
         timing::begin(path).map_err(|error| no_times(path, error))?;
     }
-    if let Some(nvvm) = &settings.lto {
-        let library = nvvm.join("lib64/libnvvm.so");
+    if let Some(lto) = &settings.lto {
+        let library = lto.nvvm.join("lib64/libnvvm.so");
         if !library.exists() {
             return Err(Diagnostic::fatal(Code::NoLibnvvm, "elfLink linker library load error")
                 .note(format_args!("'{}' does not exist", library.display())));
@@ -284,6 +290,7 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
     options.keep_system_libraries |= matches!(settings.target, Target::Virtual(_));
     options.register = settings.side.register.is_some();
     options.trace = settings.side.trace;
+    options.lto = settings.lto.as_ref().map(|lto| lto.options);
     options
 }
 
@@ -302,6 +309,17 @@ fn finish(
     }
     if let (Some(pending), false) = (outcome.output.take(), console.failed()) {
         pending.publish()?;
+    }
+    match outcome.optimized.take() {
+        Some(_) if console.failed() => {}
+        Some(Optimized::Ptx(text)) => return lto::write(settings, &text),
+        Some(Optimized::Program { image, ends_with_system_library }) => {
+            lto::write(settings, &image)?;
+            if !ends_with_system_library {
+                return Err(lto::no_system_library());
+            }
+        }
+        None => {}
     }
     if let Some(path) = &settings.side.register {
         let kept =

@@ -1,48 +1,40 @@
-//! Remarks about `-dlto` once machine code was found for all inputs.
+//! `-dlto`: remarks once all inputs were chosen, and outputs that need no link.
 //!
-//! nvlink remarks on every input without LTO-IR, and ignores the option if no input has it (tested
-//! with objects, cubins, archive members and host objects). If that warning counts as an error,
-//! nvlink stops at once, unlike for any warning before it: the exit status is that of a fatal
-//! error, unless there were errors already. [`-lto -Werror`, with and without an input for another
-//! target]
+//! nvlink ignores the option if no input has LTO-IR (tested with objects, cubins, archive members
+//! and host objects). If that warning counts as an error, nvlink stops at once, unlike for any
+//! warning before it: the exit status is that of a fatal error, unless there were errors already.
+//! [`-lto -Werror`, with and without an input for another target]
 
+use super::output;
+use crate::compile::ToolkitCompiler;
+use crate::options::LinkSettings;
 use crate::render::Renderer;
 use fatbin::Kind;
 use libwarpld::Code;
+use libwarpld::compile::Compiler;
 use libwarpld::driver::{Body, Diagnostics, Loaded, Selected, Source, Step};
 use libwarpld::{Diagnostic, Error, Severity};
-use std::collections::HashSet;
 
 /// Adds the remarks; fails if they end the link.
 pub fn remark(
     loaded: &Loaded<'_>,
     selected: &Selected<'_>,
+    compiler: &ToolkitCompiler,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
+    if selected.lto {
+        return Ok(());
+    }
     let is_error = |d: &Diagnostic| renderer.severity(d) >= Severity::Error;
     let had_errors = diagnostics.as_slice().iter().any(is_error);
-    let with_lto_ir: HashSet<&str> = loaded
-        .steps()
-        .filter_map(|step| match step {
-            Step::Source(source) if has_lto_ir(source) => Some(&*source.name),
-            _ => None,
-        })
-        .collect();
-    for input in &selected.inputs.images {
-        if !input.system_library && !with_lto_ir.contains(&*input.name) {
-            diagnostics.push(Diagnostic::info(
-                Code::NotLto,
-                format_args!(
-                    "requested LTO but '{}' not built for LTO so doing partial LTO",
-                    input.name
-                ),
-            ));
-        }
-    }
-    if !with_lto_ir.is_empty() {
+    let mut sources = loaded.steps().filter_map(|step| match step {
+        Step::Source(source) => Some(source),
+        _ => None,
+    });
+    if sources.any(has_lto_ir) && !compiler.compiles_lto() {
         let message = "linking machine code in place of LTO-IR";
-        let note = "warpld has no compiler; code is not optimised across files";
+        let note = "no compiler for it was found; code is not optimised across files";
         diagnostics.push(Diagnostic::warning(Code::LtoUnsupported, message).note(note));
         return Ok(());
     }
@@ -51,6 +43,20 @@ pub fn remark(
     let stops = is_error(&ignored) && !had_errors;
     diagnostics.push(ignored);
     if stops { Err(diagnostics.fail(Diagnostic::merge_failed())) } else { Ok(()) }
+}
+
+/// Writes what link-time optimization came to.
+pub fn write(settings: &LinkSettings, bytes: &[u8]) -> Result<(), Diagnostic> {
+    match &settings.output {
+        Some(path) => Ok(output::write_atomically(path, bytes)?),
+        None => Ok(()),
+    }
+}
+
+/// nvlink says so of a whole program after it has written it (`lto-no-device-runtime`).
+pub fn no_system_library() -> Diagnostic {
+    Diagnostic::fatal(Code::LtoFailed, "expected libcudadevrt object")
+        .note("nvlink wants -lcudadevrt after all inputs that are optimized; the output is complete")
 }
 
 fn has_lto_ir(source: &Source<'_>) -> bool {

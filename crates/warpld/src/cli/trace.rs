@@ -15,6 +15,7 @@ pub fn text(selected: &Selected<'_>, compiler: Option<&Path>) -> String {
 fn line(input: &Traced) -> String {
     let fate = match (input.images, &input.ignored) {
         (0, Some(reason)) => format!("ignored, {reason}"),
+        (0, None) if input.optimized => "optimized with all other LTO-IR".into(),
         (0, None) => "nothing taken".into(),
         (1, _) => "linked".into(),
         (n, _) => format!("linked, {n} images"),

@@ -7,10 +7,12 @@
 //! | [`process`] | runs one tool in it, with a time limit |
 //! | [`ptxas`] | nvlink's way to call ptxas |
 //! | [`pool`] | several at once, results in order |
+//! | [`lto`] | PTX out of LTO-IR |
 //! | [`cache`] | results of former links |
 
 mod cache;
 mod folder;
+mod lto;
 mod pool;
 mod process;
 mod ptxas;
@@ -22,6 +24,7 @@ use crate::threads::Slots;
 use cache::Cache;
 use libwarpld::compile::{Compiled, Compiler, Failure, LtoProgram, PtxModule};
 use libwarpld::{Arch, Code, Diagnostic};
+pub use lto::LtoCompiler;
 use ptxas::Ptxas;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,9 +34,6 @@ use std::time::{Duration, Instant};
 /// Finds ptxas, or says where it was looked for.
 pub type Find = Box<dyn Fn() -> Result<PathBuf, Box<Diagnostic>> + Send + Sync>;
 
-/// Makes PTX of LTO-IR.
-pub type Lto = Box<dyn Fn(&LtoProgram<'_>) -> Compiled + Send + Sync>;
-
 /// The compilers of a toolkit.
 pub struct ToolkitCompiler {
     settings: CompileSettings,
@@ -41,7 +41,7 @@ pub struct ToolkitCompiler {
     temporary: PathBuf,
     find: Find,
     ptxas: OnceLock<Result<PathBuf, Box<Diagnostic>>>,
-    lto: Option<Lto>,
+    lto: Option<LtoCompiler>,
     remarks: Mutex<Vec<Diagnostic>>,
     times: Mutex<Vec<Timed>>,
 }
@@ -76,8 +76,8 @@ impl ToolkitCompiler {
     }
 
     /// Has LTO-IR compiled by `lto`.
-    pub fn with_lto(self, lto: Lto) -> Self {
-        Self { lto: Some(lto), ..self }
+    pub fn with_lto(self, lto: Option<LtoCompiler>) -> Self {
+        Self { lto, ..self }
     }
 
     /// The ptxas that was used, if one was needed and found.
@@ -173,9 +173,13 @@ impl Compiler for ToolkitCompiler {
         compiled.map(|result| result.unwrap_or_else(not_reached)).collect()
     }
 
+    fn compiles_lto(&self) -> bool {
+        self.lto.as_ref().is_some_and(LtoCompiler::is_available)
+    }
+
     fn lto(&self, program: &LtoProgram<'_>) -> Compiled {
         match &self.lto {
-            Some(lto) => lto(program),
+            Some(lto) => lto.compile(program),
             None => unavailable(Box::new(Diagnostic::fatal(
                 Code::LtoOnly,
                 "LTO objects found, and nothing to compile them",
@@ -214,4 +218,9 @@ fn unavailable(diagnostic: Box<Diagnostic>) -> Compiled {
 fn not_reached() -> Compiled {
     let message = "not compiled, because another input could not be";
     unavailable(Box::new(Diagnostic::fatal(Code::CompilerFailed, message)))
+}
+
+/// No output, though a compiler was run.
+fn failed(diagnostic: Diagnostic, messages: String) -> Compiled {
+    Compiled { output: Err(Failure::Unavailable(Box::new(diagnostic))), messages }
 }

@@ -6,7 +6,7 @@
 
 use super::folder::Folder;
 use super::process::{Ended, RunError, Tool};
-use super::unavailable;
+use super::{failed, unavailable};
 use crate::options::CompileSettings;
 use bstr::ByteSlice;
 use cubin::note::{Note, NoteType, ToolInfo, notes, write_note};
@@ -58,6 +58,9 @@ impl Ptxas<'_> {
         words.extend(settings.xptxas.iter().map(|word| word.to_os_str_lossy().into_owned()));
         if settings.debug {
             words.push("-g".into());
+        }
+        if let Some(level) = &settings.fast_compile {
+            words.extend(["-Ofc".into(), level.to_os_str_lossy().into_owned()]);
         }
         if let Some(threads) = settings.split_compile.filter(|threads| *threads != 1) {
             words.extend(["-split-compile".into(), threads.to_string().into()]);
@@ -290,10 +293,6 @@ fn has_space(folder: &Path) -> bool {
 fn no_space(folder: &Path) -> String {
     let parent = folder.parent().unwrap_or(folder).display();
     format!("'{parent}' is full; the environment variable TMPDIR names another folder")
-}
-
-fn failed(diagnostic: Diagnostic, messages: String) -> Compiled {
-    Compiled { output: Err(Failure::Unavailable(Box::new(diagnostic))), messages }
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ pub struct CompileSettings {
     pub max_registers: Option<i32>,
     /// `-g`, unless `-suppress-debug-info` takes it back.
     pub debug: bool,
+    /// `-Ofc`, unless it is 0.
+    pub fast_compile: Option<Vec<u8>>,
     /// `-split-compile`.
     pub split_compile: Option<i32>,
     /// `-device-stack-protector`.
@@ -47,6 +49,7 @@ impl CompileSettings {
             xptxas: words(line.list(Opt::Xptxas)),
             max_registers: line.number(Opt::MaxRregCount),
             debug: line.has(Opt::Debug) && !line.has(Opt::SuppressDebugInfo),
+            fast_compile: line.bytes(Opt::OfastCompile).filter(|l| *l != b"0").map(<[u8]>::to_vec),
             split_compile: line.number(Opt::SplitCompile),
             stack_protector: line.boolean(Opt::DeviceStackProtector),
             time_limit: match line.number(Opt::CompilerTimeout) {

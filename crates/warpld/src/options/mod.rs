@@ -4,6 +4,7 @@
 mod compile;
 mod forward;
 mod help;
+mod lto;
 mod note;
 mod parse;
 mod row;
@@ -16,6 +17,7 @@ mod words;
 pub use compile::CompileSettings;
 pub use forward::Forwarded;
 pub use help::{guide_page, help_text, man_page};
+pub use lto::LtoSettings;
 pub use note::NoteText;
 pub use parse::{CommandLine, ParseError, Rejected, Value};
 pub use row::{Audience, Group, Kind, Note, Row};

@@ -1,6 +1,7 @@
 //! What a command line asks for, checked and typed.
 
 use super::compile::CompileSettings;
+use super::lto::LtoSettings;
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
@@ -231,8 +232,8 @@ pub struct LinkSettings {
     pub suppress_arch_warning: bool,
     /// `-o`; optional for a virtual target.
     pub output: Option<PathBuf>,
-    /// `-lto` or `-dlto`: where libnvvm is.
-    pub lto: Option<PathBuf>,
+    /// `-lto` or `-dlto`.
+    pub lto: Option<LtoSettings>,
     /// Where a compiler is, if the link turns out to need one.
     pub toolkit: Hints,
     /// `--nv-host`: must be readable.
@@ -376,7 +377,7 @@ impl LinkSettings {
         }
         let target = target(&name)?;
         check_conflicts(line)?;
-        let lto = line.has(Opt::LinkTimeOpt) || line.has(Opt::Dlto);
+        let lto = LtoSettings::new(line);
         let side = side_outputs(line);
         let mut config = config(line, target.arch()).report(side.need_report());
         let release = ReleaseOrigin::new(line, shim)?;
@@ -393,7 +394,7 @@ impl LinkSettings {
             cpu_arch: line.text(Opt::CpuArch).filter(|cpu| cpu != "unknown"),
             suppress_arch_warning: line.has(Opt::SuppressArchWarning),
             output: line.path(Opt::Output),
-            lto: line.path(Opt::NvvmPath).filter(|_| lto),
+            lto,
             toolkit: line.hints(shim),
             nv_host: line.path(Opt::NvHost),
             uidx: line.path(Opt::UidxFile),
