@@ -222,10 +222,12 @@ fn root_filter(host: Option<&HostReferences>, config: &Config) -> (Pruning, Requ
 /// The constants that host code or `--variables-used` names.
 fn wanted_constants(host: Option<&HostReferences>, config: &Config) -> Requested {
     match (root_filter(host, config).0, host) {
-        (Pruning::HostReferences | Pruning::ByName, Some(host)) if !config.names_used() => Requested::Host {
-            external: host.constants_external.iter().cloned().collect(),
-            internal: host.constants_internal.iter().cloned().collect(),
-        },
+        (Pruning::HostReferences | Pruning::ByName, Some(host)) if !config.names_used() => {
+            Requested::Host {
+                external: host.constants_external.iter().cloned().collect(),
+                internal: host.constants_internal.iter().cloned().collect(),
+            }
+        }
         (Pruning::ByName, _) => Requested::Named(substrings(config.variables_used.as_deref())),
         _ => Requested::Named(Patterns::default()),
     }

@@ -84,8 +84,7 @@ pub(super) fn compile<'f>(
         Some(Pick::Other(picked)) => Some((step, picked.lto?)),
         _ => None,
     };
-    let modules: Vec<(usize, LtoIr<'f>)> =
-        picks.iter().enumerate().filter_map(ir).collect();
+    let modules: Vec<(usize, LtoIr<'f>)> = picks.iter().enumerate().filter_map(ir).collect();
     let (last, _) = *modules.last()?;
     // A selection that will fail compiles nothing.
     if stops(loaded, picks, options) {

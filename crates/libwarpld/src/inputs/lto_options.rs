@@ -24,10 +24,7 @@ const VALUES: [(&[u8], &str); 4] = [
 
 /// Merges the options of all modules. nvlink goes through them option by option: line numbers,
 /// registers, then values.
-pub(super) fn merge<'f>(
-    modules: impl Iterator<Item = &'f [u8]>,
-    options: LtoOptions,
-) -> Stored {
+pub(super) fn merge<'f>(modules: impl Iterator<Item = &'f [u8]>, options: LtoOptions) -> Stored {
     let modules: Vec<Vec<&[u8]>> = modules.map(words).collect();
     let mut stored = Stored::default();
     let lines = modules.iter().filter(|words| words.contains(&&b"-generate-line-info"[..]));
@@ -84,7 +81,8 @@ mod tests {
     use super::*;
 
     const PLAIN: &[u8] = b"-ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 ";
-    const LIMITED: &[u8] = b"-maxreg 32 -generate-line-info -ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 \0";
+    const LIMITED: &[u8] =
+        b"-maxreg 32 -generate-line-info -ftz=0 -prec_div=1 -prec_sqrt=1 -fmad=1 \0";
     const FAST: &[u8] = b"-maxreg 40 -ftz=1 -prec_div=0 -prec_sqrt=0 -fmad=1 ";
 
     fn said(modules: &[&[u8]], registers_given: bool) -> (Option<u32>, Vec<String>) {

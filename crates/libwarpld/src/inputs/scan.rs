@@ -2,7 +2,9 @@
 //! device code, and what they say about their host code.
 
 use super::host_use::HostSide;
-use super::recognise::{self, NOT_RECOGNISED, Refusal, by_name_and_content, describe, is_lto_suffix};
+use super::recognise::{
+    self, NOT_RECOGNISED, Refusal, by_name_and_content, describe, is_lto_suffix,
+};
 use super::{Found, InputFile, Store};
 use crate::collections::Set;
 use crate::demangle::text;

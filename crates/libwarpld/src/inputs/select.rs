@@ -534,14 +534,26 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
             let (images, compiled) = (picked.images.len(), picked.compiled);
             let optimized = picked.lto.is_some();
             let ignored = picked.ignored.clone().filter(|_| images == 0);
-            self.selected.trace.push(Traced { name: name.clone(), images, compiled, optimized, ignored });
+            self.selected.trace.push(Traced {
+                name: name.clone(),
+                images,
+                compiled,
+                optimized,
+                ignored,
+            });
         }
     }
 
     fn trace_ignored(&mut self, name: &Arc<str>, reason: &str) {
         if self.options.trace {
             let (name, ignored) = (name.clone(), Some(reason.to_owned()));
-            self.selected.trace.push(Traced { name, images: 0, compiled: false, optimized: false, ignored });
+            self.selected.trace.push(Traced {
+                name,
+                images: 0,
+                compiled: false,
+                optimized: false,
+                ignored,
+            });
         }
     }
 

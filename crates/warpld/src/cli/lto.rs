@@ -55,8 +55,9 @@ pub fn write(settings: &LinkSettings, bytes: &[u8]) -> Result<(), Diagnostic> {
 
 /// nvlink says so of a whole program after it has written it (`lto-no-device-runtime`).
 pub fn no_system_library() -> Diagnostic {
-    Diagnostic::fatal(Code::LtoFailed, "expected libcudadevrt object")
-        .note("nvlink wants -lcudadevrt after all inputs that are optimized; the output is complete")
+    Diagnostic::fatal(Code::LtoFailed, "expected libcudadevrt object").note(
+        "nvlink wants -lcudadevrt after all inputs that are optimized; the output is complete",
+    )
 }
 
 fn has_lto_ir(source: &Source<'_>) -> bool {

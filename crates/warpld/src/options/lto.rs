@@ -68,7 +68,8 @@ fn words(line: &CommandLine) -> Vec<OsString> {
     ] {
         words.extend(line.bytes(opt).map(|value| glued(name, value)));
     }
-    for (opt, name) in [(Opt::MaxRregCount, "-maxrregcount="), (Opt::SplitCompile, "-split-compile=")]
+    for (opt, name) in
+        [(Opt::MaxRregCount, "-maxrregcount="), (Opt::SplitCompile, "-split-compile=")]
     {
         words.extend(line.number(opt).map(|value| OsString::from(format!("{name}{value}"))));
     }

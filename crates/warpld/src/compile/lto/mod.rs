@@ -75,6 +75,8 @@ fn needs_compiler(program: &LtoProgram<'_>, reason: &Diagnostic) -> Box<Diagnost
     let compute = target.replacen("sm_", "compute_", 1);
     let diagnostic = Diagnostic { message, ..reason.clone() }
         .note("LTO-IR needs nvlink or libnvJitLink, at least as new as the compiler, and ptxas")
-        .note(format_args!("or compile it to machine code (-gencode arch={compute},code={target})"));
+        .note(format_args!(
+            "or compile it to machine code (-gencode arch={compute},code={target})"
+        ));
     Box::new(diagnostic)
 }
