@@ -107,8 +107,12 @@ impl Renderer {
     /// What a compiler said, line by line.
     fn quote(&self, diagnostic: &Diagnostic, palette: &Palette) -> String {
         let mut out = String::new();
-        for line in diagnostic.message.lines() {
-            let _ = writeln!(out, "{line}{}", self.target_suffix());
+        let mut lines = diagnostic.message.lines().peekable();
+        while let Some(line) = lines.next() {
+            // A line that begins with blanks goes on with the message before it.
+            let goes_on = lines.peek().is_some_and(|next| next.starts_with(' '));
+            let suffix = if goes_on { String::new() } else { self.target_suffix() };
+            let _ = writeln!(out, "{line}{suffix}");
         }
         write_notes(&mut out, &diagnostic.notes, palette);
         out

@@ -52,10 +52,10 @@ impl Ptxas<'_> {
         let mut words: Vec<OsString> = vec!["-m64".into()];
         words.extend(stored.iter().map(|word| word.to_os_str_lossy().into_owned()));
         words.push(format!("-arch={}", self.target(module.target)).into());
+        words.extend(settings.xptxas.iter().map(|word| word.to_os_str_lossy().into_owned()));
         if let Some(count) = settings.max_registers.filter(|count| *count > 0) {
             words.push(format!("-maxrregcount={count}").into());
         }
-        words.extend(settings.xptxas.iter().map(|word| word.to_os_str_lossy().into_owned()));
         if settings.debug {
             words.push("-g".into());
         }

@@ -126,7 +126,7 @@ fn options_have_nvlink_s_order() {
         assert_eq!(compiled.output.unwrap(), setup.cubin);
     }
     setup.nothing_is_left();
-    let own = "<-arch=sm_90><-maxrregcount=32><-O1><-v><-g><-split-compile><2>\
+    let own = "<-arch=sm_90><-O1><-v><-maxrregcount=32><-g><-split-compile><2>\
                <-device-stack-protector><true>";
     assert_eq!(
         setup.calls(),
