@@ -374,6 +374,18 @@ impl Dialect {
         self.release.removes_delays
     }
 
+    /// Whether code of a toolkit is changed to wait where that of this release does
+    /// (`waits-at-calls`).
+    pub fn moves_waits(self, toolkit: u32) -> bool {
+        self.release.waits_at_calls && !Release::of_toolkit(toolkit).waits_at_calls
+    }
+
+    /// Whether code of `-O0` loses its timing: stall counts, boards and waits
+    /// (`unoptimised-code`).
+    pub fn untimes_unoptimised(self) -> bool {
+        self.release.untimes_unoptimised
+    }
+
     /// Whether attribute 0x67 ends those of a function's machine code in an executable
     /// (`call-tables-twice`).
     pub fn adds_attribute_67(self) -> bool {

@@ -75,6 +75,11 @@ pub struct Release {
     pub(super) runs_anywhere_without_code: bool,
     /// Whether the finalizer removes NOPs that only delay.
     pub(super) removes_delays: bool,
+    /// Whether calls wait themselves, not the instruction before them, and wide fences for the
+    /// narrow ones before them.
+    pub(super) waits_at_calls: bool,
+    /// Whether the finalizer leaves code of `-O0` without timing.
+    pub(super) untimes_unoptimised: bool,
     /// The newest attribute of machine code that the finalizer writes.
     pub(super) newest_attribute: Attr,
 }
@@ -113,6 +118,8 @@ impl Release {
         doubles_call_tables: false,
         runs_anywhere_without_code: false,
         removes_delays: true,
+        waits_at_calls: false,
+        untimes_unoptimised: false,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
     };
 
@@ -134,6 +141,7 @@ impl Release {
         compat: compat_rules::CUDA_13_1,
         refuses_accelerated: true,
         aligns_shared_arrays: true,
+        waits_at_calls: true,
         ..Self::CUDA_13_0
     };
 
@@ -196,6 +204,7 @@ impl Release {
         compat: compat_rules::CUDA_13_3,
         tells_of_missing_host_code: true,
         prefers_zeros_to_common: true,
+        untimes_unoptimised: true,
         ..Self::CUDA_13_2
     };
 

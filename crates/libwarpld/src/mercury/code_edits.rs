@@ -5,7 +5,7 @@ use super::section_plan::{CapsulePlan, text_function};
 use crate::collections::Map;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
-use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard};
+use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard, untime, wait_later};
 use crate::merge::Content;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
@@ -58,14 +58,30 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
+    if linked.cx.dialect.moves_waits(object.toolkit)
+        && let Some(code) = wait_later(edited.as_ref().map_or(code, |e| &e.code))
+    {
+        replace_code(&mut edited, code, capsule);
+    }
     let rescoreboards = linked.cx.config.mercury.rescoreboard && is_kernel && !purpose.protected;
-    if rescoreboards && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code)) {
-        match &mut edited {
-            Some(edited) => edited.code = code,
-            None => edited = Some(Edited::with_boards(code, capsule)),
-        }
+    if linked.cx.dialect.untimes_unoptimised()
+        && let Some(code) = untime(edited.as_ref().map_or(code, |e| &e.code))
+    {
+        replace_code(&mut edited, code, capsule);
+    } else if rescoreboards
+        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code))
+    {
+        replace_code(&mut edited, code, capsule);
     }
     edited
+}
+
+/// Takes code with other control bits.
+fn replace_code(edited: &mut Option<Edited>, code: Vec<u8>, capsule: &[u8]) {
+    match edited {
+        Some(edited) => edited.code = code,
+        None => *edited = Some(Edited::with_boards(code, capsule)),
+    }
 }
 
 /// How the code moved that an input symbol refers to: the function's symbol or its section's.

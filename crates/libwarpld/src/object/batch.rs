@@ -169,6 +169,7 @@ impl<'a> Object<'a> {
             bank2: None,
             whole_program: false,
             virtual_sm: 0,
+            toolkit: 0,
             unified: false,
             barriers_in_flags: false,
         }
@@ -186,6 +187,7 @@ impl<'a> Object<'a> {
         let header = self.cubin.header();
         self.whole_program = header.is_whole_program();
         self.virtual_sm = tables::old_virtual_sm(&header);
+        self.toolkit = 0;
         reuse.start(self.cubin);
         let sections = reuse.sections(lists)?;
         self.unified = sections.unified;

@@ -62,6 +62,8 @@ pub struct Object<'a> {
     pub whole_program: bool,
     /// Virtual architecture by `.note.nv.cuinfo`; 0 if there is none.
     pub virtual_sm: u16,
+    /// The toolkit that made it, by the same note; 0 if that does not tell.
+    pub toolkit: u32,
     /// Whether it has unified functions or variables.
     pub unified: bool,
     /// Whether flags of text sections count barriers, as in old objects.

@@ -115,6 +115,9 @@ impl<'a> Object<'a> {
                 && let Ok(info) = note::CudaInfo::parse(note.desc)
             {
                 self.virtual_sm = info.virtual_sm.get();
+                if info.version.get() >= 2 {
+                    self.toolkit = info.toolkit.get();
+                }
             }
         }
     }

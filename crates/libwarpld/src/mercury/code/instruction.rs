@@ -160,6 +160,35 @@ impl Instruction {
         Self(self.0 & !(7 << (CONTROL + 5)) | u128::from(board) << (CONTROL + 5))
     }
 
+    /// The register that it writes, if it writes one.
+    pub fn destination(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
+
+    /// The registers that it may read; of wide operands the first.
+    pub fn sources(self) -> [Option<u8>; 3] {
+        let is_register = matches!(self.0 >> 9 & 7, 1 | 2 | 5);
+        [
+            Some((self.0 >> 24) as u8),
+            is_register.then_some((self.0 >> 32) as u8),
+            Some((self.0 >> 64) as u8),
+        ]
+    }
+
+    /// The uniform register that it reads in place of its second or third operand.
+    pub fn uniform_source(self) -> Option<u16> {
+        matches!(self.0 >> 9 & 7, 6 | 7).then_some((self.0 >> 32) as u16 & 0xff)
+    }
+
+    /// How many registers its result takes: loads tell.
+    pub fn width(self) -> u16 {
+        match (self.operation(), self.0 >> 73 & 7) {
+            (0x180..=0x184 | 0x1ac, 5) => 2,
+            (0x180..=0x184 | 0x1ac, 6) => 4,
+            _ => 1,
+        }
+    }
+
     /// Whether it is a branch that is always taken: `BRA` without a guard or any other condition.
     pub fn always_branches(self) -> bool {
         const BRA: u128 = 0x0380_0000_0000_0000_0000_0947;

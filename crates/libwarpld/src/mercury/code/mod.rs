@@ -8,12 +8,16 @@ mod edits;
 pub mod frame_moves;
 pub mod frame_rows;
 mod instruction;
+mod later_waits;
 pub mod line_rows;
 mod mercury_map;
 mod moves;
 mod scoreboards;
+mod untimed;
 
 pub use edits::{Edited, Purpose, edit};
+pub use later_waits::wait_later;
 pub use mercury_map::MercuryMap;
 pub use moves::Moves;
 pub use scoreboards::rescoreboard;
+pub use untimed::untime;
