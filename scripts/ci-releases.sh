@@ -7,8 +7,10 @@
 #   older     objects of each minor release linked by each later one
 #   patches   13.0.48, 13.1.80, 13.2.51, 13.2.78, 13.3.33, 13.4.59: warpld against each, and where nvlink
 #             writes what that of the last of its minor writes (but for the note), the two nvlinks
+#   provisional  13.5, with its libnvJitLink in nvlink's place and the compilers of 13.4: a few links. It is
+#             not run where the library cannot be had
 #
-#   scripts/ci-releases.sh [sample|older|patches ...]     all of them unless told
+#   scripts/ci-releases.sh [sample|older|patches|provisional ...]     all of them unless told
 #
 # Prints the table of docs/releases.md at its end. Fails unless everything agrees but what known.txt and
 # known-mercury.txt list.
@@ -28,12 +30,20 @@ news=$work/new.txt
 : >"$news"
 failed=0
 
+# The toolkit of a release.
+toolkit() {
+    case $1 in
+    13.5) echo "$work/toolkit-13.5" ;;
+    *) scripts/toolkit.sh "$1" ;;
+    esac
+}
+
 # One run; its row goes to the table as that of the given group.
 run() { # group, release, options
     local group=$1 release=$2 log=$work/releases.log
     shift 2
     echo "=== $group: $release $*"
-    "$DIFFERENTIAL" run --toolkit "$(scripts/toolkit.sh "$release")" "${ptxas[@]}" --work "$work" \
+    "$DIFFERENTIAL" run --toolkit "$(toolkit "$release")" "${ptxas[@]}" --work "$work" \
         --jobs "${JOBS:-2}" --known $tests/known.txt --known $tests/known-mercury.txt --list-new "$work/new" "$@" >"$log" 2>&1 ||
         failed=$((failed + 1))
     cat "$work/new" >>"$news" 2>/dev/null || true
@@ -87,12 +97,31 @@ patches() {
     done
 }
 
+provisional() {
+    local library root newest
+    root=$(toolkit 13.5)
+    if ! library=$(scripts/toolkit.sh nvjitlink 13.5); then
+        echo "=== 13.5: not run, there is no libnvJitLink"
+        return
+    fi
+    newest=$(scripts/toolkit.sh 13.4)
+    rm -rf "$root"
+    mkdir -p "$root/bin" "$root/lib"
+    ln -s "$newest"/bin/* "$root/bin/"
+    rm "$root/bin/nvlink"
+    cp $tests/nvjitlink/nvlink "$root/bin/"
+    ln -s "$library" "$root/lib/"
+    echo 13.5.37 >"$root/release"
+    run classic 13.5 "${warpld[@]}" --sm sm_75,sm_90 --seeds 0..12
+    run Blackwell 13.5 "${warpld[@]}" --sm sm_100,sm_120 --seeds 0..12
+}
+
 parts=("$@")
-[ $# -gt 0 ] || parts=(sample older patches)
+[ $# -gt 0 ] || parts=(sample older patches provisional)
 for part in "${parts[@]}"; do
     case $part in
-    sample | older | patches) "$part" ;;
-    *) echo "usage: $0 [sample|older|patches ...]" >&2; exit 2 ;;
+    sample | older | patches | provisional) "$part" ;;
+    *) echo "usage: $0 [sample|older|patches|provisional ...]" >&2; exit 2 ;;
     esac
 done
 

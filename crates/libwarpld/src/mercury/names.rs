@@ -53,8 +53,11 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
             slot.fill(0);
             slot[..kept].copy_from_slice(&short[..kept]);
         }
-        // A finalizer that writes names anew leaves symbols of functions' banks alone.
-        let keeps_name = linked.cx.dialect.rebuilds_names() && bank::function(&short).is_some();
+        // A finalizer that writes names anew leaves symbols of functions' banks alone, but for
+        // those of handles.
+        let keeps_name = linked.cx.dialect.rebuilds_names()
+            && bank::function(&short).is_some()
+            && !short.starts_with(prefix::CONSTANT0);
         if merged.section(id).symbol.is_some() && !keeps_name {
             bank_symbols.push((id, append(&mut strings, b"", &short)));
         }

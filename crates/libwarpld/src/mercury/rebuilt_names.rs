@@ -33,16 +33,10 @@ impl<'a> Strings<'a> {
         if let Some(&place) = self.places.get(text) {
             return place;
         }
-        let place = self.append(text);
-        self.places.insert(text, place);
-        place
-    }
-
-    /// Adds a string, even if it is there.
-    fn append(&mut self, text: &[u8]) -> u32 {
         let place = self.new.len() as u32;
         self.new.extend_from_slice(text);
         self.new.push(0);
+        self.places.insert(text, place);
         place
     }
 }
@@ -51,8 +45,7 @@ impl<'a> Strings<'a> {
 pub fn rebuild(names: &Names, adds_numbers: bool, sections: &mut [FileSection<'_>]) {
     let mut section_names = Strings::new(&names.section_names);
     for section in sections.iter_mut() {
-        let name = section_names.old(section.header.name);
-        section.header.name = section_names.append(name);
+        section.header.name = section_names.moved(section.header.name);
     }
     if !adds_numbers {
         // What was a gap before belongs to the table.

@@ -19,6 +19,8 @@ pub struct Tables<'b, 'a, 'o> {
     /// The functions of the output by name. If several share a name, the first in the symbol table
     /// counts: a local one before a global one.
     selected: Map<&'o [u8], SymbolId>,
+    /// Functions with an alias before them in the symbol table: their code has its name.
+    behind_alias: Set<SymbolId>,
     /// Functions whose ranges have been written.
     seen: Set<SymbolId>,
     /// The functions of the last input looked up, by name.
@@ -34,21 +36,24 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
             let symbol = file.linked.merged.symbol_of[id].get();
             symbol.map_or(u32::MAX, |s| file.plan.numbering.index[s.index()])
         };
+        let mut behind_alias = Set::default();
         for &function in &file.linked.merged.function_order {
             let id = cx.graph.symbol(function);
             if cx.keeps(id) {
+                let owner = cx.owner_of_code(id).filter(|&owner| number(id) < number(owner));
+                behind_alias.extend(owner);
                 let first = selected.entry(cx.resolution.get(id).name).or_insert(id);
                 if number(id) < number(*first) {
                     *first = id;
                 }
             }
         }
-        Self { file, selected, seen: Set::default(), functions: None }
+        Self { file, selected, behind_alias, seen: Set::default(), functions: None }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies after the
     /// first (seen with templates in two files, and with local functions of one name:
-    /// `registers-of-namesakes`). The others follow the code: ranges of a replaced copy with
+    /// `registers-of-namesakes`), and of functions behind an alias (`registers-with-alias`). The others follow the code: ranges of a replaced copy with
     /// different code are translated with the selected copy's map, and are 0 where none of its
     /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
     /// every time; warpld writes 0.
@@ -100,9 +105,14 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         let Some(&id) = self.selected.get(name).filter(|&&id| self.seen.insert(id)) else {
             return Described::Gone;
         };
+        if self.behind_alias.contains(&id) {
+            return Described::Gone;
+        }
         let (at, selected) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
-        if selected.is_some_and(|selected| selected != at && code(file, selected) != code(file, at))
-        {
+        let is_other = selected
+            .is_some_and(|selected| selected != at && code(file, selected) != code(file, at));
+        // A file that was linked before has no ranges of functions behind an alias.
+        if is_other || has_alias_before(file, at) {
             return SelectedCode::new(file.linked, &file.edited, id)
                 .map_or(Described::Gone, Described::Other);
         }
@@ -168,6 +178,16 @@ fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
     let section = file.linked.cx.input_symbol(at).map_or(0, |s| s.shndx);
     let halves = file.linked.cx.objects[at.object].halves.as_ref();
     halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
+}
+
+/// Whether an alias precedes a function in the symbol table of its input.
+fn has_alias_before(file: &CapsuleFile<'_, '_>, at: SymbolRefId) -> bool {
+    let object = &file.linked.cx.objects[at.object];
+    let Some(own) = file.linked.cx.input_symbol(at).filter(|_| object.shares_code) else {
+        return false;
+    };
+    let mut before = object.cubin.symbols().take_while(|symbol| symbol.index.0 < at.symbol);
+    before.any(|s| s.kind() == cubin::SymbolType::FUNC && s.shndx == own.shndx)
 }
 
 fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
