@@ -9,7 +9,8 @@ use cubin::{Binding, SymbolRef, SymbolType};
 
 /// Whether constants drop their relocations against the symbol: if it is a discarded definition,
 /// and, in all inputs before that of the better one, if it is a variable in global memory whose
-/// weak definition is replaced. [`constant-names-loser`, `constant-names-replaced`]
+/// weak definition is replaced.
+/// [`constant-names-loser`, `tables-of-losers`, `constant-names-replaced`]
 pub fn names_discarded_copy(
     resolution: &Resolution<'_>,
     object: ObjectId,
@@ -45,7 +46,7 @@ pub fn is_weak_sensitive_debug(target: &[u8]) -> bool {
 }
 
 /// Extents of weak variables that were discarded for another weak one: nvlink leaves their bytes in
-/// `.nv.global.init` but drops their relocations. [`weak-table-loser`, `weak-and-strong-variables`]
+/// `.nv.global.init` but drops their relocations. [`weak-table-loser`, `tables-of-losers`]
 pub fn discarded_data(
     resolution: &Resolution<'_>,
     object: ObjectId,
