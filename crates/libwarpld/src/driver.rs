@@ -20,8 +20,8 @@ pub use crate::diag::Diagnostics;
 pub use crate::diag::codes::guide_page;
 pub use crate::dialect::target::warns_of_preserved_relocations;
 pub use crate::explain::closest;
-pub use crate::inputs::lto::{LtoOptions, Optimized};
-pub use crate::inputs::options::{SelectOptions, Traced};
+pub use crate::inputs::lto::Optimized;
+pub use crate::inputs::options::{LtoOptions, SelectOptions, Traced};
 pub use crate::inputs::select::{Registration, Selected, SystemLibrary};
 pub use crate::inputs::{
     Block, Body, Found, HostReferences, Ignored, InputFile, Inputs, LinkInput, Loaded, Reason,

@@ -4,9 +4,9 @@
 //! The rules are in docs/rules/lto.md.
 
 use super::compiled::Compilations;
-use super::options::SelectOptions;
+use super::options::{LtoOptions, SelectOptions};
 use super::scan::{Loaded, Source, Step};
-use super::source_images::{How, Pick};
+use super::source_images::{How, LtoIr, Pick};
 use super::{check, lto_options, messages};
 use crate::builtins::is_builtin_function;
 use crate::compile::{Compiled, Compiler, Failure, LtoModule, LtoProgram, PtxModule, UsedByHost};
@@ -14,30 +14,6 @@ use crate::diag::{Diagnostic, Severity};
 use crate::inputs::{HostReferences, LinkInput};
 use cubin::{Arch, Variant};
 use std::borrow::Cow;
-
-/// What a link with `-dlto` is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LtoOptions {
-    /// Keep the code linkable: `-r`, `--force-partial-lto`.
-    pub partial: bool,
-    /// Treat it as the whole program even if functions are missing: `--force-whole-lto`.
-    pub whole: bool,
-    /// `-maxrregcount` was given: what the inputs say about it does not count.
-    pub registers_given: bool,
-    /// Stop at the text: `-emit-ptx`.
-    pub ptx_only: bool,
-    /// Warnings count as errors, which end the link before anything is compiled.
-    pub warnings_fail: bool,
-}
-
-/// The LTO-IR of one source.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LtoIr<'f> {
-    /// The container, or the file.
-    pub(super) data: &'f [u8],
-    /// What the container says about its compilation; files by themselves say nothing.
-    pub(super) options: Option<&'f [u8]>,
-}
 
 /// The output of a link that is not made by linking.
 #[derive(Clone, Debug, PartialEq, Eq)]

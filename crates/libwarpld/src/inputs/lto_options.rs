@@ -1,8 +1,8 @@
 //! The options that containers keep beside LTO-IR: all modules are compiled with the same ones
 //! (`lto-options-differ`, `lto-options-missing`).
 
-use super::lto::LtoOptions;
 use super::messages;
+use super::options::LtoOptions;
 use crate::diag::Diagnostic;
 
 /// What the modules of a link agree on.

@@ -1,6 +1,5 @@
 //! What is asked of a selection of images, and what it tells about each input.
 
-use super::lto::LtoOptions;
 use crate::config::{Config, HostInfo};
 use crate::dialect::Release;
 use cubin::Arch;
@@ -53,6 +52,21 @@ impl SelectOptions {
             strict: false,
         }
     }
+}
+
+/// What a link with `-dlto` is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LtoOptions {
+    /// Keep the code linkable: `-r`, `--force-partial-lto`.
+    pub partial: bool,
+    /// Treat it as the whole program even if functions are missing: `--force-whole-lto`.
+    pub whole: bool,
+    /// `-maxrregcount` was given: what the inputs say about it does not count.
+    pub registers_given: bool,
+    /// Stop at the text: `-emit-ptx`.
+    pub ptx_only: bool,
+    /// Warnings count as errors, which end the link before anything is compiled.
+    pub warnings_fail: bool,
 }
 
 /// What happened to an input.

@@ -3,7 +3,6 @@
 
 use super::best_image::{Choice, choose, choose_lto_ir};
 use super::check::{Limits, PlainlyFit};
-use super::lto::LtoIr;
 use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
@@ -28,6 +27,15 @@ pub(super) struct How<'o> {
     pub(super) read_all: bool,
     /// Who compiles PTX.
     pub(super) compiler: Option<&'o dyn Compiler>,
+}
+
+/// The LTO-IR of one source.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LtoIr<'f> {
+    /// The container, or the file.
+    pub(super) data: &'f [u8],
+    /// What the container says about its compilation; files by themselves say nothing.
+    pub(super) options: Option<&'f [u8]>,
 }
 
 /// PTX that stands for an image of a source.
