@@ -260,10 +260,11 @@ pub fn first_difference(what: &str, theirs: &[String], ours: &[String]) -> Vec<S
 }
 
 /// Messages as nvlink prints them: without what only warpld adds (notes, codes), and without what
-/// must differ (the name of the tool and of the output's folder).
+/// must differ (the name of the tool and of the output's folder, how long ptxas took).
 pub fn messages(text: &str) -> Vec<String> {
     let is_note = |line: &&str| line.starts_with("    = ") || line.starts_with("      ");
-    let lines = text.lines().filter(|line| !is_note(line));
+    let is_time = |line: &&str| line.starts_with("ptxas info    : Compile time = ");
+    let lines = text.lines().filter(|line| !is_note(line) && !is_time(line));
     lines
         .map(|line| match line.strip_prefix("warpld ") {
             Some(rest) => format!("nvlink {}", without_code(rest)).replace("'w/", "'n/"),
@@ -291,6 +292,9 @@ mod tests {
         let theirs = "nvlink error   : Undefined reference to 'f' in 'a.cubin'\n";
         assert_eq!(messages(ours), messages(theirs));
         assert_ne!(messages("warpld error   : a [0x10]\n"), messages("nvlink error   : a\n"));
+        let compiled =
+            "ptxas info    : Used 8 registers\nptxas info    : Compile time = 1.925 ms\n";
+        assert_eq!(messages(compiled), ["ptxas info    : Used 8 registers"]);
     }
 
     #[test]
