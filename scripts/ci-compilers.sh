@@ -35,6 +35,9 @@ slow=thrust,cub,thrust-cub,thrust-lines,everything,many
 mkdir -p "$work"
 totals=$work/compilers.txt
 : >"$totals"
+# Links that differ and are not known, in the form of the known list.
+news=$work/compilers-new.txt
+: >"$news"
 failed=0
 
 run() { # kind of inputs, what, options
@@ -42,7 +45,9 @@ run() { # kind of inputs, what, options
     shift 2
     echo "=== $kind: $what of $release"
     "$DIFFERENTIAL" run --inputs "$kind" --toolkit "$(scripts/toolkit.sh "$release")" --warpld "$WARPLD" --work "$work" \
-        --jobs "${JOBS:-2}" --sm $targets --known $tests/known-compilers.txt "$@" >"$log" 2>&1 || failed=$((failed + 1))
+        --jobs "${JOBS:-2}" --sm $targets --known $tests/known-compilers.txt --list-new "$work/new" "$@" >"$log" 2>&1 ||
+        failed=$((failed + 1))
+    grep . "$work/new" >>"$news" || true
     grep -vE '^$|^\|| of [0-9]+ cases, ' "$log" || true
     sed -n "s/^.* cases, \([0-9]*\) links, \([0-9]*\) disagree (\([0-9]*\) of.*/$kind \1 \2 \3/p" "$log" >>"$totals"
 }
