@@ -6,16 +6,17 @@ pub(crate) use mercury::{BinaryKind, Fastpath, MercuryConfig};
 
 use crate::dialect::Release;
 use cubin::Arch;
+use std::borrow::Cow;
 
 /// How the output names its producer in `.note.nv.tkinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Tool name.
-    pub tool: String,
+    pub tool: Cow<'static, str>,
     /// Version line; that of the release's nvlink if there is none.
-    pub version: Option<String>,
+    pub version: Option<Cow<'static, str>>,
     /// Build line; that of the release's nvlink if there is none.
-    pub build: Option<String>,
+    pub build: Option<Cow<'static, str>>,
 }
 
 /// Which side of the host's kernel references to believe.
@@ -59,7 +60,8 @@ pub struct Config {
     pub(crate) mercury: MercuryConfig,
     pub(crate) identity: Identity,
     pub(crate) note_object_name: String,
-    pub(crate) note_command_line: String,
+    /// The target alone if there is none.
+    pub(crate) note_command_line: Option<String>,
 }
 
 impl Config {
@@ -94,7 +96,7 @@ impl Config {
             mercury: MercuryConfig::default(),
             identity: Identity::warpld(),
             note_object_name: String::new(),
-            note_command_line: format!("-arch {arch} "),
+            note_command_line: None,
         })
     }
 
@@ -111,6 +113,14 @@ impl Config {
     /// Whether `--kernels-used` or `--variables-used` was given.
     pub(crate) fn names_used(&self) -> bool {
         self.kernels_used.is_some() || self.variables_used.is_some()
+    }
+
+    /// The command line in the tool note.
+    pub(crate) fn note_command_line(&self) -> Cow<'_, str> {
+        match &self.note_command_line {
+            Some(line) => Cow::Borrowed(line),
+            None => Cow::Owned(format!("-arch {} ", self.arch)),
+        }
     }
 
     /// Whether debuggers are told where shared memory is.
@@ -302,7 +312,7 @@ impl ConfigBuilder {
     /// The name of the output and the command line in the note.
     pub fn note(mut self, object_name: impl Into<String>, command_line: impl Into<String>) -> Self {
         self.0.note_object_name = object_name.into();
-        self.0.note_command_line = command_line.into();
+        self.0.note_command_line = Some(command_line.into());
         self
     }
 }
@@ -324,7 +334,7 @@ impl Identity {
 
     /// The strings that libnvJitLink of the release writes.
     pub fn nvjitlink() -> Self {
-        let build = "Build system must define TOOLS_VERSION_EXTENDED".to_owned();
-        Self { tool: "nvJIT API".into(), version: None, build: Some(build) }
+        let build = "Build system must define TOOLS_VERSION_EXTENDED";
+        Self { tool: "nvJIT API".into(), version: None, build: Some(build.into()) }
     }
 }

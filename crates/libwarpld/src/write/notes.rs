@@ -18,14 +18,14 @@ impl<'a> ToolNotes<'a> {
     /// Finds them all.
     pub(super) fn collect(linked: Linked<'a, '_>) -> Self {
         let (config, release) = (linked.cx.config, linked.cx.dialect.release());
-        let identity = &config.identity;
+        let (identity, command_line) = (&config.identity, config.note_command_line());
         let info = ToolInfo {
             version: 2,
             object: config.note_object_name.as_bytes(),
             tool: identity.tool.as_bytes(),
             release: identity.version.as_deref().unwrap_or(release.note_version).as_bytes(),
             build: identity.build.as_deref().unwrap_or(release.note_build).as_bytes(),
-            options: config.note_command_line.as_bytes(),
+            options: command_line.as_bytes(),
         };
         let mut own = Vec::new();
         write_note(NoteType::TKINFO, &info.to_desc(), &mut own);

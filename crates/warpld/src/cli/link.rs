@@ -20,6 +20,7 @@ use libwarpld::report::{
     LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
 };
 use libwarpld::{Config, Diagnostic, Error};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -196,7 +197,10 @@ fn link_selected(
 }
 
 /// The settings, with the files that they name.
-fn read_config(settings: &LinkSettings) -> Result<Config, Diagnostic> {
+fn read_config(settings: &LinkSettings) -> Result<Cow<'_, Config>, Diagnostic> {
+    if settings.nv_host.is_none() && settings.uidx.is_none() {
+        return Ok(Cow::Borrowed(settings.config.as_ref()));
+    }
     let mut config = settings.config.clone();
     if let Some(path) = &settings.nv_host {
         config = config.nv_host(read_file(path)?);
@@ -204,7 +208,7 @@ fn read_config(settings: &LinkSettings) -> Result<Config, Diagnostic> {
     if let Some(path) = &settings.uidx {
         config = config.uidx(read_file(path)?);
     }
-    Ok(config.build())
+    Ok(Cow::Owned(config.build()))
 }
 
 /// `--verify`.

@@ -139,12 +139,15 @@ pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     let unknown = release.and_then(|release| line.rejected_by(release)).cloned();
     // nvlink of that release does so, too.
     let is_final = unknown.is_some();
-    match unknown.or(error) {
+    let status = match unknown.or(error) {
         Some(error) if is_final => reject(&name, &line, &error),
         Some(error) => hand_over(&name, &line, shim.as_ref(), &error)
             .unwrap_or_else(|| reject(&name, &line, &error)),
         None => obey(&name, &mut line, shim.as_ref()),
-    }
+    };
+    // The process exits now, which frees all memory at once.
+    std::mem::forget(line);
+    status
 }
 
 /// The program's name in messages: `nvlink` if it stands in for it.
@@ -202,7 +205,8 @@ fn obey(name: &str, line: &mut CommandLine, shim: Option<&Shim>) -> i32 {
         Ok(Request::Help) => print_out(&mut console, help_text(name).as_bytes()),
         Ok(Request::Version(release)) => print_out(&mut console, version::text(release).as_bytes()),
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
-        Ok(Request::Link(mut settings)) => link::link(&mut settings, &mut console),
+        // The process exits after the link, which frees all memory at once.
+        Ok(Request::Link(settings)) => link::link(Box::leak(settings), &mut console),
     }
 }
 

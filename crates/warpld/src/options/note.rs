@@ -34,7 +34,7 @@ impl NoteText {
         for (opt, row) in TABLE {
             let shown = line.value(*opt).and_then(|value| shown_value(row, value, verbose));
             if let Some(shown) = shown {
-                text.push_str(&format!("-{} {shown} ", row.short));
+                ["-", row.short, " ", &shown, " "].iter().for_each(|part| text.push_str(part));
             }
         }
         Self { object_name, command_line: text }

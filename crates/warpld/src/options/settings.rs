@@ -425,7 +425,7 @@ fn config(line: &CommandLine, arch: Arch) -> ConfigBuilder {
         _ => Identity::warpld(),
     };
     if let Some(tool) = line.text(Opt::ToolName) {
-        identity.tool = tool;
+        identity.tool = tool.into();
     }
     let mut config = Config::builder(arch)
         .relocatable(line.has(Opt::RelocatableLink))
