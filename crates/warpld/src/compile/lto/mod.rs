@@ -37,7 +37,7 @@ impl LtoCompiler {
 
     /// Whether there is one.
     pub fn is_available(&self) -> bool {
-        self.toolkit().is_ok()
+        self.toolkit().is_ok_and(|toolkit| toolkit.nvlink().is_some())
     }
 
     fn toolkit(&self) -> Result<&Toolkit, Box<Diagnostic>> {
@@ -74,7 +74,7 @@ fn needs_compiler(program: &LtoProgram<'_>, reason: &Diagnostic) -> Box<Diagnost
     let message = format!("'{name}' holds LTO-IR for {target} and {}", reason.message);
     let compute = target.replacen("sm_", "compute_", 1);
     let diagnostic = Diagnostic { message, ..reason.clone() }
-        .note("LTO-IR needs nvlink or libnvJitLink, at least as new as the compiler, and ptxas")
+        .note("LTO-IR needs nvlink, at least as new as the compiler, and ptxas")
         .note(format_args!(
             "or compile it to machine code (-gencode arch={compute},code={target})"
         ));
