@@ -459,7 +459,7 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
             && self.how.limits.release.tells_of_missing_host_code
             && source.archive.is_none()
             && matches!(source.body, Body::Cubin(_) | Body::Fatbins(_))
-            && (source.fatbin_file || matches!(source.body, Body::Cubin(_)))
+            && (source.fatbin_file || matches!(source.body, Body::Cubin(_) | Body::Ptx(_)))
     }
 
     fn register(&mut self, source: &Source<'f>) {

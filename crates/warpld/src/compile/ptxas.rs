@@ -233,7 +233,7 @@ fn is_whole(image: &[u8]) -> bool {
 
 /// Takes the name of the file out of the note of a debug build: nvlink's compiler has no file.
 /// The note becomes shorter and everything else stays where it is.
-fn forget_input(image: &mut Vec<u8>) {
+fn forget_input(image: &mut [u8]) {
     if let Some((header, section, note)) = shorter_note(image) {
         const SIZE: std::ops::Range<usize> = 32..40;
         let size = (note.len() as u64).to_le_bytes();
