@@ -58,7 +58,7 @@ CUDA toolkit in 'cuda' (by --cuda-path)
 What can be linked
   machine code   yes, without a toolkit
   PTX            yes, by ptxas 13.4.92
-  LTO-IR         yes, by libnvJitLink and ptxas 13.4.92
+  LTO-IR         no: nvlink needs libnvvm (pip install nvidia-nvvm)
   --fallback     yes, to nvlink 13.4.92 in 'cuda/bin'
 
 Places searched, in order
@@ -66,6 +66,8 @@ Places searched, in order
   No other place is searched when one is named.
 ";
     assert_eq!(text(&output), expected);
+    fs::create_dir_all(root.join("nvvm/lib64")).unwrap();
+    fs::write(root.join("nvvm/lib64/libnvvm.so"), "").unwrap();
     let output = alone(WARPLD.path(), &folder)
         .args(["toolkit", "--json"])
         .env("WARPLD_CUDA_PATH", &root)
@@ -75,7 +77,7 @@ Places searched, in order
     assert_eq!(all["toolkit"]["root"], root.to_str().unwrap());
     assert_eq!(all["toolkit"]["libnvJitLink"]["major"], 13);
     assert_eq!(all["links"]["ptx"]["version"], "13.4.92");
-    assert_eq!(all["links"]["lto"]["by"], "libnvJitLink");
+    assert_eq!(all["links"]["lto"]["by"], "nvlink");
     assert_eq!(all["places"][0]["place"], "WARPLD_CUDA_PATH");
 }
 

@@ -56,18 +56,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     if search.toolkit().is_some() { FOUND } else { NOTHING }
 }
 
-/// Who makes PTX of LTO-IR.
-#[derive(Clone, Copy)]
-enum LtoBy<'t> {
-    Nvlink(&'t Tool),
-    NvJitLink(&'t Library),
-}
-
-impl<'t> LtoBy<'t> {
-    fn new(toolkit: &'t Toolkit) -> Option<Self> {
-        let nvlink = toolkit.nvlink().filter(|_| toolkit.libnvvm().is_some()).map(Self::Nvlink);
-        nvlink.or_else(|| toolkit.nvjitlink().map(Self::NvJitLink))
-    }
+/// The nvlink that makes PTX of LTO-IR. It needs libnvvm.
+fn lto_nvlink(toolkit: &Toolkit) -> Option<&Tool> {
+    toolkit.nvlink().filter(|_| toolkit.libnvvm().is_some())
 }
 
 fn as_text(search: &Search) -> String {
@@ -135,14 +126,11 @@ fn lto(search: &Search) -> String {
     let Ok(toolkit) = search.lto_toolkit() else {
         return "no: needs nvlink and ptxas (pip install nvidia-cuda-nvcc nvidia-nvvm)".into();
     };
-    let (by, version) = match LtoBy::new(toolkit) {
-        Some(LtoBy::Nvlink(tool)) => ("nvlink", tool.version()),
-        Some(LtoBy::NvJitLink(library)) => ("libnvJitLink", library.version()),
-        None => {
-            return "no: nvlink needs libnvvm (pip install nvidia-nvvm)".into();
-        }
+    let Some(nvlink) = lto_nvlink(toolkit) else {
+        return "no: nvlink needs libnvvm (pip install nvidia-nvvm)".into();
     };
-    let by = named(by, version.clone());
+    let version = nvlink.version();
+    let by = named("nvlink", version.clone());
     let Some(ptxas) = toolkit.ptxas() else {
         return format!("yes, by {by}");
     };
@@ -219,10 +207,7 @@ fn as_json(search: &Search) -> Value {
         })
     };
     let lto_toolkit = search.lto_toolkit().ok();
-    let lto_by = lto_toolkit.and_then(LtoBy::new).map(|by| match by {
-        LtoBy::Nvlink(_) => "nvlink",
-        LtoBy::NvJitLink(_) => "libnvJitLink",
-    });
+    let lto_by = lto_toolkit.and_then(lto_nvlink).map(|_| "nvlink");
     let places = search.places().iter().map(|place| {
         json!({
             "place": place.origin.to_string(),

@@ -45,13 +45,11 @@ impl Search {
     }
 
     /// The first toolkit that can do link-time optimization: PTX and the ptxas that reads it must
-    /// be of one release, so they come from one toolkit. libnvJitLink by itself can do it too.
+    /// be of one release, so they come from one toolkit.
     pub fn lto_toolkit(&self) -> Result<&Toolkit, Box<Diagnostic>> {
-        let makes_ptx = |t: &Toolkit| t.nvjitlink().is_some() || t.nvlink().is_some();
-        self.toolkits()
-            .find(|toolkit| toolkit.ptxas().is_some() && makes_ptx(toolkit))
-            .or_else(|| self.toolkits().find(|toolkit| toolkit.nvjitlink().is_some()))
-            .ok_or_else(|| Box::new(self.missing("no compiler for LTO-IR was found")))
+        let makes_ptx = |t: &&Toolkit| t.ptxas().is_some() && t.nvlink().is_some();
+        let found = self.toolkits().find(makes_ptx);
+        found.ok_or_else(|| Box::new(self.missing("no compiler for LTO-IR was found")))
     }
 
     /// The first ptxas.
