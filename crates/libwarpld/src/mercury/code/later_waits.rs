@@ -6,7 +6,7 @@ use super::instruction::{Flow, Instruction};
 use super::untimed::is_unoptimised;
 
 /// Code of 13.0 that waits as that of later compilers does; `None` if it does already.
-/// [`waits-at-calls`]
+/// (`waits-at-calls`)
 pub fn wait_later(code: &[u8]) -> Option<Vec<u8>> {
     let old = Instruction::all(code)?;
     if is_unoptimised(&old) {

@@ -3,7 +3,7 @@
 use super::instruction::Instruction;
 
 /// Code of `-O0` without its timing; `None` if it is optimised or has none.
-/// [`unoptimised-code`]
+/// (`unoptimised-code`)
 pub fn untime(code: &[u8]) -> Option<Vec<u8>> {
     let mut code = Instruction::all(code)?;
     if !is_unoptimised(&code) {
