@@ -3,12 +3,12 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`folder`] | a temporary folder that vanishes, also after an interruption |
-//! | [`process`] | runs one tool in it, with a time limit |
-//! | [`ptxas`] | nvlink's way to call ptxas |
-//! | [`pool`] | several at once, results in order |
-//! | [`lto`] | PTX out of LTO-IR |
-//! | [`cache`] | results of former links |
+//! | `folder` | a temporary folder that vanishes, also after an interruption |
+//! | `process` | runs one tool in it, with a time limit |
+//! | `ptxas` | nvlink's way to call ptxas |
+//! | `pool` | several at once, results in order |
+//! | `lto` | PTX out of LTO-IR |
+//! | `cache` | results of former links |
 
 mod cache;
 mod folder;
