@@ -62,6 +62,8 @@ pub(super) fn compile<'f>(
     };
     let modules: Vec<(usize, LtoIr<'f>)> = picks.iter().enumerate().filter_map(ir).collect();
     let (last, _) = *modules.last()?;
+    // nvlink takes files of LTO-IR by themselves for a whole program, whatever is missing.
+    let only_files = modules.iter().all(|(_, ir)| ir.options.is_none());
     // A selection that will fail compiles nothing.
     if stops(loaded, picks, options) {
         return Some(Outcome::default());
@@ -91,7 +93,7 @@ pub(super) fn compile<'f>(
         outcome.optimized = Some(Optimized::Ptx(text));
         return Some(outcome);
     }
-    let decides = !options.whole && loaded.has_system_library;
+    let decides = !options.whole && loaded.has_system_library && !only_files;
     outcome.by_name = !partial && decides && lacks_function(&text);
     let partial = partial || outcome.by_name;
     let module = module(text, &program, partial);
@@ -163,12 +165,8 @@ fn used(loaded: &Loaded<'_>, options: &SelectOptions) -> Option<UsedByHost> {
 fn module<'f>(text: Vec<u8>, program: &LtoProgram<'_>, relocatable: bool) -> PtxModule<'f> {
     let target = program.target;
     let plain = Arch { variant: Variant::Plain, ..target };
-    let names_plain = names_target(&text, plain);
-    let (text, target) = match target.variant {
-        Variant::Accelerated if names_plain => (retarget(text, plain, target), target),
-        Variant::Family if names_plain => (text, plain),
-        _ => (text, target),
-    };
+    let is_lost = target.variant == Variant::Family && names_target(&text, plain);
+    let target = if is_lost { plain } else { target };
     let options = match program.registers {
         Some(count) => format!("-maxrregcount={count}").into_bytes(),
         None => Vec::new(),
@@ -182,9 +180,25 @@ fn module<'f>(text: Vec<u8>, program: &LtoProgram<'_>, relocatable: bool) -> Ptx
     }
 }
 
+/// Assembles a text as it is, so that debug information quotes it as nvlink's does. A text for an
+/// accelerated target that does not say so may be refused for its instructions, as in nvlink; it
+/// gets its letter then.
 fn assemble(compiler: &dyn Compiler, module: PtxModule<'_>) -> Compiled {
-    let result = compiler.ptx(&[module]).pop();
-    result.unwrap_or_else(|| Compiled { output: Err(Failure::Refused), messages: String::new() })
+    let compile = |module: &PtxModule<'_>| {
+        let result = compiler.ptx(std::slice::from_ref(module)).pop();
+        let refused = || Compiled { output: Err(Failure::Refused), messages: String::new() };
+        result.unwrap_or_else(refused)
+    };
+    let first = compile(&module);
+    let target = module.target;
+    let plain = Arch { variant: Variant::Plain, ..target };
+    let lacks_letter = target.variant == Variant::Accelerated && names_target(&module.text, plain);
+    if !matches!(first.output, Err(Failure::Refused)) || !lacks_letter {
+        return first;
+    }
+    let text = retarget(module.text.into_owned(), plain, target);
+    let second = compile(&PtxModule { text: Cow::Owned(text), ..module });
+    if second.output.is_ok() { second } else { first }
 }
 
 /// The output of a compiler, or nothing; what it said, and why there is none, goes to `messages`.
