@@ -323,15 +323,29 @@ fn follows_fence(before: &[Instruction]) -> bool {
 
 /// The lowest board that nothing waits for, judging by the order of the code. (Assuming one user
 /// too many makes a wait longer, not wrong.)
-pub(super) fn free_board(before: &[Instruction]) -> u8 {
-    let mut busy = 0_u8;
-    for instruction in before {
-        busy &= !instruction.waits();
+fn free_board(before: &[Instruction]) -> u8 {
+    let mut boards = BusyBoards::default();
+    before.iter().for_each(|instruction| boards.pass(*instruction));
+    boards.free()
+}
+
+/// The boards that something may wait for, judging by the order of the code so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BusyBoards(u8);
+
+impl BusyBoards {
+    /// Goes on behind an instruction.
+    pub(super) fn pass(&mut self, instruction: Instruction) {
+        self.0 &= !instruction.waits();
         for board in instruction.write_board().into_iter().chain(instruction.read_board()) {
-            busy |= 1 << board;
+            self.0 |= 1 << board;
         }
     }
-    (0..6).find(|b| busy >> b & 1 == 0).unwrap_or(5)
+
+    /// The lowest that is free; the last if none is.
+    pub(super) fn free(self) -> u8 {
+        (0..6).find(|b| self.0 >> b & 1 == 0).unwrap_or(5)
+    }
 }
 
 /// The boards that may guard a predicate: those whose last setter can produce it.
