@@ -7,6 +7,10 @@ use crate::zstd;
 /// Default limit for the size of a decompressed image.
 pub const MAX_IMAGE_SIZE: u64 = 8 << 30;
 
+/// Limit for the size of an image with an unusual compression ratio: a small file does not take
+/// gigabytes.
+pub const MAX_UNUSUAL_SIZE: u64 = 1 << 30;
+
 /// Higher than any compression ratio seen for device code.
 const ORDINARY_RATIO: u64 = 256;
 /// A zstd block of a few bytes can expand to 128 KiB.
@@ -78,6 +82,9 @@ pub enum DecodeError {
     /// More than the stream can expand to, or than the caller allows.
     #[error("the entry declares {declared} bytes, more than the {limit} that are possible")]
     TooLarge { declared: u64, limit: u64 },
+    /// The first bytes are none that an image begins with.
+    #[error("the payload does not begin like an image")]
+    NotAnImage,
     #[error("no memory for {0} bytes")]
     OutOfMemory(u64),
 }
@@ -116,6 +123,22 @@ pub fn decompress(
         return Err(DecodeError::WrongSize { actual, declared });
     }
     Ok(image)
+}
+
+/// The first bytes of what `stored` decompresses to; zeros where they cannot be told.
+pub(crate) fn first_bytes(compression: Compression, stored: &[u8]) -> Vec<u8> {
+    let mut head = vec![0; zstd::BLOCK_AT_MOST];
+    // Whether it fits, or is damaged, is found out later.
+    let _ = match compression {
+        Compression::Lz4 => unpack_lz4(stored, &mut head),
+        _ => zstd::unpack_start(stored, &mut head).map(|()| None).or(Ok(None)),
+    };
+    head
+}
+
+/// The most that `stored` may declare to decompress to.
+pub(crate) fn most(stored: &[u8]) -> u64 {
+    ordinary_size(stored).clamp(MAX_UNUSUAL_SIZE, MAX_IMAGE_SIZE)
 }
 
 /// Upper bound for the size that `stored` usually expands to.

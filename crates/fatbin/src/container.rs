@@ -1,6 +1,7 @@
 //! Iterates over fatbin containers.
 
 use crate::compress::{self, Compression, DecodeError};
+use crate::content::Content;
 use crate::raw::{
     CONTAINER_MAGIC, CONTAINER_VERSION, ContainerHeader, EntryHeader, Flags, Kind, OptionsBlock,
 };
@@ -289,7 +290,7 @@ impl<'a> Entry<'a> {
     }
     /// The payload, decompressed if necessary.
     pub fn payload(&self) -> Result<Cow<'a, [u8]>, DecodeError> {
-        self.payload_up_to(compress::MAX_IMAGE_SIZE)
+        self.payload_up_to(compress::most(self.stored()))
     }
     /// Like [`Entry::payload`], but fails if it exceeds `limit` bytes.
     pub fn payload_up_to(&self, limit: u64) -> Result<Cow<'a, [u8]>, DecodeError> {
@@ -300,8 +301,25 @@ impl<'a> Entry<'a> {
         if compression == Compression::None {
             return Ok(Cow::Borrowed(self.stored()));
         }
-        let size = self.header.uncompressed_size.get();
-        compress::decompress(compression, self.stored(), size, limit).map(Cow::Owned)
+        let (stored, size) = (self.stored(), self.header.uncompressed_size.get());
+        let is_ordinary = compress::is_ordinary(compression, stored, size);
+        if size <= limit && !is_ordinary && !self.begins_like_an_image() {
+            return Err(DecodeError::NotAnImage);
+        }
+        compress::decompress(compression, stored, size, limit).map(Cow::Owned)
+    }
+
+    /// Whether the first bytes of a compressed payload are those of its kind: a stream that
+    /// expands beyond measure is looked at before it is decompressed.
+    fn begins_like_an_image(&self) -> bool {
+        let head = compress::first_bytes(self.compression(), self.stored());
+        match self.kind() {
+            Kind::ELF => Content::of(&head) == Content::DeviceElf,
+            Kind::PTX => {
+                head.first().is_some_and(|b| b.is_ascii_graphic() || b.is_ascii_whitespace())
+            }
+            _ => true,
+        }
     }
 
     /// The decompressed size of a payload with an ordinary compression ratio. For others, memory

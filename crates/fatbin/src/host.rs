@@ -1,6 +1,7 @@
 //! Host objects and programs that embed device code.
 
 use crate::container::Containers;
+use crate::offload;
 use object::{Object, ObjectSection};
 
 /// Sections by which compilers pass device code to linkers.
@@ -140,6 +141,14 @@ impl<'a> HostObject<'a> {
     pub fn module_ids(&self) -> impl Iterator<Item = &'a [u8]> {
         strings(self.module_ids)
     }
+}
+
+/// The sections in which clang's new driver keeps device code.
+pub fn offload_sections(data: &[u8]) -> Result<Vec<&[u8]>, HostError> {
+    let unreadable = |e: object::Error| HostError { reason: e.to_string() };
+    let file = object::File::parse(data).map_err(unreadable)?;
+    let is_it = |section: &object::Section<'_, '_>| section.name_bytes() == Ok(offload::SECTION);
+    file.sections().filter(is_it).map(|section| section.data().map_err(unreadable)).collect()
 }
 
 fn is_interesting(name: &[u8]) -> bool {

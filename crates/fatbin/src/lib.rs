@@ -61,12 +61,13 @@ mod compress;
 mod container;
 mod content;
 pub mod host;
+pub mod offload;
 pub mod raw;
 pub mod write;
 mod zstd;
 
 pub use archive::{Archive, ArchiveError, Member, MemberData};
-pub use compress::{Compression, DecodeError, MAX_IMAGE_SIZE, decompress};
+pub use compress::{Compression, DecodeError, MAX_IMAGE_SIZE, MAX_UNUSUAL_SIZE, decompress};
 pub use container::{Container, Containers, Entries, Entry, FatbinError};
 pub use content::Content;
 pub use host::{HostError, HostKind, HostObject, HostReferenceLists};

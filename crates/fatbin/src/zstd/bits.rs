@@ -3,11 +3,12 @@
 use super::Damage;
 
 /// Reads a stream from its end, which the highest set bit of the last byte marks.
+#[derive(Clone)]
 pub(super) struct Backward<'a> {
-    data: &'a [u8],
-    /// Eight bytes of the stream starting at `at`; a shorter stream is in the high bits.
+    /// The stream up to the end of `word`.
+    left: &'a [u8],
+    /// The last eight bytes of `left`; a shorter stream is in the high bits.
     word: u64,
-    at: usize,
     /// Number of bits of `word` consumed, from the top.
     used: u32,
 }
@@ -22,31 +23,39 @@ impl<'a> Backward<'a> {
             return Err(Damage::NoEndMark);
         }
         let used = last.leading_zeros() + 1;
-        let at = data.len().saturating_sub(8);
-        let short = data.iter().rev().take(8).fold((0, u64::BITS), |(word, shift), &byte| {
+        let bytes = data.iter().rev().take(8);
+        let (word, _) = bytes.fold((0, u64::BITS), |(word, shift), &byte| {
             let shift = shift.saturating_sub(8);
             (word | u64::from(byte) << shift, shift)
         });
-        let mut reader = Self { data, word: short.0, at, used };
-        reader.load();
-        Ok(reader)
-    }
-
-    #[inline(always)]
-    fn load(&mut self) {
-        if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
-            self.word = u64::from_le_bytes(*bytes);
-        }
+        Ok(Self { left: data, word, used })
     }
 
     /// Makes [`Self::READY`] bits available, or all that are left. Bits before the stream's start
     /// are arbitrary; [`Self::finish`] detects that.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
-        let bytes = ((self.used >> 3) as usize).min(self.at);
-        self.at -= bytes;
-        self.used -= 8 * bytes as u32;
-        self.load();
+        let left = self.left.len().wrapping_sub((self.used >> 3) as usize);
+        if let Some(left) = self.left.get(..left)
+            && let Some(word) = left.last_chunk()
+        {
+            self.left = left;
+            self.word = u64::from_le_bytes(*word);
+            self.used &= 7;
+        } else {
+            self.refill_at_start();
+        }
+    }
+
+    /// The first eight bytes remain in the word until the end.
+    #[cold]
+    fn refill_at_start(&mut self) {
+        if let Some(word) = self.left.first_chunk() {
+            let bytes = self.left.len() - word.len();
+            self.left = word;
+            self.word = u64::from_le_bytes(*word);
+            self.used -= 8 * bytes as u32;
+        }
     }
 
     /// The next `count` bits, at most 56.
@@ -68,21 +77,28 @@ impl<'a> Backward<'a> {
         bits
     }
 
-    /// Number of valid bits in the word, counted from the top.
-    fn end(&self) -> u32 {
-        8 * self.data.len().min(8) as u32
+    /// The next `count` bits, for which `mask` has ones.
+    #[inline(always)]
+    pub(super) fn take_masked(&mut self, count: u32, mask: u64) -> u64 {
+        self.skip(count);
+        self.word.rotate_left(self.used) & mask
+    }
+
+    /// Number of bits up to the start of the stream, if the word reaches it.
+    #[inline(always)]
+    fn end(&self) -> Option<u32> {
+        (self.left.len() <= 8).then_some(8 * self.left.len() as u32)
     }
 
     /// More bits were read than there are.
     #[inline(always)]
     pub(super) fn overrun(&self) -> bool {
-        self.at == 0 && self.used > self.end()
+        self.end().is_some_and(|end| self.used > end)
     }
 
     /// Exactly all bits must have been read.
     pub(super) fn finish(&self) -> Result<(), Damage> {
-        let all = self.at == 0 && self.used == self.end();
-        if all { Ok(()) } else { Err(Damage::BitsLeft) }
+        if self.end() == Some(self.used) { Ok(()) } else { Err(Damage::BitsLeft) }
     }
 }
 

@@ -6,16 +6,33 @@ use super::bits::{Backward, Forward};
 /// Maximum number of states of a table.
 const MOST_STATES: usize = 512;
 
-/// A state of a code: its value and how to get to the next state.
+/// A state of a code: its value and how to get to the next state. The masks are for the bits to
+/// add; having them here saves their computation for every value.
 #[derive(Clone, Copy, Default)]
 pub(super) struct State {
     /// The value if the extra bits are zero.
-    pub(super) base: u32,
+    base: u32,
+    extra_mask: u32,
+    /// The next state if its bits are zero.
+    next: u16,
+    next_mask: u16,
     /// Number of bits to add to the value.
     pub(super) extra: u8,
-    /// Number of bits to add to `next` for the next state.
+    /// Number of bits to add to `next`.
     bits: u8,
-    next: u16,
+}
+
+impl State {
+    fn new((base, extra): (u32, u8), next: u16, bits: u8) -> Self {
+        let (extra_mask, next_mask) = ((1 << extra) - 1, (1 << bits) - 1);
+        Self { base, extra_mask, next, next_mask, extra, bits }
+    }
+
+    /// The value, with bits from a stream.
+    #[inline(always)]
+    pub(super) fn value(&self, bits: &mut Backward<'_>) -> u32 {
+        self.base + bits.take_masked(self.extra.into(), self.extra_mask.into()) as u32
+    }
 }
 
 /// A table with its states.
@@ -91,8 +108,7 @@ impl Table {
 
     /// A table with a single state, for `symbol`.
     pub(super) fn set_single(&mut self, symbol: u8, meaning: Meaning) {
-        let (base, extra) = meaning(symbol);
-        self.states[0] = State { base, extra, bits: 0, next: 0 };
+        self.states[0] = State::new(meaning(symbol), 0, 0);
         self.log = 0;
     }
 
@@ -128,22 +144,23 @@ impl Table {
             let number = occurred[usize::from(symbol)];
             occurred[usize::from(symbol)] += 1;
             let bits = log - number.checked_ilog2().ok_or(Damage::BadTable)?;
-            let (base, extra) = meaning(symbol);
             let next = (usize::from(number) << bits) - size;
-            *state = State { base, extra, bits: bits as u8, next: next as u16 };
+            *state = State::new(meaning(symbol), next as u16, bits as u8);
         }
         self.log = *log;
         Ok(())
     }
 
     /// The initial state of a stream.
-    pub(super) fn first(&self, bits: &mut Backward<'_>) -> State {
-        self.states[bits.take(self.log) as usize % MOST_STATES]
+    pub(super) fn first(&self, bits: &mut Backward<'_>) -> &State {
+        &self.states[bits.take(self.log) as usize % MOST_STATES]
     }
 
+    /// The next state. By reference: the fields of three states do not fit into registers.
     #[inline(always)]
-    pub(super) fn after(&self, state: State, bits: &mut Backward<'_>) -> State {
-        let number = usize::from(state.next) + bits.take(u32::from(state.bits)) as usize;
-        self.states[number % MOST_STATES]
+    pub(super) fn after(&self, state: &State, bits: &mut Backward<'_>) -> &State {
+        let more = bits.take_masked(state.bits.into(), state.next_mask.into());
+        let number = usize::from(state.next) + more as usize;
+        &self.states[number % MOST_STATES]
     }
 }

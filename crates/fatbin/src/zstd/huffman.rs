@@ -137,11 +137,11 @@ fn read_weights(data: &[u8], weights: &mut Vec<u8>) -> Result<(), Damage> {
     bits.refill();
     let (mut this, mut other) = (table.first(&mut bits), table.first(&mut bits));
     while weights.len() < 254 {
-        weights.push(this.base as u8);
+        weights.push(this.value(&mut bits) as u8);
         bits.refill();
         this = table.after(this, &mut bits);
         if bits.overrun() {
-            weights.push(other.base as u8);
+            weights.push(other.value(&mut bits) as u8);
             return Ok(());
         }
         std::mem::swap(&mut this, &mut other);

@@ -16,7 +16,7 @@ const FRAME: u32 = 0xfd2f_b528;
 /// Skippable frames have one of sixteen magic numbers.
 const SKIPPABLE: u32 = 0x184d_2a50;
 /// Maximum decompressed size of a block.
-const BLOCK_AT_MOST: usize = 128 << 10;
+pub(crate) const BLOCK_AT_MOST: usize = 128 << 10;
 /// Literals are copied in blocks of this size, which may go past their end.
 const MARGIN: usize = 16;
 
@@ -54,12 +54,8 @@ pub(crate) enum Damage {
 
 /// Decompresses all frames of `stored` into `buffer`, and returns the size.
 pub(crate) fn unpack(stored: &[u8], buffer: &mut [u8]) -> Result<usize, Damage> {
-    let mut decoder = Decoder {
-        codes: Codes::empty(),
-        codes_known: false,
-        sequences: Sequences::new(),
-        literals: vec![0; BLOCK_AT_MOST + MARGIN],
-    };
+    // A block has no more literals than the image has bytes.
+    let mut decoder = Decoder::new(buffer.len());
     let mut output = Output::new(buffer);
     let mut data = stored;
     loop {
@@ -76,6 +72,16 @@ pub(crate) fn unpack(stored: &[u8], buffer: &mut [u8]) -> Result<usize, Damage> 
             return Ok(output.len());
         }
     }
+}
+
+/// Decompresses the start of the first frame into `buffer`, as much as there is room for.
+pub(crate) fn unpack_start(stored: &[u8], buffer: &mut [u8]) -> Result<(), Damage> {
+    let (magic, rest) = number(stored, 4)?;
+    if magic as u32 != FRAME {
+        return Err(Damage::NoFrame);
+    }
+    let (_, rest) = Header::read(rest)?;
+    Decoder::new(BLOCK_AT_MOST).blocks(rest, &mut Output::new(buffer)).map(|_| ())
 }
 
 /// A number of `size` bytes at the start of `data`, and the rest.
@@ -111,9 +117,19 @@ impl Literals<'_> {
 }
 
 impl Decoder {
+    /// For blocks of at most so many literals.
+    fn new(literals: usize) -> Self {
+        Self {
+            codes: Codes::empty(),
+            codes_known: false,
+            sequences: Sequences::new(),
+            literals: vec![0; literals.min(BLOCK_AT_MOST) + MARGIN],
+        }
+    }
+
     /// Decompresses a frame after its magic number, and returns the rest.
     fn frame<'a>(&mut self, data: &'a [u8], output: &mut Output<'_>) -> Result<&'a [u8], Damage> {
-        let (header, mut data) = Header::read(data)?;
+        let (header, data) = Header::read(data)?;
         if header.size.is_some_and(|size| size > output.space_left() as u64) {
             return Err(Damage::TooMuch);
         }
@@ -121,6 +137,19 @@ impl Decoder {
         self.sequences.forget();
         output.begin_frame();
         let start = output.len();
+        let data = self.blocks(data, output)?;
+        if header.size.is_some_and(|size| size != (output.len() - start) as u64) {
+            return Err(Damage::WrongFrameSize);
+        }
+        data.get(header.check..).ok_or(Damage::CutShort)
+    }
+
+    /// Decompresses the blocks of a frame, and returns what is after the last one.
+    fn blocks<'a>(
+        &mut self,
+        mut data: &'a [u8],
+        output: &mut Output<'_>,
+    ) -> Result<&'a [u8], Damage> {
         loop {
             let (block, rest) = number(data, 3)?;
             let size = (block >> 3) as usize;
@@ -145,13 +174,9 @@ impl Decoder {
                 return Err(Damage::LargeBlock);
             }
             if block & 1 == 1 {
-                break;
+                return Ok(data);
             }
         }
-        if header.size.is_some_and(|size| size != (output.len() - start) as u64) {
-            return Err(Damage::WrongFrameSize);
-        }
-        data.get(header.check..).ok_or(Damage::CutShort)
     }
 
     /// A compressed block: literals, then the sequences that use them.
@@ -179,7 +204,9 @@ impl Decoder {
         header: &LiteralsHeader,
         data: &'a [u8],
     ) -> Result<&'a [u8], Damage> {
-        let literals = self.literals.get_mut(..header.size).ok_or(Damage::LargeBlock)?;
+        let most = self.literals.len() - MARGIN;
+        let literals = self.literals.get_mut(..most).and_then(|all| all.get_mut(..header.size));
+        let literals = literals.ok_or(Damage::TooMuch)?;
         if header.kind == LiteralsHeader::ONE_BYTE {
             let (&byte, rest) = data.split_first().ok_or(Damage::CutShort)?;
             literals.fill(byte);

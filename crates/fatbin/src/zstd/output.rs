@@ -1,9 +1,20 @@
 //! The output so far, which later bytes are copied from.
 
-use super::Damage;
+use super::{Damage, Literals};
 
 /// Short copies are made this many bytes at a time, if the buffer is long enough.
 const PIECE: usize = 16;
+
+/// One sequence.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Sequence {
+    /// The number of literals to append.
+    pub(super) before: u32,
+    /// Then so many bytes are appended …
+    pub(super) length: u32,
+    /// … from this many bytes back.
+    pub(super) offset: usize,
+}
 
 /// The output buffer.
 pub(super) struct Output<'a> {
@@ -59,20 +70,71 @@ impl<'a> Output<'a> {
         end.ok_or(Damage::TooMuch)
     }
 
-    /// Appends `count` bytes from `offset` bytes back; the ranges may overlap.
+    /// Executes sequences on the literals of a block.
+    #[inline(never)]
+    pub(super) fn follow(
+        &mut self,
+        sequences: &[Sequence],
+        literals: &mut Literals<'_>,
+    ) -> Result<(), Damage> {
+        for sequence in sequences {
+            let (before, length) = (sequence.before as usize, sequence.length as usize);
+            if before.max(length) > PIECE
+                || !self.follow_short(before, length, sequence.offset, literals)
+            {
+                literals.write(before, self)?;
+                self.repeat(sequence.offset, length)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes a short sequence by copying two whole pieces, if there is room: the next bytes
+    /// overwrite what was too much.
     #[inline(always)]
-    pub(super) fn repeat(&mut self, offset: usize, count: usize) -> Result<(), Damage> {
+    fn follow_short(
+        &mut self,
+        before: usize,
+        length: usize,
+        offset: usize,
+        literals: &mut Literals<'_>,
+    ) -> bool {
+        let Some(piece) = literals.data.first_chunk::<PIECE>() else { return false };
+        let Some(window) = self.buffer.get_mut(self.start..) else { return false };
+        let at = self.at - self.start;
+        let Some(room) = window.get_mut(at..).and_then(|room| room.first_chunk_mut()) else {
+            return false;
+        };
+        *room = *piece;
+        let Some((done, room)) = window.split_at_mut_checked(at + before) else { return false };
+        let from = (at + before).wrapping_sub(offset);
+        let (Some(piece), Some(room)) =
+            (done.get(from..).and_then(|done| done.first_chunk::<PIECE>()), room.first_chunk_mut())
+        else {
+            return false;
+        };
+        *room = *piece;
+        let (Some(data), Some(left)) =
+            (literals.data.get(before..), literals.left.checked_sub(before))
+        else {
+            return false;
+        };
+        (literals.data, literals.left) = (data, left);
+        self.at += before + length;
+        true
+    }
+
+    /// Appends `count` bytes from `offset` bytes back; the ranges may overlap.
+    fn repeat(&mut self, offset: usize, count: usize) -> Result<(), Damage> {
         // An offset of 0 is as wrong as one too large.
         if offset.wrapping_sub(1) >= self.at - self.start {
             return Err(Damage::BadOffset);
         }
         let from = self.at - offset;
-        // Copying whole blocks may write up to one block past the end; the next bytes overwrite it.
+        // Copying whole pieces may write up to one past the end; the next bytes overwrite it.
         if offset >= PIECE && count <= 4 * PIECE && self.at + 5 * PIECE <= self.buffer.len() {
-            let mut done = 0;
-            while done < count {
-                self.piece(from + done, self.at + done);
-                done += PIECE;
+            for done in (0..count).step_by(PIECE) {
+                self.buffer.copy_within(from + done..from + done + PIECE, self.at + done);
             }
             self.at += count;
             return Ok(());
@@ -81,11 +143,6 @@ impl<'a> Output<'a> {
         repeat_slowly(&mut self.buffer[from..end], offset);
         self.at = end;
         Ok(())
-    }
-
-    #[inline(always)]
-    fn piece(&mut self, from: usize, to: usize) {
-        self.buffer.copy_within(from..from + PIECE, to);
     }
 }
 
