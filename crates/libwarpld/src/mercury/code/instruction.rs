@@ -79,12 +79,24 @@ impl Instruction {
         (self.0 & 0x1ff) as u16
     }
 
+    /// The opcode with them.
+    pub fn opcode(self) -> u16 {
+        (self.0 & 0xfff) as u16
+    }
+
+    /// What a matrix product of the fifth tensor core multiplies: 0 halves or 4-bit numbers, 1
+    /// integers, 3 bytes.
+    pub fn matrix_kind(self) -> u8 {
+        (self.0 >> 72) as u8 & 3
+    }
+
     /// The predicate that guards it (7: none); bit 3 negates it.
     pub fn guard(self) -> u8 {
         (self.0 >> 12) as u8 & 0xf
     }
 
-    /// The condition operand of an EXIT or a branch, in the form of [`Self::guard`].
+    /// The condition operand of an EXIT or a branch, or the predicate that a comparison is combined
+    /// with, in the form of [`Self::guard`].
     pub fn condition(self) -> u8 {
         (self.0 >> CONDITION) as u8 & 0xf
     }
@@ -194,6 +206,21 @@ impl Instruction {
         const BRA: u128 = 0x0380_0000_0000_0000_0000_0947;
         let distance = 0xff << 16 | DISTANCE_HIGH << 34;
         self.guard() == NO_GUARD && self.essence() & !distance == BRA
+    }
+
+    /// Whether it is a branch of warps that have split, `BRA.DIV`.
+    pub fn branches_if_split(self) -> bool {
+        self.opcode() == 0x947 && self.0 >> 91 & 1 == 1
+    }
+
+    /// Whether code of split warps starts here: `WARPSYNC.COLLECTIVE`.
+    pub fn is_collective(self) -> bool {
+        self.operation() == 0x148 && self.0 >> 86 & 1 == 1
+    }
+
+    /// The board that `DEPBAR` waits for, up to a count of events.
+    pub fn counted_board(self) -> Option<u8> {
+        (self.operation() == 0x11a).then_some((self.0 >> 44) as u8 & 7)
     }
 
     /// Whether it always ends the thread.

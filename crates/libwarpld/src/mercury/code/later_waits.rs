@@ -39,7 +39,7 @@ fn wait_at_call(code: &[Instruction], call: usize) -> Option<[Instruction; 2]> {
     Some([before.waiting(own), instruction.waiting(instruction.waits() | moved)])
 }
 
-/// A narrow fence without timing and the wide one, which waits for it.
+/// A narrow fence without timing and the wide one, which waits for it. (`waits-at-fences`)
 fn wait_at_fence(
     narrow: Instruction,
     wide: Instruction,

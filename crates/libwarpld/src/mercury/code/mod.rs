@@ -3,11 +3,13 @@
 //! that follow. All of it works on one function's bytes.
 
 mod bit_set;
+mod blocks;
+mod board_choice;
 mod capsules;
 mod edits;
 pub mod frame_moves;
 pub mod frame_rows;
-mod instruction;
+pub(in crate::mercury) mod instruction;
 mod later_waits;
 pub mod line_rows;
 mod mercury_map;

@@ -4,28 +4,20 @@
 //! R1. If nothing is called and R1 is not used, nvlink drops it and reallocates all other boards as
 //! if it had never been there. The input's control bits say who sets a board and who waits for it;
 //! those pairs are preserved under any numbering, so the result is safe even if it differs from
-//! nvlink's. The new numbers follow from the input's: an instruction that took the lowest free
-//! board takes the lowest one that is free now. If the input's choice cannot be explained that way,
-//! nothing is changed.
+//! nvlink's. The new numbers follow from the allocator's rule ([`super::board_choice`]).
 
 use super::bit_set::BitSet;
+use super::blocks::Blocks;
+use super::board_choice::{Allocator, BOARDS, Choice, Event, STACK_POINTER};
 use super::instruction::{Flow, Instruction};
 
-/// Number of boards.
-const BOARDS: u8 = 6;
 /// A wait for all of them.
 const ALL: u8 = 0x3f;
 /// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
 
-/// A board set by an instruction.
-#[derive(Clone, Copy, Debug)]
-struct Event {
-    at: usize,
-    board: u8,
-    /// Set with the result, not once the operands have been read.
-    writes: bool,
-}
+/// How often waits are computed anew because of loops.
+const ROUNDS: usize = 40;
 
 /// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
 pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
@@ -36,16 +28,21 @@ pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let kernel = Kernel::read(body)?;
-    let boards = kernel.allocate()?;
-    let mut out = code.clone();
-    for (i, instruction) in out.iter_mut().enumerate().take(end) {
-        *instruction = instruction.waiting(kernel.waits(i, &boards)?);
+    let allocator = Allocator::new(body, &kernel.next, &kernel.blocks, &kernel.events);
+    let boards = allocator.run();
+    if !allocator.keeps_counted(&boards) {
+        return None;
     }
-    for (event, board) in kernel.events.iter().zip(&boards) {
+    let waits = kernel.waits(&allocator, &boards)?;
+    let mut out = code.clone();
+    for (instruction, waits) in out.iter_mut().zip(waits) {
+        *instruction = instruction.waiting(waits);
+    }
+    for (event, choice) in kernel.events.iter().zip(&boards) {
         let instruction = out.get_mut(event.at)?;
-        *instruction = match (event.writes, board) {
-            (true, board) => instruction.writing(*board),
-            (false, Some(board)) => instruction.reading(*board),
+        *instruction = match (event.writes, choice) {
+            (true, choice) => instruction.writing(choice.map(|c| c.board)),
+            (false, Some(choice)) => instruction.reading(choice.board),
             (false, None) => return None,
         };
     }
@@ -56,12 +53,10 @@ pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
 /// (Unoptimized code waits everywhere and is left alone.)
 fn loads_unused_stack_pointer(body: &[Instruction]) -> bool {
     const LOAD: u128 = 0xb82;
-    const COUNTED_WAIT: u16 = 0x11a;
     let Some((first, rest)) = body.split_first() else { return false };
     let loads = first.0 & 0xfff == LOAD && first.0 >> 16 & 0xff == 1;
     let sets = first.write_board().is_some() && first.read_board().is_none();
-    let sure = |i: &Instruction| !may_read_r1(*i) && i.operation() != COUNTED_WAIT;
-    loads && sets && first.waits() == 0 && rest.iter().all(sure)
+    loads && sets && first.waits() == 0 && !rest.iter().any(|i| may_read_r1(*i))
 }
 
 /// Whether a field that may be a source register is R1.
@@ -81,8 +76,9 @@ struct Kernel<'c> {
     pending: Vec<BitSet>,
     /// Events, by board.
     of_board: Vec<BitSet>,
-    /// Instructions before which each event is pending and will be waited for.
-    live: Vec<BitSet>,
+    /// Where control may go from each instruction.
+    next: Vec<Vec<usize>>,
+    blocks: Blocks,
 }
 
 impl<'c> Kernel<'c> {
@@ -102,15 +98,19 @@ impl<'c> Kernel<'c> {
         for (number, event) in events.iter().enumerate() {
             of_board.get_mut(usize::from(event.board))?.add(number);
         }
-        let mut kernel = Self { body, events, pending: Vec::new(), of_board, live: Vec::new() };
-        kernel.pending = kernel.flow_forward(&next)?;
-        kernel.live = kernel.flow_back(&next);
+        let blocks = Blocks::new(body, &next)?;
+        let mut kernel = Self { body, events, pending: Vec::new(), of_board, next, blocks };
+        kernel.pending = kernel.flow_forward()?;
         Some(kernel)
     }
 
     /// Events that end before an instruction.
     fn awaited(&self, i: usize) -> BitSet {
-        let waits = self.body.get(i).map_or(0, |x| x.waits());
+        // Code of split warps waits for everything, and again afterwards.
+        let waits = match self.body.get(i) {
+            Some(x) if !x.is_collective() => x.waits(),
+            _ => 0,
+        };
         let mut out = BitSet::none(self.events.len());
         for (board, events) in self.of_board.iter().enumerate() {
             if waits >> board & 1 == 1 {
@@ -120,7 +120,7 @@ impl<'c> Kernel<'c> {
         out
     }
 
-    fn flow_forward(&self, next: &[Vec<usize>]) -> Option<Vec<BitSet>> {
+    fn flow_forward(&self) -> Option<Vec<BitSet>> {
         let none = BitSet::none(self.events.len());
         let mut set = vec![none.clone(); self.body.len()];
         for (number, event) in self.events.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'c> Kernel<'c> {
         while let Some(i) = work.pop() {
             let mut after = before.get(i)?.as_ref()?.without(&self.awaited(i));
             after.merge(set.get(i)?);
-            for &j in next.get(i)? {
+            for &j in self.next.get(i)? {
                 match before.get_mut(j)? {
                     Some(known) => {
                         if known.merge(&after) {
@@ -159,168 +159,121 @@ impl<'c> Kernel<'c> {
         before.into_iter().enumerate().map(known).collect()
     }
 
-    fn flow_back(&self, next: &[Vec<usize>]) -> Vec<BitSet> {
-        let count = self.body.len();
-        let awaited: Vec<BitSet> = (0..count).map(|i| self.awaited(i)).collect();
-        let mut needed: Vec<BitSet> =
-            self.pending.iter().zip(&awaited).map(|(p, a)| p.and(a)).collect();
-        let mut previous = vec![Vec::new(); count];
-        for (i, list) in next.iter().enumerate() {
+    /// The boards that each instruction waits for when events have these boards: those of the
+    /// events that it waits for in the input, if they are still pending, and those that it sets
+    /// while they are pending. `None` if a wait has an unknown reason.
+    fn waits(&self, allocator: &Allocator<'_>, boards: &[Option<Choice>]) -> Option<Vec<u8>> {
+        let mut previous = vec![Vec::new(); self.body.len()];
+        for (i, list) in self.next.iter().enumerate() {
             for &j in list {
-                previous[j].push(i);
+                previous.get_mut(j)?.push(i);
             }
         }
-        let mut work: Vec<usize> = (0..count).collect();
-        while let Some(j) = work.pop() {
-            for &i in &previous[j] {
-                let more = needed[j].and(&self.pending[i]).without(&awaited[i]);
-                if needed[i].merge(&more) {
-                    work.push(i);
+        let mut set = vec![Vec::new(); self.body.len()];
+        for (number, event) in self.events.iter().enumerate().skip(STACK_POINTER + 1) {
+            set.get_mut(event.at)?.push((number, (*boards.get(number)?)?));
+        }
+        let awaited = self.all_awaited()?;
+        let mut after: Vec<Option<(BitSet, BitSet)>> = vec![None; self.body.len()];
+        let mut out = vec![0; self.body.len()];
+        for _ in 0..ROUNDS {
+            let mut changed = false;
+            for i in 0..self.body.len() {
+                let (mut pending, mut back) = self.arriving(i, &previous[i], &after);
+                let on = |events: &BitSet, board: u8| {
+                    events.iter().any(|e| boards[e].is_some_and(|c| c.board == board))
+                };
+                let ended = awaited[i].and(&pending);
+                let mut waits = (0..BOARDS).filter(|&b| on(&ended, b)).fold(0, |w, b| w | 1 << b);
+                for &(number, choice) in &set[i] {
+                    let again = !allocator.takes_last(number) && on(&back, choice.board);
+                    if again || choice.fresh && on(&pending, choice.board) {
+                        waits |= 1 << choice.board;
+                    }
+                }
+                for e in pending.clone().iter() {
+                    if boards[e].is_some_and(|c| waits >> c.board & 1 == 1) {
+                        pending.remove(e);
+                        back.remove(e);
+                    }
+                }
+                set[i].iter().for_each(|&(number, _)| pending.add(number));
+                out[i] = match self.body[i].waits() {
+                    ALL => ALL,
+                    _ if self.body[i].is_collective() => {
+                        (0..BOARDS).filter(|&b| on(&pending, b)).fold(waits, |w, b| w | 1 << b)
+                    }
+                    _ => waits,
+                };
+                let now = Some((pending, back));
+                if after[i] != now {
+                    after[i] = now;
+                    changed = true;
                 }
             }
-        }
-        let mut live = vec![BitSet::none(count); self.events.len()];
-        for (i, events) in needed.iter().enumerate() {
-            for event in events.iter() {
-                live[event].add(i);
+            if !changed {
+                return Some(out);
             }
         }
-        live
+        None
     }
 
-    /// The boards that an instruction waits for when events have these boards.
-    fn waits(&self, i: usize, boards: &[Option<u8>]) -> Option<u8> {
-        let old = self.body.get(i)?.waits();
-        if old == ALL {
-            return Some(ALL);
-        }
-        let mut out = 0;
-        for board in (0..BOARDS).filter(|b| old >> b & 1 == 1) {
-            let events = self.pending.get(i)?.and(self.of_board.get(usize::from(board))?);
-            let mut events = events.iter().peekable();
-            // A wait for nothing has an unknown reason.
-            events.peek()?;
-            for event in events {
-                if let Some(board) = boards.get(event)? {
-                    out |= 1 << board;
+    /// The events that each instruction waits for in the input.
+    fn all_awaited(&self) -> Option<Vec<BitSet>> {
+        let mut out = Vec::new();
+        for (i, instruction) in self.body.iter().enumerate() {
+            let pending = self.pending.get(i)?;
+            let waits = instruction.waits();
+            for (board, events) in self.of_board.iter().enumerate() {
+                // A wait for nothing has an unknown reason.
+                if waits != ALL && waits >> board & 1 == 1 && !pending.meets(events) {
+                    return None;
                 }
             }
+            out.push(pending.and(&self.awaited(i)));
         }
         Some(out)
     }
 
-    /// The new board of each event; none for the stack pointer, the first.
-    fn allocate(&self) -> Option<Vec<Option<u8>>> {
-        let mut groups: Vec<Group> = Vec::new();
-        let mut group_of: Vec<usize> = Vec::new();
-        for (number, event) in self.events.iter().enumerate() {
-            let live = self.live.get(number)?;
-            let here = self.pending.get(event.at)?.without(&self.awaited(event.at));
-            let mut under_way = BitSet::none(self.events.len());
-            for (earlier, &group) in group_of.iter().enumerate() {
-                if here.has(earlier) || self.events[earlier].at == event.at {
-                    under_way.add(group);
-                }
+    /// Events pending before an instruction, and those that came over a back edge into its block.
+    fn arriving(
+        &self,
+        i: usize,
+        previous: &[usize],
+        after: &[Option<(BitSet, BitSet)>],
+    ) -> (BitSet, BitSet) {
+        let none = BitSet::none(self.events.len());
+        let (mut pending, mut back) = (none.clone(), none);
+        let starts = self.blocks.range(self.blocks.of(i)).0 == i;
+        let place = self.blocks.place(i);
+        for &p in previous {
+            let Some((events, old)) = &after[p] else { continue };
+            pending.merge(events);
+            if !starts {
+                back.merge(old);
+            } else if self.blocks.place(p) >= place {
+                let late = |&e: &usize| self.blocks.place(self.events[e].at) >= place;
+                events.iter().filter(late).for_each(|e| back.add(e));
             }
-            let rivals: Vec<usize> = (0..groups.len())
-                .filter(|&g| under_way.has(g) || groups[g].live.meets(live))
-                .collect();
-            let mates: Vec<usize> = rivals
-                .iter()
-                .copied()
-                .filter(|&g| g != STACK_POINTER && groups[g].old == event.board)
-                .collect();
-            if number != STACK_POINTER
-                && let Some((&first, others)) = mates.split_first()
-            {
-                if others.iter().any(|&g| groups[g].new != groups[first].new) {
-                    return None;
-                }
-                for &g in others {
-                    let more = groups[g].live.clone();
-                    groups[first].live.merge(&more);
-                }
-                groups[first].live.merge(live);
-                group_of.push(first);
-                continue;
-            }
-            let new = match number {
-                STACK_POINTER => None,
-                _ => Some(self.choose(event, &rivals, &groups)?),
-            };
-            group_of.push(groups.len());
-            groups.push(Group { old: event.board, new, live: live.clone() });
         }
-        Some(group_of.iter().map(|&g| groups[g].new).collect())
+        (pending, back)
     }
-
-    /// The board of an event that shares none, chosen by the rank of its old board among those free
-    /// then. Loads from memory leave two boards to faster instructions, and those that may not
-    /// happen take the last.
-    fn choose(&self, event: &Event, rivals: &[usize], groups: &[Group]) -> Option<u8> {
-        const LAST: u8 = BOARDS - 1;
-        let slow = event.writes && is_slow(*self.body.get(event.at)?);
-        let (mut taken, mut taken_now) = (0_u8, 0_u8);
-        for &g in rivals {
-            taken |= 1 << groups[g].old;
-            taken_now |= groups[g].new.map_or(0, |b| 1 << b);
-        }
-        let lowest = |taken: u8, from: u8| (from..BOARDS).find(|b| taken >> b & 1 == 0);
-        let quick_choice = lowest(taken_now, 0);
-        let slow_choice = lowest(taken_now, 2);
-        let old = Some(event.board);
-        if taken >> event.board & 1 == 1 {
-            // It shared the stack pointer's.
-            return if slow { slow_choice } else { quick_choice };
-        }
-        if slow && event.board == LAST && taken_now >> LAST & 1 == 0 {
-            Some(LAST)
-        } else if slow && old == lowest(taken, 2) && slow_choice.is_some() {
-            slow_choice
-        } else if !slow && old == lowest(taken, 0) {
-            quick_choice
-        } else if taken == taken_now {
-            old
-        } else if old == lowest(taken, 2) && slow_choice.is_some() {
-            slow_choice
-        } else if old == lowest(taken, 0) {
-            quick_choice
-        } else {
-            None
-        }
-    }
-}
-
-/// Index of the first event, and of its group.
-const STACK_POINTER: usize = 0;
-
-/// Events on one board at the same time.
-struct Group {
-    old: u8,
-    new: Option<u8>,
-    live: BitSet,
-}
-
-/// LD, LDG, atomics, texture and surface accesses.
-fn is_slow(instruction: Instruction) -> bool {
-    matches!(instruction.operation(), 0x181 | 0x180 | 0x1a8 | 0x1a9 | 0x18a | 0x160 | 0x161 | 0x166)
 }
 
 /// Where control may go from an instruction; `None` if unknown.
 fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
     const EXIT: u16 = 0x14d;
     const BRANCH: u16 = 0x147;
-    const MEET: u16 = 0x148;
     let instruction = *body.get(i)?;
     let at = (i * Instruction::SIZE) as i64;
     let next = Some(i + 1).filter(|&n| n < body.len());
     let mut out = Vec::new();
     match (instruction.operation(), instruction.flow(at)) {
         (_, Flow::Call | Flow::Unknown) | (0x149 | 0x158, _) => return None,
-        (BRANCH | MEET, Flow::To(target)) => {
+        (BRANCH, Flow::To(target)) => {
             let target = usize::try_from(target).ok()? / Instruction::SIZE;
             out.extend(Some(target).filter(|&t| t < body.len()));
-            if instruction.operation() == MEET || !instruction.always_branches() {
+            if !instruction.always_branches() {
                 out.extend(next);
             }
         }
@@ -372,6 +325,9 @@ mod tests {
         let mut calls = KERNEL;
         calls[6] = 0x000f_e200_0000_0000_0000_0000_0000_7943;
         assert_eq!(changed(&calls), None);
+        let mut counts = KERNEL;
+        counts[6] = 0x000f_c800_0000_0000_0000_8040_0000_791a;
+        assert_eq!(changed(&counts), None, "DEPBAR counts events of the stack pointer's board");
         let mut waits_for_nothing = KERNEL;
         waits_for_nothing[7] |= 1 << (105 + 11 + 4);
         assert_eq!(changed(&waits_for_nothing), None);
