@@ -5,6 +5,7 @@
 //! make the same code: `ptxas` from PTX; `nvlink -dlto -emit-ptx` or libnvJitLink make PTX from
 //! LTO-IR. The command `warpld` runs them; a program that links in memory may use others.
 
+use crate::builtins::is_builtin_function;
 use crate::diag::Diagnostic;
 use cubin::Arch;
 use std::borrow::Cow;
@@ -51,6 +52,8 @@ pub struct LtoProgram<'a> {
     pub target: Arch,
     /// Whether other code is linked to the result.
     pub partial: bool,
+    /// Whether that is also so if functions stay undefined: the device runtime may have them.
+    pub partial_if_undefined: bool,
     /// How many registers the inputs allow, unless the link says.
     pub registers: Option<u32>,
     /// What host code uses, if all inputs say; else everything stays.
@@ -93,4 +96,49 @@ pub enum Failure {
     Refused,
     /// It could not be run, or did not do its work.
     Unavailable(Box<Diagnostic>),
+}
+
+/// Whether the text calls for a function that is not in it and that the driver does not have.
+/// nvlink then leaves the code linkable, if the device runtime is there to be linked
+/// (`lto-missing-function`).
+pub fn lacks_function(text: &[u8]) -> bool {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut declared = lines.filter_map(|line| {
+        let rest = line.strip_prefix(b".extern")?.trim_ascii_start();
+        Some(rest.strip_prefix(b".func")?.trim_ascii_start())
+    });
+    declared.any(|rest| !is_builtin_function(function_name(rest)))
+}
+
+/// The name of a function: behind the result in parentheses, if there is one.
+fn function_name(declaration: &[u8]) -> &[u8] {
+    let after_result = match declaration.strip_prefix(b"(") {
+        Some(rest) => {
+            let close = rest.iter().position(|&byte| byte == b')').map_or(rest.len(), |at| at + 1);
+            rest.get(close..).unwrap_or_default().trim_ascii_start()
+        }
+        None => declaration,
+    };
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%');
+    let length = after_result.iter().take_while(|byte| is_name(byte)).count();
+    after_result.get(..length).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_that_are_missing() {
+        for (text, lacks) in [
+            (".visible .func f()\n", false),
+            (".extern .func  (.param .b32 func_retval0) vprintf\n(\n", false),
+            (".extern .func malloc\n", false),
+            (".extern .func  (.param .b32 func_retval0) _Z3fooi\n(\n", true),
+            (".extern .func _Z3fooi\n", true),
+            (".extern .global .align 4 .u32 x;\n", false),
+        ] {
+            assert_eq!(lacks_function(text.as_bytes()), lacks, "{text}");
+        }
+    }
 }

@@ -54,7 +54,9 @@ pub struct Config {
     pub(crate) keep_system_libraries: bool,
     pub(crate) lazy_archives: bool,
     pub(crate) allow_newer_inputs: bool,
+    pub(crate) keep_first_definition: bool,
     pub(crate) report: bool,
+    pub(crate) explain: bool,
     pub(crate) threads: usize,
     pub(crate) reuse: bool,
     pub(crate) mercury: MercuryConfig,
@@ -90,7 +92,9 @@ impl Config {
             keep_system_libraries: false,
             lazy_archives: false,
             allow_newer_inputs: false,
+            keep_first_definition: false,
             report: false,
+            explain: true,
             threads: 0,
             reuse: true,
             mercury: MercuryConfig::default(),
@@ -173,6 +177,9 @@ impl ConfigBuilder {
         /// Links inputs of releases that are not known yet by the rules of the newest one
         /// (`--allow-newer-inputs`).
         allow_newer_inputs,
+        /// Links the first of several definitions of a name, with a warning about each other one,
+        /// as libnvJitLink does. Without it they are errors.
+        keep_first_definition,
         /// Allows as much static shared memory as the hardware has (`--enable-extended-smem`).
         extended_smem,
         /// Leaves undefined variables in global memory to the loader
@@ -191,6 +198,9 @@ impl ConfigBuilder {
         suppress_stack_size_warning,
         /// Collects a [report](crate::Output::report).
         report,
+        /// Adds notes to messages, and says once what holds for several kernels. On by default;
+        /// without it there are nvlink's lines alone.
+        explain,
     }
 
     /// Keeps only the kernels whose mangled name contains one of these patterns, in which `*`

@@ -1,6 +1,7 @@
 //! Names as people read them.
 
 use cpp_demangle::{DemangleOptions, Symbol};
+use cubin::words::shown;
 
 /// A name as text, whatever its bytes.
 pub fn text(name: &[u8]) -> String {
@@ -29,8 +30,8 @@ pub fn readable(symbol: &str) -> String {
 /// [_Z3fooi]`, or just `foo`.
 pub fn described(symbol: &str) -> String {
     match demangle(symbol) {
-        Some(name) => format!("{name} [{symbol}]"),
-        None => symbol.to_owned(),
+        Some(name) => shown(&format!("{name} [{symbol}]")).into_owned(),
+        None => shown(symbol).into_owned(),
     }
 }
 

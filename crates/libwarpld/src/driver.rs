@@ -20,6 +20,7 @@ pub use crate::diag::Diagnostics;
 pub use crate::diag::codes::guide_page;
 pub use crate::dialect::target::warns_of_preserved_relocations;
 pub use crate::explain::closest;
+pub use crate::inputs::check::{Limits, check as check_image};
 pub use crate::inputs::lto::Optimized;
 pub use crate::inputs::options::{LtoOptions, SelectOptions, Traced};
 pub use crate::inputs::select::{Registration, Selected, SystemLibrary};
@@ -29,8 +30,11 @@ pub use crate::inputs::{
 };
 pub use crate::json::json_string;
 pub use crate::link::{Memory, Written, link_images};
+pub use crate::threads::{count as thread_count, run as run_on_threads};
 pub use crate::verify::{Fault, verify};
 pub use crate::write::{BUFFER_SIZE, Blocks, Destination};
+
+pub use cubin::words::shown;
 
 use crate::dialect::target::has_mercury;
 use crate::mercury::{self, Trace};

@@ -1,5 +1,6 @@
 //! Strings of JSON texts.
 
+use cubin::words::shown;
 use std::fmt::Write;
 
 /// A JSON string literal.
@@ -12,7 +13,9 @@ pub fn json_string(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            c if u32::from(c) < 0x20 || c == '\u{7f}' => {
+            c if u32::from(c) < 0x10000
+                && shown(c.encode_utf8(&mut [0; 4])).len() > c.len_utf8() =>
+            {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),

@@ -55,14 +55,16 @@ pub fn link_images(
     // Read and check every image, in parallel.
     let batches = parse::batches(inputs);
     let Read { objects, resolver, calls } =
-        parse::read(inputs, dialect, &batches, config.reuse).map_err(|error| diags.fail(error))?;
+        parse::read(inputs, dialect, &batches, config).map_err(|error| diags.fail(error))?;
     if dialect.has_compat() {
         compat::check(&objects, dialect.arch(), diags);
     }
 
     // Which definition each name refers to.
     let Some(resolution) = resolver.finish(diags) else {
-        explain::definitions::explain(&objects, diags);
+        if config.explain {
+            explain::definitions::explain(&objects, diags);
+        }
         return Err(std::mem::take(diags).into_error());
     };
 
@@ -131,7 +133,9 @@ pub fn link_images(
         relocated: &relocated,
         properties: &properties,
     };
-    explain::explain(linked, diags);
+    if config.explain {
+        explain::explain(linked, diags);
+    }
     let mut report = match config.report {
         true => report::collect(linked),
         false => LinkReport::default(),

@@ -2,6 +2,7 @@
 //! as it is parsed: they take no extra time then, and the data is still in the cache.
 
 use crate::callgraph::Builder;
+use crate::config::Config;
 use crate::diag::Diagnostic;
 use crate::dialect::Dialect;
 use crate::inputs::Inputs;
@@ -40,19 +41,21 @@ pub fn batches<'i>(inputs: &'i Inputs<'_>) -> Vec<ObjectBatch<'i>> {
     std::iter::repeat_with(ObjectBatch::default).take(batches).collect()
 }
 
-/// Parses and checks every image, in parallel, into the batches. `reuse` makes that faster for inputs
-/// that are alike.
+/// Parses and checks every image, in parallel, into the batches. [`Config::reuse`] makes that faster
+/// for inputs that are alike.
 pub fn read<'s, 'i: 's>(
     inputs: &'i Inputs<'_>,
     dialect: Dialect,
     batches: &'s [ObjectBatch<'i>],
-    reuse: bool,
+    config: &Config,
 ) -> Result<Read<'s>, Diagnostic> {
     let images = &inputs.images;
     let share = images.len().div_ceil(batches.len().max(1)).max(1);
     let half = dialect.half();
-    let (mut resolver, mut calls) =
-        (Resolver::new(dialect, images.len()), Builder::new(images.len()));
+    let (mut resolver, mut calls) = (
+        Resolver::new(dialect, images.len(), config.keep_first_definition),
+        Builder::new(images.len()),
+    );
     // Built in place first, because collecting the batches' results would copy them.
     let mut objects = Vec::new();
     images.par_iter().map(Object::unread).collect_into_vec(&mut objects);
@@ -60,7 +63,7 @@ pub fn read<'s, 'i: 's>(
     let mut failure = None;
     pipeline(
         objects.chunks_mut(share).zip(images.chunks(share)).zip(batches),
-        |((objects, inputs), batch)| batch.read(objects, inputs, half, reuse),
+        |((objects, inputs), batch)| batch.read(objects, inputs, half, config.reuse),
         |read: Result<(&[Object<'s>], Calls<'s>), Diagnostic>| match (read, &failure) {
             (Ok((part, said)), None) => {
                 let first = known.add(part);

@@ -12,7 +12,7 @@ const FEW_INPUTS: usize = 16;
 
 /// How many threads a link is worth: `asked`, else one if it is small, else 0 for one per
 /// processor.
-pub(crate) fn count(asked: usize, inputs: usize, bytes: usize) -> usize {
+pub fn count(asked: usize, inputs: usize, bytes: usize) -> usize {
     match asked {
         0 if inputs <= FEW_INPUTS && bytes < SMALL_LINK => 1,
         _ => asked,
@@ -20,7 +20,7 @@ pub(crate) fn count(asked: usize, inputs: usize, bytes: usize) -> usize {
 }
 
 /// Does `work` on the caller's rayon pool, or on a pool of its own with `count` threads.
-pub(crate) fn run<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> Result<T, Diagnostic> {
+pub fn run<T: Send>(count: usize, work: impl FnOnce() -> T + Send) -> Result<T, Diagnostic> {
     if rayon::current_thread_index().is_some() {
         return Ok(work());
     }

@@ -66,6 +66,7 @@ codes! {
     DamagedInput, "damaged-input", "A cubin has inconsistent tables.", "";
     DamagedMember, "damaged-member", "An archive member is malformed and was skipped.", "";
     DeadAlias, "dead-alias", "An alias is unused, but the function behind it is used.", "";
+    EmptyOutput, "empty-output", "No input has device code, so the output is empty.", "";
     FinalizerFailed, "finalizer-failed", "Mercury code cannot be turned into machine code.", "";
     FnlzrTrace, "fnlzr-trace", "A line of --fnlzr-trace.", "";
     HandedOver, "handed-over", "The link was handed over to nvlink (`--fallback`).", "";
@@ -106,6 +107,7 @@ codes! {
     OptionIgnored, "option-ignored", "An option has no effect because of another one.", "";
     OptionsFile, "options-file", "An options file cannot be read, or options files include each other.", "";
     OutOfMemory, "out-of-memory", "The output does not fit in memory.", "";
+    OutputConflict, "output-conflict", "An output would replace an input, or another output.", "";
     ParameterMismatch, "parameter-mismatch", "Two files declare a function with different parameters.", "declare it the same way everywhere";
     PreserveRelocs, "preserve-relocs", "--preserve-relocs is incomplete for this target, as in nvlink.", "";
     PrototypeMismatch, "prototype-mismatch", "Two files declare a function with different prototypes.", "declare it the same way everywhere";
@@ -179,6 +181,7 @@ impl Code {
             | Self::DamagedInput
             | Self::DamagedMember
             | Self::DeadAlias
+            | Self::EmptyOutput
             | Self::FnlzrTrace
             | Self::HandedOver
             | Self::HostLinkerScript
@@ -213,6 +216,7 @@ impl Code {
             | Self::OptionIgnored
             | Self::OptionsFile
             | Self::OutOfMemory
+            | Self::OutputConflict
             | Self::ParameterMismatch
             | Self::PreserveRelocs
             | Self::PrototypeMismatch
@@ -276,6 +280,7 @@ fn remedy(code: Code) -> &'static str {
         Code::CannotOpenInput | Code::CannotOpenOutput | Code::OptionsFile | Code::WriteFailed => {
             "the notes have the system's reason: name, rights, space"
         }
+        Code::OutputConflict => "give the output another name",
         Code::PtxRefused => "the compiler's lines before it say why",
         Code::CodeOverPtx
         | Code::CompilerMessage
@@ -289,6 +294,7 @@ fn remedy(code: Code) -> &'static str {
             "the notes and its own messages say more; try another release of the toolkit"
         }
         Code::DeadAlias => "call the function by that name too, or take the alias away",
+        Code::EmptyOutput => "compile with -dc (or -rdc=true), or leave out the link",
         Code::InputChanged => {
             "link after whatever writes it is done; the build may lack a dependency"
         }

@@ -16,6 +16,9 @@ struct Reference {
     /// The function, or the section if it is data.
     within: String,
     line: Option<String>,
+    /// The function is in the output. nvlink wants variables of dead code defined, too.
+    /// [`undefined-globals-of-dead-code`]
+    live: bool,
 }
 
 /// All references to the given symbols.
@@ -56,9 +59,7 @@ impl References {
                 continue;
             }
             let owner = object.owner(target).and_then(|symbol| cx.resolution.id(id, symbol));
-            if owner.is_some_and(|owner| !cx.keeps(owner)) {
-                continue;
-            }
+            let live = owner.is_none_or(|owner| cx.keeps(owner));
             let within = match (owner, target_section) {
                 (Some(owner), _) => readable(&text(cx.resolution.get(owner).name)),
                 (None, Some(section)) => text(section.name),
@@ -74,6 +75,7 @@ impl References {
                     file: object.name.to_owned(),
                     within: within.clone(),
                     line: lines.find(target, reloc.offset),
+                    live,
                 };
                 if self.known.insert((symbol, reference.clone())) {
                     let name = text(cx.resolution.get(symbol).name);
@@ -86,7 +88,11 @@ impl References {
     /// The first references, as notes.
     pub fn notes(&self, symbol: &str) -> Vec<String> {
         let Some(list) = self.of.get(symbol) else { return Vec::new() };
-        let mut notes: Vec<String> = list.iter().take(LISTED).map(Reference::note).collect();
+        // Dead code is to blame only where no other code refers to the symbol.
+        let is_live = list.iter().any(|reference| reference.live);
+        let list: Vec<&Reference> = list.iter().filter(|r| r.live == is_live).collect();
+        let mut notes: Vec<String> =
+            list.iter().take(LISTED).map(|reference| reference.note()).collect();
         let more = list.len().saturating_sub(LISTED);
         if more > 0 {
             notes.push(format!("and {more} more references"));
@@ -98,6 +104,7 @@ impl References {
 impl Reference {
     fn note(&self) -> String {
         let line = self.line.as_ref().map(|line| format!(" at {line}")).unwrap_or_default();
-        format!("referred to by {}{line} ({})", self.within, self.file)
+        let dead = if self.live { "" } else { ", which is not in the output" };
+        format!("referred to by {}{line} ({}){dead}", self.within, self.file)
     }
 }

@@ -8,8 +8,9 @@ use super::options::{LtoOptions, SelectOptions};
 use super::scan::{Loaded, Source, Step};
 use super::source_images::{How, LtoIr, Pick};
 use super::{check, lto_options, messages};
-use crate::builtins::is_builtin_function;
-use crate::compile::{Compiled, Compiler, Failure, LtoModule, LtoProgram, PtxModule, UsedByHost};
+use crate::compile::{
+    Compiled, Compiler, Failure, LtoModule, LtoProgram, PtxModule, UsedByHost, lacks_function,
+};
 use crate::diag::{Diagnostic, Severity};
 use crate::inputs::{HostReferences, LinkInput};
 use cubin::{Arch, Variant};
@@ -79,10 +80,12 @@ pub(super) fn compile<'f>(
         Some(LtoModule { name: name(step)?.clone(), data: ir.data, options })
     });
     let partial = options.partial || picks.iter().flatten().any(has_images);
+    let decides = !options.whole && loaded.has_system_library && !only_files;
     let program = LtoProgram {
         modules: modules.collect(),
         target: how.options.arch,
         partial,
+        partial_if_undefined: decides,
         registers: stored.registers,
         used: used(loaded, how.options),
     };
@@ -93,7 +96,6 @@ pub(super) fn compile<'f>(
         outcome.optimized = Some(Optimized::Ptx(text));
         return Some(outcome);
     }
-    let decides = !options.whole && loaded.has_system_library && !only_files;
     outcome.by_name = !partial && decides && lacks_function(&text);
     let partial = partial || outcome.by_name;
     let module = module(text, &program, partial);
@@ -228,32 +230,6 @@ fn ends_with_system_library(loaded: &Loaded<'_>) -> bool {
     last.unwrap_or(false)
 }
 
-/// Whether the text calls for a function that is not in it and that the driver does not have.
-/// nvlink then leaves the code linkable, if the device runtime is there to be linked
-/// (`lto-missing-function`).
-fn lacks_function(text: &[u8]) -> bool {
-    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    let mut declared = lines.filter_map(|line| {
-        let rest = line.strip_prefix(b".extern")?.trim_ascii_start();
-        Some(rest.strip_prefix(b".func")?.trim_ascii_start())
-    });
-    declared.any(|rest| !is_builtin_function(function_name(rest)))
-}
-
-/// The name of a function: behind the result in parentheses, if there is one.
-fn function_name(declaration: &[u8]) -> &[u8] {
-    let after_result = match declaration.strip_prefix(b"(") {
-        Some(rest) => {
-            let close = rest.iter().position(|&byte| byte == b')').map_or(rest.len(), |at| at + 1);
-            rest.get(close..).unwrap_or_default().trim_ascii_start()
-        }
-        None => declaration,
-    };
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%');
-    let length = after_result.iter().take_while(|byte| is_name(byte)).count();
-    after_result.get(..length).unwrap_or_default()
-}
-
 /// The line of a text that names its target, without what follows the name.
 fn target_line(text: &[u8]) -> Option<(usize, &[u8])> {
     let mut at = 0;
@@ -282,20 +258,6 @@ fn retarget(mut text: Vec<u8>, from: Arch, to: Arch) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn functions_that_are_missing() {
-        for (text, lacks) in [
-            (".visible .func f()\n", false),
-            (".extern .func  (.param .b32 func_retval0) vprintf\n(\n", false),
-            (".extern .func malloc\n", false),
-            (".extern .func  (.param .b32 func_retval0) _Z3fooi\n(\n", true),
-            (".extern .func _Z3fooi\n", true),
-            (".extern .global .align 4 .u32 x;\n", false),
-        ] {
-            assert_eq!(lacks_function(text.as_bytes()), lacks, "{text}");
-        }
-    }
 
     #[test]
     fn targets_get_their_letter() {

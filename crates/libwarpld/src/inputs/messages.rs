@@ -105,8 +105,12 @@ pub(super) fn ptx_refused(name: &str, lines: &str) -> Diagnostic {
         true => READER_FAILED,
         false => "elfLink JIT compile failed",
     };
-    Diagnostic::fatal(Code::PtxRefused, message)
-        .note(format_args!("the compiler refused the PTX of '{name}'"))
+    let refused = Diagnostic::fatal(Code::PtxRefused, message);
+    // The compiler's lines have named the input already.
+    match lines.contains(PTX_FROM_MEMORY) {
+        true => refused,
+        false => refused.note(format_args!("the compiler refused the PTX of '{name}'")),
+    }
 }
 
 pub(super) fn not_compiled(name: &str) -> Diagnostic {

@@ -28,7 +28,7 @@ pub struct SelectOptions {
     pub trace: bool,
     /// `-dlto`: take LTO-IR where an input has it.
     pub lto: Option<LtoOptions>,
-    /// What host code uses does not count for LTO-IR: `-ignore-host-info`, `-g`.
+    /// What host code uses does not count for LTO-IR: `-ignore-host-info`, but not `-g`.
     pub ignore_host_info: bool,
     /// An input that cannot contribute because of its type or its targets is an error. nvlink skips
     /// most of them.
@@ -48,7 +48,7 @@ impl SelectOptions {
             register: false,
             trace: false,
             lto: None,
-            ignore_host_info: config.host_info == HostInfo::Ignore || config.debug,
+            ignore_host_info: config.host_info == HostInfo::Ignore,
             strict: false,
         }
     }

@@ -8,7 +8,8 @@ use super::lto::{self, Optimized};
 use super::options::{SelectOptions, Traced};
 use super::scan::{Body, Ignored, Loaded, Scanned, Source, Step, is_linked_cubin};
 use super::source_images::{How, Pick, Picked};
-use super::{messages, need, unpack};
+use super::unpack::{End, Unpacked};
+use super::{messages, need};
 use crate::compile::Compiler;
 use crate::diag::{Diagnostic, Diagnostics, Error, Severity};
 use crate::dialect::{Release, target};
@@ -16,6 +17,7 @@ use crate::inputs::{HostReferences, Inputs, LinkInput};
 use cubin::Header;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// What happened to the system library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -81,8 +83,8 @@ impl<'f> Loaded<'f> {
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
-        let mut compilations = Compilations::new(compiler);
-        let selected = self.select_by_release(&mut compilations, options, diagnostics)?;
+        let mut made = Made { compilations: Compilations::new(compiler), ..Made::default() };
+        let selected = self.select_by_release(&mut made, options, diagnostics)?;
         if options.allow_newer {
             let release = selected.inputs.release.unwrap_or(Release::OLDEST);
             let newest = selected.newest_input().filter(|(_, toolkit)| *toolkit > release.toolkit);
@@ -96,7 +98,7 @@ impl<'f> Loaded<'f> {
     /// Picks the images by the rules of the release that was named, or else that of the inputs.
     fn select_by_release(
         &self,
-        compilations: &mut Compilations<'_>,
+        made: &mut Made<'_, 'f>,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
@@ -106,32 +108,33 @@ impl<'f> Loaded<'f> {
         };
         if let Some(release) = options.release {
             let limits = Limits { release, newest: newest(release) };
-            return self.select_within(limits, compilations, options, diagnostics);
+            return self.select_within(limits, made, options, diagnostics);
         }
         // Inputs come from one toolkit as a rule, so the first one tells which it is.
         let release = self.first_release(options);
         let limits = Limits { release, newest: newest(Release::NEWEST) };
         let before = diagnostics.as_slice().len();
-        let selected = self.select_within(limits, compilations, options, diagnostics)?;
+        let selected = self.select_within(limits, made, options, diagnostics)?;
         let release = newest_release(&selected.inputs.images);
         if release.toolkit <= limits.release.toolkit {
             return Ok(selected);
         }
         diagnostics.truncate(before);
         let limits = Limits { release, ..limits };
-        self.select_within(limits, compilations, options, diagnostics)
+        self.select_within(limits, made, options, diagnostics)
     }
 
     /// The release that the first image comes from, but one that has the target.
     fn first_release(&self, options: &SelectOptions) -> &'static Release {
         let oldest = Release::first_with(options.arch).unwrap_or(Release::OLDEST);
         let limits = Limits { release: oldest, newest: u32::MAX };
-        let how = How { options, limits, read_all: false, compiler: None };
+        let unusual = &AtomicU64::new(0);
+        let how = How { options, limits, read_all: false, compiler: None, unusual };
         let sources = self.scanned.iter().filter_map(|item| match &item.step {
             Step::Source(source) if !source.system_library => Some(source),
             _ => None,
         });
-        let mut images = sources.map(|source| Pick::from(source, None, how).all().images);
+        let mut images = sources.map(|source| Pick::from(source, |_| None, how).all().images);
         let first = images.find(|images| !images.is_empty());
         let first = first.map_or(oldest, |images| newest_release(&images));
         if first.toolkit > oldest.toolkit { first } else { oldest }
@@ -141,27 +144,41 @@ impl<'f> Loaded<'f> {
     fn select_within<'s>(
         &'s self,
         limits: Limits,
-        compilations: &mut Compilations<'_>,
+        made: &mut Made<'_, 'f>,
         options: &SelectOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Selected<'f>, Error> {
+        let Made { compilations, unpacked } = made;
         let (read_all, compiler) = (self.is_looked_into(options), compilations.compiler);
-        let how = How { options, limits, read_all, compiler };
+        let unusual = &AtomicU64::new(0);
+        let how = How { options, limits, read_all, compiler, unusual };
+        let end = End::unknown();
         // The system library is seldom needed, so it is unpacked on demand.
-        let source = |item: &'s Scanned<'f>| match &item.step {
+        let source = |(number, item): (usize, &'s Scanned<'f>)| match &item.step {
             Step::Source(source) if !source.system_library && !self.is_linked(source) => {
                 Some(source)
             }
+            Step::Messages(list) if list.iter().any(is_fatal) => {
+                end.reach(number);
+                None
+            }
             _ => None,
         };
-        let sources: Vec<Option<&Source<'f>>> = self.scanned.par_iter().map(source).collect();
-        let unpacked =
-            self.store.map(|store| unpack::unpack(store, &sources, options.arch, limits.release));
-        let unpacked = |number: usize| *unpacked.as_ref()?.get(number)?;
-        let picks = sources.par_iter().enumerate();
-        let picks =
-            picks.map(|(number, source)| Some(Pick::from((*source)?, unpacked(number), how)));
-        let mut picks: Vec<Option<Pick<'f>>> = picks.collect();
+        let sources = self.scanned.par_iter().enumerate().map(source);
+        let sources: Vec<Option<&Source<'f>>> = sources.collect();
+        if let Some(store) = self.store {
+            unpacked.fill(store, &sources, how, &end);
+        }
+        let pick = |(number, source): (usize, &Option<&Source<'f>>)| {
+            let source = source.filter(|_| !end.is_before(number))?;
+            let pick = Pick::from(source, |entry| unpacked.image(number, entry), how);
+            if pick.is_refused() {
+                end.reach(number);
+            }
+            Some(pick)
+        };
+        let mut picks: Vec<Option<Pick<'f>>> = sources.par_iter().enumerate().map(pick).collect();
+        picks.iter_mut().skip(end.number().saturating_add(1)).for_each(|pick| *pick = None);
         compilations.finish(&sources, &mut picks, how);
         let optimized = lto::compile(self, &sources, &picks, compilations, how);
         let are_images = || picks.iter().all(|pick| matches!(pick, Some(Pick::Image(_))));
@@ -240,6 +257,17 @@ impl<'f> Loaded<'f> {
     fn is_linked(&self, source: &Source<'f>) -> bool {
         !self.linked_elsewhere.is_empty() && self.linked_elsewhere.contains(&self.module_id(source))
     }
+}
+
+/// What a link makes at most once, even if it selects twice.
+#[derive(Default)]
+struct Made<'c, 'f> {
+    compilations: Compilations<'c>,
+    unpacked: Unpacked<'f>,
+}
+
+fn is_fatal(message: &Diagnostic) -> bool {
+    message.severity == Severity::Fatal
 }
 
 /// The release that the newest image comes from. (`newest-input`)
@@ -419,7 +447,7 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
         }
         *state = SystemLibrary::Used;
         self.host_use.add_system_library(side);
-        let mut picked = Picked::from(source, None, self.how);
+        let mut picked = Picked::from(source, |_| None, self.how);
         self.compilations.finish_one(number, source, &mut picked, self.how);
         self.take(source, picked)
     }
@@ -458,8 +486,11 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
         self.options.register
             && self.how.limits.release.tells_of_missing_host_code
             && source.archive.is_none()
-            && matches!(source.body, Body::Cubin(_) | Body::Fatbins(_))
-            && (source.fatbin_file || matches!(source.body, Body::Cubin(_) | Body::Ptx(_)))
+            && match source.body {
+                Body::Cubin(_) | Body::Ptx(_) => true,
+                Body::Fatbins(_) => source.fatbin_file,
+                Body::LtoIr(_) => false,
+            }
     }
 
     fn register(&mut self, source: &Source<'f>) {
@@ -558,8 +589,7 @@ impl<'s, 'c, 'f> Selection<'s, 'c, 'f> {
     }
 
     fn say(&mut self, message: Diagnostic) -> Result<(), Error> {
-        let fatal = message.severity == Severity::Fatal;
-        if fatal {
+        if is_fatal(&message) {
             return Err(self.diagnostics.fail(message));
         }
         self.diagnostics.push(message);

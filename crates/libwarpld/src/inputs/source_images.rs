@@ -7,15 +7,16 @@ use super::options::SelectOptions;
 use super::scan::{Body, Source};
 use super::{check, messages};
 use crate::compile::{Compiler, PtxModule};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Severity};
 use crate::dialect::target::has_mercury;
 use crate::inputs::LinkInput;
 use cubin::flags::{self, CodeState, Flags};
 use cubin::{Arch, Cubin, Header};
-use fatbin::{Container, Content, Entry};
+use fatbin::{Compression, Container, Content, DecodeError, Entry, MAX_UNUSUAL_SIZE};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How images are picked.
 #[derive(Clone, Copy)]
@@ -27,6 +28,24 @@ pub(super) struct How<'o> {
     pub(super) read_all: bool,
     /// Who compiles PTX.
     pub(super) compiler: Option<&'o dyn Compiler>,
+    /// How many bytes with an unusual compression ratio have been unpacked.
+    pub(super) unusual: &'o AtomicU64,
+}
+
+impl How<'_> {
+    /// Unpacks an image. All images of a link with an unusual compression ratio together are
+    /// limited: many small files do not take gigabytes either.
+    fn unpack<'f>(self, entry: &Entry<'f>) -> Result<Cow<'f, [u8]>, DecodeError> {
+        let declared = entry.header().uncompressed_size.get();
+        if entry.compression() != Compression::None && entry.ordinary_size().is_none() {
+            let before = self.unusual.fetch_add(declared, Ordering::Relaxed);
+            if before > 0 && before.saturating_add(declared) > MAX_UNUSUAL_SIZE {
+                let limit = MAX_UNUSUAL_SIZE.saturating_sub(before);
+                return Err(DecodeError::TooLarge { declared, limit });
+            }
+        }
+        entry.payload()
+    }
 }
 
 /// The LTO-IR of one source.
@@ -73,7 +92,11 @@ pub(super) enum Pick<'f> {
 
 impl<'f> Pick<'f> {
     /// Chooses and unpacks, unless that was done already.
-    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
+    pub(super) fn from(
+        source: &Source<'f>,
+        unpacked: impl Fn(&Entry<'f>) -> Option<&'f [u8]>,
+        how: How<'_>,
+    ) -> Self {
         if let Body::Cubin(data) = source.body
             && let Some(fit) = is_plainly_fit(data, how)
             && !fit.is_whole_program
@@ -95,6 +118,12 @@ impl<'f> Pick<'f> {
             && picked.ignored.is_none();
         let image = if is_plain { picked.images.pop() } else { None };
         image.map_or_else(|| Self::Other(Box::new(picked)), Self::Image)
+    }
+
+    /// Whether the selection ends here.
+    pub(super) fn is_refused(&self) -> bool {
+        let is_fatal = |message: &Diagnostic| message.severity == Severity::Fatal;
+        matches!(self, Self::Other(picked) if picked.messages.iter().any(is_fatal))
     }
 
     /// The image, if there is nothing else.
@@ -131,7 +160,11 @@ fn is_limiting(image: &[u8], target: Arch) -> bool {
 
 impl<'f> Picked<'f> {
     /// Chooses and unpacks, unless that was done already.
-    pub(super) fn from(source: &Source<'f>, unpacked: Option<&'f [u8]>, how: How<'_>) -> Self {
+    pub(super) fn from(
+        source: &Source<'f>,
+        unpacked: impl Fn(&Entry<'f>) -> Option<&'f [u8]>,
+        how: How<'_>,
+    ) -> Self {
         let options = how.options;
         let mut picked = Self::default();
         match &source.body {
@@ -146,7 +179,7 @@ impl<'f> Picked<'f> {
             Body::Fatbins(containers) => {
                 let mut unfit = Vec::new();
                 for container in containers {
-                    picked.pick_from(source, (container, unpacked), how, &mut unfit);
+                    picked.pick_from(source, (container, &unpacked), how, &mut unfit);
                 }
                 if !unfit.is_empty() {
                     picked.not_found(source, options, &unfit);
@@ -161,7 +194,7 @@ impl<'f> Picked<'f> {
     fn pick_from(
         &mut self,
         source: &Source<'f>,
-        (container, unpacked): (&Container<'f>, Option<&'f [u8]>),
+        (container, unpacked): (&Container<'f>, impl Fn(&Entry<'f>) -> Option<&'f [u8]>),
         how: How<'_>,
         unfit: &mut Vec<String>,
     ) {
@@ -181,14 +214,14 @@ impl<'f> Picked<'f> {
             Choice::MachineCodeOverPtx { ptx, .. }
                 if how.compiler.is_some_and(|compiler| compiler.compiles_ptx()) =>
             {
-                return self.compile_entry_later(source, ptx, options.arch);
+                return self.compile_entry_later(source, ptx, how);
             }
             Choice::MachineCodeOverPtx { code, ptx } => {
                 self.messages.push(messages::code_over_ptx(name, code, ptx));
                 code
             }
             Choice::Ptx(ptx) if how.compiler.is_some() => {
-                return self.compile_entry_later(source, ptx, options.arch);
+                return self.compile_entry_later(source, ptx, how);
             }
             Choice::Ptx(ptx) => {
                 let what = messages::describe(ptx);
@@ -201,7 +234,7 @@ impl<'f> Picked<'f> {
             Choice::Nothing if entries.is_empty() => return unfit.push("no image at all".into()),
             Choice::Nothing => return unfit.extend(entries.iter().map(messages::describe)),
         };
-        match unpacked.map_or_else(|| code.payload(), |image| Ok(Cow::Borrowed(image))) {
+        match unpacked(code).map_or_else(|| how.unpack(code), |image| Ok(Cow::Borrowed(image))) {
             Ok(image) => self.add(source, image, how),
             Err(error) => self.messages.extend(messages::damaged_payload(name, error)),
         }
@@ -225,8 +258,9 @@ impl<'f> Picked<'f> {
     }
 
     /// Leaves the PTX of a container to be compiled.
-    fn compile_entry_later(&mut self, source: &Source<'f>, entry: &Entry<'f>, target: Arch) {
-        match entry.payload() {
+    fn compile_entry_later(&mut self, source: &Source<'f>, entry: &Entry<'f>, how: How<'_>) {
+        let target = how.options.arch;
+        match how.unpack(entry) {
             Ok(text) => {
                 self.compile_later(source, text, entry.options().unwrap_or_default(), target);
             }

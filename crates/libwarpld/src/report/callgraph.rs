@@ -2,6 +2,7 @@
 
 use super::LinkReport;
 use crate::demangle::demangle;
+use cubin::words::shown;
 use std::fmt::Write;
 
 /// One function.
@@ -49,7 +50,7 @@ pub fn dump_text(arch_number: u16, report: &LinkReport, demangled: bool) -> Stri
     for raise in raises(report) {
         let name = |index: usize| nodes.get(index).map_or("", |node| &node.name);
         let (from, to) =
-            (shown(name(raise.callee), demangled), shown(name(raise.kernel), demangled));
+            (spelt(name(raise.callee), demangled), spelt(name(raise.kernel), demangled));
         let _ = writeln!(out, "regcount {} for {from} propagated to entry {to}", raise.registers);
     }
     out
@@ -100,11 +101,12 @@ fn raises(report: &LinkReport) -> Vec<Raise> {
     raises
 }
 
-fn shown(name: &str, demangled: bool) -> String {
-    match demangle(name).filter(|_| demangled) {
+fn spelt(name: &str, demangled: bool) -> String {
+    let spelt = match demangle(name).filter(|_| demangled) {
         Some(source) => nvlink_style(name, &source),
         None => name.to_owned(),
-    }
+    };
+    shown(&spelt).into_owned()
 }
 
 fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
@@ -114,7 +116,7 @@ fn node_text(out: &mut String, node: &CallGraphNode, demangled: bool) {
     if node.address_taken {
         out.push('&');
     }
-    out.push_str(&shown(&node.name, demangled));
+    out.push_str(&spelt(&node.name, demangled));
     if let Some(registers) = node.registers {
         let _ = write!(out, " [{registers}]");
     }

@@ -318,6 +318,13 @@ impl Collector<'_, '_> {
                 }
             }
         }
+        // Nothing is added up for a kernel that nobody asked for (`kernel-kept-by-address`).
+        let cx = self.linked.cx;
+        for function in cx.graph.functions.ids().filter(|&f| cx.reach.is_unrequested(f)) {
+            if let Some(slot) = needs.get_mut(function.index()) {
+                *slot = own(function.index());
+            }
+        }
         needs
     }
 

@@ -9,6 +9,7 @@ use crate::linked::Linked;
 use crate::merge::Content;
 use crate::write::Plan;
 use cubin::names::prefix;
+use cubin::words::shown;
 use cubin::{Cubin, half};
 use std::fmt::Write;
 
@@ -159,17 +160,23 @@ pub fn map_text(report: &LinkReport) -> String {
     let Some(map) = &report.map else { return String::new() };
     let mut out = format!("Output: {} bytes\n\nInputs\n", map.size);
     for (file, size) in totals(map) {
-        let _ = writeln!(out, "{size:>12}  {file}");
+        let _ = writeln!(out, "{size:>12}  {}", shown(file));
     }
     out.push_str("\nSections\n      offset        size  name\n");
     for section in &map.sections {
-        let _ = writeln!(out, "{:#12x}  {:>10}  {}", section.offset, section.size, section.name);
+        let _ = writeln!(
+            out,
+            "{:#12x}  {:>10}  {}",
+            section.offset,
+            section.size,
+            shown(&section.name)
+        );
         for part in &section.parts {
             let offset = match part.copied {
                 true => format!("+{:#x}", part.offset),
                 false => "from".into(),
             };
-            let (size, section, file) = (part.size, &part.section, &part.file);
+            let (size, section, file) = (part.size, shown(&part.section), shown(&part.file));
             let _ = writeln!(out, "{offset:>12}  {size:>10}      {section} of {file}");
         }
     }
@@ -177,7 +184,7 @@ pub fn map_text(report: &LinkReport) -> String {
         if index == 0 {
             out.push_str("\nRemoved functions\n");
         }
-        let file = node.file.as_deref().unwrap_or("nowhere");
+        let file = shown(node.file.as_deref().unwrap_or("nowhere"));
         let _ = writeln!(out, "{:>12}  {} from {file}", node.size, described(&node.name));
     }
     out

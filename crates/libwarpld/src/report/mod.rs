@@ -3,6 +3,7 @@
 
 mod callgraph;
 mod collect;
+mod limits;
 mod map;
 mod resources;
 mod verbose;
@@ -10,6 +11,7 @@ mod why;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
 pub(crate) use collect::collect;
+pub use limits::{TargetLimits, limits};
 pub use map::{LinkMap, MapPart, MapSection, map_json, map_text};
 pub(crate) use map::{collect_map, collect_map_of_halves};
 pub use resources::resources_text;

@@ -1,7 +1,8 @@
 //! `--print-resources`: what each kernel needs, and which callee is responsible.
 
 use super::{CallGraphNode, Culprit, KernelUse, LinkReport};
-use crate::demangle::{demangle, described};
+use crate::demangle::{described, readable};
+use cubin::words::shown;
 use std::fmt::Write;
 
 /// The report.
@@ -50,7 +51,7 @@ fn stack(kernel: &KernelUse, nodes: &[CallGraphNode]) -> String {
 }
 
 fn short(name: &str) -> String {
-    demangle(name).unwrap_or_else(|| name.to_owned())
+    shown(&readable(name)).into_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{CallGraphNode, Data, LinkReport, Removal};
 use crate::demangle::{demangle, described};
+use cubin::words::shown;
 use std::collections::VecDeque;
 
 /// The symbols that a request matches: by symbol name, by source name, or by source name without
@@ -58,16 +59,19 @@ pub fn why_dead(report: &LinkReport, wanted: &str) -> String {
 }
 
 fn unknown(wanted: &str) -> String {
-    format!("{wanted}: no input mentions it\n")
+    format!("{}: no input mentions it\n", shown(wanted))
 }
 
 fn data_text(data: &Data) -> String {
     let name = described(&data.name);
     match (&data.file, &data.section) {
         (Some(file), Some(section)) => {
+            let (section, file) = (shown(section), shown(file));
             format!("{name} is in {section}, from {file}\n  variables are never removed\n")
         }
-        (Some(file), None) => format!("{name} is defined by {file} and has no place of its own\n"),
+        (Some(file), None) => {
+            format!("{name} is defined by {} and has no place of its own\n", shown(file))
+        }
         (None, _) => format!("{name} is not defined by any input\n"),
     }
 }
@@ -117,7 +121,7 @@ fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
     for (depth, &step) in chain.iter().enumerate() {
         let Some(node) = report.callgraph.get(step) else { continue };
         let what = if depth == 0 { "kernel" } else { "calls" };
-        let file = node.file.as_deref().map(|f| format!("  ({f})")).unwrap_or_default();
+        let file = node.file.as_deref().map(|f| format!("  ({})", shown(f))).unwrap_or_default();
         out.push_str(&format!("  {what:<6} {}{file}\n", described(&node.name)));
     }
     out

@@ -4,7 +4,7 @@ use super::{Common, FirstPrototype, Pass, checked_size};
 use crate::builtins::is_builtin_function;
 use crate::demangle::text;
 use crate::diag::Code;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Severity};
 use crate::ids::{ObjectId, SymbolId, SymbolRefId};
 use crate::object::call_lists::Prototype;
 use crate::object::{MergeClass, is_dynamic_array};
@@ -30,8 +30,7 @@ impl<'a> Pass<'a, '_> {
                 && self.sighted(known.first).is_some_and(|s| is_dynamic_array(&s)) =>
             {
                 let first = known.first;
-                let error = self.multiple_definition(symbol.name, at, first);
-                self.known.errors.push(error);
+                self.multiple_definition(symbol.name, at, first);
             }
             None => self.define(id, at, symbol),
             Some(old) => match (known.binding, symbol.binding()) {
@@ -53,8 +52,7 @@ impl<'a> Pass<'a, '_> {
                 (Binding::WEAK, _) => self.replace(id, old, at, symbol),
                 (_, Binding::WEAK) => {}
                 _ => {
-                    let error = self.multiple_definition(symbol.name, at, old);
-                    self.known.errors.push(error);
+                    self.multiple_definition(symbol.name, at, old);
                 }
             },
         }
@@ -121,8 +119,7 @@ impl<'a> Pass<'a, '_> {
         match (&mut known.common, known.definition) {
             (Some(_), Some(_)) if !weak => {
                 let first = known.first;
-                let error = self.multiple_definition(symbol.name, at, first);
-                self.known.errors.push(error);
+                self.multiple_definition(symbol.name, at, first);
             }
             (Some(known), _) => known.size = known.size.max(symbol.size),
             (None, None) => {
@@ -138,23 +135,20 @@ impl<'a> Pass<'a, '_> {
             (None, Some(_)) if stays => {}
             (None, Some(_)) if weak => known.common = Some(Box::new(common)),
             (None, Some(old)) => {
-                let error = self.multiple_definition(symbol.name, at, old);
-                self.known.errors.push(error);
+                self.multiple_definition(symbol.name, at, old);
             }
         }
     }
 
-    fn multiple_definition(&self, name: &[u8], at: SymbolRefId, old: SymbolRefId) -> Diagnostic {
-        Diagnostic::error(
-            Code::MultipleDefinition,
-            format_args!(
-                "Multiple definition of '{}' in '{}', first defined in '{}'",
-                text(name),
-                self.file(at),
-                self.file(old)
-            ),
-        )
-        .about(text(name))
+    fn multiple_definition(&mut self, name: &[u8], at: SymbolRefId, old: SymbolRefId) {
+        let (name, file, first) = (text(name), self.file(at), self.file(old));
+        let message =
+            format!("Multiple definition of '{name}' in '{file}', first defined in '{first}'");
+        let (list, severity) = match &mut self.known.duplicates {
+            Some(duplicates) => (duplicates, Severity::Warning),
+            None => (&mut self.known.errors, Severity::Error),
+        };
+        list.push(Diagnostic::new(severity, Code::MultipleDefinition, message).about(name));
     }
 
     /// Whether this is a definition that takes the place of common symbols: one with bytes in the

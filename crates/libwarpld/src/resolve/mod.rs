@@ -184,6 +184,8 @@ pub struct Resolver<'a> {
     accounts: Option<tensor::Accounts>,
     out: Resolution<'a>,
     errors: Vec<Diagnostic>,
+    /// Warnings about definitions that were passed over, if these are no errors.
+    duplicates: Option<Vec<Diagnostic>>,
 }
 
 /// The inputs being added, with everything before them.
@@ -201,8 +203,8 @@ pub fn estimate(sum: usize, first: usize, all: usize) -> usize {
 }
 
 impl<'a> Resolver<'a> {
-    /// For `objects` inputs.
-    pub fn new(dialect: Dialect, objects: usize) -> Self {
+    /// For `objects` inputs; `keep_first` as in [`crate::ConfigBuilder::keep_first_definition`].
+    pub fn new(dialect: Dialect, objects: usize, keep_first: bool) -> Self {
         let mut bounds = Vec::with_capacity(objects + 1);
         bounds.push(0);
         Self {
@@ -221,6 +223,7 @@ impl<'a> Resolver<'a> {
                 replaced: Map::default(),
             },
             errors: Vec::new(),
+            duplicates: keep_first.then(Vec::new),
         }
     }
 
@@ -283,7 +286,9 @@ impl<'a> Resolver<'a> {
     /// The result. Conflicts are reported as nvlink does: all of one input, then the link stops
     /// there (`None`).
     pub fn finish(self, diags: &mut Diagnostics) -> Option<Resolution<'a>> {
-        if !self.has_conflicts() {
+        let duplicates = self.duplicates.into_iter().flatten();
+        duplicates.for_each(|duplicate| diags.push(duplicate));
+        if self.errors.is_empty() {
             return Some(self.out);
         }
         self.errors.into_iter().for_each(|error| diags.push(error));
