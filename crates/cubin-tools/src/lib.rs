@@ -1,11 +1,13 @@
 //! Shows, compares and extracts CUDA device code.
 //!
-//! Three tools as a library, behind `warpld dump`, `warpld diff` and `warpld extract`. They read
+//! Four tools as a library, behind `warpld dump`, `warpld diff`, `warpld compare` and `warpld
+//! extract`. They read
 //! bytes and make text, JSON or lists; they open no files and print nothing.
 //!
 //! | module | what it does | result |
 //! |---|---|---|
 //! | [`dump`] | shows a cubin: sections, symbols, relocations, attributes, capsules | text or JSON |
+//! | [`compare`] | what grew between two links | a [`Growth`](compare::Growth) |
 //! | [`diff`] | says in words what differs between two cubins | a [`Report`](diff::Report) |
 //! | [`extract`] | finds all images in fatbins, host objects, archives and programs | a [`Walk`](extract::Walk) |
 //!
@@ -29,6 +31,7 @@
 //! known; all else is shown as bytes.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod diff;
 pub mod dump;
 pub mod extract;

@@ -31,6 +31,36 @@ pub fn reference(name: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// A text in which nothing is hidden: control characters, line ends and marks that change the
+/// direction of text stand as escapes. Whoever writes a file chooses its names, and no name may
+/// move a cursor, end a line or read other than it is.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain || !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_hidden(c) {
+            true if c.is_ascii_control() && !c.is_ascii_whitespace() => {
+                out.push_str(&format!("\\x{:02x}", u32::from(c)));
+            }
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character is none that can be seen.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
 /// The symbol's name; a nameless section symbol has that of its section.
 pub fn symbol_name<'a>(cubin: &Cubin<'a>, symbol: &SymbolRef<'a>) -> &'a [u8] {
     match cubin.section(symbol.shndx) {
@@ -258,5 +288,25 @@ pub fn edge(list: List, first: u32, second: u32, symbols: &Symbols<'_, '_>) -> S
             format!("{from} has its address taken, prototype \"{}\"", prototype())
         }
         List::IndirectCalls => format!("{from} calls through prototype \"{}\"", prototype()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hidden_stays_hidden() {
+        for (text, expected) in [
+            ("_Z3fooi", "_Z3fooi"),
+            ("größe ∀x", "größe ∀x"),
+            ("a\nb\r\tc", "a\\nb\\r\\tc"),
+            ("\u{1b}[31mred\u{7f}", "\\x1b[31mred\\x7f"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+            ("a\u{202e}b\u{2069}\u{200b}", "a\\u{202e}b\\u{2069}\\u{200b}"),
+        ] {
+            assert_eq!(shown(text), expected);
+            assert_eq!(shown(&shown(text)), expected, "shown twice");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The differences and their wording.
 
-use cubin::words::hex;
+use cubin::words::{hex, shown};
 use serde_json::{Value, json};
 use std::fmt;
 use std::io::{self, Write};
@@ -185,7 +185,8 @@ impl Report {
     pub fn lines(&self, limit: usize) -> impl Iterator<Item = String> + '_ {
         let rest = self.differences.len().saturating_sub(limit);
         let more = (rest > 0).then(|| format!("… and {rest} more"));
-        self.differences.iter().take(limit).map(Difference::to_string).chain(more)
+        let line = |difference: &Difference| shown(&difference.to_string()).into_owned();
+        self.differences.iter().take(limit).map(line).chain(more)
     }
 
     /// Writes the differences as text; nothing if there are none.
@@ -199,7 +200,7 @@ impl Report {
             return Ok(());
         }
         for ((name, size), side) in names.iter().zip(self.sizes).zip([Side::A, Side::B]) {
-            writeln!(out, "{side:?} is {name}, {size} bytes")?;
+            writeln!(out, "{side:?} is {}, {size} bytes", shown(name))?;
         }
         for line in self.lines(limit) {
             writeln!(out, "{line}")?;

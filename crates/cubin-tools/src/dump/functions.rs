@@ -8,24 +8,24 @@ use std::collections::{BTreeMap, HashMap};
 
 /// One function.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Function<'a> {
-    pub(super) name: &'a [u8],
-    pub(super) kernel: bool,
-    pub(super) code: u64,
-    pub(super) registers: Option<u32>,
-    pub(super) barriers: Option<u32>,
-    pub(super) frame: Option<u32>,
-    pub(super) min_stack: Option<u32>,
-    pub(super) shared: u64,
-    pub(super) local: u64,
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) kernel: bool,
+    pub(crate) code: u64,
+    pub(crate) registers: Option<u32>,
+    pub(crate) barriers: Option<u32>,
+    pub(crate) frame: Option<u32>,
+    pub(crate) min_stack: Option<u32>,
+    pub(crate) shared: u64,
+    pub(crate) local: u64,
     /// Bytes per constant bank.
-    pub(super) constant: BTreeMap<u8, u64>,
-    pub(super) parameters: Vec<KernelParam>,
-    pub(super) parameter_bank: Option<ParamBank>,
+    pub(crate) constant: BTreeMap<u8, u64>,
+    pub(crate) parameters: Vec<KernelParam>,
+    pub(crate) parameter_bank: Option<ParamBank>,
 }
 
 /// All functions that have code here, in symbol order.
-pub(super) fn functions<'a>(cubin: &Cubin<'a>) -> Vec<Function<'a>> {
+pub(crate) fn functions<'a>(cubin: &Cubin<'a>) -> Vec<Function<'a>> {
     let module = module_values(cubin);
     let owned = owned_sections(cubin);
     let mut all = Vec::new();

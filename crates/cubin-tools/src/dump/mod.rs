@@ -8,5 +8,6 @@ mod names;
 mod table;
 mod text;
 
+pub(crate) use functions::{Function, functions};
 pub use json::{FORMAT, describe};
 pub use text::{Part, Style, render};

@@ -1,5 +1,6 @@
 //! Words for numbers, and for names.
 
+use cubin::SegmentType;
 use cubin::classify::{NamedBank, NoteClass, SectionClass, Space, SymbolClass};
 pub(super) use cubin::words::{
     LONGEST_REFERENCE, binding, file_type, lossy, reference, reloc_kind, reserved_section,
@@ -12,6 +13,10 @@ pub(super) fn demangled(name: &[u8]) -> Option<String> {
         return None;
     }
     demangle(std::str::from_utf8(name).ok()?)
+}
+
+pub(super) fn segment_type(kind: SegmentType) -> String {
+    kind.name().map_or_else(|| format!("{:#x}", kind.0), str::to_owned)
 }
 
 pub(super) fn section_class(class: SectionClass<'_>) -> &'static str {

@@ -1,5 +1,6 @@
 //! Columns of text.
 
+use cubin::words::shown;
 use std::io::{self, Write};
 
 /// Alignment of a column.
@@ -21,7 +22,7 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.into_iter().map(|cell| shown(&cell).into_owned()).collect());
     }
 
     pub(super) fn is_empty(&self) -> bool {

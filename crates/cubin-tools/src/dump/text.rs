@@ -9,7 +9,9 @@ use cubin::callgraph;
 use cubin::classify::{self, SectionClass, SymbolClass};
 use cubin::flags::{Flags, Identity};
 use cubin::note::{self, NoteType, ToolInfo};
-use cubin::{Cubin, FileType, SectionRef, SectionType, info};
+use cubin::relaction::RelActions;
+use cubin::words::shown;
+use cubin::{Cubin, FileType, RelocKind, SectionRef, SectionType, info};
 use std::io::{self, Write};
 
 /// Whether to colour headings.
@@ -33,11 +35,13 @@ pub enum Part {
     Callgraph,
     Capsules,
     Functions,
+    Segments,
+    Actions,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Identity,
         Self::Sections,
         Self::Symbols,
@@ -46,6 +50,8 @@ impl Part {
         Self::Callgraph,
         Self::Capsules,
         Self::Functions,
+        Self::Segments,
+        Self::Actions,
     ];
 
     /// Its name in options.
@@ -59,6 +65,8 @@ impl Part {
             Self::Callgraph => "callgraph",
             Self::Capsules => "capsules",
             Self::Functions => "functions",
+            Self::Segments => "segments",
+            Self::Actions => "actions",
         }
     }
 }
@@ -82,11 +90,17 @@ pub fn render(
     if wanted(Part::Sections) {
         view.sections()?;
     }
+    if wanted(Part::Segments) {
+        view.segments()?;
+    }
     if wanted(Part::Symbols) {
         view.symbols()?;
     }
     if wanted(Part::Relocations) {
         view.relocations()?;
+    }
+    if wanted(Part::Actions) {
+        view.actions()?;
     }
     if wanted(Part::Attributes) {
         view.attributes()?;
@@ -113,6 +127,7 @@ const TEXT: Align = Align::Left;
 
 impl<W: Write> View<'_, '_, '_, W> {
     fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = shown(text);
         match self.style {
             Style::Plain => writeln!(self.out, "\n{text}"),
             Style::Colour => writeln!(self.out, "\n\x1b[1;36m{text}\x1b[0m"),
@@ -120,8 +135,9 @@ impl<W: Write> View<'_, '_, '_, W> {
     }
 
     fn strong(&self, text: &str) -> String {
+        let text = shown(text);
         match self.style {
-            Style::Plain => text.to_owned(),
+            Style::Plain => text.into_owned(),
             Style::Colour => format!("\x1b[1m{text}\x1b[0m"),
         }
     }
@@ -170,7 +186,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                     .map(|w| names::reference(w.trim_ascii()))
                     .filter(|w| !w.is_empty())
                     .collect();
-                writeln!(self.out, "  made by {}", words.join(" | "))?;
+                writeln!(self.out, "  made by {}", shown(&words.join(" | ")))?;
             }
         }
         Ok(())
@@ -212,7 +228,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             return Ok(());
         }
         let base = f.parameter_bank.map_or(0, |b| b.offset.get());
-        writeln!(self.out, "  parameters of {}", names::reference(f.name))?;
+        writeln!(self.out, "  parameters of {}", shown(&names::reference(f.name)))?;
         for p in &f.parameters {
             let (ordinal, offset, size) = (p.ordinal.get(), p.offset.get(), p.size());
             let place = u32::from(base) + u32::from(offset);
@@ -386,7 +402,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                 _ => "Call graph",
             })?;
             for line in lines {
-                writeln!(self.out, "  {line}")?;
+                writeln!(self.out, "  {}", shown(&line))?;
             }
         }
         Ok(())
@@ -396,10 +412,10 @@ impl<W: Write> View<'_, '_, '_, W> {
 impl<W: Write> View<'_, '_, '_, W> {
     fn capsules(&mut self) -> io::Result<()> {
         for section in self.cubin.sections() {
-            let Some(shown) = capsule::shown(self.cubin, &self.tables, &section) else { continue };
-            self.heading(&format!("Capsule of {}", shown.function))?;
-            let capsule = &shown.capsule;
-            let header = shown.header().map_or("none".into(), |word| format!("{word:#x}"));
+            let Some(found) = capsule::shown(self.cubin, &self.tables, &section) else { continue };
+            self.heading(&format!("Capsule of {}", found.function))?;
+            let capsule = &found.capsule;
+            let header = found.header().map_or("none".into(), |word| format!("{word:#x}"));
             writeln!(
                 self.out,
                 "  code in section {}, header {header}, {} Mercury for {} machine instructions, {} items",
@@ -416,7 +432,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                 ("form", TEXT),
                 ("bytes", TEXT),
             ]);
-            for item in shown.items() {
+            for item in found.items() {
                 table.row(vec![
                     item.instruction.to_string(),
                     format!("{:#x}", item.offset),
@@ -432,7 +448,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                 ("type", TEXT),
                 ("symbol", TEXT),
             ]);
-            for (reloc, place, name) in &shown.relocs {
+            for (reloc, place, name) in &found.relocs {
                 table.row(vec![
                     format!("{:#x}", reloc.offset),
                     place.map_or("-".into(), |p| format!("{p:#x}")),
@@ -443,6 +459,82 @@ impl<W: Write> View<'_, '_, '_, W> {
             if !table.is_empty() {
                 table.write(self.out)?;
             }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> View<'_, '_, '_, W> {
+    /// Program headers.
+    fn segments(&mut self) -> io::Result<()> {
+        let segments = self.cubin.segments().unwrap_or_default();
+        if segments.is_empty() {
+            return Ok(());
+        }
+        self.heading("Program headers")?;
+        let mut table = Table::new(&[
+            ("offset", NUMBER),
+            ("address", NUMBER),
+            ("file", NUMBER),
+            ("memory", NUMBER),
+            ("align", NUMBER),
+            ("flags", NUMBER),
+            ("type", TEXT),
+            ("sections", TEXT),
+        ]);
+        for s in &segments {
+            let end = s.offset.saturating_add(s.filesz.max(s.memsz));
+            let inside = |at: u64, size: u64| at >= s.offset && at.saturating_add(size) <= end;
+            let sections = self.cubin.sections().iter().skip(1);
+            let inside =
+                sections.filter(|section| section.size > 0 && inside(section.offset, section.size));
+            let sections: Vec<_> = inside.map(|section| section.index.0.to_string()).collect();
+            table.row(vec![
+                format!("{:x}", s.offset),
+                format!("{:x}", s.vaddr),
+                format!("{:x}", s.filesz),
+                format!("{:x}", s.memsz),
+                s.align.to_string(),
+                format!("{:x}", s.flags),
+                names::segment_type(s.kind),
+                sections.join(" "),
+            ]);
+        }
+        table.write(self.out)
+    }
+
+    /// Recipes for relocation types that a driver may not know.
+    fn actions(&mut self) -> io::Result<()> {
+        for s in self.cubin.sections() {
+            let Ok(actions) = RelActions::parse(s.data) else { continue };
+            if classify::section(&s).class != SectionClass::RelAction {
+                continue;
+            }
+            self.heading(&format!("Relocation actions of {}", names::reference(s.name)))?;
+            let mut table = Table::new(&[
+                ("type", TEXT),
+                ("space", NUMBER),
+                ("bits", TEXT),
+                ("shift", NUMBER),
+                ("then", TEXT),
+                ("shift", NUMBER),
+            ]);
+            for (number, a) in (actions.first..).zip(actions.actions) {
+                let kind = RelocKind(u32::try_from(number).unwrap_or(u32::MAX));
+                let bits = |start: u8, width: u8| match width {
+                    0 => "-".to_owned(),
+                    _ => format!("{start}..{}", u16::from(start) + u16::from(width)),
+                };
+                table.row(vec![
+                    names::reloc_kind(kind),
+                    a.space.to_string(),
+                    bits(a.start, a.width),
+                    a.shift.to_string(),
+                    bits(a.second_start, a.second_width),
+                    a.second_shift.to_string(),
+                ]);
+            }
+            table.write(self.out)?;
         }
         Ok(())
     }
@@ -471,9 +563,9 @@ fn function_row(f: &Function<'_>) -> Vec<String> {
 
 /// The name, and its source form where that differs.
 fn with_source_name(name: &[u8], class: SymbolClass) -> String {
-    let shown = names::lossy(name);
+    let symbol = names::lossy(name);
     match names::demangled(name).filter(|_| class != SymbolClass::Section) {
-        Some(source) => format!("{shown}  {source}"),
-        None => shown.into_owned(),
+        Some(source) => format!("{symbol}  {source}"),
+        None => symbol.into_owned(),
     }
 }

@@ -4,8 +4,10 @@ mod walk;
 
 pub use walk::{Image, Sections, Walk, WalkError, stem};
 
+use cubin::words::shown;
 use cubin::{Arch, Variant};
 use fatbin::{Compression, Kind};
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// An image with the name it is written under.
@@ -28,7 +30,8 @@ pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>
         *number += 1;
         let arch = shown_arch(&image);
         let suffix = suffix(image.kind);
-        let ident = image.ident.map(|ident| walk::stem(&String::from_utf8_lossy(ident)));
+        let ident =
+            image.ident.map(|ident| file_name(&walk::stem(&String::from_utf8_lossy(ident))));
         let own = ident.filter(|ident| !ident.is_empty());
         let stem = own.as_deref().unwrap_or(stem);
         let short = match image.kind {
@@ -44,6 +47,13 @@ pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>
         named.push(NamedImage { name, image });
     }
     named
+}
+
+/// A name from inside a file that a file may have: nothing in it is hidden.
+fn file_name(name: &str) -> String {
+    name.chars()
+        .map(|c| if shown(c.encode_utf8(&mut [0; 4])) == c.to_string() { c } else { '_' })
+        .collect()
 }
 
 /// Machine code with the letter `f` is shown without it: the files do not differ.
@@ -63,6 +73,28 @@ fn suffix(kind: Kind) -> String {
     }
 }
 
+/// What is known about an image, for other programs.
+pub fn image_json(named: &NamedImage<'_>) -> Value {
+    let image = &named.image;
+    let options = image.options.map(String::from_utf8_lossy);
+    json!({
+        "name": named.name,
+        "member": image.member,
+        "kind": suffix(image.kind),
+        "arch": image.arch.to_string(),
+        "ident": image.ident.map(String::from_utf8_lossy),
+        "options": options,
+        "compression": match image.compression {
+            Compression::None => "none".into(),
+            Compression::Lz4 => "lz4".into(),
+            Compression::Zstd => "zstd".into(),
+            Compression::Unknown(bits) => format!("{bits:#x}"),
+        },
+        "size": image.size(),
+        "stored_size": image.stored_size,
+    })
+}
+
 /// One line about an image, for lists.
 pub fn line(named: &NamedImage<'_>) -> String {
     let image = &named.image;
@@ -76,7 +108,6 @@ pub fn line(named: &NamedImage<'_>) -> String {
         Some(options) if image.kind != Kind::ELF => String::from_utf8_lossy(options),
         _ => "".into(),
     };
-    format!("{:<40} {:>10} bytes  {stored}  {options}", named.name, image.size())
-        .trim_end()
-        .to_owned()
+    let line = format!("{:<40} {:>10} bytes  {stored}  {options}", named.name, image.size());
+    shown(line.trim_end()).into_owned()
 }

@@ -162,12 +162,40 @@ impl<'f> Walk<'f> {
             Ok(host) => host,
             Err(error) => return self.fail(member, error),
         };
+        let before = self.images.len();
+        self.offloaded(member, data);
+        let is_clang = self.images.len() > before;
         for section in &host.linked {
             self.containers(member, section);
         }
-        if self.sections == Sections::All || host.linked.is_empty() {
+        if self.sections == Sections::All || (host.linked.is_empty() && !is_clang) {
             for section in &host.relocatable {
                 self.containers(member, section);
+            }
+        }
+    }
+
+    /// What clang's new driver embeds for its linker wrapper.
+    fn offloaded(&mut self, member: Option<&str>, data: &'f [u8]) {
+        let sections = match fatbin::host::offload_sections(data) {
+            Ok(sections) => sections,
+            Err(error) => return self.fail(member, error),
+        };
+        for section in sections {
+            let images = match fatbin::offload::images(section) {
+                Ok(images) => images,
+                Err(error) => return self.fail(member, error),
+            };
+            for found in images {
+                let before = self.images.len();
+                self.file(member, found.image);
+                for image in self.images.iter_mut().skip(before) {
+                    image.bare = false;
+                    if image.arch.number == 0 {
+                        let arch = std::str::from_utf8(found.arch).ok();
+                        image.arch = arch.and_then(|a| a.parse().ok()).unwrap_or(image.arch);
+                    }
+                }
             }
         }
     }
