@@ -5,8 +5,10 @@
 
 mod files;
 mod mutate;
+mod nvjitlink;
 mod program;
 
 pub use files::{example, fixture, fixture_path, fixtures, root, toolkit};
 pub use mutate::{Random, mutate};
+pub use nvjitlink::fake_nvjitlink;
 pub use program::{Program, stderr};

@@ -4,6 +4,7 @@ use super::folder::Toolkit;
 use super::places::{Environment, Hints, Place, places};
 use super::tool::{Library, Tool};
 use libwarpld::{Code, Diagnostic};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::OnceLock;
 
@@ -28,10 +29,14 @@ impl Search {
 
     /// All places in their order.
     pub fn places(&self) -> &[Place] {
-        self.places.get_or_init(|| match &self.environment {
-            Some(environment) => places(&self.hints, environment),
-            None => places(&self.hints, &Environment::current()),
-        })
+        self.places.get_or_init(|| places(&self.hints, &self.environment()))
+    }
+
+    pub(super) fn environment(&self) -> Cow<'_, Environment> {
+        match &self.environment {
+            Some(environment) => Cow::Borrowed(environment),
+            None => Cow::Owned(Environment::current()),
+        }
     }
 
     fn toolkits(&self) -> impl Iterator<Item = &Toolkit> {
@@ -44,8 +49,8 @@ impl Search {
         ptxas.or_else(|| self.toolkits().find(|toolkit| toolkit.has_compiler()))
     }
 
-    /// The first toolkit that can do link-time optimization: PTX and the ptxas that reads it must
-    /// be of one release, so they come from one toolkit.
+    /// The first toolkit with nvlink and ptxas: PTX and the ptxas that reads it must be of one
+    /// release, so they come from one toolkit.
     pub fn lto_toolkit(&self) -> Result<&Toolkit, Box<Diagnostic>> {
         let makes_ptx = |t: &&Toolkit| t.ptxas().is_some() && t.nvlink().is_some();
         let found = self.toolkits().find(makes_ptx);
@@ -70,7 +75,7 @@ impl Search {
         found.ok_or_else(|| Box::new(self.missing("no libnvJitLink was found")))
     }
 
-    fn missing(&self, message: impl Display) -> Diagnostic {
+    pub(super) fn missing(&self, message: impl Display) -> Diagnostic {
         let diagnostic = Diagnostic::fatal(Code::NoCompiler, message).note(self.looked_in());
         match self.places() {
             [only] if only.folder.is_some() => {

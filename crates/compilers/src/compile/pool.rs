@@ -1,7 +1,7 @@
 //! Several compilers at once.
 
-use crate::files::guard;
-use crate::threads::Slots;
+use crate::host::Interruptions;
+use crate::jobserver::Slots;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,6 +19,7 @@ type Task<'t, T> = dyn Fn(usize, &(dyn Fn() -> bool + Sync)) -> Option<T> + Sync
 pub(super) fn run<T: Send>(
     order: &[usize],
     slots: &Slots,
+    interruptions: &dyn Interruptions,
     task: &Task<'_, T>,
     failed: &(dyn Fn(&T) -> bool + Sync),
 ) -> Vec<Option<T>> {
@@ -26,7 +27,7 @@ pub(super) fn run<T: Send>(
     let next = AtomicUsize::new(0);
     let first_failed = AtomicUsize::new(usize::MAX);
     let work = |worker: usize| {
-        while next.load(Ordering::Relaxed) < order.len() && !guard::is_interrupted() {
+        while next.load(Ordering::Relaxed) < order.len() && !interruptions.is_interrupted() {
             let Some(_token) = slots.take(worker) else {
                 thread::sleep(PATIENCE);
                 continue;
@@ -65,11 +66,13 @@ pub(super) fn run<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Host;
     use std::sync::Barrier;
 
     fn odd_ones_out(order: &[usize], threads: usize, bad: &[usize]) -> Vec<Option<usize>> {
+        let host = Host::default();
         let task = |number: usize, _: &(dyn Fn() -> bool + Sync)| Some(number);
-        run(order, &Slots::new(threads), &task, &|number| bad.contains(number))
+        run(order, &Slots::new(threads), host.interruptions, &task, &|number| bad.contains(number))
     }
 
     #[test]
@@ -92,6 +95,7 @@ mod tests {
 
     #[test]
     fn a_failure_stops_the_tasks_after_it() {
+        let host = Host::default();
         let both_run = Barrier::new(2);
         let task = |number: usize, stop: &(dyn Fn() -> bool + Sync)| {
             both_run.wait();
@@ -100,7 +104,7 @@ mod tests {
             }
             (number == 0).then_some(number)
         };
-        let results = run(&[1, 0], &Slots::new(2), &task, &|_| true);
+        let results = run(&[1, 0], &Slots::new(2), host.interruptions, &task, &|_| true);
         assert_eq!(results, [Some(0), None]);
     }
 }

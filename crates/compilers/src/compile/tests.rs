@@ -1,7 +1,6 @@
 //! ptxas is a script here: it looks at its arguments and does what its text says.
 
 use super::*;
-use crate::options::{CommandLine, Request};
 use std::borrow::Cow;
 use std::fs;
 use std::sync::Arc;
@@ -12,8 +11,9 @@ use std::time::Duration;
 const SCRIPT: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 case "$1" in --version) echo "fake ptxas $(cat "$here/version" 2>/dev/null)"; exit 0;; esac
-for word; do printf '<%s>' "$word"; done >>"$here/calls"
-echo >>"$here/calls"
+line=
+for word; do line="$line<$word>"; done
+printf '%s\n' "$line" >>"$here/calls"
 for text; do :; done
 [ -f "$text" ] && text=$(head -n 1 "$text")
 case "$text" in
@@ -54,9 +54,15 @@ impl Setup {
         self.folder.path().join(name)
     }
 
-    /// A compiler for a link with these options.
-    fn compiler(&self, options: &str) -> ToolkitCompiler {
-        compiler_in(self.folder.path(), options)
+    fn compiler(&self, settings: CompileSettings) -> ToolkitCompiler {
+        let ptxas = self.at("ptxas");
+        let host = Host { temporary: self.at("temporary"), ..Host::default() };
+        ToolkitCompiler::found_by(settings, host, move || Ok(ptxas.clone()))
+    }
+
+    /// Settings with a cache.
+    fn cached(&self, settings: CompileSettings) -> CompileSettings {
+        CompileSettings { cache: Some(self.at("cache")), ..settings }
     }
 
     /// The arguments of all calls so far, sorted.
@@ -73,20 +79,8 @@ impl Setup {
     }
 }
 
-fn compiler_in(folder: &Path, options: &str) -> ToolkitCompiler {
-    let ptxas = folder.join("ptxas");
-    let mut compiler = ToolkitCompiler::new(&settings(options), move || Ok(ptxas.clone()));
-    compiler.temporary = folder.join("temporary");
-    compiler
-}
-
-fn settings(options: &str) -> LinkSettings {
-    let words = ["-arch=sm_90", "a.o", "-o", "out"].into_iter().chain(options.split_whitespace());
-    let mut line = CommandLine::parse(words.map(Into::into), &|_| Ok(Vec::new())).unwrap();
-    match Request::new(&mut line).unwrap() {
-        Request::Link(settings) => *settings,
-        other => panic!("{other:?}"),
-    }
+fn default() -> CompileSettings {
+    CompileSettings::default()
 }
 
 fn module<'a>(text: &'a str, options: &'a str) -> PtxModule<'a> {
@@ -99,8 +93,8 @@ fn module<'a>(text: &'a str, options: &'a str) -> PtxModule<'a> {
     }
 }
 
-fn one(setup: &Setup, options: &str, text: &str) -> Compiled {
-    let mut all = setup.compiler(options).ptx(&[module(text, "")]);
+fn one(setup: &Setup, settings: CompileSettings, text: &str) -> Compiled {
+    let mut all = setup.compiler(settings).ptx(&[module(text, "")]);
     setup.nothing_is_left();
     assert_eq!(all.len(), 1);
     all.remove(0)
@@ -117,12 +111,18 @@ fn complaint(compiled: &Compiled) -> &Diagnostic {
 #[test]
 fn options_have_nvlink_s_order() {
     let setup = Setup::new();
-    let options =
-        "-maxrregcount=32 -Xptxas=-O1,-v -g -split-compile 2 -device-stack-protector true";
+    let settings = CompileSettings {
+        max_registers: Some(32),
+        xptxas: vec![b"-O1".to_vec(), b"-v".to_vec()],
+        debug: true,
+        split_compile: Some(2),
+        stack_protector: Some(true),
+        ..default()
+    };
     let stored = "--compile-only  -maxrregcount=24 ";
     let whole = PtxModule { relocatable: false, ..module("three", "") };
     let modules = [module("one", stored), module("two", ""), whole];
-    for compiled in setup.compiler(options).ptx(&modules) {
+    for compiled in setup.compiler(settings).ptx(&modules) {
         assert_eq!(compiled.output.unwrap(), setup.cubin);
     }
     setup.nothing_is_left();
@@ -142,8 +142,8 @@ fn options_have_nvlink_s_order() {
 fn long_texts_are_in_a_file() {
     let setup = Setup::new();
     let (fits, exceeds) = ("x".repeat(LONGEST), "y".repeat(LONGEST + 1));
-    assert!(one(&setup, "", &fits).output.is_ok());
-    assert!(one(&setup, "", &exceeds).output.is_ok());
+    assert!(one(&setup, default(), &fits).output.is_ok());
+    assert!(one(&setup, default(), &exceeds).output.is_ok());
     let calls = setup.calls();
     assert!(calls[0].contains("<-c><--input-as-string><xxx"));
     assert!(calls[1].ends_with("<-c><application ptx input>"));
@@ -154,14 +154,14 @@ const LONGEST: usize = 131_071;
 
 #[test]
 fn a_refusal_has_its_messages() {
-    let compiled = one(&Setup::new(), "", "refuse");
+    let compiled = one(&Setup::new(), default(), "refuse");
     assert!(matches!(compiled.output, Err(Failure::Refused)));
     assert_eq!(compiled.messages, "ptxas fatal   : no\n");
 }
 
 #[test]
 fn messages_of_a_success_are_kept() {
-    let compiled = one(&Setup::new(), "", "say hello");
+    let compiled = one(&Setup::new(), default(), "say hello");
     assert!(compiled.output.is_ok());
     assert_eq!(compiled.messages, "ptxas info    : say hello\n");
 }
@@ -169,6 +169,8 @@ fn messages_of_a_success_are_kept() {
 #[test]
 fn a_compiler_that_does_not_work_is_told_of() {
     let setup = Setup::new();
+    let time_limit = Some(Duration::from_secs(1));
+    let settings = CompileSettings { time_limit, ..default() };
     for (text, code, message) in [
         ("silent", Code::CompilerFailed, "failed (exit status: 255) while it compiled 'silent.o'"),
         ("status", Code::CompilerFailed, "failed (exit status: 3) while it compiled 'status.o'"),
@@ -177,7 +179,7 @@ fn a_compiler_that_does_not_work_is_told_of() {
         ("damaged", Code::CompilerFailed, "success but wrote a damaged cubin for 'damaged.o'"),
         ("hang", Code::CompilerTimeout, "did not compile 'hang.o' within 1 seconds"),
     ] {
-        let compiled = one(&setup, "--compiler-timeout=1", text);
+        let compiled = one(&setup, settings.clone(), text);
         let diagnostic = complaint(&compiled);
         assert_eq!(diagnostic.code, code, "{text}");
         assert!(diagnostic.message.contains(message), "{}", diagnostic.message);
@@ -208,7 +210,7 @@ fn is_gone(setup: &Setup) -> bool {
 fn a_compiler_that_cannot_be_started_is_told_of() {
     let setup = Setup::new();
     fs::remove_file(setup.at("ptxas")).unwrap();
-    let compiled = one(&setup, "", "text");
+    let compiled = one(&setup, default(), "text");
     let diagnostic = complaint(&compiled);
     assert_eq!(diagnostic.code, Code::NoCompiler);
     assert!(diagnostic.message.starts_with("cannot run '/"), "{}", diagnostic.message);
@@ -217,8 +219,8 @@ fn a_compiler_that_cannot_be_started_is_told_of() {
 #[test]
 fn a_folder_that_cannot_be_made_is_told_of() {
     let setup = Setup::new();
-    let mut compiler = setup.compiler("");
-    compiler.temporary = setup.at("nowhere");
+    let mut compiler = setup.compiler(default());
+    compiler.host.temporary = setup.at("nowhere");
     let compiled = compiler.ptx(&[module("text", "")]);
     assert_eq!(complaint(&compiled[0]).code, Code::WriteFailed);
 }
@@ -226,7 +228,7 @@ fn a_folder_that_cannot_be_made_is_told_of() {
 #[test]
 fn nothing_is_looked_up_before_it_is_needed_and_then_once() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let compiler = ToolkitCompiler::new(&settings(""), || {
+    let compiler = ToolkitCompiler::found_by(default(), Host::default(), || {
         CALLS.fetch_add(1, Ordering::Relaxed);
         Err(Box::new(Diagnostic::fatal(Code::NoCompiler, "no ptxas")))
     });
@@ -246,7 +248,7 @@ fn results_have_the_order_of_the_modules() {
     let setup = Setup::new();
     let texts: Vec<String> = (0..20).map(|i| format!("say {}", "x".repeat(i % 7 + i))).collect();
     let modules: Vec<_> = texts.iter().map(|text| module(text, "")).collect();
-    let compiled = setup.compiler("--threads=4").ptx(&modules);
+    let compiled = setup.compiler(CompileSettings { threads: 4, ..default() }).ptx(&modules);
     for (text, compiled) in texts.iter().zip(&compiled) {
         assert_eq!(compiled.messages, format!("ptxas info    : {text}\n"));
     }
@@ -261,7 +263,7 @@ fn the_first_failure_is_found_and_those_after_it_are_stopped() {
         .map(|text| module(text, ""))
         .collect();
     let begun = std::time::Instant::now();
-    let compiled = setup.compiler("--threads=5").ptx(&modules);
+    let compiled = setup.compiler(CompileSettings { threads: 5, ..default() }).ptx(&modules);
     assert!(begun.elapsed() < Duration::from_secs(100));
     assert!(compiled[0].output.is_ok() && compiled[1].output.is_ok());
     assert!(matches!(compiled[2].output, Err(Failure::Refused)));
@@ -272,8 +274,9 @@ fn the_first_failure_is_found_and_those_after_it_are_stopped() {
 #[test]
 fn some_values_are_not_passed_on() {
     let setup = Setup::new();
-    one(&setup, "-maxrregcount=0 -split-compile 1 -device-stack-protector false", "a");
-    one(&setup, "-maxrregcount=-1 -g -suppress-debug-info -Xptxas= -v -w", "b");
+    let zero = CompileSettings { max_registers: Some(0), split_compile: Some(1), ..default() };
+    one(&setup, CompileSettings { stack_protector: Some(false), ..zero }, "a");
+    one(&setup, CompileSettings { max_registers: Some(-1), ..default() }, "b");
     let text = "<--input-as-string>";
     assert_eq!(
         setup.calls(),
@@ -291,64 +294,18 @@ fn older_releases_do_not_compile_for_families() {
         let line = format!("Cuda compilation tools, release {version}, V{version}.9");
         fs::write(setup.at("version"), line).unwrap();
         let module = PtxModule { target: "sm_100f".parse().unwrap(), ..module("a", "") };
-        assert!(setup.compiler("").ptx(&[module])[0].output.is_ok());
+        assert!(setup.compiler(default()).ptx(&[module])[0].output.is_ok());
         assert!(setup.calls()[0].contains(&format!("<-arch={arch}>")), "{version}");
         setup.nothing_is_left();
     }
 }
 
-/// A bit for each signal that this process and those it starts ignore.
-#[cfg(target_os = "linux")]
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    u64::from_str_radix(mask.trim(), 16).unwrap()
-}
-
-/// A signal ends the process, the compiler and what the compiler has started.
-#[test]
-#[cfg(target_os = "linux")]
-fn interruptions_leave_nothing_behind() {
-    use rustix::process::{Pid, Signal, kill_process};
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::{Command, Stdio};
-    const FOLDER: &str = "WARPLD_INTERRUPTED";
-    if let Some(folder) = std::env::var_os(FOLDER) {
-        compiler_in(Path::new(&folder), "").ptx(&[module("hang", "")]);
-        return;
-    }
-    let ignored = ignored_signals();
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        // nohup and shells let the programs they start ignore some.
-        if ignored & (1 << (signal.as_raw() - 1)) != 0 {
-            continue;
-        }
-        let setup = Setup::new();
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "compile::tests::interruptions_leave_nothing_behind"])
-            .env(FOLDER, setup.folder.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begun = || fs::read_to_string(setup.at("hangs")).is_ok_and(|id| id.ends_with('\n'));
-        while !begun() {
-            assert!(child.try_wait().unwrap().is_none(), "it does not wait for its compiler");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
-        setup.nothing_is_left();
-        assert!(is_gone(&setup));
-    }
-}
-
 /// Two links with a cache: how often ptxas ran in each.
-fn runs(setup: &Setup, options: &str, texts: &[&str]) -> [usize; 2] {
+fn runs(setup: &Setup, settings: CompileSettings, texts: &[&str]) -> [usize; 2] {
     [(); 2].map(|()| {
         let before = setup.calls().len();
-        let options = format!("{options} --ptx-cache={}", setup.at("cache").display());
         let modules: Vec<_> = texts.iter().map(|text| module(text, "")).collect();
-        let compiler = setup.compiler(&options);
+        let compiler = setup.compiler(setup.cached(settings.clone()));
         for (text, compiled) in texts.iter().zip(compiler.ptx(&modules)) {
             assert_eq!(compiled.output.unwrap(), setup.cubin);
             let said = text.starts_with("say").then(|| format!("ptxas info    : {text}\n"));
@@ -372,21 +329,23 @@ fn entries(setup: &Setup) -> Vec<PathBuf> {
 #[test]
 fn the_cache_knows_text_options_and_compiler() {
     let setup = Setup::new();
-    assert_eq!(runs(&setup, "", &["say one", "two"]), [2, 0]);
-    assert_eq!(runs(&setup, "", &["say one", "three"]), [1, 0]);
-    assert_eq!(runs(&setup, "-Xptxas=-O1", &["two"]), [1, 0]);
-    assert_eq!(runs(&setup, "-maxrregcount=32", &["two"]), [1, 0]);
+    let optimized = CompileSettings { xptxas: vec![b"-O1".to_vec()], ..default() };
+    let few_registers = CompileSettings { max_registers: Some(32), ..default() };
+    assert_eq!(runs(&setup, default(), &["say one", "two"]), [2, 0]);
+    assert_eq!(runs(&setup, default(), &["say one", "three"]), [1, 0]);
+    assert_eq!(runs(&setup, optimized, &["two"]), [1, 0]);
+    assert_eq!(runs(&setup, few_registers, &["two"]), [1, 0]);
     fs::write(setup.at("version"), "2").unwrap();
-    assert_eq!(runs(&setup, "", &["two"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["two"]), [1, 0]);
     fs::write(setup.at("ptxas"), format!("{SCRIPT}# changed")).unwrap();
-    assert_eq!(runs(&setup, "", &["two"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["two"]), [1, 0]);
     assert_eq!(entries(&setup).len(), 7);
 }
 
 #[test]
 fn damaged_entries_are_compiled_again() {
     let setup = Setup::new();
-    assert_eq!(runs(&setup, "", &["say one", "two", "three", "four"]), [4, 0]);
+    assert_eq!(runs(&setup, default(), &["say one", "two", "three", "four"]), [4, 0]);
     let files = entries(&setup);
     let damage = |file: &Path, how: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = fs::read(file).unwrap();
@@ -399,15 +358,17 @@ fn damaged_entries_are_compiled_again() {
     // A whole entry under the key of another.
     let other = fs::read(&files[3]).unwrap();
     damage(&files[2], &|bytes| *bytes = other.clone());
-    assert_eq!(runs(&setup, "", &["say one", "two", "three", "four"]), [3, 0]);
+    assert_eq!(runs(&setup, default(), &["say one", "two", "three", "four"]), [3, 0]);
 }
 
 #[test]
 fn failures_are_not_kept() {
     let setup = Setup::new();
     for _ in 0..2 {
-        let options = format!("--ptx-cache={}", setup.at("cache").display());
-        assert!(matches!(one(&setup, &options, "refuse").output, Err(Failure::Refused)));
+        assert!(matches!(
+            one(&setup, setup.cached(default()), "refuse").output,
+            Err(Failure::Refused)
+        ));
     }
     assert_eq!(setup.calls().len(), 2);
     assert!(entries(&setup).is_empty());
@@ -417,17 +378,18 @@ fn failures_are_not_kept() {
 fn the_cache_is_bounded_and_keeps_what_is_used() {
     let setup = Setup::new();
     let size = setup.cubin.len() + 200;
-    assert_eq!(runs(&setup, "", &["old"]), [1, 0]);
-    assert_eq!(runs(&setup, "", &["older"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["old"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["older"]), [1, 0]);
     let stays = setup.at("cache").join("notes.txt");
     fs::write(&stays, "not an entry").unwrap();
     // Used last, and so kept.
-    assert_eq!(runs(&setup, "", &["old"]), [0, 0]);
-    let small = format!("--ptx-cache-size={}", 2 * size + size / 2);
-    assert_eq!(runs(&setup, &small, &["new"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["old"]), [0, 0]);
+    let cache_size = (2 * size + size / 2) as u64;
+    let small = CompileSettings { cache_size, ..default() };
+    assert_eq!(runs(&setup, small, &["new"]), [1, 0]);
     assert_eq!(entries(&setup).len(), 2);
-    assert_eq!(runs(&setup, "", &["old"]), [0, 0]);
-    assert_eq!(runs(&setup, "", &["older"]), [1, 0]);
+    assert_eq!(runs(&setup, default(), &["old"]), [0, 0]);
+    assert_eq!(runs(&setup, default(), &["older"]), [1, 0]);
     assert!(stays.exists());
 }
 
@@ -435,11 +397,11 @@ fn the_cache_is_bounded_and_keeps_what_is_used() {
 fn many_links_share_a_cache() {
     let setup = Setup::new();
     let texts = ["a", "b", "say c", "d", "say e", "f"];
-    let cache = format!("--threads=3 --ptx-cache={}", setup.at("cache").display());
+    let cached = setup.cached(CompileSettings { threads: 3, ..default() });
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                let compiler = setup.compiler(&cache);
+                let compiler = setup.compiler(cached.clone());
                 let modules = texts.map(|text| module(text, ""));
                 for compiled in compiler.ptx(&modules) {
                     assert_eq!(compiled.output.unwrap(), setup.cubin);
@@ -448,14 +410,14 @@ fn many_links_share_a_cache() {
         }
     });
     assert_eq!(entries(&setup).len(), texts.len());
-    assert_eq!(runs(&setup, "", &texts), [0, 0]);
+    assert_eq!(runs(&setup, default(), &texts), [0, 0]);
 }
 
 #[test]
 fn a_cache_that_cannot_be_used_is_told_of() {
     let setup = Setup::new();
     fs::write(setup.at("file"), "no folder").unwrap();
-    let compiler = setup.compiler(&format!("--ptx-cache={}", setup.at("file").display()));
+    let compiler = setup.compiler(CompileSettings { cache: Some(setup.at("file")), ..default() });
     assert!(compiler.ptx(&[module("a", "")])[0].output.is_ok());
     let [remark] = &compiler.remarks()[..] else { panic!("{:?}", compiler.remarks()) };
     assert_eq!(remark.code, Code::PtxCache);

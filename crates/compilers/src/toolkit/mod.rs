@@ -13,6 +13,8 @@
 //! | the usual places | `/usr/local/cuda`, conda, Python wheels, … |
 
 mod folder;
+mod lto;
+mod nvjitlink;
 mod places;
 mod record;
 mod search;
@@ -22,6 +24,8 @@ mod tool;
 mod version;
 
 pub use folder::{Libnvvm, Toolkit, behind};
+pub use lto::{FrontEnd, LtoTools};
+pub use nvjitlink::NvJitLinkFiles;
 pub use places::{Environment, Hints, Origin, Place};
 pub use record::Shim;
 pub use search::Search;

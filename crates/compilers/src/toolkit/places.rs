@@ -35,6 +35,14 @@ pub struct Environment {
     pub virtual_env: Option<OsString>,
     /// `HOME`.
     pub home: Option<OsString>,
+    /// `WARPLD_NVJITLINK`.
+    pub warpld_nvjitlink: Option<OsString>,
+    /// `WARPLD_NVJITLINK_HELPER`.
+    pub nvjitlink_helper: Option<OsString>,
+    /// The program that runs.
+    pub program: Option<PathBuf>,
+    /// `LD_LIBRARY_PATH`.
+    pub ld_library_path: Option<OsString>,
     /// Where `usr` and `opt` are: `/`, but for tests.
     pub system_root: PathBuf,
 }
@@ -51,6 +59,10 @@ impl Environment {
             conda_prefix: variable("CONDA_PREFIX"),
             virtual_env: variable("VIRTUAL_ENV"),
             home: variable("HOME"),
+            warpld_nvjitlink: variable("WARPLD_NVJITLINK"),
+            nvjitlink_helper: variable("WARPLD_NVJITLINK_HELPER"),
+            program: env::current_exe().ok(),
+            ld_library_path: variable("LD_LIBRARY_PATH"),
             system_root: "/".into(),
         }
     }
@@ -70,6 +82,20 @@ impl Environment {
         prefixes.extend(python.into_iter().chain(local));
         prefixes.push(self.system_root.join("usr/local"));
         prefixes
+    }
+
+    /// Where Python's packages are.
+    pub(super) fn site_packages(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for prefix in self.python_prefixes() {
+            for python in sorted(&prefix.join("lib")) {
+                let name = python.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+                if name.starts_with("python3") {
+                    found.extend(["site-packages", "dist-packages"].map(|name| python.join(name)));
+                }
+            }
+        }
+        found
     }
 }
 
@@ -225,18 +251,10 @@ fn newest_first(local: &Path) -> Vec<PathBuf> {
 
 fn wheels(environment: &Environment) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for prefix in environment.python_prefixes() {
-        for python in sorted(&prefix.join("lib")) {
-            let name = python.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-            if !name.starts_with("python3") {
-                continue;
-            }
-            for packages in ["site-packages", "dist-packages"] {
-                let folder = python.join(packages).join("nvidia/cu13");
-                if folder.is_dir() && !found.contains(&folder) {
-                    found.push(folder);
-                }
-            }
+    for packages in environment.site_packages() {
+        let folder = packages.join("nvidia/cu13");
+        if folder.is_dir() && !found.contains(&folder) {
+            found.push(folder);
         }
     }
     found

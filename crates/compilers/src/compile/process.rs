@@ -1,6 +1,6 @@
 //! Runs a tool to its end, or ends it.
 
-use crate::files::guard;
+use crate::host::Interruptions;
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Read};
 use std::path::Path;
@@ -20,38 +20,49 @@ const AFTERMATH: Duration = Duration::from_secs(2);
 const TRIES: u32 = 20;
 
 /// A tool to run.
-pub(super) struct Tool<'t> {
-    pub(super) program: &'t Path,
-    pub(super) args: &'t [OsString],
+#[derive(Clone, Copy, Debug)]
+pub struct Invocation<'t> {
+    /// The program.
+    pub program: &'t Path,
+    /// Its arguments.
+    pub args: &'t [OsString],
     /// Where it runs.
-    pub(super) folder: &'t Path,
+    pub folder: &'t Path,
     /// How long it may take.
-    pub(super) limit: Option<Duration>,
+    pub limit: Option<Duration>,
+    /// What ends it early.
+    pub interruptions: &'t dyn Interruptions,
 }
 
 /// What a tool did.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) status: ExitStatus,
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
     /// What it wrote to standard output and standard error, interleaved as it came.
-    pub(super) said: String,
+    pub said: String,
 }
 
 /// Why a tool has no status of its own.
 #[derive(Debug)]
-pub(super) enum RunError {
+pub enum RunError {
     /// It cannot be started.
     Start(io::Error),
     /// It took too long.
-    TimedOut { limit: Duration, said: String },
+    TimedOut {
+        /// How long it had.
+        limit: Duration,
+        /// What it wrote until then.
+        said: String,
+    },
     /// It was not wanted any more, or the link was interrupted.
     Stopped,
 }
 
-impl Tool<'_> {
+impl Invocation<'_> {
     /// Runs the tool; `stop` is asked from time to time whether to end it.
-    pub(super) fn run(&self, stop: &dyn Fn() -> bool) -> Result<Ended, RunError> {
-        if stop() || guard::is_interrupted() {
+    pub fn run(&self, stop: &dyn Fn() -> bool) -> Result<Ended, RunError> {
+        if stop() || self.interruptions.is_interrupted() {
             return Err(RunError::Stopped);
         }
         let (reader, child) = self.start().map_err(RunError::Start)?;
@@ -79,7 +90,7 @@ impl Tool<'_> {
                 let status = group.child.wait().map_err(RunError::Start)?;
                 return Ok(Ended { status, said: said.unwrap_or_else(rest) });
             }
-            if stop() || guard::is_interrupted() {
+            if stop() || self.interruptions.is_interrupted() {
                 return Err(RunError::Stopped);
             }
             if let Some((limit, _)) = deadline.filter(|(_, end)| Instant::now() > *end) {

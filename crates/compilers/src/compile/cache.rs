@@ -4,7 +4,7 @@
 //! date. Entries appear in one step, and many links may use a cache at once. What was damaged is
 //! compiled again.
 
-use crate::files::guard::Deferral;
+use crate::host::Interruptions;
 use libwarpld::compile::{Compiled, PtxModule};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -43,14 +43,20 @@ pub(super) struct Cache {
     compiler: Key,
     /// Why an entry could not be written, or how many were.
     written: Mutex<io::Result<usize>>,
+    interruptions: &'static dyn Interruptions,
 }
 
 impl Cache {
     /// Opens the cache in `folder`, which is made if it is missing.
-    pub(super) fn open(folder: &Path, limit: u64, compiler: &Key) -> io::Result<Self> {
+    pub(super) fn open(
+        folder: &Path,
+        limit: u64,
+        compiler: &Key,
+        interruptions: &'static dyn Interruptions,
+    ) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = fs::canonicalize(folder)?;
-        Ok(Self { folder, limit, compiler: *compiler, written: Mutex::new(Ok(0)) })
+        Ok(Self { folder, limit, compiler: *compiler, written: Mutex::new(Ok(0)), interruptions })
     }
 
     /// The key of what ptxas makes of a module with these options.
@@ -125,7 +131,7 @@ impl Cache {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let unfinished =
             path.with_extension(format!("{}-{number}.{UNFINISHED}", std::process::id()));
-        let _deferral = Deferral::new();
+        let _deferral = self.interruptions.defer();
         let written = File::create(&unfinished)
             .and_then(|mut file| file.write_all(bytes))
             .and_then(|()| fs::rename(&unfinished, path));

@@ -5,9 +5,10 @@
 //! the same (`ptx-command`).
 
 use super::folder::Folder;
-use super::process::{Ended, RunError, Tool};
-use super::{failed, unavailable};
-use crate::options::CompileSettings;
+use super::process::{Ended, Invocation, RunError};
+use super::{failed, no_folder, unavailable};
+use crate::host::Host;
+use crate::settings::CompileSettings;
 use bstr::ByteSlice;
 use cubin::note::{Note, NoteType, ToolInfo, notes, write_note};
 use cubin::{Arch, Cubin, Variant, names};
@@ -37,8 +38,7 @@ const REJECTED: i32 = 255;
 pub(super) struct Ptxas<'s> {
     pub(super) program: &'s Path,
     pub(super) settings: &'s CompileSettings,
-    /// Where its folders are made.
-    pub(super) temporary: &'s Path,
+    pub(super) host: &'s Host,
     /// What it says about itself.
     pub(super) version: OnceLock<Result<String, String>>,
 }
@@ -81,9 +81,9 @@ impl Ptxas<'_> {
         module: &PtxModule<'_>,
         stop: &dyn Fn() -> bool,
     ) -> Option<Compiled> {
-        let folder = match Folder::new(self.temporary) {
+        let folder = match Folder::new(self.host) {
             Ok(folder) => folder,
-            Err(error) => return Some(unavailable(self.no_folder(&error))),
+            Err(error) => return Some(unavailable(no_folder(self.host, &error))),
         };
         let mut args = self.options(module);
         if module.text.len() <= LONGEST_ARGUMENT && !module.text.contains(&0) {
@@ -91,7 +91,7 @@ impl Ptxas<'_> {
             args.push(module.text.to_os_str_lossy().into_owned());
         } else {
             if let Err(error) = fs::write(folder.path().join(INPUT), &module.text) {
-                return Some(unavailable(self.no_folder(&error)));
+                return Some(unavailable(no_folder(self.host, &error)));
             }
             args.push(INPUT.into());
         }
@@ -138,7 +138,7 @@ impl Ptxas<'_> {
     /// What it answers to `--version`.
     fn version(&self) -> Result<&str, String> {
         let ask = || -> Result<String, String> {
-            let folder = Folder::new(self.temporary).map_err(|error| error.to_string())?;
+            let folder = Folder::new(self.host).map_err(|error| error.to_string())?;
             let args = ["--version".into()];
             match self.tool(&args, folder.path()).run(&|| false) {
                 Ok(ended) => Ok(ended.said),
@@ -161,8 +161,14 @@ impl Ptxas<'_> {
         }
     }
 
-    fn tool<'t>(&'t self, args: &'t [OsString], folder: &'t Path) -> Tool<'t> {
-        Tool { program: self.program, args, folder, limit: self.settings.time_limit }
+    fn tool<'t>(&'t self, args: &'t [OsString], folder: &'t Path) -> Invocation<'t> {
+        Invocation {
+            program: self.program,
+            args,
+            folder,
+            limit: self.settings.time_limit,
+            interruptions: self.host.interruptions,
+        }
     }
 
     fn outcome(&self, module: &PtxModule<'_>, ended: Ended, folder: &Path) -> Compiled {
@@ -178,15 +184,6 @@ impl Ptxas<'_> {
             Ok(_) => failed(self.did_not_write(module, "a damaged cubin", folder), said),
             Err(_) => failed(self.did_not_write(module, "no cubin", folder), said),
         }
-    }
-
-    fn no_folder(&self, error: &io::Error) -> Box<Diagnostic> {
-        let message = format!("cannot write a temporary file in '{}'", self.temporary.display());
-        Box::new(
-            Diagnostic::fatal(Code::WriteFailed, message)
-                .note(error)
-                .note("compilers need one; the environment variable TMPDIR names the folder"),
-        )
     }
 
     fn not_started(&self, error: &io::Error) -> Box<Diagnostic> {

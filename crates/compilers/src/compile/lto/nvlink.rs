@@ -1,13 +1,15 @@
 //! nvlink as a compiler of LTO-IR: it takes the inputs of the link and stops at the text.
 
 use super::super::folder::Folder;
-use super::super::process::{Ended, RunError, Tool};
-use super::super::{failed, unavailable};
+use super::super::process::{Ended, Invocation};
+use super::super::{failed, no_folder, unavailable};
 use super::LtoCompiler;
+use super::endings::FrontEndProgram;
+use super::jit::numbers;
 use bstr::ByteSlice;
 use libwarpld::compile::{Compiled, LtoProgram};
 use libwarpld::{Code, Diagnostic};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -32,9 +34,9 @@ const SAID_BEFORE: [&str; 6] = [
 
 impl LtoCompiler {
     pub(super) fn by_nvlink(&self, nvlink: &Path, program: &LtoProgram<'_>) -> Compiled {
-        let folder = match Folder::new(&self.temporary) {
+        let folder = match Folder::new(&self.host) {
             Ok(folder) => folder,
-            Err(error) => return unavailable(self.no_folder(&error)),
+            Err(error) => return unavailable(no_folder(&self.host, &error)),
         };
         let text = folder.path().join("lto.ptx");
         let mut args = self.arguments(program);
@@ -42,31 +44,25 @@ impl LtoCompiler {
         if args.iter().map(|arg| arg.len() + 1).sum::<usize>() > LONGEST_LINE {
             match options_file(folder.path(), &args) {
                 Ok(short) => args = short,
-                Err(error) => return unavailable(self.no_folder(&error)),
+                Err(error) => return unavailable(no_folder(&self.host, &error)),
             }
         }
         // Inputs are named as they are on the command line, so it runs in the current folder.
         let here = match std::env::current_dir() {
             Ok(here) => here,
-            Err(error) => return unavailable(cannot_run(nvlink, &error)),
+            Err(error) => return unavailable(front_end(nvlink).cannot_run(&error)),
         };
         let nvlink = &std::path::absolute(nvlink).unwrap_or_else(|_| nvlink.to_owned());
-        let tool = Tool { program: nvlink, args: &args, folder: &here, limit: self.limit };
-        match tool.run(&|| false) {
+        let run = Invocation {
+            program: nvlink,
+            args: &args,
+            folder: &here,
+            limit: self.compile.time_limit,
+            interruptions: self.host.interruptions,
+        };
+        match run.run(&|| false) {
             Ok(ended) => outcome(nvlink, ended, &text),
-            Err(RunError::Start(error)) => unavailable(cannot_run(nvlink, &error)),
-            Err(RunError::TimedOut { limit, said }) => {
-                let seconds = limit.as_secs();
-                let message =
-                    format!("'{}' did not optimize within {seconds} seconds", nvlink.display());
-                let diagnostic = Diagnostic::fatal(Code::CompilerTimeout, message)
-                    .note("--compiler-timeout sets the limit");
-                failed(diagnostic, said)
-            }
-            Err(RunError::Stopped) => {
-                let message = "the link was interrupted";
-                unavailable(Box::new(Diagnostic::fatal(Code::CompilerFailed, message)))
-            }
+            Err(error) => front_end(nvlink).did_not_end(error),
         }
     }
 
@@ -88,16 +84,6 @@ impl LtoCompiler {
             args.extend(settings.libraries.iter().cloned());
         }
         args
-    }
-
-    fn no_folder(&self, error: &io::Error) -> Box<Diagnostic> {
-        let folder = self.temporary.display();
-        let message = format!("cannot write a temporary file in '{folder}'");
-        Box::new(
-            Diagnostic::fatal(Code::WriteFailed, message)
-                .note(error)
-                .note("compilers need one; the environment variable TMPDIR names the folder"),
-        )
     }
 }
 
@@ -177,18 +163,43 @@ fn split(said: &str) -> (String, Option<String>) {
     (messages, fatal)
 }
 
-fn cannot_run(program: &Path, error: &io::Error) -> Box<Diagnostic> {
-    let message = format!("cannot run '{}'", OsStr::new(program).display());
-    Box::new(
-        Diagnostic::fatal(Code::NoCompiler, message)
-            .note(error)
-            .note("--cuda-path names the CUDA toolkit to use"),
+fn front_end(nvlink: &Path) -> FrontEndProgram<'_> {
+    let remedy = "--cuda-path names the CUDA toolkit to use";
+    FrontEndProgram { program: nvlink, optimizer: nvlink, remedy }
+}
+
+/// What is wrong if nvlink and ptxas, each with its version, are of different releases.
+pub(super) fn other_release(
+    (nvlink, its): (&Path, &str),
+    (ptxas, other): (&Path, &str),
+) -> Option<Diagnostic> {
+    if numbers(its)? == numbers(other)? {
+        return None;
+    }
+    let (nvlink, ptxas) = (nvlink.display(), ptxas.display());
+    let message =
+        format!("'{nvlink}' is of CUDA {its} and '{ptxas}' of {other}, which refused its PTX");
+    Some(
+        Diagnostic::fatal(Code::LtoFailed, message)
+            .note("the toolkit is of two releases; --cuda-path names another"),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_toolkit_of_two_releases_is_told_of() {
+        let [nvlink, ptxas] = ["bin/nvlink", "bin/ptxas"].map(Path::new);
+        let told = |its, other| other_release((nvlink, its), (ptxas, other));
+        assert_eq!(told("13.4.92", "13.4.59"), None);
+        let message = told("13.4.92", "13.0.88").expect("a message").message;
+        assert_eq!(
+            message,
+            "'bin/nvlink' is of CUDA 13.4.92 and 'bin/ptxas' of 13.0.88, which refused its PTX"
+        );
+    }
 
     #[test]
     fn last_words_are_told_apart() {

@@ -1,6 +1,6 @@
 //! A temporary folder for one run of a tool.
 
-use crate::files::guard::Deferral;
+use crate::host::{Deferral, Host};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,17 +9,18 @@ use std::{fs, io, process};
 /// An empty folder that only this user can read. It vanishes when dropped, and an interruption of
 /// the process waits until then.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub struct Folder {
     path: PathBuf,
     /// Dropped after the folder is gone.
     _deferral: Deferral,
 }
 
 impl Folder {
-    pub(super) fn new(parent: &Path) -> io::Result<Self> {
+    /// Makes one.
+    pub fn new(host: &Host) -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let deferral = Deferral::new();
-        let parent = std::path::absolute(parent)?;
+        let deferral = host.interruptions.defer();
+        let parent = std::path::absolute(&host.temporary)?;
         loop {
             // Ids of processes are used again, and not every process gets to remove its folders.
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -34,7 +35,8 @@ impl Folder {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

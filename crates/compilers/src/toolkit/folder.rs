@@ -105,7 +105,7 @@ impl Toolkit {
 
     /// Installers have `lib64`, wheels and conda `lib`, conda and older installers
     /// `targets/x86_64-linux/lib`, Debian `lib/x86_64-linux-gnu`.
-    fn library_folders(&self) -> Vec<PathBuf> {
+    pub fn library_folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.root.join("lib64"), self.root.join("lib")];
         folders.extend(sorted(&self.root.join("targets")).into_iter().map(|t| t.join("lib")));
         let machine = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
