@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills fuzz/corpus from the committed device ELF files: whole files for the targets `cubin`, `tools`
 and `link`, single sections behind the byte that chooses their codec for `metadata` and `tables`,
-containers of them for `fatbin` and archives of host objects for `archive`. Run it once before fuzzing:
+containers of them for `fatbin`, archives of host objects for `archive`, calls with them for `nvjitlink`. Run it once before fuzzing:
 
     python3 fuzz/seed.py && cargo +nightly fuzz run cubin
 """
@@ -58,6 +58,9 @@ for path in sorted((here / "../tests/fixtures").glob("*.cubin")):
     save("cubin", data)
     for tool in range(4):
         save("tools", bytes([tool]) + data)
+    # Add it as each type, link, ask for everything.
+    for kind in (1, 4, 5, 6, 10):
+        save("nvjitlink", bytes([5, kind * 16 + 2, 19, 35, 4, 6]) + data)
     save("tools", bytes([3 + 6 * 11]) + data)
     # Behind the bytes of options and release: bit 0 adds other inputs, bit 1 is sm_100, bit 7 an index.
     # The releases are numbered as in Release::ALL: 13.0, 13.4 and 13.5.

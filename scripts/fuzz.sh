@@ -4,7 +4,7 @@
 #
 #   scripts/fuzz.sh 0                    builds the targets and their first inputs, no more
 #   scripts/fuzz.sh RUNS [TARGET...]     targets: cubin metadata tables tools fatbin archive
-#                                        link (default: all)
+#                                        link nvjitlink (default: all)
 #
 # What is found goes to $OUT (fuzz/artifacts) with the bytes that show it; the corpus grows in
 # fuzz/corpus. Prints the executions of each target; fails at the first finding.
@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:?how many executions for each target}
 shift
 targets=("$@")
-[ $# -gt 0 ] || targets=(cubin metadata tables tools fatbin archive link)
+[ $# -gt 0 ] || targets=(cubin metadata tables tools fatbin archive link nvjitlink)
 target_dir=$(realpath -m "${FUZZ_TARGET_DIR:-fuzz/target}")
 out=$(realpath -m "${OUT:-fuzz/artifacts}")
 mkdir -p "$out"
