@@ -5,7 +5,8 @@
 //! warpld -arch=sm_90 a.o libb.a -o out.cubin
 //! ```
 //!
-//! To link from a program, use the crate `libwarpld`. This library is the command's own: its
+//! To link from a program, use the crate `libwarpld`; the crate `warpld-compilers` finds and runs
+//! the compilers of a toolkit. This library is the command's own: its
 //! program, tests and fuzz targets share it, and it changes with them.
 //!
 //! | module | what it does |
@@ -13,18 +14,15 @@
 //! | [`options`] | one table of options: parser, help, man page, guide; what a command line asks for |
 //! | [`files`] | from names to bytes: reading, mapping, searching libraries |
 //! | [`cli`] | carries out a link, or `dump`, `diff`, `extract`; writes outputs in one step |
-//! | [`compile`] | has PTX compiled by the ptxas of a toolkit: processes, a pool, a cache |
 //! | [`render`] | messages as nvlink prints them, or as JSON |
 //! | [`shim`] | stands in for nvlink in a toolkit |
-//! | [`toolkit`] | finds the compilers of the user's toolkit, when a link needs them |
 #![deny(unsafe_code)]
 
 pub mod cli;
-pub mod compile;
 mod exit;
 pub mod files;
 pub mod options;
 pub mod render;
 pub mod shim;
+mod subcommand;
 mod threads;
-pub mod toolkit;

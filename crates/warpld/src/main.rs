@@ -14,11 +14,11 @@ fn main() {
 /// Under the name `nvlink` there are no subcommands: `dump` is an input then.
 fn dispatch(program: &OsString, args: Vec<OsString>) -> i32 {
     let word = args.first().and_then(|word| word.to_str()).unwrap_or_default();
-    let subcommand = warpld::cli::SUBCOMMANDS.iter().find(|(name, _)| *name == word);
+    let subcommand = warpld::cli::SUBCOMMANDS.iter().find(|command| command.name == word);
+    let is_nvlink = || warpld::cli::tool_name(program) == "nvlink";
     match subcommand {
-        Some((_, main)) if warpld::cli::tool_name(program) != "nvlink" => {
-            main(args.into_iter().skip(1).collect())
-        }
+        Some(command) if !is_nvlink() => (command.main)(args.into_iter().skip(1).collect()),
+        None if args.is_empty() && !is_nvlink() => warpld::cli::usage(),
         _ => warpld::cli::run(program, args),
     }
 }

@@ -1,7 +1,7 @@
 //! Messages as text for people and scripts, or as JSON for programs.
 
 use libwarpld::Code;
-use libwarpld::driver::{demangle, json_string, readable};
+use libwarpld::driver::{demangle, json_string, readable, shown};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -43,14 +43,20 @@ pub struct Renderer {
 }
 
 impl Renderer {
+    /// Whether the command stands in for nvlink, whose scripts know nvlink's messages.
+    pub fn is_nvlink(&self) -> bool {
+        !self.show_codes
+    }
+
     /// The severity a message has under these settings.
     pub fn severity(&self, diagnostic: &Diagnostic) -> Severity {
         // `redefined-option` is the only warning that nvlink neither silences nor promotes: it is
-        // printed while options are still being parsed.
+        // printed while options are still being parsed. `empty-output` is a warning of ours, which
+        // does not fail a link that nvlink lets pass.
         let promoted = self.warnings_are_errors
             && !self.hide_infos
             && diagnostic.severity == Severity::Warning
-            && diagnostic.code != Code::RedefinedOption;
+            && !matches!(diagnostic.code, Code::RedefinedOption | Code::EmptyOutput);
         if promoted { Severity::Error } else { diagnostic.severity }
     }
 
@@ -90,18 +96,28 @@ impl Renderer {
             out,
             "{}{} {color}{:<8}{}: {}{}",
             palette.bold,
-            self.tool,
+            shown(&self.tool),
             label(severity),
             palette.reset,
-            diagnostic.message,
+            shown(self.message(diagnostic)),
             self.target_suffix(),
         );
         if self.show_codes && severity > Severity::Info {
             let _ = write!(out, " {}[{}]{}", palette.faint, diagnostic.code, palette.reset);
         }
         out.push('\n');
-        write_notes(&mut out, &all_notes(diagnostic, advised), palette);
+        let notes = all_notes(diagnostic, advised);
+        write_notes(&mut out, &notes, quotes_programs(diagnostic.code), palette);
         out
+    }
+
+    /// The message. nvlink takes a full disk for an internal error, and scripts that call it by
+    /// name may look for that.
+    fn message<'d>(&self, diagnostic: &'d Diagnostic) -> &'d str {
+        match diagnostic.code {
+            Code::WriteFailed if !self.show_codes => "Internal error: writing file",
+            _ => &diagnostic.message,
+        }
     }
 
     /// What a compiler said, line by line.
@@ -112,9 +128,9 @@ impl Renderer {
             // A line that begins with blanks goes on with the message before it.
             let goes_on = lines.peek().is_some_and(|next| next.starts_with(' '));
             let suffix = if goes_on { String::new() } else { self.target_suffix() };
-            let _ = writeln!(out, "{line}{suffix}");
+            let _ = writeln!(out, "{}{suffix}", shown(line));
         }
-        write_notes(&mut out, &diagnostic.notes, palette);
+        write_notes(&mut out, &diagnostic.notes, true, palette);
         out
     }
 
@@ -125,7 +141,7 @@ impl Renderer {
                 let quoted = json_string(text);
                 Cow::Owned(quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned())
             }
-            Format::Text | Format::ColoredText => Cow::Borrowed(text),
+            Format::Text | Format::ColoredText => shown(text),
         }
     }
 
@@ -161,14 +177,20 @@ impl Renderer {
     }
 }
 
+/// Whether notes are what another program said, in lines. All others are one line, and a line end
+/// in them is part of a name.
+fn quotes_programs(code: Code) -> bool {
+    matches!(code, Code::CompilerMessage | Code::FinalizerFailed)
+}
+
 /// The lines under a message: names, notes, advice.
-fn write_notes(out: &mut String, notes: &[String], palette: &Palette) {
+fn write_notes(out: &mut String, notes: &[String], in_lines: bool, palette: &Palette) {
     for note in notes {
-        let mut lines = note.lines();
+        let mut lines = note.split(|c| in_lines && c == '\n');
         let first = lines.next().unwrap_or("");
-        let _ = writeln!(out, "    {}={} {first}", palette.note, palette.reset);
+        let _ = writeln!(out, "    {}={} {}", palette.note, palette.reset, shown(first));
         for line in lines {
-            let _ = writeln!(out, "      {line}");
+            let _ = writeln!(out, "      {}", shown(line));
         }
     }
 }
@@ -262,12 +284,27 @@ mod tests {
 
     #[test]
     fn targets_codes_and_notes() {
-        let diagnostic = Diagnostic::error(Code::UndefinedSymbol, "m").note("a\nb");
         let renderer = Renderer { target: Some("sm_90a".into()), show_codes: true, ..nvlink() };
-        assert_eq!(
-            renderer.render(&diagnostic, true).as_deref(),
-            Some("nvlink error   : m (target: sm_90a) [undefined-symbol]\n    = a\n      b\n")
-        );
+        for (code, text) in [
+            (Code::UndefinedSymbol, "[undefined-symbol]\n    = a\\nb\n"),
+            (Code::FinalizerFailed, "[finalizer-failed]\n    = a\n      b\n"),
+        ] {
+            let diagnostic = Diagnostic::error(code, "m").note("a\nb");
+            let rendered = renderer.render(&diagnostic, false).unwrap();
+            assert_eq!(rendered, format!("nvlink error   : m (target: sm_90a) {text}"));
+        }
+    }
+
+    /// Names of symbols, files and tools are anybody's.
+    #[test]
+    fn nothing_in_a_message_moves_the_cursor() {
+        let hostile = "a\u{1b}[2J\nwarpld info    : fine\r\u{202e}";
+        let renderer = Renderer { tool: hostile.into(), ..nvlink() };
+        let diagnostic =
+            Diagnostic::error(Code::UndefinedSymbol, hostile).note(hostile).about(hostile);
+        let text = renderer.render(&diagnostic, false).unwrap();
+        assert_eq!(text.matches('\n').count(), 2, "{text:?}");
+        assert!(text.chars().all(|c| c == '\n' || matches!(c, ' '..='~')), "{text:?}");
     }
 
     #[test]

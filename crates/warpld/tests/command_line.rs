@@ -54,7 +54,7 @@ fn files_that_cannot_be_used_end_in_a_message() {
         (["-arch=sm_90", "missing.o", &b, "-o", "o"], "Could not open input file 'missing.o'"),
         (["-arch=sm_90", &a, &b, "-o", "dir"], "Could not open output file 'dir'"),
         (["-arch=sm_90", &a, &b, "-o", "no/o"], "Could not open output file 'no/o'"),
-        (["-arch=sm_90", &a, &b, "-o", "/dev/full"], "Internal error: writing file"),
+        (["-arch=sm_90", &a, &b, "-o", "/dev/full"], "Could not write output file '/dev/full'"),
     ] {
         let output = WARPLD.run(&folder, args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
@@ -202,7 +202,7 @@ fn version_and_help_exist_under_both_names() {
         fatal(&nvlink, "shim"),
         "nvlink fatal   : Unknown arch name '(null)'\n    = name the target, for example -arch=sm_90\n"
     );
-    assert!(fatal(WARPLD.path(), "shim").starts_with("Usage: warpld shim"));
+    assert!(fatal(WARPLD.path(), "shim").contains("usage: warpld shim"));
 }
 
 #[test]

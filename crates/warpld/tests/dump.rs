@@ -165,3 +165,44 @@ fn damaged_files_are_harmless() {
     }
     assert!(shown > 1000, "{shown} shown");
 }
+
+/// A fatbin with two targets, in an archive, in a host object: dump and diff look into them.
+#[test]
+fn containers_are_looked_into() {
+    let folder = WARPLD.folder("containers");
+    let fatbin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/inputs/images.fatbin");
+    let run = |args: &[&str]| WARPLD.run(&folder, args);
+    let text = |output: &Output| String::from_utf8(output.stdout.clone()).expect("text");
+    let all = run(&["dump", "--only", "identity", fatbin]);
+    assert!(all.status.success(), "{}", String::from_utf8_lossy(&all.stderr));
+    let count = text(&all).lines().filter(|line| line.contains(" for sm_")).count();
+    assert!(count > 5, "{}", text(&all));
+    let one = run(&["dump", "--only", "identity", "--arch", "sm_80", fatbin]);
+    assert!(text(&one).contains("images.fatbin:80.sm_80.cubin: "), "{}", text(&one));
+    let second = run(&["dump", "--only", "identity", "--image", "2", fatbin]);
+    assert!(text(&all).contains(&text(&second)) && text(&second) != text(&all));
+    let json = run(&["dump", "--json", "--arch", "sm_80", fatbin]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["files"][0]["identity"]["arch"], "sm_80");
+    let nothing = run(&["dump", "--arch", "sm_30", fatbin]);
+    assert_eq!(nothing.status.code(), Some(1));
+    // One of several has to be chosen for diff.
+    let vague = run(&["diff", fatbin, fatbin]);
+    assert_eq!(vague.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&vague.stderr).into_owned();
+    assert!(message.contains("images, choose by --arch or --image"), "{message}");
+    assert_eq!(run(&["diff", "--arch", "sm_80", fatbin, fatbin]).status.code(), Some(0));
+    let other = path("vec.sm_90.cubin");
+    assert_eq!(run(&["diff", "--image", "80.sm_80", fatbin, fatbin]).status.code(), Some(0));
+    assert_eq!(run(&["diff", &other, &path("vec.sm_75.cubin")]).status.code(), Some(1));
+}
+
+#[test]
+fn program_headers_and_relocation_actions_are_shown() {
+    let linked = path("linked-object.sm_90.cubin");
+    let output = dump(&["--only", "segments", "--only", "actions", &linked], b"");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("\nProgram headers\n") && text.contains(" LOAD "), "{text}");
+    assert!(text.contains("\nRelocation actions of .nv.rel.action\n"), "{text}");
+    assert!(text.contains("R_CUDA_CONST_FIELD22_37"), "{text}");
+}

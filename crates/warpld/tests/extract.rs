@@ -112,3 +112,107 @@ fn failures_are_reported() {
         assert!(text.contains(message), "{text}");
     }
 }
+
+#[test]
+fn a_list_for_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = images();
+    let input = input.to_str().unwrap();
+    let output = extract(folder.path(), &["--list", "--json", "--arch", "sm_80", input]);
+    assert!(output.status.success());
+    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(list["format"], 1);
+    let [image] = list["images"].as_array().unwrap().as_slice() else { panic!("{list}") };
+    assert_eq!(image["name"], "80.sm_80.cubin");
+    assert_eq!((&image["kind"], &image["arch"]), (&"cubin".into(), &"sm_80".into()));
+    assert_eq!((&image["compression"], &image["file"]), (&"zstd".into(), &input.into()));
+    assert!(image["size"].as_u64() > image["stored_size"].as_u64());
+}
+
+#[test]
+fn standard_input_and_output() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut child = WARPLD
+        .command()
+        .args(["extract", "-n", "m1.", "-", "-o", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let bytes = std::fs::read(images()).unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let entries = Container::parse(&bytes).unwrap().flat_entries().unwrap();
+    let m1 = entries.iter().find(|entry| name(entry).starts_with("m1.")).unwrap();
+    assert_eq!(output.stdout, m1.payload().unwrap()[..]);
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_replaced_or_followed_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = images();
+    let input = input.to_str().unwrap();
+    let args = ["-n", "m1.", "-d", "new/deep", input];
+    // The folder is made.
+    let first = extract(folder.path(), &args);
+    assert!(first.status.success(), "{first:?}");
+    let name = lines(&first.stdout).remove(0);
+    let path = folder.path().join("new/deep").join(&name);
+    std::fs::write(&path, "mine").unwrap();
+    let again = extract(folder.path(), &args);
+    assert_eq!(again.status.code(), Some(1));
+    let message = format!("warpld error   : 'new/deep/{name}' exists; --force replaces it\n");
+    assert_eq!(String::from_utf8_lossy(&again.stderr), message);
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+    let forced: Vec<&str> = args.iter().copied().chain(["--force"]).collect();
+    assert!(extract(folder.path(), &forced).status.success());
+    assert!(std::fs::read(&path).unwrap().starts_with(b"\x7fELF"));
+    // A link to somewhere else.
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "precious").unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&victim, &path).unwrap();
+    for args in [&args[..], &forced] {
+        assert_eq!(extract(folder.path(), args).status.code(), Some(1));
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    }
+}
+
+/// An object as clang's new driver makes it, with a cubin for sm_90.
+#[test]
+fn clang_s_offloading_sections_are_read() {
+    use object::write::Object;
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = support::fixture("scale.sm_90.cubin");
+    let word = |n: usize| (n as u64).to_le_bytes();
+    let mut binary = [&[0x10, 0xFF, 0x10, 0xAD, 1, 0, 0, 0][..], &word(0), &word(32)].concat();
+    binary.extend([&word(40)[..], &[3, 0, 2, 0, 0, 0, 0, 0]].concat());
+    for number in [72, 1, 104, cubin.len(), 88, 93] {
+        binary.extend(word(number));
+    }
+    binary.extend(b"arch\0sm_90\0\0\0\0\0\0");
+    binary.extend(&cubin);
+    binary.resize(binary.len().next_multiple_of(8), 0);
+    let size = binary.len();
+    binary[8..16].copy_from_slice(&word(size));
+    let mut host = Object::new(
+        object::BinaryFormat::Elf,
+        object::Architecture::X86_64,
+        object::Endianness::Little,
+    );
+    let section =
+        host.add_section(vec![], b".llvm.offloading".to_vec(), object::SectionKind::ReadOnlyData);
+    host.append_section_data(section, &binary, 8);
+    std::fs::write(folder.path().join("clang.o"), host.write().unwrap()).unwrap();
+    let output = extract(folder.path(), &["clang.o"]);
+    assert!(output.status.success(), "{output:?}");
+    let name = lines(&output.stdout).remove(0);
+    assert_eq!(name, "clang.1.sm_90.cubin");
+    assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), cubin);
+    let shown = WARPLD.run(folder.path(), ["dump", "--only", "identity", "clang.o"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.starts_with("clang.o:clang.1.sm_90.cubin: relocatable for sm_90"), "{shown}");
+}

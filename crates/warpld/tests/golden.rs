@@ -33,6 +33,12 @@ fn virtual_functions_data_and_jump_tables() {
     compare(&["object", "data", "sync"], &[], "linked-object");
 }
 
+/// On sm_100 the kernels' scoreboards are not those of the object.
+#[test]
+fn kernels_that_call_nothing() {
+    compare(&["boards"], &[], "linked-boards");
+}
+
 #[test]
 fn weak_functions_in_a_relocatable_file() {
     compare(&["weak", "shared"], &["-r"], "partial");

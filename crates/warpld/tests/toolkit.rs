@@ -102,6 +102,48 @@ fn what_is_missing_is_told_with_a_remedy() {
     assert!(shown.contains("  --cuda-path                  'none' does not exist\n"), "{shown}");
 }
 
+/// LTO-IR goes to libnvJitLink where there is no nvlink, if the program that loads it is there.
+#[test]
+fn a_library_takes_the_place_of_nvlink() {
+    let folder = WARPLD.folder("library");
+    let root = toolkit(&folder.join("cuda"), &["ptxas"]);
+    fs::create_dir_all(root.join("lib")).unwrap();
+    fs::write(root.join("lib/libnvJitLink.so.13.4.92"), "").unwrap();
+    std::os::unix::fs::symlink("libnvJitLink.so.13.4.92", root.join("lib/libnvJitLink.so.13"))
+        .unwrap();
+    fs::write(folder.join("helper"), "").unwrap();
+    let run = |helper: &str, args: &[&str]| {
+        let mut command = alone(WARPLD.path(), &folder);
+        command.env("WARPLD_NVJITLINK_HELPER", helper).env("WARPLD_CUDA_PATH", "cuda");
+        text(&command.arg("toolkit").args(args).output().unwrap())
+    };
+    let shown = run("helper", &[]);
+    let expected = "  LTO-IR         yes, by libnvJitLink 13.4.92 and ptxas 13.4.92; not together with \
+                    other code\n";
+    assert!(shown.contains(expected), "{shown}");
+    let all: Value = serde_json::from_str(&run("helper", &["--json"])).unwrap();
+    assert_eq!(all["links"]["lto"]["by"], "libnvJitLink");
+    assert_eq!(all["links"]["lto"]["helper"], "helper");
+    let shown = run("none", &[]);
+    let expected = "  LTO-IR         no: 'warpld-nvjitlink', which loads libnvJitLink, was not found \
+                    (looked for 'none'; WARPLD_NVJITLINK_HELPER names another";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(run("none", &["--json"]).contains("\"lto\": null"));
+    // The library has its optimizer inside: a link does without libnvvm.
+    let link = |helper: &str| {
+        let mut command = alone(WARPLD.path(), &folder);
+        command.env("WARPLD_NVJITLINK_HELPER", helper).env("WARPLD_CUDA_PATH", "cuda");
+        command.args(["-arch=sm_90", "-dlto", "-nvvmpath=none", "-o", "out.cubin"]);
+        command.args(["saxpy.sm_90.cubin", "scale.sm_90.cubin"].map(example)).output().unwrap()
+    };
+    let output = link("none");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("elfLink linker library load error"), "{output:?}");
+    let output = link("helper");
+    assert!(output.status.success(), "{output:?}");
+    assert!(stderr(&output).contains("because no LTO objects found"), "{output:?}");
+}
+
 /// Every system call of a link of machine code: no program is started, and no file of a toolkit is
 /// looked at, however many there are to be found. Needs strace.
 #[test]

@@ -1,12 +1,14 @@
 //! `warpld diff A B`: what differs between two device ELF files. The exit
 //! status is that of diff(1): 0 the same, 1 different, 2 trouble.
 
+use super::images::{Choice, File, Image};
+use crate::subcommand;
 use clap::Parser;
 use cubin::{Cubin, ReadError};
 use cubin_tools::diff::{self, Input, Options, Report, Side};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 const SAME: i32 = 0;
@@ -15,11 +17,12 @@ const TROUBLE: i32 = 2;
 
 /// Says what differs between two device ELF files (cubins)
 ///
+/// Files may be containers; --arch and --image choose one image of each.
 /// References are compared by what they refer to, not by number. The exit
 /// status is 0 if the files are the same, 1 if they differ, 2 in trouble.
 #[derive(Debug, Parser)]
 #[command(name = "warpld diff", version)]
-struct Args {
+pub(super) struct Args {
     /// The first file
     a: PathBuf,
     /// The second file
@@ -36,38 +39,35 @@ struct Args {
     /// Show no more than this many differences
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 /// Why two files cannot be compared.
 #[derive(Debug, Error)]
 enum CompareError {
-    #[error("{}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("{}: {source}", path.display())]
-    Malformed { path: PathBuf, source: ReadError },
+    #[error("{name}: {reason}")]
+    NoImage { name: String, reason: String },
+    #[error("{name}: {source}")]
+    Malformed { name: String, source: ReadError },
 }
 
 /// Runs the command with the arguments after `diff`; returns the exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
-    let args = std::iter::once(OsString::from("warpld diff")).chain(args);
-    let args = match Args::try_parse_from(args) {
+pub(super) fn main(args: Vec<OsString>) -> i32 {
+    let args: Args = match subcommand::parse(args) {
         Ok(args) => args,
-        Err(error) => {
-            // Nothing can be done if the console is gone.
-            let _ = error.print();
-            return error.exit_code();
-        }
+        Err(status) => return status,
     };
     let report = match compare(&args) {
         Ok(report) => report,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "warpld diff: {error}");
+            subcommand::fatal(error);
             return TROUBLE;
         }
     };
     match write(&args, &report) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(io::stderr(), "warpld diff: {error}");
+            subcommand::fatal(error);
             TROUBLE
         }
         _ if report.is_same() => SAME,
@@ -76,23 +76,28 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
 }
 
 fn compare(args: &Args) -> Result<Report, CompareError> {
-    let (a, b) = (read(&args.a)?, read(&args.b)?);
-    let files = args.inputs.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let mut inputs = Vec::with_capacity(files.len());
-    for (path, data) in args.inputs.iter().zip(&files) {
-        let malformed = |source| CompareError::Malformed { path: path.clone(), source };
-        let cubin = Cubin::parse(data).map_err(malformed)?;
-        inputs.push(Input { name: path.display().to_string(), cubin });
+    let files = [&args.a, &args.b].map(|path| File::open(path));
+    let [a, b] = [0, 1].map(|side| one_image(&files[side], &args.choice));
+    let (a, b) = (a?, b?);
+    let sources: Vec<File> = args.inputs.iter().map(|path| File::open(path)).collect();
+    let images = sources.iter().map(|file| one_image(file, &args.choice));
+    let images = images.collect::<Result<Vec<_>, _>>()?;
+    let mut inputs = Vec::with_capacity(images.len());
+    for image in &images {
+        let malformed = |source| CompareError::Malformed { name: image.name.clone(), source };
+        let cubin = Cubin::parse(&image.bytes).map_err(malformed)?;
+        inputs.push(Input { name: image.name.clone(), cubin });
     }
     let options = Options { ignore_tool_note: args.ignore_tool_note, inputs: &inputs };
-    diff::compare(&a, &b, &options).map_err(|error| {
-        let path = if error.side == Side::A { &args.a } else { &args.b };
-        CompareError::Malformed { path: path.clone(), source: error.source }
+    diff::compare(&a.bytes, &b.bytes, &options).map_err(|error| {
+        let name = if error.side == Side::A { &a.name } else { &b.name };
+        CompareError::Malformed { name: name.clone(), source: error.source }
     })
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CompareError> {
-    std::fs::read(path).map_err(|source| CompareError::Read { path: path.to_owned(), source })
+fn one_image<'f>(file: &'f File, choice: &Choice) -> Result<Image<'f>, CompareError> {
+    let failed = |reason| CompareError::NoImage { name: file.name().to_owned(), reason };
+    file.one_image(choice).map_err(failed)
 }
 
 fn write(args: &Args, report: &Report) -> io::Result<()> {

@@ -1,18 +1,20 @@
 //! `warpld dump`: a readable view of device ELF files, as text or JSON.
 
+use super::images::{Choice, File};
+use crate::subcommand;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use cubin::{Cubin, FileKind, ReadError};
+use cubin::Cubin;
 use cubin_tools::dump::{FORMAT, Part, Style, describe, render};
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 
-/// Shows what device ELF files (cubins) contain
+/// Shows what device ELF files (cubins) contain, by themselves or in objects, archives, fatbins,
+/// shared libraries and programs
 #[derive(Debug, Parser)]
 #[command(name = "warpld dump", version)]
-struct Args {
+pub(super) struct Args {
     /// Files to show; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -22,6 +24,8 @@ struct Args {
     /// Show only these parts (text only; may be repeated)
     #[arg(short, long, value_parser = parts(), value_name = "PART", conflicts_with = "json")]
     only: Vec<Part>,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 /// The parts by name.
@@ -31,29 +35,11 @@ fn parts() -> impl TypedValueParser<Value = Part> {
     })
 }
 
-/// Why a file cannot be shown.
-#[derive(Debug, Error)]
-enum DumpError<'e> {
-    #[error("{0}")]
-    Read(&'e io::Error),
-    #[error("not a device ELF file")]
-    NotElf,
-    #[error("a host file; `warpld extract` gets the device images out of it")]
-    Host,
-    #[error("{0}")]
-    Malformed(#[from] ReadError),
-}
-
 /// Runs the command with the arguments after `dump`; returns the exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
-    let args = std::iter::once(OsString::from("warpld dump")).chain(args);
-    let args = match Args::try_parse_from(args) {
+pub(super) fn main(args: Vec<OsString>) -> i32 {
+    let args: Args = match subcommand::parse(args) {
         Ok(args) => args,
-        Err(error) => {
-            // Nothing can be done if the console is gone.
-            let _ = error.print();
-            return error.exit_code();
-        }
+        Err(status) => return status,
     };
     match run(&args) {
         Ok(true) => 0,
@@ -61,7 +47,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
         // The reader closed the pipe, which is fine.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            eprintln!("warpld dump: {error}");
+            subcommand::fatal(error);
             1
         }
     }
@@ -81,27 +67,32 @@ fn run(args: &Args) -> io::Result<bool> {
     }
     let mut shown = 0;
     for path in &args.files {
-        let name = path.display().to_string();
-        let bytes = read(path);
-        let parsed = bytes.as_ref().map_err(DumpError::Read).and_then(|bytes| parse(bytes));
-        let cubin = match parsed {
-            Ok(cubin) => cubin,
-            Err(error) => {
-                good = false;
-                eprintln!("warpld dump: {name}: {error}");
-                continue;
+        let file = File::open(path);
+        let (images, errors) = file.images(&args.choice);
+        for error in errors {
+            good = false;
+            subcommand::error(format_args!("{}: {error}", file.name()));
+        }
+        for image in images {
+            let cubin = match Cubin::parse(&image.bytes) {
+                Ok(cubin) => cubin,
+                Err(error) => {
+                    good = false;
+                    subcommand::error(format_args!("{}: {error}", image.name));
+                    continue;
+                }
+            };
+            let separator = if shown > 0 { ",\n" } else { "" };
+            shown += 1;
+            if args.json {
+                out.write_all(separator.as_bytes())?;
+                serde_json::to_writer_pretty(&mut out, &describe(&image.name, &cubin))?;
+            } else {
+                if shown > 1 {
+                    writeln!(out)?;
+                }
+                render(&mut out, &image.name, &cubin, &args.only, style)?;
             }
-        };
-        let separator = if shown > 0 { ",\n" } else { "" };
-        shown += 1;
-        if args.json {
-            out.write_all(separator.as_bytes())?;
-            serde_json::to_writer_pretty(&mut out, &describe(&name, &cubin))?;
-        } else {
-            if shown > 1 {
-                writeln!(out)?;
-            }
-            render(&mut out, &name, &cubin, &args.only, style)?;
         }
     }
     if args.json {
@@ -109,21 +100,4 @@ fn run(args: &Args) -> io::Result<bool> {
     }
     out.flush()?;
     Ok(good)
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if path != Path::new("-") {
-        return std::fs::read(path);
-    }
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn parse(bytes: &[u8]) -> Result<Cubin<'_>, DumpError<'static>> {
-    match cubin::identify(bytes) {
-        FileKind::NotElf => Err(DumpError::NotElf),
-        FileKind::HostElf => Err(DumpError::Host),
-        FileKind::DeviceElf => Ok(Cubin::parse(bytes)?),
-    }
 }

@@ -1,29 +1,35 @@
 //! `warpld extract`: lists and extracts the device images of fatbins, host
 //! objects, archives, libraries and programs.
 
+use super::images::File;
 use super::output::write_atomically;
-use crate::files::Opened;
+use crate::subcommand;
 use clap::{Parser, ValueEnum};
 use cubin::Arch;
-use cubin_tools::extract::{NamedImage, Sections, Walk, line, name_images, stem};
+use cubin::words::shown;
+use cubin_tools::extract::{NamedImage, Sections, Walk, image_json, line, name_images, stem};
 use fatbin::Kind;
 use rayon::prelude::*;
+use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Lists or extracts the device images inside fatbins, host objects, archives, shared libraries and
 /// programs
 #[derive(Debug, Parser)]
 #[command(name = "warpld extract", version)]
-struct Args {
-    /// Files to look into
+pub(super) struct Args {
+    /// Files to look into; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// List the images instead of writing them to files
     #[arg(short, long)]
     list: bool,
+    /// Write the list as JSON
+    #[arg(long, requires = "list")]
+    json: bool,
     /// Only images of this kind (may be repeated)
     #[arg(short, long, value_enum, value_name = "KIND")]
     kind: Vec<ImageType>,
@@ -36,12 +42,15 @@ struct Args {
     /// Look into relocatable code too where a file has linked code
     #[arg(long)]
     all: bool,
-    /// Folder to write to
+    /// Folder to write to, which is created
     #[arg(short = 'd', long, value_name = "DIR", default_value = ".")]
     output_dir: PathBuf,
-    /// Write the only image found to this file
+    /// Write the only image found to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["output_dir", "list"])]
     output: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(short, long)]
+    force: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,21 +74,18 @@ impl ImageType {
 }
 
 /// Runs the command with the arguments after `extract`; returns the exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
-    let args = std::iter::once(OsString::from("warpld extract")).chain(args);
-    let args = match Args::try_parse_from(args) {
+pub(super) fn main(args: Vec<OsString>) -> i32 {
+    let args: Args = match subcommand::parse(args) {
         Ok(args) => args,
-        Err(error) => {
-            // Nothing can be done if the console is gone.
-            let _ = error.print();
-            return error.exit_code();
-        }
+        Err(status) => return status,
     };
     let mut report = Report::default();
     let mut found = 0;
-    let opened: Vec<_> = args.files.iter().map(|path| Opened::file(path, false)).collect();
+    let opened: Vec<_> = args.files.iter().map(|path| File::open(path)).collect();
     if args.output.is_some() {
         found = one_file(&args, &opened, &mut report);
+    } else if args.json {
+        found = list_json(&args, &opened, &mut report);
     } else {
         for file in &opened {
             found += each_file(&args, file, &mut report);
@@ -95,41 +101,54 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
 #[derive(Default)]
 struct Report {
     out: String,
-    err: String,
+    /// The image for standard output.
+    bytes: Vec<u8>,
+    errors: Vec<String>,
     failures: usize,
 }
 
 impl Report {
     fn fail(&mut self, message: String) {
         self.failures += 1;
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.err, "warpld extract: error: {message}");
+        self.errors.push(message);
     }
     fn print(&self) -> i32 {
         let printed = std::io::stdout().lock().write_all(self.out.as_bytes());
-        let _ = std::io::stderr().lock().write_all(self.err.as_bytes());
+        let printed = printed.and_then(|()| std::io::stdout().lock().write_all(&self.bytes));
+        self.errors.iter().for_each(subcommand::error);
         i32::from(self.failures > 0 || printed.is_err())
     }
 }
 
-fn each_file(args: &Args, opened: &Opened, report: &mut Report) -> usize {
+fn each_file(args: &Args, opened: &File, report: &mut Report) -> usize {
     let images = named_images(args, opened, report);
     if args.list {
         let mut member = None;
         for named in &images {
             if named.image.member != member {
                 member.clone_from(&named.image.member);
-                let _ = writeln!(report.out, "{}:{}", opened.name, member.as_deref().unwrap_or(""));
+                let _ = writeln!(
+                    report.out,
+                    "{}:{}",
+                    shown(opened.name()),
+                    shown(member.as_deref().unwrap_or(""))
+                );
             }
             let _ = writeln!(report.out, "{}", line(named));
         }
         return images.len();
     }
+    if !images.is_empty()
+        && let Err(error) = std::fs::create_dir_all(&args.output_dir)
+    {
+        report.fail(format!("'{}': {error}", args.output_dir.display()));
+        return images.len();
+    }
     let results: Vec<Result<String, String>> = images
         .par_iter()
         .map(|named| {
-            write(named, &args.output_dir.join(&named.name))?;
-            Ok(format!("{}\n", named.name))
+            write(named, &args.output_dir.join(&named.name), args.force)?;
+            Ok(format!("{}\n", shown(&named.name)))
         })
         .collect();
     for result in results {
@@ -141,15 +160,36 @@ fn each_file(args: &Args, opened: &Opened, report: &mut Report) -> usize {
     images.len()
 }
 
+/// The list as JSON. Its keys are stable; new ones may be added.
+fn list_json(args: &Args, opened: &[File], report: &mut Report) -> usize {
+    let mut images = Vec::new();
+    for file in opened {
+        for (at, named) in named_images(args, file, report).iter().enumerate() {
+            let mut image = image_json(named);
+            image["file"] = json!(file.name());
+            image["number"] = json!(at + 1);
+            images.push(image);
+        }
+    }
+    let count = images.len();
+    report.out = format!("{:#}\n", json!({ "format": 1, "images": images }));
+    count
+}
+
 /// Writes the only image in all files.
-fn one_file(args: &Args, opened: &[Opened], report: &mut Report) -> usize {
+fn one_file(args: &Args, opened: &[File], report: &mut Report) -> usize {
     let mut images = Vec::new();
     for file in opened {
         images.extend(named_images(args, file, report));
     }
     match (images.as_slice(), &args.output) {
         ([only], Some(path)) => {
-            if let Err(message) = write(only, path) {
+            if path.as_os_str() == "-" {
+                match only.image.payload() {
+                    Ok(payload) => report.bytes = payload.into_owned(),
+                    Err(error) => report.fail(format!("{}: {error}", only.name)),
+                }
+            } else if let Err(message) = write(only, path, args.force) {
                 report.fail(message);
             }
         }
@@ -161,18 +201,29 @@ fn one_file(args: &Args, opened: &[Opened], report: &mut Report) -> usize {
     images.len()
 }
 
-fn write(named: &NamedImage<'_>, path: &std::path::Path) -> Result<(), String> {
+/// Writes a file. What exists is replaced only on request, and a link is never followed.
+fn write(named: &NamedImage<'_>, path: &Path, force: bool) -> Result<(), String> {
+    if let Ok(found) = std::fs::symlink_metadata(path) {
+        let name = path.display();
+        match force {
+            false => return Err(format!("'{name}' exists; --force replaces it")),
+            true if found.is_symlink() => {
+                return Err(format!("'{name}' is a link, which is not followed"));
+            }
+            true => {}
+        }
+    }
     let payload = named.image.payload().map_err(|error| format!("{}: {error}", named.name))?;
     write_atomically(path, &payload).map_err(|error| format!("{error}: {}", error.reason()))
 }
 
-fn named_images<'f>(args: &Args, opened: &'f Opened, report: &mut Report) -> Vec<NamedImage<'f>> {
+fn named_images<'f>(args: &Args, opened: &'f File, report: &mut Report) -> Vec<NamedImage<'f>> {
     let sections = if args.all { Sections::All } else { Sections::LinkedFirst };
     let walk = Walk::new(&opened.input(), sections);
     for error in walk.errors {
-        report.fail(format!("{}: {error}", opened.name));
+        report.fail(format!("{}: {error}", opened.name()));
     }
-    name_images(&stem(&opened.name), walk.images)
+    name_images(&stem(opened.name()), walk.images)
         .into_iter()
         .filter(|named| is_wanted(args, named))
         .collect()

@@ -7,12 +7,12 @@
 use super::Console;
 use crate::options::{Forwarded, LinkSettings, Opt, ReleaseOrigin};
 use crate::render::Renderer;
-use crate::toolkit::{Hints, Search, Tool};
 use libwarpld::{Code, Diagnostic, Severity};
 use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
+use warpld_compilers::toolkit::{Hints, Search, Tool};
 
 /// Set for nvlink: what it starts hands nothing over, in case that it is a script which starts
 /// warpld.

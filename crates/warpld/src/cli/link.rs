@@ -3,14 +3,15 @@
 use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
-use super::{Console, lto, output, register, release, timing, trace, translate};
-use crate::compile::{LtoCompiler, ToolkitCompiler};
+use super::{
+    Console, dependencies, libraries, lto, output, register, release, timing, trace, translate,
+};
 use crate::exit::leave_memory_behind;
-use crate::files::{CpuArch, Files, LoadRequest};
+use crate::files::guard;
+use crate::files::{CpuArch, Files, LoadRequest, whole};
 use crate::options::{CallgraphNames, LinkSettings, Target};
 use crate::render::Renderer;
 use crate::threads;
-use crate::toolkit::Search;
 use libwarpld::Code;
 use libwarpld::driver::{
     Diagnostics, Memory, Optimized, Registration, SelectOptions, Selected, link_images, verify,
@@ -24,6 +25,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use warpld_compilers::toolkit::{FrontEnd, Search};
+use warpld_compilers::{LtoCompiler, ToolkitCompiler};
 
 /// The results of a link.
 struct Outcome {
@@ -35,6 +38,8 @@ struct Outcome {
     report: Option<LinkReport>,
     /// What happened to the inputs, if requested.
     trace: Option<String>,
+    /// What was read, if requested.
+    dependencies: Option<String>,
     /// What to register.
     registration: Registration,
 }
@@ -137,9 +142,12 @@ fn link_files(
         let _ = io::stdout().lock().write_all(release::text(settings, &selected).as_bytes());
     }
     if selected.inputs.images.is_empty() && selected.optimized.is_none() {
-        tell_that_nothing_is_left(settings, diagnostics);
+        tell_that_nothing_is_left(settings, renderer, diagnostics);
     }
-    let trace = settings.side.trace.then(|| trace::text(&selected, compiler.used()));
+    let trace = || trace::text(&selected, &compiler) + &libraries::trace(files.skipped());
+    let trace = settings.side.trace.then(trace);
+    let dependencies = settings.side.dependencies.as_ref();
+    let dependencies = dependencies.map(|_| dependencies::text(settings, files));
     if settings.lto.is_some() {
         lto::remark(&loaded, &selected, &compiler, renderer, diagnostics)?;
     }
@@ -153,24 +161,39 @@ fn link_files(
         }
     };
     loaded.explain_missing(&options, diagnostics);
+    libraries::explain(files.skipped(), diagnostics);
     let optimized = selected.optimized.clone();
     std::mem::forget((loaded, selected));
-    Ok(Outcome { output, optimized, report, trace, registration })
+    Ok(Outcome { output, optimized, report, trace, dependencies, registration })
 }
 
 /// The compilers of the user's toolkit. Nothing is looked for until one is needed.
 fn compiler(settings: &LinkSettings) -> ToolkitCompiler {
+    let (compile, host) = (&settings.compile, guard::host());
     let search = Arc::new(Search::new(settings.toolkit.clone()));
-    let lto = LtoCompiler::new(settings, search.clone());
-    ToolkitCompiler::new(settings, move || Ok(search.ptxas()?.path().to_owned())).with_lto(lto)
+    let lto = settings.lto.as_ref().map(|lto| {
+        let (lto, search) = (lto.compiler.clone(), search.clone());
+        LtoCompiler::new(lto, compile.clone(), host.clone(), search)
+    });
+    ToolkitCompiler::new(compile.clone(), host, search).with_lto(lto)
 }
 
 /// nvlink writes an empty output for inputs of other targets, with only a warning.
-fn tell_that_nothing_is_left(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
+fn tell_that_nothing_is_left(
+    settings: &LinkSettings,
+    renderer: &Renderer,
+    diagnostics: &mut Diagnostics,
+) {
+    let target = settings.target;
     let list = diagnostics.as_mut_slice();
     if let Some(last) = list.iter_mut().rev().find(|d| d.code == Code::ArchNotFound) {
-        let target = settings.target;
         last.notes.push(format!("no input has code for {target}: the output will be empty"));
+    } else if matches!(target, Target::Real(_)) && !renderer.is_nvlink() {
+        // nvlink says nothing at all.
+        diagnostics.push(
+            Diagnostic::warning(Code::EmptyOutput, "No input has device code to link")
+                .note("the output will be empty; --trace lists the inputs"),
+        );
     }
 }
 
@@ -235,12 +258,19 @@ fn prepare(settings: &LinkSettings) -> Result<(), Diagnostic> {
     }
     if let Some(lto) = &settings.lto {
         let library = lto.nvvm.join("lib64/libnvvm.so");
-        if !library.exists() {
+        if !library.exists() && !does_without_libnvvm(settings) {
             return Err(Diagnostic::fatal(Code::NoLibnvvm, "elfLink linker library load error")
                 .note(format_args!("'{}' does not exist", library.display())));
         }
     }
     Ok(())
+}
+
+/// Whether LTO-IR goes to libnvJitLink, which has the optimizer inside.
+fn does_without_libnvvm(settings: &LinkSettings) -> bool {
+    let search = Search::new(settings.toolkit.clone());
+    let tools = search.lto_tools();
+    tools.is_ok_and(|tools| matches!(tools.front_end, FrontEnd::NvJitLink { .. }))
 }
 
 fn remark_on_options(settings: &LinkSettings, diagnostics: &mut Diagnostics) {
@@ -326,11 +356,15 @@ fn finish(
         None => {}
     }
     if let Some(path) = &settings.side.register {
-        let kept =
-            std::fs::read(path).is_ok_and(|old| register::keeps(&old, &outcome.registration));
+        let kept = whole::read(path).is_ok_and(|old| register::keeps(&old, &outcome.registration));
         if !kept {
             write_file(path, register::text(&outcome.registration).as_bytes())?;
         }
+    }
+    if let (Some(path), Some(text), false) =
+        (&settings.side.dependencies, &outcome.dependencies, console.failed())
+    {
+        write_file(path, text.as_bytes())?;
     }
     if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {
         write_file(path, dot_text(&report.callgraph).as_bytes())?;
@@ -370,7 +404,7 @@ fn map(path: &Path, report: &LinkReport) -> String {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    std::fs::read(path).map_err(|error| {
+    whole::read_or_wait(path).map_err(|error| {
         let message = format!("Could not open input file '{}'", path.display());
         Diagnostic::fatal(Code::CannotOpenInput, message).note(error)
     })

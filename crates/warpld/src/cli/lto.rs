@@ -6,7 +6,6 @@
 //! [`-lto -Werror`, with and without an input for another target]
 
 use super::output;
-use crate::compile::ToolkitCompiler;
 use crate::options::LinkSettings;
 use crate::render::Renderer;
 use fatbin::Kind;
@@ -14,6 +13,7 @@ use libwarpld::Code;
 use libwarpld::compile::Compiler;
 use libwarpld::driver::{Body, Diagnostics, Loaded, Selected, Source, Step};
 use libwarpld::{Diagnostic, Error, Severity};
+use warpld_compilers::ToolkitCompiler;
 
 /// Adds the remarks; fails if they end the link.
 pub fn remark(

@@ -1,13 +1,20 @@
 //! The command line: from arguments to an exit status.
 
+mod compare;
+mod conflicts;
+mod dependencies;
 mod diff;
 mod dump;
 mod extract;
 mod fallback;
+mod help;
 mod host_script;
+mod images;
+mod libraries;
 mod link;
 mod lto;
 pub(crate) mod output;
+mod pages;
 mod progress;
 mod register;
 mod release;
@@ -18,10 +25,14 @@ mod translate;
 mod translator;
 mod version;
 
+pub use self::help::usage;
+
 use self::fallback::Fallback;
+use crate::files::whole;
 use crate::options::{CommandLine, Opt, ParseError, ReleaseOrigin, Request, help_text};
 use crate::render::{Format, Renderer};
 use crate::shim::Shim;
+use clap::CommandFactory;
 use libwarpld::Code;
 use libwarpld::driver::closest;
 use libwarpld::{Diagnostic, Severity};
@@ -46,13 +57,34 @@ const MESSAGES_OF_A_KIND: usize = 20;
 /// Runs a command; the result is the exit status.
 type Main = fn(Vec<OsString>) -> i32;
 
-/// The commands besides linking.
-pub const SUBCOMMANDS: [(&str, Main); 5] = [
-    ("diff", |args| diff::main(args)),
-    ("dump", |args| dump::main(args)),
-    ("extract", |args| extract::main(args)),
-    ("shim", |args| crate::shim::main(args)),
-    ("toolkit", |args| toolkit::main(args)),
+/// A command besides linking.
+pub struct Subcommand {
+    /// Its name.
+    pub name: &'static str,
+    /// Runs it with the arguments after its name; returns the exit status.
+    pub main: Main,
+    /// Its arguments, for help, completions and man pages.
+    describe: fn() -> clap::Command,
+}
+
+impl Subcommand {
+    const fn new(name: &'static str, main: Main, describe: fn() -> clap::Command) -> Self {
+        Self { name, main, describe }
+    }
+}
+
+/// The commands besides linking, by name.
+pub const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand::new("compare", compare::main, compare::Args::command),
+    Subcommand::new("completions", pages::completions, pages::CompletionsArgs::command),
+    Subcommand::new("diff", diff::main, diff::Args::command),
+    Subcommand::new("dump", dump::main, dump::Args::command),
+    Subcommand::new("extract", extract::main, extract::Args::command),
+    Subcommand::new("help", help::main, help::Args::command),
+    Subcommand::new("man", pages::man, pages::ManArgs::command),
+    Subcommand::new("shim", crate::shim::main, crate::shim::Args::command),
+    Subcommand::new("toolkit", toolkit::main, toolkit::Args::command),
+    Subcommand::new("version", help::version, help::VersionArgs::command),
 ];
 
 /// Prints messages and remembers the worst.
@@ -129,7 +161,7 @@ impl Console {
 pub fn run(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> i32 {
     let name = tool_name(program);
     let shim = Shim::called_by(program);
-    let parsed = CommandLine::parse(args, &|path| std::fs::read(path));
+    let parsed = CommandLine::parse(args, &|path| whole::read(path));
     let (mut line, error) = match parsed {
         Ok(line) => (line, None),
         Err(rejected) => (rejected.line, Some(rejected.error)),
@@ -206,14 +238,22 @@ fn obey(name: &str, line: &mut CommandLine, shim: Option<&Shim>) -> i32 {
         Ok(Request::Version(release)) => print_out(&mut console, version::text(release).as_bytes()),
         Ok(Request::HostScript(request)) => host_script::write(&request, &mut console),
         // The process exits after the link, which frees all memory at once.
-        Ok(Request::Link(settings)) => link::link(Box::leak(settings), &mut console),
+        Ok(Request::Link(settings)) => {
+            if name != "nvlink"
+                && let Err(conflict) = conflicts::check(&settings)
+            {
+                console.print(&conflict);
+                return console.status();
+            }
+            link::link(Box::leak(settings), &mut console)
+        }
     }
 }
 
 /// The subcommand that the first word may be a typo of, if it is not a file.
 fn meant_command(line: &CommandLine) -> Option<&'static str> {
     let word = std::str::from_utf8(line.inputs.first()?).ok()?;
-    let names = SUBCOMMANDS.iter().map(|(name, _)| *name);
+    let names = SUBCOMMANDS.iter().map(|command| command.name);
     closest(word, names).filter(|_| !Path::new(word).exists())
 }
 

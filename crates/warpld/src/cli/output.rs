@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// A file that could not be written. The texts are nvlink's.
+/// A file that could not be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// No such directory, a directory itself, no permission.
@@ -26,7 +26,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// A full disk, for example.
-    #[error("Internal error: writing file")]
+    #[error("Could not write output file '{}'", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -46,8 +46,11 @@ impl WriteError {
     /// What the system said.
     pub fn reason(&self) -> String {
         match self {
+            Self::Open { path, .. } if path.as_os_str().is_empty() => {
+                "the name after -o is empty".into()
+            }
             Self::Open { source, .. } => source.to_string(),
-            Self::Write { path, source } => format!("{}: {source}", path.display()),
+            Self::Write { source, .. } => source.to_string(),
         }
     }
 }
@@ -391,6 +394,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_a_write_error() {
         let error = write_atomically(Path::new("/dev/full"), b"x").unwrap_err();
-        assert_eq!(error.to_string(), "Internal error: writing file");
+        assert_eq!(error.to_string(), "Could not write output file '/dev/full'");
+        assert_eq!(error.code(), Code::WriteFailed);
     }
 }

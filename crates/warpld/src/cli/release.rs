@@ -2,13 +2,13 @@
 
 use crate::options::{LinkSettings, ReleaseOrigin};
 use libwarpld::Release;
-use libwarpld::driver::Selected;
+use libwarpld::driver::{Selected, shown};
 
 /// The line.
 pub fn text(settings: &LinkSettings, selected: &Selected<'_>) -> String {
     let release = settings.release.release().or(selected.inputs.release);
     let release = release.unwrap_or(Release::OLDEST);
-    format!("CUDA {}: {}\n", release.version, reason(release, settings, selected))
+    format!("CUDA {}: {}\n", release.version, shown(&reason(release, settings, selected)))
 }
 
 fn reason(release: &Release, settings: &LinkSettings, selected: &Selected<'_>) -> String {

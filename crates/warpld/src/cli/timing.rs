@@ -1,9 +1,9 @@
 //! `--time`: a table of comma-separated values.
 
-use crate::compile::Timed;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
+use warpld_compilers::compile::{Phase, Timed};
 
 const HEADER: &str = "source file name , phase name , phase input files , phase output file , \
                       arch , tool, metric , unit\n";
@@ -35,13 +35,15 @@ pub fn add(path: &Path, times: &[Timed]) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
 }
 
-fn row(Timed { name, target, time }: &Timed) -> String {
-    let (source, output) = match name.ends_with(".ptx") {
-        true => (&**name, ""),
-        false => ("ptx", "cubin"),
+fn row(Timed { phase, name, target, time }: &Timed) -> String {
+    let (source, tool, input, output) = match phase {
+        Phase::Optimize => ("lto.nvvm", "cicc", "", "lto.ptx"),
+        Phase::Assemble => ("lto.ptx", "ptxas", "", "lto.cubin"),
+        Phase::Ptx if name.ends_with(".ptx") => (&**name, "ptxas", &**name, ""),
+        Phase::Ptx => ("ptx", "ptxas", &**name, "cubin"),
     };
     let milliseconds = time.as_secs_f64() * 1e3;
-    format!("{source} , ptxas , {name} , {output} , {target} , nvlink , {milliseconds:.4} , ms\n")
+    format!("{source} , {tool} , {input} , {output} , {target} , nvlink , {milliseconds:.4} , ms\n")
 }
 
 #[cfg(test)]
@@ -52,10 +54,23 @@ mod tests {
     #[test]
     fn rows_are_nvlinks() {
         let target = "sm_90".parse().unwrap();
-        let row = |name: &str| {
-            row(&Timed { name: name.into(), target, time: Duration::from_micros(55_020) })
-        };
-        assert_eq!(row("b.ptx"), "b.ptx , ptxas , b.ptx ,  , sm_90 , nvlink , 55.0200 , ms\n");
-        assert_eq!(row("m.o"), "ptx , ptxas , m.o , cubin , sm_90 , nvlink , 55.0200 , ms\n");
+        let time = Duration::from_micros(55_020);
+        let row = |phase, name: &str| row(&Timed { phase, name: name.into(), target, time });
+        assert_eq!(
+            row(Phase::Ptx, "b.ptx"),
+            "b.ptx , ptxas , b.ptx ,  , sm_90 , nvlink , 55.0200 , ms\n"
+        );
+        assert_eq!(
+            row(Phase::Ptx, "m.o"),
+            "ptx , ptxas , m.o , cubin , sm_90 , nvlink , 55.0200 , ms\n"
+        );
+        assert_eq!(
+            row(Phase::Optimize, "lto.ptx"),
+            "lto.nvvm , cicc ,  , lto.ptx , sm_90 , nvlink , 55.0200 , ms\n"
+        );
+        assert_eq!(
+            row(Phase::Assemble, "lto.ptx"),
+            "lto.ptx , ptxas ,  , lto.cubin , sm_90 , nvlink , 55.0200 , ms\n"
+        );
     }
 }

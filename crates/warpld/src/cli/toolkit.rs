@@ -1,13 +1,17 @@
 //! `warpld toolkit`: the compilers that a link would use, and what each is for. The exit status is
 //! 0 if there are any, 1 if not.
 
-use crate::toolkit::{Hints, Library, Origin, Place, Search, Tool, Toolkit};
+use crate::subcommand;
 use clap::Parser;
+use libwarpld::driver::shown;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use warpld_compilers::toolkit::{
+    FrontEnd, Hints, Library, LtoTools, Origin, Place, Search, Tool, Toolkit,
+};
 
 const FOUND: i32 = 0;
 const NOTHING: i32 = 1;
@@ -19,7 +23,7 @@ const NOTHING: i32 = 1;
 /// there is anything of that, 1 if not.
 #[derive(Debug, Parser)]
 #[command(name = "warpld toolkit", version)]
-struct Args {
+pub(super) struct Args {
     /// Look in this toolkit only
     #[arg(long, value_name = "DIR")]
     cuda_path: Option<PathBuf>,
@@ -32,15 +36,10 @@ struct Args {
 }
 
 /// Runs the command with the arguments after `toolkit`; returns the exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
-    let args = std::iter::once(OsString::from("warpld toolkit")).chain(args);
-    let args = match Args::try_parse_from(args) {
+pub(super) fn main(args: Vec<OsString>) -> i32 {
+    let args: Args = match subcommand::parse(args) {
         Ok(args) => args,
-        Err(error) => {
-            // Nothing can be done if the console is gone.
-            let _ = error.print();
-            return error.exit_code();
-        }
+        Err(status) => return status,
     };
     let search = Search::new(Hints {
         cuda_path: args.cuda_path,
@@ -56,9 +55,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
     if search.toolkit().is_some() { FOUND } else { NOTHING }
 }
 
-/// The nvlink that makes PTX of LTO-IR. It needs libnvvm.
-fn lto_nvlink(toolkit: &Toolkit) -> Option<&Tool> {
-    toolkit.nvlink().filter(|_| toolkit.libnvvm().is_some())
+/// Whether its nvlink can compile LTO-IR.
+fn is_whole(toolkit: &Toolkit) -> bool {
+    toolkit.nvlink().is_some() && toolkit.libnvvm().is_some()
 }
 
 fn as_text(search: &Search) -> String {
@@ -68,7 +67,7 @@ fn as_text(search: &Search) -> String {
     };
     out.push_str("\nWhat can be linked\n");
     let mut row = |what: &str, how: String| {
-        let _ = writeln!(out, "  {what:<14} {how}");
+        let _ = writeln!(out, "  {what:<14} {}", shown(&how));
     };
     row("machine code", "yes, without a toolkit".into());
     row(
@@ -91,7 +90,8 @@ fn as_text(search: &Search) -> String {
     );
     out.push_str("\nPlaces searched, in order\n");
     for place in search.places() {
-        let _ = writeln!(out, "  {:<28} {}", place.origin.to_string(), state(place));
+        let origin = place.origin.to_string();
+        let _ = writeln!(out, "  {:<28} {}", shown(&origin), shown(&state(place)));
     }
     if search.places().len() == 1 {
         out.push_str("  No other place is searched when one is named.\n");
@@ -107,11 +107,13 @@ fn contents(search: &Search, toolkit: &Toolkit) -> String {
     let origin = search.places().iter().find(is_it).map(|place| place.origin.to_string());
     let origin = origin.filter(|origin| Path::new(origin) != toolkit.root());
     let origin = origin.map(|origin| format!(" (by {origin})")).unwrap_or_default();
-    let mut out = format!("CUDA toolkit in '{}'{origin}\n", toolkit.root().display());
+    let head = format!("CUDA toolkit in '{}'{origin}", toolkit.root().display());
+    let mut out = format!("{}\n", shown(&head));
     let mut row = |name: &str, version: Option<String>, path: Option<&Path>| {
         let path = path.map(|path| path.strip_prefix(toolkit.root()).unwrap_or(path));
         let path = path.map_or("not there".into(), |path| path.display().to_string());
-        let _ = writeln!(out, "  {name:<14} {:<10} {path}", version.unwrap_or("-".into()));
+        let version = version.unwrap_or("-".into());
+        let _ = writeln!(out, "  {name:<14} {:<10} {}", shown(&version), shown(&path));
     };
     for (name, tool) in [("ptxas", toolkit.ptxas()), ("nvlink", toolkit.nvlink())] {
         row(name, tool.and_then(Tool::version), tool.map(Tool::path));
@@ -123,18 +125,29 @@ fn contents(search: &Search, toolkit: &Toolkit) -> String {
 }
 
 fn lto(search: &Search) -> String {
-    let Ok(toolkit) = search.lto_toolkit() else {
-        return "no: needs nvlink and ptxas (pip install nvidia-cuda-nvcc nvidia-nvvm)".into();
+    let LtoTools { front_end, ptxas } = match search.lto_tools() {
+        Ok(tools) => tools,
+        // Only the program that loads libnvJitLink is missing.
+        Err(missing) if search.nvjitlink().is_ok() && search.ptxas().is_ok() => {
+            return format!("no: {} ({})", missing.message, missing.notes.join("; "));
+        }
+        Err(_) => {
+            return "no: needs nvlink and ptxas (pip install nvidia-cuda-nvcc nvidia-nvvm)".into();
+        }
     };
-    let Some(nvlink) = lto_nvlink(toolkit) else {
-        return "no: nvlink needs libnvvm (pip install nvidia-nvvm)".into();
+    let (name, version, limits) = match front_end {
+        FrontEnd::Nvlink(nvlink) => {
+            if !search.lto_toolkit().is_ok_and(is_whole) {
+                return "no: nvlink needs libnvvm (pip install nvidia-nvvm)".into();
+            }
+            ("nvlink", nvlink.version(), "")
+        }
+        FrontEnd::NvJitLink { library, .. } => {
+            ("libnvJitLink", library.version(), "; not together with other code")
+        }
     };
-    let version = nvlink.version();
-    let by = named("nvlink", version.clone());
-    let Some(ptxas) = toolkit.ptxas() else {
-        return format!("yes, by {by}");
-    };
-    let mut text = format!("yes, by {by} and {}", named("ptxas", ptxas.version()));
+    let by = named(name, version.clone());
+    let mut text = format!("yes, by {by} and {}{limits}", named("ptxas", ptxas.version()));
     // A ptxas refuses the PTX of a newer release.
     let differ = version.zip(ptxas.version()).is_some_and(|(a, b)| release(&a) != release(&b));
     if differ {
@@ -206,8 +219,18 @@ fn as_json(search: &Search) -> Value {
             ),
         })
     };
-    let lto_toolkit = search.lto_toolkit().ok();
-    let lto_by = lto_toolkit.and_then(lto_nvlink).map(|_| "nvlink");
+    let lto = search.lto_tools().ok().and_then(|tools| {
+        let toolkit = tools.ptxas.path().ancestors().nth(2).map(Path::to_owned);
+        match tools.front_end {
+            FrontEnd::Nvlink(_) => {
+                let toolkit = search.lto_toolkit().ok().filter(|toolkit| is_whole(toolkit))?;
+                Some(json!({ "by": "nvlink", "toolkit": toolkit.root() }))
+            }
+            FrontEnd::NvJitLink { library, helper } => Some(json!({
+                "by": "libnvJitLink", "toolkit": toolkit, "library": library.path, "helper": helper,
+            })),
+        }
+    });
     let places = search.places().iter().map(|place| {
         json!({
             "place": place.origin.to_string(),
@@ -219,9 +242,7 @@ fn as_json(search: &Search) -> Value {
         "toolkit": search.toolkit().map(contents),
         "links": {
             "ptx": tool(search.ptxas().ok()),
-            "lto": lto_by.map(
-                |by| json!({ "by": by, "toolkit": lto_toolkit.map(Toolkit::root) })
-            ),
+            "lto": lto,
             "fallback": tool(search.nvlink().ok()),
         },
         "places": places.collect::<Vec<_>>(),

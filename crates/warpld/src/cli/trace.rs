@@ -1,13 +1,16 @@
 //! `--trace`: what happened to every input.
 
-use libwarpld::driver::{Selected, Traced};
-use std::path::Path;
+use libwarpld::driver::{Selected, Traced, shown};
+use warpld_compilers::ToolkitCompiler;
 
-/// One line per input, in link order, and one on the compiler if there was need of one.
-pub fn text(selected: &Selected<'_>, compiler: Option<&Path>) -> String {
+/// One line per input, in link order, and one on each compiler that there was need of.
+pub fn text(selected: &Selected<'_>, compiler: &ToolkitCompiler) -> String {
     let mut text: String = selected.trace.iter().map(line).collect();
-    if let Some(compiler) = compiler {
-        text.push_str(&format!("trace: compiled by {}\n", compiler.display()));
+    if let Some(compiler) = compiler.used_for_lto() {
+        text.push_str(&format!("trace: optimized by {}\n", compiler.display()));
+    }
+    if let Some(compiler) = compiler.used() {
+        text.push_str(&format!("trace: compiled by {}\n", shown(&compiler.display().to_string())));
     }
     text
 }
@@ -21,5 +24,5 @@ fn line(input: &Traced) -> String {
         (n, _) => format!("linked, {n} images"),
     };
     let fate = if input.compiled { format!("PTX compiled and {fate}") } else { fate };
-    format!("trace: {}: {fate}\n", input.name)
+    format!("trace: {}: {}\n", shown(&input.name), shown(&fate))
 }

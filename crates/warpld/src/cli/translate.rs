@@ -17,6 +17,7 @@ pub fn inputs<'i, 'a>(
         return Ok(Cow::Borrowed(inputs));
     };
     let (arch, debug) = (settings.target.arch(), settings.debug);
+    let limit = settings.compile.time_limit;
     let mut out = Cow::Borrowed(inputs);
     for (i, input) in inputs.images.iter().enumerate() {
         let Some(reason) = needs_compiler(&input.image, arch) else {
@@ -26,7 +27,7 @@ pub fn inputs<'i, 'a>(
             let text = format!("FNLZR: {} goes to {}: {reason}", input.name, tool.display());
             diagnostics.push(Diagnostic::new(Severity::Info, Code::FnlzrTrace, text));
         }
-        let translated = translate(tool, &input.image, arch, debug).map_err(|error| {
+        let translated = translate(tool, &input.image, arch, debug, limit).map_err(|error| {
             let message = format!("Input file '{}' could not be translated", input.name);
             Diagnostic::fatal(Code::FinalizerFailed, message).note(error)
         })?;

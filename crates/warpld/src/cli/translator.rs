@@ -4,12 +4,13 @@
 //! of only that object for the other target; linking the result yields the same code as a link in
 //! one step (measured on double-precision code, sm_100 to sm_103).
 
+use crate::files::guard;
 use cubin::Arch;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::{env, fs, io, process};
+use std::time::Duration;
+use std::{fs, io, process};
+use warpld_compilers::compile::{Ended, Folder, Invocation, RunError};
 
 /// Why a translation failed.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,17 @@ pub enum TranslateError {
         /// Its messages.
         said: String,
     },
+    /// It took too long.
+    #[error("'{}' did not end within {} seconds", tool.display(), limit.as_secs())]
+    TimedOut {
+        /// The program.
+        tool: PathBuf,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// A signal is to end this process.
+    #[error("the link was interrupted")]
+    Interrupted,
     /// A temporary file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -50,50 +62,41 @@ pub fn translate(
     image: &[u8],
     target: Arch,
     debug: bool,
+    limit: Option<Duration>,
 ) -> Result<Vec<u8>, TranslateError> {
     let tool = match tool.file_name().is_some_and(|name| name == "ptxas") {
         true => tool.with_file_name("nvlink"),
         false => tool.to_owned(),
     };
-    let folder = Folder::new()?;
-    let (input, output) = (folder.0.join("input.cubin"), folder.0.join("output.cubin"));
     let file = |path: &Path| {
         let path = path.to_owned();
         move |source| TranslateError::File { path, source }
     };
+    let host = guard::host();
+    let folder = Folder::new(&host).map_err(file(&host.temporary))?;
+    let (input, output) = (folder.path().join("input.cubin"), folder.path().join("output.cubin"));
     fs::write(&input, image).map_err(file(&input))?;
-    let mut command = Command::new(&tool);
-    command.arg("-r").arg(format!("-arch={target}")).arg(&input).arg("-o").arg(&output);
+    let mut args: Vec<OsString> = vec!["-r".into(), format!("-arch={target}").into()];
+    args.extend([input.into(), "-o".into(), output.clone().into()]);
     if debug {
-        command.arg("-g");
+        args.push("-g".into());
     }
-    let run = |source| TranslateError::Run { tool: tool.clone(), source };
-    let done = command.output().map_err(run)?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-        return Err(TranslateError::Refused { tool: tool.clone(), status: done.status, said });
+    let run = Invocation {
+        program: &tool,
+        args: &args,
+        // The name of the tool may be one to look for in `PATH`, or a relative one.
+        folder: Path::new("."),
+        limit,
+        interruptions: host.interruptions,
+    };
+    let Ended { status, said } = run.run(&|| false).map_err(|error| match error {
+        RunError::Start(source) => TranslateError::Run { tool: tool.clone(), source },
+        RunError::TimedOut { limit, .. } => TranslateError::TimedOut { tool: tool.clone(), limit },
+        RunError::Stopped => TranslateError::Interrupted,
+    })?;
+    if !status.success() {
+        let said = said.trim().to_owned();
+        return Err(TranslateError::Refused { tool: tool.clone(), status, said });
     }
     fs::read(&output).map_err(file(&output))
-}
-
-/// A directory that is removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, TranslateError> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let mut name = OsString::from(format!("warpld-{}-", process::id()));
-        name.push(NEXT.fetch_add(1, Ordering::Relaxed).to_string());
-        let path = env::temp_dir().join(name);
-        let made = fs::create_dir(&path);
-        made.map_err(|source| TranslateError::File { path: path.clone(), source })?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Files left in the temporary directory do no harm.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

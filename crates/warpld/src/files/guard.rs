@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use warpld_compilers::{Host, Interruptions};
 
 /// A map, and the name to print if it breaks.
 #[derive(Debug)]
@@ -46,10 +47,10 @@ pub(crate) fn remove_if_interrupted(temporary: &Path) {
 /// and removes their files. The last one that is dropped lets the interruption through. A second
 /// interruption is never held up.
 #[derive(Debug)]
-pub(crate) struct Deferral(());
+struct Deferral(());
 
 impl Deferral {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         DEFERRALS.fetch_add(1, Ordering::SeqCst);
         signals::handle(&signals::INTERRUPTIONS);
         Self(())
@@ -65,8 +66,27 @@ impl Drop for Deferral {
 }
 
 /// Whether a signal that is to end the process is waiting.
-pub(crate) fn is_interrupted() -> bool {
+fn is_interrupted() -> bool {
     PENDING.load(Ordering::SeqCst) != 0
+}
+
+/// This process, for those who run compilers: their folders and they themselves are gone before it
+/// is.
+pub(crate) fn host() -> Host {
+    Host { interruptions: &Signals, ..Host::default() }
+}
+
+#[derive(Debug)]
+struct Signals;
+
+impl Interruptions for Signals {
+    fn defer(&self) -> warpld_compilers::Deferral {
+        Box::new(Deferral::new())
+    }
+
+    fn is_interrupted(&self) -> bool {
+        is_interrupted()
+    }
 }
 
 /// How many want interruptions deferred.
@@ -91,7 +111,8 @@ mod signals {
     use std::sync::atomic::Ordering;
 
     pub(super) const BUS_ERROR: i32 = libc::SIGBUS;
-    pub(super) const INTERRUPTIONS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    pub(super) const INTERRUPTIONS: [i32; 4] =
+        [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ];
 
     /// The exit status of a link that could not be carried out.
     const FATAL_STATUS: i32 = 1;
@@ -130,6 +151,10 @@ mod signals {
     }
 
     extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // The call that would exceed the limit fails after this, and says so.
+        if signal == libc::SIGXFSZ {
+            return;
+        }
         let may_wait = signal != BUS_ERROR && DEFERRALS.load(Ordering::SeqCst) > 0;
         if may_wait && PENDING.swap(signal, Ordering::SeqCst) == 0 {
             return;

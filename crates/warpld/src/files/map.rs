@@ -1,6 +1,7 @@
 //! Reading files, mapping large ones.
 
 use super::small_files::{SmallFiles, Spot};
+use super::whole;
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::fs::{File, Metadata};
@@ -162,7 +163,7 @@ fn open_onto(
     left: usize,
 ) -> io::Result<Storage> {
     static MAPS: AtomicU32 = AtomicU32::new(0);
-    let file = File::open(path)?;
+    let file = whole::open(path)?;
     // Small files usually follow small ones. A file that fits needs no stat: reading from an offset
     // fails for directories and pipes.
     if small_files.expects_small {
@@ -178,7 +179,7 @@ fn open_onto(
         return Err(io::Error::other("it is a folder"));
     }
     if !metadata.is_file() {
-        return Err(io::Error::other("it is neither a file nor a link to one"));
+        return Err(whole::not_a_file());
     }
     let size = metadata.len();
     if size > READ_AT_MOST && MAPS.fetch_add(1, Ordering::Relaxed) < MAPS_AT_MOST {

@@ -5,8 +5,10 @@ pub(crate) mod guard;
 pub(crate) mod map;
 mod search;
 pub(crate) mod small_files;
+pub(crate) mod whole;
 
 pub use search::CpuArch;
+pub(crate) use search::Skipped;
 
 use crate::render::Renderer;
 use fatbin::Content;
@@ -71,6 +73,8 @@ impl Opened {
 #[derive(Debug, Default)]
 pub struct Files {
     opened: Vec<search::Found>,
+    /// Libraries that the link goes without.
+    skipped: Vec<search::Skipped>,
     /// Where selected images are unpacked.
     store: Store,
     working_directory: String,
@@ -83,10 +87,11 @@ impl Files {
         let mut opened: Vec<_> = Mapped::open_all(&request.files, |path, data| {
             search::Found::File(Opened::found(path, data, false))
         });
-        opened.extend(search::libraries(request));
+        let (libraries, skipped) = search::libraries(request);
+        opened.extend(libraries);
         take_archives_once(&mut opened);
         let working_directory = request.working_directory.to_string_lossy().into_owned();
-        Self { opened, store: Store::new(mapped_block), working_directory }
+        Self { opened, skipped, store: Store::new(mapped_block), working_directory }
     }
 
     /// Scans the files.
@@ -97,6 +102,20 @@ impl Files {
         });
         let found: Vec<Found<'_>> = found.collect();
         scan(&found, &self.store, &self.working_directory)
+    }
+
+    /// The names of all files that were read.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let files = self.opened.iter().filter_map(|found| match found {
+            search::Found::File(file) => Some(file),
+            search::Found::Message(_) => None,
+        });
+        files.flat_map(|file| std::iter::once(file).chain(&file.members)).map(|file| &*file.name)
+    }
+
+    /// The libraries that `-l` names and the link goes without.
+    pub(crate) fn skipped(&self) -> &[search::Skipped] {
+        &self.skipped
     }
 
     /// The name of a file that has changed since it was opened.

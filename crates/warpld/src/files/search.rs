@@ -47,6 +47,15 @@ pub(super) enum Found {
     Message(Box<Diagnostic>),
 }
 
+/// A library that `-l` names and the link goes without.
+#[derive(Debug)]
+pub(crate) struct Skipped {
+    /// As `-l` names it.
+    pub(crate) library: String,
+    /// The shared library that hides it, with what it hides; `None` if nothing was found.
+    pub(crate) hidden: Option<(PathBuf, PathBuf)>,
+}
+
 impl Opened {
     /// Opens `path`, and what a thin archive points to.
     pub(crate) fn file(path: &Path, library: bool) -> Self {
@@ -94,13 +103,22 @@ fn thin_archive(data: &[u8]) -> Option<Archive<'_>> {
 }
 
 /// All `-l` libraries, in order.
-pub(super) fn libraries(request: &LoadRequest) -> Vec<Found> {
+pub(super) fn libraries(request: &LoadRequest) -> (Vec<Found>, Vec<Skipped>) {
     let folders = folders(request);
-    let mut found = Vec::new();
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for library in &request.libraries {
-        search(library, &folders, request.cpu_arch.machine(), &mut found);
+        let before = found.len();
+        let shared = search(library, &folders, request.cpu_arch.machine(), &mut found);
+        if found.len() == before {
+            let archive = |folder: &PathBuf| folder.join(format!("lib{library}.a"));
+            let hidden = folders.iter().map(archive).find(|path| path.exists());
+            // A library that exists only as a shared one is the host linker's alone.
+            if shared.is_none() || hidden.is_some() {
+                skipped.push(Skipped { library: library.clone(), hidden: shared.zip(hidden) });
+            }
+        }
     }
-    found
+    (found, skipped)
 }
 
 fn folders(request: &LoadRequest) -> Vec<PathBuf> {
@@ -111,13 +129,19 @@ fn folders(request: &LoadRequest) -> Vec<PathBuf> {
     folders
 }
 
-/// Looks for one library. `libX.so` in any directory hides `libX.a` in all of them, because the
+/// Looks for one library; the result is the shared library that ended the search. `libX.so` in any directory hides `libX.a` in all of them, because the
 /// host linker will use the former, which already has its device code linked. A library that is not
 /// found is not an error: it may be for the host linker only.
-fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Found>) {
+fn search(
+    library: &str,
+    folders: &[PathBuf],
+    machine: u16,
+    found: &mut Vec<Found>,
+) -> Option<PathBuf> {
     let shared = format!("lib{library}.so");
-    if folders.iter().any(|folder| folder.join(&shared).exists()) {
-        return;
+    let shared = folders.iter().map(|folder| folder.join(&shared)).find(|path| path.exists());
+    if shared.is_some() {
+        return shared;
     }
     let file = format!("lib{library}.a");
     for folder in folders {
@@ -128,18 +152,19 @@ fn search(library: &str, folders: &[PathBuf], machine: u16, found: &mut Vec<Foun
         let opened = Opened::file(&path, true);
         let Ok(data) = &opened.data else {
             found.push(Found::File(opened));
-            return;
+            return None;
         };
         // A file that is not an archive is kept too, to be refused by name.
         if opened.content != Content::Archive || fits_host(data, &opened.members, machine) {
             found.push(Found::File(opened));
-            return;
+            return None;
         }
         found.push(Found::Message(Box::new(Diagnostic::warning(
             Code::IncompatibleLibrary,
             format_args!("Skipping incompatible '{}' when searching for -l{library}", opened.name),
         ))));
     }
+    None
 }
 
 /// Whether some member is for the wanted host, or is device code.

@@ -4,64 +4,41 @@ use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use std::path::PathBuf;
 use std::time::Duration;
+use warpld_compilers::CompileSettings;
 
-/// A compiler that takes longer than this hangs.
-const TIME_LIMIT: Duration = Duration::from_secs(600);
-
-/// The size of the cache unless something else is asked for.
-const CACHE_SIZE: u64 = 1 << 30;
-
-/// What compilers are told, and how they are run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileSettings {
-    /// The words of `-Xptxas`.
-    pub xptxas: Vec<Vec<u8>>,
-    /// `-maxrregcount`.
-    pub max_registers: Option<i32>,
-    /// `-g`, unless `-suppress-debug-info` takes it back.
-    pub debug: bool,
-    /// `-Ofc`, unless it is 0.
-    pub fast_compile: Option<Vec<u8>>,
-    /// `-split-compile`.
-    pub split_compile: Option<i32>,
-    /// `-device-stack-protector`.
-    pub stack_protector: Option<bool>,
-    /// `--compiler-timeout`: how long one run may take; `None` is forever.
-    pub time_limit: Option<Duration>,
-    /// `--ptx-cache`, or what the environment names.
-    pub cache: Option<PathBuf>,
-    /// `--ptx-cache-size`.
-    pub cache_size: u64,
+/// Fails with the value of `--ptx-cache-size` if that is no size.
+pub(super) fn compile_settings(line: &CommandLine) -> Result<CompileSettings, String> {
+    let default = CompileSettings::default();
+    let cache_size = match line.bytes(Opt::PtxCacheSize) {
+        Some(text) => size(text).ok_or_else(|| lossy(text))?,
+        None => default.cache_size,
+    };
+    let cache = match line.bytes(Opt::PtxCache) {
+        Some(folder) => Some(to_path(folder)),
+        None => std::env::var_os("WARPLD_PTX_CACHE").map(PathBuf::from),
+    };
+    Ok(CompileSettings {
+        xptxas: words(line.list(Opt::Xptxas)),
+        max_registers: line.number(Opt::MaxRregCount),
+        debug: line.has(Opt::Debug) && !line.has(Opt::SuppressDebugInfo),
+        fast_compile: line.bytes(Opt::OfastCompile).filter(|l| *l != b"0").map(<[u8]>::to_vec),
+        split_compile: line.number(Opt::SplitCompile),
+        stack_protector: line.boolean(Opt::DeviceStackProtector),
+        time_limit: match line.number(Opt::CompilerTimeout) {
+            Some(seconds) => {
+                u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
+            }
+            None => default.time_limit,
+        },
+        cache: cache.filter(|folder| !folder.as_os_str().is_empty()),
+        cache_size,
+        threads: threads(line),
+    })
 }
 
-impl CompileSettings {
-    /// Fails with the value of `--ptx-cache-size` if that is no size.
-    pub(super) fn new(line: &CommandLine) -> Result<Self, String> {
-        let cache_size = match line.bytes(Opt::PtxCacheSize) {
-            Some(text) => size(text).ok_or_else(|| lossy(text))?,
-            None => CACHE_SIZE,
-        };
-        let cache = match line.bytes(Opt::PtxCache) {
-            Some(folder) => Some(to_path(folder)),
-            None => std::env::var_os("WARPLD_PTX_CACHE").map(PathBuf::from),
-        };
-        Ok(Self {
-            xptxas: words(line.list(Opt::Xptxas)),
-            max_registers: line.number(Opt::MaxRregCount),
-            debug: line.has(Opt::Debug) && !line.has(Opt::SuppressDebugInfo),
-            fast_compile: line.bytes(Opt::OfastCompile).filter(|l| *l != b"0").map(<[u8]>::to_vec),
-            split_compile: line.number(Opt::SplitCompile),
-            stack_protector: line.boolean(Opt::DeviceStackProtector),
-            time_limit: match line.number(Opt::CompilerTimeout) {
-                Some(seconds) => {
-                    u64::try_from(seconds).ok().filter(|s| *s > 0).map(Duration::from_secs)
-                }
-                None => Some(TIME_LIMIT),
-            },
-            cache: cache.filter(|folder| !folder.as_os_str().is_empty()),
-            cache_size,
-        })
-    }
+/// `--threads`; 0 is one per processor.
+pub(super) fn threads(line: &CommandLine) -> usize {
+    line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0)
 }
 
 /// The words of a list option: its items, split at blanks too.
@@ -97,6 +74,23 @@ mod tests {
         for text in ["", "G", "-1", "1T", "1.5G", "99999999999G"] {
             assert_eq!(size(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn some_values_stand_for_nothing() {
+        let parse = |options: &str| {
+            let words = options.split_whitespace().map(Into::into);
+            let line = CommandLine::parse(words, &|_| Ok(Vec::new())).unwrap();
+            compile_settings(&line).unwrap()
+        };
+        let given = parse("-g -Xptxas=-O1,-v -Ofc mid --compiler-timeout=7 --threads=3");
+        assert!(given.debug);
+        assert_eq!(given.xptxas, [&b"-O1"[..], b"-v"]);
+        assert_eq!(given.fast_compile.as_deref(), Some(&b"mid"[..]));
+        assert_eq!((given.time_limit, given.threads), (Some(Duration::from_secs(7)), 3));
+        let none = parse("-g -suppress-debug-info -Xptxas= -Ofc 0 --compiler-timeout=0");
+        assert!(!none.debug && none.xptxas.is_empty() && none.fast_compile.is_none());
+        assert_eq!(none.time_limit, None);
     }
 
     #[test]

@@ -8,12 +8,38 @@ use std::fmt::Write;
 const SUMMARY: &str = "Links relocatable CUDA device code (cubins, fatbins, host objects and \
                        archives from nvcc or clang) into one executable cubin.";
 
-const COMMANDS: &[(&str, &str)] = &[
+/// The commands besides linking, with what each does.
+pub const COMMANDS: &[(&str, &str)] = &[
     ("dump FILE...", "show the contents of cubins and their containers"),
     ("extract FILE...", "extract device images from their containers"),
     ("diff A B", "compare two cubins, structure by structure"),
+    ("compare OLD NEW", "show what grew between two links"),
     ("shim CUDA_DIR DEST", "create a toolkit of links whose nvlink is warpld"),
     ("toolkit", "show the compilers that a link would use"),
+    ("help [COMMAND]", "print this text, or explain a command"),
+    ("version", "print the version"),
+    ("completions SHELL", "print completions for bash, zsh or fish"),
+    ("man [DIR]", "print the man pages, or write them to a folder"),
+];
+
+/// The environment variables that a link reads.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("LIBRARY_PATH", "Folders to search for libraries (-l), after those of -L."),
+    ("WARPLD_CUDA_PATH", "Use the compilers of this CUDA toolkit, as --cuda-path does."),
+    (
+        "CUDA_HOME, CUDA_PATH, PATH",
+        "Where a CUDA toolkit is looked for if a link needs a compiler.",
+    ),
+    ("WARPLD_PTX_CACHE", "Keep compiled PTX in this folder, as --ptx-cache does."),
+    ("MAKEFLAGS", "A link under make takes its threads from make's jobserver."),
+    ("NO_COLOR", "If set, messages are not coloured."),
+    ("CAN_FINALIZE_DEBUG", "If set to anything but 0, messages of --fnlzr-trace are printed."),
+];
+
+const EXAMPLES: &[(&str, &str)] = &[
+    ("warpld -arch=sm_90 a.o b.o libc.a -o out.cubin", "links three inputs for sm_90"),
+    ("warpld -arch=sm_90 @inputs.txt -o out.cubin", "reads the names of the inputs from a file"),
+    ("warpld -arch=sm_90 a.o -o out.cubin --map=out.map", "writes what each input contributed"),
 ];
 
 const WIDTH: usize = 80;
@@ -128,7 +154,8 @@ pub fn help_text(program: &str) -> String {
     out
 }
 
-fn roff(text: &str) -> String {
+/// Text for a man page.
+pub fn roff(text: &str) -> String {
     let escaped = text.replace('\\', "\\e").replace('-', "\\-");
     match escaped.starts_with(['.', '\'']) {
         true => format!("\\&{escaped}"),
@@ -157,6 +184,12 @@ pub fn man_page() -> String {
         ".SH EXIT STATUS\n0 if the link succeeded, 255 if the inputs cannot be linked, 1 if the \
          link could not be carried out.\n",
     );
+    for (heading, rows) in [("ENVIRONMENT", ENVIRONMENT), ("EXAMPLES", EXAMPLES)] {
+        let _ = writeln!(out, ".SH {heading}");
+        for (name, what) in rows {
+            let _ = writeln!(out, ".TP\n.B {}\n{}", roff(name), roff(what));
+        }
+    }
     out
 }
 

@@ -6,25 +6,20 @@ use bstr::ByteSlice;
 use libwarpld::driver::LtoOptions;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use warpld_compilers::LtoSettings;
 
 /// `-dlto`.
 #[derive(Clone, Debug, Default)]
-pub struct LtoSettings {
+pub struct LtoRequest {
     /// `-nvvmpath`.
     pub nvvm: PathBuf,
     /// What decides about the kind of output.
     pub options: LtoOptions,
-    /// `-split-compile-extended` with more than one thread.
-    pub split_extended: bool,
-    /// The options that matter to a compiler of LTO-IR, as nvlink takes them.
-    pub words: Vec<OsString>,
-    /// The same, where only some inputs are compiled: none that name others.
-    pub inputs: Vec<PathBuf>,
-    /// `-L` and `-l`, as nvlink takes them.
-    pub libraries: Vec<OsString>,
+    /// What a compiler of LTO-IR is told.
+    pub compiler: LtoSettings,
 }
 
-impl LtoSettings {
+impl LtoRequest {
     /// Nothing if LTO was not asked for.
     pub(super) fn new(line: &CommandLine) -> Option<Self> {
         if !line.has(Opt::LinkTimeOpt) && !line.has(Opt::Dlto) {
@@ -40,13 +35,20 @@ impl LtoSettings {
                 ptx_only: line.has(Opt::EmitPtx),
                 warnings_fail: line.has(Opt::WarningAsError) && !line.has(Opt::DisableInfos),
             },
-            split_extended: split.is_some_and(|threads| threads != 1),
-            words: words(line),
-            inputs: line.inputs.iter().map(|input| to_path(input)).collect(),
-            libraries: [(Opt::LibraryPath, "-L"), (Opt::Library, "-l")]
-                .into_iter()
-                .flat_map(|(opt, name)| line.list(opt).iter().map(move |item| glued(name, item)))
-                .collect(),
+            compiler: LtoSettings {
+                split_extended: split.is_some_and(|threads| threads != 1),
+                words: words(line),
+                inputs: line.inputs.iter().map(|input| to_path(input)).collect(),
+                libraries: [(Opt::LibraryPath, "-L"), (Opt::Library, "-l")]
+                    .into_iter()
+                    .flat_map(|(opt, name)| {
+                        line.list(opt).iter().map(move |item| glued(name, item))
+                    })
+                    .collect(),
+                kernels_used: line.list(Opt::KernelsUsed).to_vec(),
+                variables_used: line.list(Opt::VariablesUsed).to_vec(),
+                xnvvm: line.list(Opt::Xnvvm).to_vec(),
+            },
         })
     }
 }

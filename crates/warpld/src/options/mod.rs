@@ -1,6 +1,7 @@
 //! The command line. The parser, the help text, the man page, the guide's reference and the tool
 //! note's command line all come from one table.
 
+mod advice;
 mod compile;
 mod forward;
 mod help;
@@ -14,10 +15,9 @@ mod table;
 mod tests;
 mod words;
 
-pub use compile::CompileSettings;
 pub use forward::Forwarded;
-pub use help::{guide_page, help_text, man_page};
-pub use lto::LtoSettings;
+pub use help::{COMMANDS, guide_page, help_text, man_page, roff};
+pub use lto::LtoRequest;
 pub use note::NoteText;
 pub use parse::{CommandLine, ParseError, Rejected, Value};
 pub use row::{Audience, Group, Kind, Note, Row};

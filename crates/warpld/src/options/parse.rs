@@ -4,7 +4,6 @@ use super::row::{Audience, Kind, Row};
 use super::table::{Opt, TABLE, TARGET_PREFIXES, TARGETS, value_since};
 use super::words::{self, WordError};
 use bstr::ByteVec;
-use libwarpld::driver::closest;
 use libwarpld::{Code, Release};
 use std::ffi::OsString;
 use std::io;
@@ -58,41 +57,6 @@ impl ParseError {
             Self::OptionsFile(_) | Self::TooManyOptionsFiles(_) => Code::OptionsFile,
         }
     }
-
-    /// What the user may have meant.
-    pub fn advice(&self) -> Option<String> {
-        if let Some(since) = self.since() {
-            let (major, minor) = (since.toolkit / 10, since.toolkit % 10);
-            return Some(format!(
-                "CUDA {major}.{minor} and later have it; --cuda-release says which one to stand for"
-            ));
-        }
-        match self {
-            Self::UnknownOption(name) => {
-                let word = name.trim_start_matches('-');
-                let spelling =
-                    spelled(|row| row.long == word || row.short == word).or_else(|| {
-                        let names = TABLE.iter().flat_map(|(_, row)| [row.long, row.short]);
-                        let near = closest(word, names.filter(|name| name.len() > 2))?;
-                        spelled(|row| row.long == near || row.short == near)
-                    })?;
-                Some(format!("did you mean '{spelling}'?"))
-            }
-            Self::UndefinedValue { value, option: "arch" } => {
-                let names: Vec<_> = TARGETS.iter().map(|target| format!("sm_{target}")).collect();
-                let near = closest(value, names.iter().map(String::as_str));
-                near.map(|near| format!("did you mean '{near}'?"))
-            }
-            Self::UndefinedValue { option, .. } => {
-                let row = TABLE.iter().find(|(_, row)| row.long == *option)?;
-                match row.1.kind {
-                    Kind::Choice(values) => Some(format!("it takes {}", values.join(", "))),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
 }
 
 impl ParseError {
@@ -115,7 +79,7 @@ impl ParseError {
     }
 
     /// The release that would not reject it, if there is one.
-    fn since(&self) -> Option<&'static Release> {
+    pub(super) fn since(&self) -> Option<&'static Release> {
         let since = match self {
             Self::UnknownOption(name) => find(format!("-{name}").as_bytes())?.1.since,
             Self::UndefinedValue { value, option } => {
@@ -149,6 +113,8 @@ pub struct CommandLine {
     values: Vec<Option<Value>>,
     /// All arguments that are not options, in order.
     pub inputs: Vec<Vec<u8>>,
+    /// Options files and response files that were read, in order.
+    pub option_files: Vec<Vec<u8>>,
     /// Options given twice with different values; the last one applies.
     pub redefined: Vec<Opt>,
     /// What older releases reject, in order, with the first release that does not.
@@ -361,6 +327,7 @@ impl Parser<'_> {
             return Err(ParseError::TooManyOptionsFiles(lossy(name)));
         }
         let text = (self.read)(&to_path(name)).map_err(|_| ParseError::OptionsFile(lossy(name)))?;
+        self.line.option_files.push(name.to_vec());
         self.nested(words::options_file_words(&text)?)
     }
 
@@ -371,7 +338,10 @@ impl Parser<'_> {
             return Err(ParseError::TooManyOptionsFiles(lossy(name)));
         }
         match (self.read)(&to_path(name)) {
-            Ok(text) => self.nested(words::response_file_words(&text)?),
+            Ok(text) => {
+                self.line.option_files.push(name.to_vec());
+                self.nested(words::response_file_words(&text)?)
+            }
             Err(_) => {
                 self.line.inputs.push(word.to_vec());
                 Ok(())
@@ -385,15 +355,6 @@ impl Parser<'_> {
         self.nesting -= 1;
         result
     }
-}
-
-/// The spelling of the option with this property.
-fn spelled(is: impl Fn(&Row) -> bool) -> Option<String> {
-    let (_, row) = TABLE.iter().find(|(_, row)| is(row))?;
-    Some(match row.long {
-        "" => format!("-{}", row.short),
-        long => format!("--{long}"),
-    })
 }
 
 fn undefined(row: &Row, value: &[u8]) -> ParseError {

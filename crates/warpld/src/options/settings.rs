@@ -1,18 +1,19 @@
 //! What a command line asks for, checked and typed.
 
-use super::compile::CompileSettings;
-use super::lto::LtoSettings;
+use super::compile::{compile_settings, threads};
+use super::lto::LtoRequest;
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
 use super::table::Opt;
 use crate::shim::Shim;
-use crate::toolkit::Hints;
 use bstr::ByteVec;
 use cubin::Arch;
 use libwarpld::Code;
 use libwarpld::{Config, ConfigBuilder, Diagnostic, Identity, Release};
 use std::path::PathBuf;
 use thiserror::Error;
+use warpld_compilers::CompileSettings;
+use warpld_compilers::toolkit::Hints;
 
 /// Options that cannot be combined. The messages and the order of the checks are nvlink's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -157,6 +158,8 @@ pub struct SideOutputs {
     pub verbose: bool,
     /// `--map`.
     pub map: Option<PathBuf>,
+    /// `--dependency-file`.
+    pub dependencies: Option<PathBuf>,
     /// `--why-live`.
     pub why_live: Vec<String>,
     /// `--why-dead`.
@@ -222,6 +225,8 @@ pub struct LinkSettings {
     pub target: Target,
     /// Positional inputs.
     pub inputs: Vec<PathBuf>,
+    /// Options files that were read.
+    pub option_files: Vec<PathBuf>,
     /// `-l`.
     pub libraries: Vec<PathBuf>,
     /// `-L`.
@@ -233,7 +238,7 @@ pub struct LinkSettings {
     /// `-o`; optional for a virtual target.
     pub output: Option<PathBuf>,
     /// `-lto` or `-dlto`.
-    pub lto: Option<LtoSettings>,
+    pub lto: Option<LtoRequest>,
     /// Where a compiler is, if the link turns out to need one.
     pub toolkit: Hints,
     /// `--nv-host`: must be readable.
@@ -377,7 +382,7 @@ impl LinkSettings {
         }
         let target = target(&name)?;
         check_conflicts(line)?;
-        let lto = LtoSettings::new(line);
+        let lto = LtoRequest::new(line);
         let side = side_outputs(line);
         let mut config = config(line, target.arch()).report(side.need_report());
         let release = ReleaseOrigin::new(line, shim)?;
@@ -389,6 +394,7 @@ impl LinkSettings {
             release,
             target,
             inputs: inputs.map(|name| name.into_path_buf_lossy()).collect(),
+            option_files: line.option_files.iter().map(|name| to_path(name)).collect(),
             libraries: paths(line, Opt::Library),
             library_paths: paths(line, Opt::LibraryPath),
             cpu_arch: line.text(Opt::CpuArch).filter(|cpu| cpu != "unknown"),
@@ -399,7 +405,7 @@ impl LinkSettings {
             nv_host: line.path(Opt::NvHost),
             uidx: line.path(Opt::UidxFile),
             use_host_info: line.has(Opt::UseHostInfo),
-            threads: line.number(Opt::Threads).and_then(|n| n.try_into().ok()).unwrap_or(0),
+            threads: threads(line),
             no_fork: line.has(Opt::NoFork),
             verify: line.has(Opt::Verify),
             finalizer: line.path(Opt::Finalizer),
@@ -412,7 +418,7 @@ impl LinkSettings {
                 .any(|opt| patterns(line, opt).is_some()),
             config,
             side,
-            compile: CompileSettings::new(line).map_err(SettingsError::CacheSize)?,
+            compile: compile_settings(line).map_err(SettingsError::CacheSize)?,
         })
     }
 }
@@ -495,6 +501,7 @@ fn side_outputs(line: &CommandLine) -> SideOutputs {
         callgraph,
         verbose: line.has(Opt::Verbose),
         map: line.path(Opt::Map),
+        dependencies: line.path(Opt::DependencyFile),
         why_live: texts(line, Opt::WhyLive),
         why_dead: texts(line, Opt::WhyDead),
         trace: line.has(Opt::Trace),

@@ -121,7 +121,10 @@ options! {
     Time: Row::both("time", Reports)
         .takes(Kind::Text, "FILE")
         .note(Note::VerboseFile)
-        .help("Append times as comma-separated values to FILE, or to standard output if FILE is '-'. A link without link-time optimization has no phases to time.");
+        .help("Append times as comma-separated values to FILE, or to standard output if FILE is '-'. Only links that compile PTX or LTO-IR have phases to time.");
+    EmitPtx: Row::both("emit-ptx", Lto)
+        .note(Note::Always)
+        .help("Write the optimized PTX instead of a cubin.");
     ExtraWarnings: Row::new("extra-warnings", "extrawarn", Messages)
         .note(Note::Always)
         .help("Also warn about functions whose address is taken but that are never called indirectly.");
@@ -185,8 +188,6 @@ options! {
         .takes(Kind::Bool, "true|false")
         .note(Note::Always)
         .help("Enable stack protection in recompiled code.");
-    EmitPtx: Row::both("emit-ptx", Lto)
-        .help("Write the optimized PTX instead of a cubin.");
     OptionsFile: Row::new("options-file", "optf", Basic)
         .takes(Kind::OptionsFiles, "FILE,...")
         .note(Note::VerboseName)
@@ -286,6 +287,10 @@ options! {
         .takes(Kind::Text, "FILE")
         .own()
         .help("Write to FILE what each input contributed to each section and what was dropped, as JSON if FILE ends in .json.");
+    DependencyFile: Row::new("dependency-file", "", Reports)
+        .takes(Kind::Text, "FILE")
+        .own()
+        .help("Write to FILE, as a rule for make and ninja, all files that the link read: inputs, libraries that were found, files of thin archives, options files.");
     WhyLive: Row::new("why-live", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()

@@ -110,6 +110,10 @@ fn recorded_command_lines() {
             "a.cubin,b.cubin -o o -g  -arch sm_90 -v  -v2  -preserve-relocs  -extrawarn  \
              -suppress-debug-info  -astoolspatch  -Xptxas x ",
         ),
+        (
+            "-dlto -emit-ptx -nvvmpath=v -extrawarn -report-arch",
+            "-arch sm_90 -report-arch  -emit-ptx  -extrawarn  -dlto  -nvvmpath v ",
+        ),
         ("-cpu-arch RISCV64", "-arch sm_90 -cpu-arch RISCV64 "),
         ("--cuda-release=13.4 --allow-newer-inputs --print-cuda-release", "-arch sm_90 "),
         ("--register-link-binaries=x/reg -time x/t", "-arch sm_90 "),

@@ -1,16 +1,28 @@
 //! Making a shim.
 
-use crate::toolkit::{self, Shim};
+use crate::subcommand;
+use clap::{Parser, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+use warpld_compilers::toolkit::{self, Shim};
 
-const USAGE: &str = "Usage: warpld shim CUDA_DIR DEST\n\n\
-    Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program.\n\
-    Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc.\n\
-    Links through it stand for the release of CUDA_DIR.\n";
+/// Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program
+///
+/// Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc. Links through it stand for the
+/// release of CUDA_DIR.
+#[derive(Debug, Parser)]
+#[command(name = "warpld shim", disable_version_flag = true)]
+pub struct Args {
+    /// The toolkit
+    #[arg(value_name = "CUDA_DIR", value_hint = ValueHint::DirPath)]
+    toolkit: PathBuf,
+    /// The folder to make, or an earlier shim to replace
+    #[arg(value_name = "DEST", value_hint = ValueHint::DirPath)]
+    dest: PathBuf,
+}
 
 /// Why a shim could not be created.
 #[derive(Debug, Error)]
@@ -26,33 +38,27 @@ enum ShimError {
 }
 
 /// Runs the command; returns the exit status.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> i32 {
-    let args: Vec<OsString> = args.into_iter().collect();
-    let [toolkit, dest] = args.as_slice() else {
-        let help = args.iter().any(|a| a == "-h" || a == "--help");
-        let _ = if help {
-            io::stdout().write_all(USAGE.as_bytes())
-        } else {
-            io::stderr().write_all(USAGE.as_bytes())
-        };
-        return i32::from(!help);
+pub fn main(args: Vec<OsString>) -> i32 {
+    let Args { toolkit, dest } = match subcommand::parse(args) {
+        Ok(args) => args,
+        Err(status) => return status,
     };
     let made = std::env::current_exe()
         .map_err(|source| ShimError::Io { path: "warpld".into(), source })
-        .and_then(|linker| make(Path::new(toolkit), Path::new(dest), &linker));
+        .and_then(|linker| make(&toolkit, &dest, &linker));
     match made {
         Ok(shim) => {
-            let nvcc = Path::new(dest).join("bin/nvcc");
+            let nvcc = dest.join("bin/nvcc");
             let release = shim.release().map(|release| format!(" as CUDA {}", release.version));
             let release = release.unwrap_or_default();
             let _ = writeln!(io::stdout(), "{} now links with warpld{release}", nvcc.display());
             if let Some(warning) = warning(&shim) {
-                let _ = writeln!(io::stderr(), "warpld warning : {warning}");
+                subcommand::warning(warning);
             }
             0
         }
         Err(error) => {
-            let _ = writeln!(io::stderr(), "warpld fatal   : {error}");
+            subcommand::fatal(error);
             1
         }
     }

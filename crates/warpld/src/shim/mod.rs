@@ -7,5 +7,5 @@
 
 mod make;
 
-pub use crate::toolkit::Shim;
-pub use make::main;
+pub use make::{Args, main};
+pub use warpld_compilers::toolkit::Shim;

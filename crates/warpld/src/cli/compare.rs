@@ -1,0 +1,69 @@
+//! `warpld compare OLD NEW`: what grew between two links. The exit status is that of diff(1).
+
+use super::help::print;
+use super::images::{Choice, File};
+use crate::subcommand;
+use clap::Parser;
+use cubin::Cubin;
+use cubin_tools::compare::{Growth, growth};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Shows which kernels, functions and sections grew or shrank between two links
+///
+/// Files may be containers; --arch and --image choose one image of each. The exit status is 0 if
+/// all sizes are the same, 1 if not, 2 in trouble.
+#[derive(Debug, Parser)]
+#[command(name = "warpld compare", version)]
+pub(super) struct Args {
+    /// The file before
+    old: PathBuf,
+    /// The file after
+    new: PathBuf,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+    /// Write tables of Markdown, for reviews
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// Runs the command with the arguments after `compare`; returns the exit status.
+pub(super) fn main(args: Vec<OsString>) -> i32 {
+    let args: Args = match subcommand::parse(args) {
+        Ok(args) => args,
+        Err(status) => return status,
+    };
+    let files = [&args.old, &args.new].map(|path| File::open(path));
+    let growth = match compare(&files, &args.choice) {
+        Ok(growth) => growth,
+        Err(message) => {
+            subcommand::fatal(message);
+            return 2;
+        }
+    };
+    let names = [files[0].name(), files[1].name()];
+    let text = match args.json {
+        true => format!("{:#}\n", growth.to_json(names)),
+        false => growth.to_text(names, args.markdown),
+    };
+    match print(&text) {
+        0 => i32::from(!growth.is_empty()),
+        _ => 2,
+    }
+}
+
+fn compare(files: &[File; 2], choice: &Choice) -> Result<Growth, String> {
+    let image = |file: &'_ File| {
+        let image =
+            file.one_image(choice).map_err(|reason| format!("{}: {reason}", file.name()))?;
+        Ok::<_, String>(image.bytes.into_owned())
+    };
+    let (old, new) = (image(&files[0])?, image(&files[1])?);
+    let parsed = |bytes, file: &File| {
+        Cubin::parse(bytes).map_err(|error| format!("{}: {error}", file.name()))
+    };
+    Ok(growth(&parsed(&old, &files[0])?, &parsed(&new, &files[1])?))
+}
