@@ -3,6 +3,7 @@
 use crate::cuda;
 use crate::generate;
 use crate::inputs::{self, Inputs};
+use crate::jit;
 use crate::judge;
 use crate::lto;
 use crate::matrix;
@@ -26,6 +27,7 @@ differential case [NAME]          the named cases (or those with NAME in their n
 differential record [NAME]        records the cases for tests without a toolkit
 differential replay [NAME]        links the recorded cases again; needs no toolkit
 differential shipped LIBRARY      repeats the device link of a library that ships its inputs
+differential nvjitlink REAL OURS  links random programs by two libraries: NVIDIA's libnvJitLink and ours
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
@@ -42,6 +44,7 @@ options
   --name TEXT       only cases whose name contains TEXT
   --cuda DIR        also the CUDA C++ programs of that folder
   --inputs KIND     machine, ptx or lto: what links get of each source (default: machine)
+  --without-nvlink  compilers for warpld are ptxas and libnvJitLink alone
   --sm LIST         classic, mercury, all or names with commas (default: classic)
   --skip A,B        without the CUDA C++ programs of these names
   --matrix          also the objects of every Blackwell target linked for every such target
@@ -115,6 +118,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             ptxas120: None,
             warpld: None,
             gives_compilers: false,
+            without_nvlink: false,
             work: PathBuf::from("target/differential"),
         },
         seeds: Vec::new(),
@@ -168,6 +172,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
                 let kind = value()?;
                 options.inputs = Inputs::parse(kind).ok_or(format!("no inputs {kind}"))?;
             }
+            "--without-nvlink" => options.tools.without_nvlink = true,
             "--targets-each" => options.targets_each = number(value()?)?.max(1),
             "--part" => {
                 let text = value()?;
@@ -214,6 +219,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
     if options.inputs != Inputs::Machine {
         options.tools.gives_compilers = true;
         options.tools.make_nvvm().map_err(|e| format!("libnvvm: {e}"))?;
+        options.tools.make_compilers().map_err(|e| format!("toolkit without nvlink: {e}"))?;
     }
     Ok(options)
 }
@@ -290,6 +296,16 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             let check = |name: &String| shipped::check(&options.tools, name.as_ref(), &options.sms);
             let all: Result<Vec<bool>, String> = options.names.iter().map(check).collect();
             Ok(all?.iter().all(|good| *good) && !options.names.is_empty())
+        }
+        "nvjitlink" => jit::run(rest, &random_jobs(&options), options.settings.jobs),
+        jit::CHILD => {
+            let [theirs, ours] = &options.names[..] else {
+                return Err("nvjitlink needs two libraries".into());
+            };
+            let libraries = jit::Libraries::open(theirs.as_ref(), ours.as_ref())?;
+            let mut jobs = random_jobs(&options).into_iter();
+            jobs.try_for_each(|job| libraries.run(&options.tools, &job.case()))?;
+            Ok(true)
         }
         "gen" => write_program(&options),
         _ => Err(HELP.into()),

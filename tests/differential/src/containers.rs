@@ -1,5 +1,5 @@
 //! What a link that compiles takes of a toolkit: containers of PTX as nvcc has them made, and the
-//! folder in which nvlink looks for libnvvm.
+//! folder in which nvlink looks for libnvvm, and a toolkit without nvlink.
 
 use crate::program::{Module, Pack};
 use crate::tools::{self, Tools};
@@ -26,6 +26,29 @@ impl Tools {
         fs::create_dir_all(&folder)?;
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(self.toolkit.join("lib/libnvvm.so.4"), link)
+    }
+
+    /// The toolkit that warpld is told of.
+    pub fn compilers_for_warpld(&self) -> PathBuf {
+        match self.without_nvlink {
+            true => self.work.join("without-nvlink").join(self.release.to_string()),
+            false => self.toolkit.clone(),
+        }
+    }
+
+    /// Makes that toolkit if it is to be one without nvlink.
+    pub fn make_compilers(&self) -> io::Result<()> {
+        let folder = self.compilers_for_warpld();
+        if !self.without_nvlink {
+            return Ok(());
+        }
+        for file in ["bin/ptxas", "lib/libnvJitLink.so.13"] {
+            let link = folder.join(file);
+            fs::create_dir_all(link.parent().unwrap_or(&folder))?;
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(self.toolkit.join(file), link)?;
+        }
+        Ok(())
     }
 
     /// The PTX of a module, in a container unless it is to be bare.

@@ -1,6 +1,6 @@
 //! Both linkers on the same inputs.
 
-use crate::compare;
+use crate::again::Differing;
 use crate::program::{Case, Link};
 use crate::release::Release;
 use crate::tools::{self, Outcome, Tools};
@@ -26,7 +26,7 @@ pub const NVLINK_OUT: &str = "n";
 pub const WARPLD_OUT: &str = "w";
 /// Status of the program that stands in for nvlink if its library cannot do such a link.
 const UNAVAILABLE: i32 = 77;
-/// For a second run of nvlink.
+/// For more runs of either.
 const AGAIN_OUT: &str = "v";
 
 /// Folders that links name.
@@ -87,23 +87,26 @@ fn without_folder(text: &[u8], folder: &Path) -> Vec<u8> {
     String::from_utf8_lossy(text).replace(&name, "_FOLDER").into_bytes()
 }
 
+/// What warpld says of LTO-IR that libnvJitLink cannot compile as nvlink does.
+const NEEDS_NVLINK: &str = "[lto-unsupported]";
+
 /// What warpld stands in for.
 #[derive(Clone, Debug)]
-pub struct Stand<'a> {
+pub struct Stand {
     release: Release,
     jit: bool,
     /// The toolkit whose compilers it is to run; none for links of machine code.
-    compilers: Option<&'a Path>,
+    compilers: Option<PathBuf>,
 }
 
-impl<'a> Stand<'a> {
+impl Stand {
     /// nvlink of that release, for machine code.
     pub fn of(release: Release) -> Self {
         Self { release, jit: false, compilers: None }
     }
 
-    fn in_for(tools: &'a Tools) -> Self {
-        let compilers = tools.gives_compilers.then_some(tools.toolkit.as_path());
+    fn in_for(tools: &Tools) -> Self {
+        let compilers = tools.gives_compilers.then(|| tools.compilers_for_warpld());
         Self { release: tools.release, jit: tools.is_jit(), compilers }
     }
 
@@ -112,7 +115,7 @@ impl<'a> Stand<'a> {
         let tool = if self.jit { "nvjitlink" } else { "nvlink" };
         let release = self.release;
         let mut options = vec![format!("--identity={tool}"), format!("--cuda-release={release}")];
-        options.extend(self.compilers.map(|path| format!("--cuda-path={}", path.display())));
+        options.extend(self.compilers.iter().map(|path| format!("--cuda-path={}", path.display())));
         options
     }
 }
@@ -120,32 +123,37 @@ impl<'a> Stand<'a> {
 /// Runs warpld on a link whose inputs lie in `folder`.
 pub fn run_warpld(
     program: &Path,
-    stand: &Stand<'_>,
+    stand: &Stand,
     link: &Link,
     folder: &Path,
     folders: &Folders,
 ) -> io::Result<Run> {
+    run(warpld_command(program, stand), link, folder, WARPLD_OUT, folders)
+}
+
+/// warpld without the arguments of the link. Every output is read back and checked.
+fn warpld_command(program: &Path, stand: &Stand) -> Command {
     let mut warpld = Command::new(program);
-    // Every output is read back and checked.
     warpld.args(stand.options()).arg("--verify");
-    run(warpld, link, folder, WARPLD_OUT, folders)
+    warpld
 }
 
 /// Runs one link with nvlink and, if there is one, with warpld. An output of
 /// nvlink becomes an input for later links of both.
 pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
     let folders = &Folders::of(tools);
-    let again = || Command::new(tools.nvlink());
-    let mut nvlink = run(again(), link, folder, NVLINK_OUT, folders)?;
+    let run_nvlink = |out| run(Command::new(tools.nvlink()), link, folder, out, folders);
+    let run_warpld = |program: &Path, out| {
+        run(warpld_command(program, &Stand::in_for(tools)), link, folder, out, folders)
+    };
+    let mut nvlink = run_nvlink(NVLINK_OUT)?;
     if tools.is_jit() && nvlink.outcome.status == Some(UNAVAILABLE) {
         let comparison = Comparison::of(Verdict::Unavailable);
         return Ok(Judged { comparison, nvlink, warpld: None });
     }
     let warpld = match (&tools.twin, &tools.warpld) {
         (Some(twin), _) => Some(run(Command::new(twin), link, folder, WARPLD_OUT, folders)?),
-        (None, Some(program)) => {
-            Some(run_warpld(program, &Stand::in_for(tools), link, folder, folders)?)
-        }
+        (None, Some(program)) => Some(run_warpld(program, WARPLD_OUT)?),
         (None, None) => None,
     };
     if let (true, Some(0 | 1), Some(warpld)) = (tools.is_jit(), nvlink.outcome.status, &warpld) {
@@ -155,13 +163,24 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
         Some(warpld) => verdict::compare(&nvlink, warpld, tools.release),
         None => Comparison::of(verdict::alone(&nvlink.outcome)),
     };
+    if tools.without_nvlink
+        && warpld.as_ref().is_some_and(|warpld| warpld.outcome.text.contains(NEEDS_NVLINK))
+    {
+        comparison = Comparison::of(Verdict::Unavailable);
+    }
     if let Some(warpld) = &warpld
         && comparison.verdict == Verdict::Different
     {
-        let second = run(again(), link, folder, AGAIN_OUT, folders)?;
-        if nvlink_varies(&nvlink, &second, warpld) {
+        let differing = Differing { nvlink: &nvlink, warpld, release: tools.release };
+        let mut nvlink = || run_nvlink(AGAIN_OUT);
+        comparison.verdict = match &tools.warpld {
+            Some(program) if link.is_lto() => {
+                differing.lto(&mut nvlink, &mut || run_warpld(program, AGAIN_OUT))?
+            }
+            _ => differing.machine_code(&mut nvlink)?,
+        };
+        if comparison.verdict.agrees() {
             comparison.detail.clear();
-            comparison.verdict = Verdict::NvlinkVaries;
         }
     }
     if !tools.is_jit() && tools.has_own_objects() {
@@ -182,15 +201,6 @@ fn expect(link: &Link, nvlink: &Outcome, comparison: &mut Comparison) {
     detail.push(format!("nvlink should exit with {expected}, not {:?}", nvlink.status));
     detail.extend(nvlink.text.lines().take(4).map(str::to_owned));
     comparison.verdict = Verdict::Unbuilt;
-}
-
-/// Whether a second run of nvlink differs from the first in all sections in which
-/// warpld does, and warpld has zeros there.
-fn nvlink_varies(first: &Run, second: &Run, warpld: &Run) -> bool {
-    match [first, second, warpld].map(|run| run.output.as_deref()) {
-        [Some(first), Some(again), Some(ours)] => compare::zeros_where_varying(first, again, ours),
-        _ => false,
-    }
 }
 
 /// Command lines to run a link by hand in the case's folder.

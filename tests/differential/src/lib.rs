@@ -1,6 +1,7 @@
 //! Compares warpld with the toolkit's nvlink, byte for byte.
 #![forbid(unsafe_code)]
 
+mod again;
 mod cli;
 mod compare;
 mod containers;
@@ -8,6 +9,7 @@ mod cuda;
 mod generate;
 mod hostobj;
 mod inputs;
+mod jit;
 mod judge;
 mod lto;
 mod matrix;

@@ -279,6 +279,11 @@ impl Link {
     pub fn is_relocatable(&self) -> bool {
         self.args.iter().any(|arg| arg == "-r")
     }
+
+    /// Whether it optimizes LTO-IR.
+    pub fn is_lto(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-dlto")
+    }
 }
 
 /// A program and the links to compare.

@@ -129,6 +129,10 @@ impl Report {
         self.disagreements() - self.known
     }
 
+    fn count(&self, verdict: Verdict) -> usize {
+        self.by_sm.values().filter_map(|row| row.get(&verdict)).sum()
+    }
+
     /// Number of links whose messages differ.
     pub fn messages_differ(&self) -> usize {
         self.messages_differ
@@ -182,12 +186,13 @@ impl Report {
         }
         mercury::print(&self.capsules);
         println!(
-            "\n{} cases, {} links, {} disagree ({} of them known), {} with other messages; nvlink {:.1?}, \
-             warpld {:.1?}",
+            "\n{} cases, {} links, {} disagree ({} of them known), {} differ from run to run, {} with other \
+             messages; nvlink {:.1?}, warpld {:.1?}",
             self.cases,
             self.links(),
             self.disagreements(),
             self.known,
+            self.count(Verdict::NvlinkVaries),
             self.messages_differ,
             self.nvlink_time,
             self.warpld_time
@@ -207,11 +212,7 @@ impl Report {
 impl Report {
     /// The whole as a row of the table in docs/releases.md.
     fn print_row(&self, tools: &Tools) {
-        let mut all = Row::new();
-        for (&verdict, count) in self.by_sm.values().flatten() {
-            *all.entry(verdict).or_default() += count;
-        }
-        let count = |verdict| all.get(&verdict).copied().unwrap_or(0);
+        let count = |verdict| self.count(verdict);
         let targets: Vec<String> =
             self.by_sm.keys().map(|sm| sm.to_string().replacen("sm_", "", 1)).collect();
         println!(

@@ -86,6 +86,8 @@ pub struct Tools {
     pub warpld: Option<PathBuf>,
     /// Whether it is told of the toolkit's compilers: some inputs are PTX or LTO-IR.
     pub gives_compilers: bool,
+    /// Whether these are ptxas and libnvJitLink alone.
+    pub without_nvlink: bool,
     /// Folder for objects, running cases and failed cases.
     pub work: PathBuf,
 }

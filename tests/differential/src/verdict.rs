@@ -18,11 +18,13 @@ pub enum Verdict {
     BothRefuse,
     /// nvlink crashed or stopped with an internal error; warpld did not crash.
     NvlinkFails,
-    /// nvlink's output differs from run to run, in the sections where warpld's does
-    /// and has zeros.
+    /// nvlink's output differs from run to run: one is warpld's, or warpld's has zeros where it
+    /// differs.
     NvlinkVaries,
-    /// libnvJitLink stands in for nvlink and has no such option.
+    /// libnvJitLink stands in for nvlink and has no such option, or cannot compile such LTO-IR.
     Unavailable,
+    /// The output differs from run to run, and no run of one is equal to any of the other.
+    Unsettled,
     /// Different bytes.
     Different,
     /// One refuses, the other does not, or the exit status differs.
@@ -37,7 +39,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of the table's columns.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Identical,
         Self::NoteOnly,
         Self::ControlBits,
@@ -45,6 +47,7 @@ impl Verdict {
         Self::NvlinkFails,
         Self::NvlinkVaries,
         Self::Unavailable,
+        Self::Unsettled,
         Self::Different,
         Self::RefusalMismatch,
         Self::Crash,
@@ -62,6 +65,7 @@ impl Verdict {
             Self::NvlinkFails => "nvlink-fails",
             Self::NvlinkVaries => "nvlink-varies",
             Self::Unavailable => "unavailable",
+            Self::Unsettled => "UNSETTLED",
             Self::Different => "DIFFERENT",
             Self::RefusalMismatch => "REFUSAL",
             Self::Crash => "CRASH",
