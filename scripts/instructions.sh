@@ -1,12 +1,13 @@
 #!/bin/bash
-# Counts the instructions of five links with callgrind and compares them with benches/instructions.txt:
+# Counts the instructions of six links with callgrind and compares them with benches/instructions.txt:
 # a slowdown is seen without a clock, on any machine, however busy. Fails if one takes over 5 % more;
 # prints by how much less too, and what --verify adds.
 #
 #   WARPLD=target/release/warpld scripts/instructions.sh            compare
 #   WARPLD=target/release/warpld scripts/instructions.sh --bless    write new counts
 #
-# The inputs are made from the committed fixtures, so no toolkit is needed. Counts depend a little on
+# The inputs are made from the committed fixtures, so no toolkit is needed. $PACK names the example `pack` of
+# the crate fatbin, which is built unless it is given. Counts depend a little on
 # the compiler and the C library; those of benches/instructions.txt are of a release build. valgrind
 # comes from scripts/build-tools.sh if it is not installed.
 set -euo pipefail
@@ -64,8 +65,22 @@ unlike() { # target, folder, how many copies of each
     echo "-arch=sm_$1 -w $(originals "$1" | paste -sd ' ') $(echo "$2"/*.cubin)"
 }
 
+# The same in fatbins, compressed.
+pack=${PACK:-}
+if [ -z "$pack" ]; then
+    cargo build -q --release -p fatbin --example pack
+    pack=${CARGO_TARGET_DIR:-target}/release/examples/pack
+fi
+packed() { # folder
+    # shellcheck disable=SC2046
+    "$pack" "$1" $(originals 90) "$work"/unlike/*.cubin
+    echo "-arch=sm_90 -w $(echo "$1"/*.fatbin)"
+}
+
+# Without the environment: the loader reads all of it, which is 3 % of the smallest link on one machine and
+# nothing on another.
 count() { # words of a link
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 --no-fork 2>&1 |
+    env -i "$(command -v valgrind)" --tool=callgrind --callgrind-out-file=/dev/null "$warpld" "$@" -o "$work/out" --threads=1 --no-fork 2>&1 |
         sed -n 's/.*Collected : *\([0-9]*\).*/\1/p' | grep .
 }
 
@@ -76,9 +91,10 @@ declare -A links=(
     [unlike]=$(unlike 90 "$work/unlike" 20)
     [unlike-mercury]=$(unlike 100 "$work/unlike-mercury" 5)
 )
+links[packed]=$(packed "$work/packed")
 failed=0
 [ "${1-}" != --bless ] || : >"$counts"
-for name in small many mercury unlike unlike-mercury; do
+for name in small many mercury unlike unlike-mercury packed; do
     # shellcheck disable=SC2086
     now=$(count ${links[$name]})
     # shellcheck disable=SC2086

@@ -1,6 +1,7 @@
 //! The programs that are linked: a few templates are compiled, then stamped
 //! out under other names of the same length.
 
+use crate::host;
 use crate::ptx::{Function, Linkage, module};
 use crate::template::{NEXT, Template, function, slot};
 use crate::unlike;
@@ -43,6 +44,12 @@ enum Shape {
     Ptx { count: usize, functions: usize, length: usize },
     /// Objects from so many sources, no two neighbours of one shape.
     Unlike { count: usize, sources: usize },
+    /// The same in host objects, for several architectures, some in archives.
+    Host { count: usize, sources: usize },
+    /// The inputs of the device link of NCCL.
+    Nccl,
+    /// A program with the archive of NVSHMEM.
+    Nvshmem,
 }
 
 /// All corpora, or small ones of the same shapes.
@@ -53,7 +60,17 @@ pub fn all(quick: bool) -> Vec<Corpus> {
     let growing = |count| Shape::Objects { count: n(count), functions: 10, length: 4 };
     let unlike = |count| Shape::Unlike { count: n(count), sources: n(140) };
     let ladder = |levels| if quick { levels / 2 } else { levels };
+    let host = |count| Shape::Host { count: n(count), sources: n(140) };
     vec![
+        corpus(
+            "nvcc-1000",
+            "1,000 objects of nvcc from 140 sources, packed, some archived",
+            host(1000),
+        ),
+        Corpus { sm: 100, ..corpus("sm_100-nvcc-1000", "the same for sm_100", host(1000)) },
+        corpus("nccl", "NCCL's device link (--nccl)", Shape::Nccl),
+        Corpus { sm: 100, ..corpus("sm_100-nccl", "the same for sm_100", Shape::Nccl) },
+        corpus("nvshmem", "a program with NVSHMEM (--nvshmem)", Shape::Nvshmem),
         corpus("small", "two objects", Shape::Tiny { count: 2 }),
         corpus("objects-500", "500 objects of 30 functions", objects(500)),
         corpus("objects-2000", "2,000 objects of 30 functions", objects(2000)),
@@ -153,9 +170,13 @@ pub fn growth(quick: bool) -> Vec<Corpus> {
 }
 
 /// Makes the files of a corpus.
+#[derive(Clone, Copy)]
 pub struct Maker<'a> {
     pub toolkit: &'a Path,
     pub folder: &'a Path,
+    /// libnccl.so.2 and libnvshmem_device.a, if they are there.
+    pub nccl: Option<&'a Path>,
+    pub nvshmem: Option<&'a Path>,
     pub sm: u32,
 }
 
@@ -165,7 +186,7 @@ impl Maker<'_> {
         fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(name.to_string())
     }
-    fn tool(&self, name: &str, words: &[&str]) -> Result<(), String> {
+    pub fn tool(&self, name: &str, words: &[&str]) -> Result<(), String> {
         let path: PathBuf = self.toolkit.join("bin").join(name);
         let output = Command::new(&path).args(words).current_dir(self.folder).output();
         let output = output.map_err(|e| format!("{}: {e}", path.display()))?;
@@ -224,6 +245,15 @@ impl Corpus {
         matches!(self.shape, Shape::Ptx { .. })
     }
 
+    /// Whether a file is missing that the corpus is made from.
+    pub fn is_missing(&self, has_nccl: bool, has_nvshmem: bool) -> bool {
+        match self.shape {
+            Shape::Nccl => !has_nccl,
+            Shape::Nvshmem => !has_nvshmem,
+            _ => false,
+        }
+    }
+
     /// The names of the inputs, which exist after that.
     pub fn make(&self, maker: &Maker<'_>) -> Result<Vec<String>, String> {
         fs::create_dir_all(maker.folder).map_err(|e| e.to_string())?;
@@ -249,6 +279,9 @@ impl Corpus {
                 maker.ptx_ring(&short_chains(functions, length), count)
             }
             Shape::Unlike { count, sources } => unlike::make(maker, count, sources),
+            Shape::Host { count, sources } => host::make(maker, count, sources),
+            Shape::Nccl => host::of_library(maker, maker.nccl.ok_or("no --nccl")?),
+            Shape::Nvshmem => host::with_archive(maker, maker.nvshmem.ok_or("no --nvshmem")?),
         }
     }
 }
@@ -313,16 +346,8 @@ fn weak(maker: &Maker<'_>, count: usize, each: usize, pool: usize) -> Result<Vec
 fn archive(maker: &Maker<'_>, members: usize) -> Result<Vec<String>, String> {
     let template = maker.cuda(&device_functions(&slot(0)), &["-dc", "--no-compress"])?;
     let template = Template::new(template);
-    let mut file = b"!<arch>\n".to_vec();
-    for member in 0..members {
-        let image = template.object(member, 0);
-        let (name, size) = (format!("{member}.o/"), image.len());
-        file.extend(format!("{name:<16}0           0     0     644     {size:<10}`\n").bytes());
-        file.extend(&image);
-        if !file.len().is_multiple_of(2) {
-            file.push(b'\n');
-        }
-    }
+    let files: Vec<Vec<u8>> = (0..members).map(|member| template.object(member, 0)).collect();
+    let file = host::archive(&files);
     let calls = (0..members).step_by(10).map(|i| format!("f{}_0", slot(i))).collect();
     let root = maker.compile(&[Function::new("root".into(), Linkage::Kernel, calls)])?;
     Ok(vec![maker.write("root.cubin", &root)?, maker.write("lib.a", &file)?])

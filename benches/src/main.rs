@@ -1,20 +1,24 @@
 //! One command measures warpld against nvlink on programs made here.
 //!
 //! `bench --toolkit DIR --warpld FILE [--work DIR] [--quick] [--only NAME]
-//! [--growth] [--without-nvlink] [--repeat N] [--json FILE]` prints a table; `bench --list` names the
-//! corpora. Both linkers run alternately on the same files, each at least three
+//! [--growth] [--without-nvlink] [--repeat N] [--json FILE] [--nccl libnccl.so.2]
+//! [--nvshmem libnvshmem_device.a] [--threads 1,2,4]` prints a table, or with `--threads` one of warpld's times
+//! on so many threads; `bench --list` names the corpora. Both linkers run alternately on the same files, each at least three
 //! times, and the best run counts.
 
 mod corpus;
+mod host;
 mod measure;
 mod ptx;
 mod report;
+mod scaling;
 mod template;
 mod unlike;
 
 use corpus::{Corpus, Maker};
 use measure::Usage;
 use report::Row;
+use scaling::Scaling;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,6 +33,10 @@ struct Request {
     /// Corpora that show growth, with warpld alone.
     growth: bool,
     without_nvlink: bool,
+    nccl: Option<PathBuf>,
+    nvshmem: Option<PathBuf>,
+    /// Measure warpld alone with these numbers of threads.
+    threads: Vec<usize>,
     json: Option<PathBuf>,
 }
 
@@ -53,7 +61,7 @@ fn run(args: &[String]) -> Result<(), String> {
         return Ok(());
     }
     let request = parse(args)?;
-    let mut rows = Vec::new();
+    let (mut rows, mut scalings) = (Vec::new(), Vec::new());
     let chosen = match request.growth {
         true => corpus::growth(request.quick),
         false => corpus::all(request.quick),
@@ -62,8 +70,19 @@ fn run(args: &[String]) -> Result<(), String> {
         if !request.only.is_empty() && !request.only.iter().any(|name| corpus.name == name) {
             continue;
         }
+        if corpus.is_missing(request.nccl.is_some(), request.nvshmem.is_some()) {
+            eprintln!("{} left out: its file is not given", corpus.name);
+            continue;
+        }
         eprintln!("{} ...", corpus.name);
-        rows.push(compare(&request, &corpus)?);
+        match request.threads[..] {
+            [] => rows.push(compare(&request, &corpus)?),
+            _ => scalings.push(scale(&request, &corpus)?),
+        }
+    }
+    if !request.threads.is_empty() {
+        print!("{}", scaling::table(&scalings, &request.threads));
+        return Ok(());
     }
     print!("{}", report::table(&rows));
     if let Some(path) = &request.json {
@@ -87,6 +106,9 @@ fn parse(args: &[String]) -> Result<Request, String> {
         repeat: 3,
         growth: false,
         without_nvlink: false,
+        nccl: None,
+        nvshmem: None,
+        threads: Vec::new(),
         json: None,
     };
     let mut args = args.iter();
@@ -97,6 +119,12 @@ fn parse(args: &[String]) -> Result<Request, String> {
             "--warpld" => request.warpld = value()?.into(),
             "--work" => request.work = value()?.into(),
             "--only" => request.only.push(value()?.clone()),
+            "--threads" => {
+                let counts = value()?.split(',').map(str::parse).collect::<Result<_, _>>();
+                request.threads = counts.map_err(|_| "--threads needs numbers: 1,2,4")?;
+            }
+            "--nccl" => request.nccl = Some(value()?.into()),
+            "--nvshmem" => request.nvshmem = Some(value()?.into()),
             "--json" => request.json = Some(value()?.into()),
             "--repeat" => {
                 request.repeat = value()?.parse().map_err(|_| "--repeat needs a number")?;
@@ -114,17 +142,47 @@ fn parse(args: &[String]) -> Result<Request, String> {
     Ok(request)
 }
 
-fn compare(request: &Request, corpus: &Corpus) -> Result<Row, String> {
+/// Where the files of a corpus go.
+fn folder(request: &Request, corpus: &Corpus) -> PathBuf {
     let size = if request.quick { "quick" } else { "full" };
-    let folder = request.work.join(format!("{}-{size}", corpus.name));
-    let maker = Maker { toolkit: &request.toolkit, folder: &folder, sm: corpus.sm };
+    request.work.join(format!("{}-{size}", corpus.name))
+}
+
+/// The files of a corpus, and the words that link them.
+struct Made {
+    inputs: Vec<String>,
+    words: Vec<String>,
+}
+
+fn make(request: &Request, corpus: &Corpus, folder: &Path) -> Result<Made, String> {
+    let maker = Maker {
+        toolkit: &request.toolkit,
+        folder,
+        nccl: request.nccl.as_deref(),
+        nvshmem: request.nvshmem.as_deref(),
+        sm: corpus.sm,
+    };
     let inputs = corpus.make(&maker)?;
-    let nvlink = request.toolkit.join("bin/nvlink");
     let mut words: Vec<String> = vec![format!("-arch=sm_{}", corpus.sm)];
     words.extend(corpus.options.iter().map(|word| word.to_string()));
     words.extend(["-optf".into(), "inputs.txt".into()]);
     std::fs::write(folder.join("inputs.txt"), inputs.join("\n") + "\n")
         .map_err(|e| e.to_string())?;
+    Ok(Made { inputs, words })
+}
+
+/// Measures warpld with each number of threads.
+fn scale(request: &Request, corpus: &Corpus) -> Result<Scaling, String> {
+    let folder = folder(request, corpus);
+    let words = make(request, corpus, &folder)?.words;
+    let Request { warpld, threads, repeat, .. } = request;
+    scaling::measure(corpus.name, warpld, &words, &folder, threads, *repeat)
+}
+
+fn compare(request: &Request, corpus: &Corpus) -> Result<Row, String> {
+    let folder = folder(request, corpus);
+    let Made { inputs, words } = make(request, corpus, &folder)?;
+    let nvlink = request.toolkit.join("bin/nvlink");
     // The note of a debug link holds the output's name: both write `out`, one
     // after the other, into folders of their own.
     let (mut theirs, mut ours, mut reading) = (None, None, None);

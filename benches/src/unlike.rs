@@ -99,8 +99,15 @@ fn order(count: usize, sources: usize) -> Vec<usize> {
     (0..count).map(place).collect()
 }
 
-/// Makes `count` objects from `sources` sources.
+/// Writes `count` objects from `sources` sources.
 pub fn make(maker: &Maker<'_>, count: usize, sources: usize) -> Result<Vec<String>, String> {
+    let images = images(maker, count, sources)?;
+    let write = |(i, image): (usize, &Vec<u8>)| maker.write(&format!("{i}.cubin"), image);
+    images.iter().enumerate().map(write).collect()
+}
+
+/// Makes `count` objects from `sources` sources.
+pub fn images(maker: &Maker<'_>, count: usize, sources: usize) -> Result<Vec<Vec<u8>>, String> {
     let objects: Result<Vec<Object>, String> =
         (0..sources).map(|number| Object::compile(maker, number)).collect();
     let (objects, order) = (objects?, order(count, sources));
@@ -113,14 +120,12 @@ pub fn make(maker: &Maker<'_>, count: usize, sources: usize) -> Result<Vec<Strin
         let later = (1..=count).map(|step| (after + step) % count);
         later.into_iter().find(|&i| objects[order[i]].has_variable).unwrap_or(after)
     };
-    (0..count)
-        .map(|i| {
-            let image = objects[order[i]].template.stamp(|number| match number {
-                NEXT => (i + 1) % count,
-                NEXT_VARIABLE => with_variable(i),
-                _ => i,
-            });
-            maker.write(&format!("{i}.cubin"), &image)
+    let stamp = |i: usize| {
+        objects[order[i]].template.stamp(|number| match number {
+            NEXT => (i + 1) % count,
+            NEXT_VARIABLE => with_variable(i),
+            _ => i,
         })
-        .collect()
+    };
+    Ok((0..count).map(stamp).collect())
 }
