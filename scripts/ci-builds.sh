@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds programs with warpld as the linker of a CUDA toolkit, the way the guide says, into host
 # executables for several targets: by nvcc, make, CMake and clang; with a device library, with
-# launches from the device, with thrust. Each is started: without a GPU it must get as far as that.
+# launches from the device, with thrust, of LTO-IR and of PTX. Each is started: without a GPU it must get as far as that.
 #
 #   CUDA_HOME=/path/to/cuda WARPLD=/path/to/warpld scripts/ci-builds.sh [nvcc make cmake ...]
 #
@@ -199,7 +199,7 @@ bring cmake 'builds of any kind'
 echo "$(cmake --version | head -1), ninja $(ninja --version)"
 "$warpld" shim "$cuda" "$shim"
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(nvcc make cmake ninja child thrust clang clang_cmake)
+[ $# -gt 0 ] || wanted=(nvcc make cmake ninja child thrust lto cmake_lto ptx clang clang_cmake)
 for build in "${wanted[@]}"; do
     "build_$build"
 done

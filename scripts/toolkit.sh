@@ -83,6 +83,11 @@ toolkit() {
     root=$(site "$env")/nvidia/cu13
     # nvcc looks for its libraries in lib64. A patch release has neither folder.
     [ ! -e "$root/lib" ] || [ -e "$root/lib64" ] || ln -s lib "$root/lib64" || [ -e "$root/lib64" ]
+    # -dlto makes nvlink load nvvm/lib64/libnvvm.so; the packages of 13.0 have it elsewhere.
+    if [ -e "$root/lib/libnvvm.so.4" ] && [ ! -e "$root/nvvm/lib64" ]; then
+        mkdir -p "$root/nvvm/lib64"
+        ln -sf ../../lib/libnvvm.so.4 "$root/nvvm/lib64/libnvvm.so"
+    fi
     echo "$root"
 }
 
