@@ -52,7 +52,8 @@ impl Packed {
     /// The compact relocation, and whether it fits.
     #[inline]
     fn new(reloc: &OutReloc) -> (Self, bool) {
-        let (base, mark) = if reloc.kind.is_mercury() { (MERCURY_BASE, MERCURY) } else { (0, 0) };
+        let (base, mark) =
+            if reloc.kind.0 >= MERCURY_BASE { (MERCURY_BASE, MERCURY) } else { (0, 0) };
         let (offset, addend) = (reloc.offset as u32, reloc.addend as i32);
         let number = reloc.kind.0 - base;
         let fits = u64::from(offset) == reloc.offset
