@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 cuda=$(scripts/toolkit.sh)
+newest=$(scripts/toolkit.sh 13.4)
 ptxas12=$(scripts/toolkit.sh ptxas12)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -19,7 +20,10 @@ ptx() { # source, output, further options
 assemble() { # tool, target, PTX, output, further options
     local tool=$1 target=$2 input=$3 output=$4 version=9.0
     shift 4
-    [ "$tool" = "$ptxas12" ] && version=8.8
+    case $tool in
+    "$ptxas12") version=8.8 ;;
+    "$newest"/*) version=9.4 ;;
+    esac
     sed -E "s/^\.version .*/.version $version/; s/^\.target sm_[0-9]+/.target sm_$target/" "$input" \
         >"$work/input.ptx"
     "$tool" -arch "sm_$target" "$work/input.ptx" -o "$output" "$@"
@@ -58,6 +62,9 @@ for target in 90 100; do
     done
 done
 assemble "$cuda/bin/ptxas" 90 $related/unified.ptx $fixtures/unified.sm_90.cubin -c
+# Textures that machine code has as calls, and Mercury code has not.
+assemble "$newest/bin/ptxas" 107 "$work/texref.ptx" $fixtures/texref.sm_107.cubin -c
+assemble "$newest/bin/ptxas" 107 $related/texture_object.ptx $fixtures/texture_object.sm_107.cubin -c
 # Debug information names the folder.
 mkdir -p /tmp/corpus
 cp $related/debug.cu /tmp/corpus

@@ -163,3 +163,18 @@ fn no_symbol_table_on_the_mercury_side() {
     put32(&mut image, headers + 64 * index + 4, 1);
     assert!(refused("no-table", &image).contains("Mercury symbol table"));
 }
+
+/// Not damaged, but more than warpld does: machine code for sm_107 calls the system for a texture, and
+/// its Mercury code has a texture instruction. Without the call's relocation the output would be wrong.
+#[test]
+fn a_call_that_only_machine_code_has_is_refused() {
+    for name in ["texref.sm_107.cubin", "texture_object.sm_107.cubin"] {
+        let dir = WARPLD.folder(name);
+        fs::write(dir.join("in.cubin"), support::fixture(name)).expect("an input");
+        let output = WARPLD.run(&dir, ["-arch=sm_107", "in.cubin", "-o", "w.cubin"]);
+        let text = stderr(&output);
+        assert!(!output.status.success() && !dir.join("w.cubin").exists(), "{name}: {text}");
+        assert!(text.contains("[needs-compiler]"), "{name}: {text}");
+        assert!(text.contains("its machine code calls '__cuda_syscall_bw_"), "{name}: {text}");
+    }
+}

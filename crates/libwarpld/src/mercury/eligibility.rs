@@ -152,7 +152,7 @@ fn explained(reason: &str, error: &MercuryError, diags: &mut Diagnostics) -> Dia
 }
 
 /// The diagnostic for an input that cannot be linked.
-fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
+pub(super) fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
     match error {
         MercuryError::PureMercury => Diagnostic::fatal(
             Code::PureMercury,
@@ -163,7 +163,7 @@ fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnostic {
             Code::WrongModeBits,
             format_args!("Input file '{name}' claims to be both machine code and Mercury"),
         ),
-        MercuryError::NeedsCompiler { .. } => Diagnostic::fatal(
+        MercuryError::NeedsCompiler { .. } | MercuryError::MachineOnlyCall(_) => Diagnostic::fatal(
             Code::NeedsCompiler,
             format_args!("Input file '{name}' cannot be linked for sm_{}", target.number),
         )

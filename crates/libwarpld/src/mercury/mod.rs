@@ -36,6 +36,7 @@ mod round_trip;
 mod section_plan;
 mod sections;
 mod symbols;
+mod system_calls;
 mod trace;
 
 pub use eligibility::{half_of, needs_compiler};

@@ -1,7 +1,7 @@
 //! Pairs the relocations of the Mercury half with those of the machine-code half, for the input
 //! sections of an output section.
 
-use super::damaged;
+use super::{damaged, system_calls};
 use crate::collections::Map;
 use crate::diag::Diagnostic;
 use crate::ids::InputSection;
@@ -49,10 +49,12 @@ fn pair<'a>(linked: Linked<'a, '_>, from: InputSection) -> Result<Pairs<'a>, Dia
     let machine = machine.map_or(Vec::new(), |machine| machine.iter().collect());
     let (list, left) = pair_relocs(mercury.iter().collect(), machine);
     match left {
-        Some(left) => Err(bad(&format_args!(
-            "the relocations of its two halves differ (section {}, offset {:#x})",
-            from.section, left.offset
-        ))),
+        Some(left) => Err(system_calls::call(linked, from.object, &left).unwrap_or_else(|| {
+            bad(&format_args!(
+                "the relocations of its two halves differ (section {}, offset {:#x})",
+                from.section, left.offset
+            ))
+        })),
         None => Ok(Pairs::Listed(list)),
     }
 }
