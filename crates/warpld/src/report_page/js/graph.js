@@ -35,6 +35,7 @@ function graphView(start) {
   const limits = new Map();
   const place = el("div");
   const facts = el("div");
+  const chainsPlace = el("div");
   const depths = choice("Levels of callees", [[1, "1"], [2, "2"], [3, "3"], [4, "4"]], depth, (d) => { depth = d; limits.clear(); draw(); });
   const order = Array.from({ length: FUNCTIONS }, (_, f) => f);
   const list = table([
@@ -61,37 +62,45 @@ function graphView(start) {
     const registers = kernel && kernel.registersFrom >= 0 ? chainTo(center, kernel.registersFrom) : [];
     const stack = kernel ? [center, ...kernel.chain] : [];
     const onChain = new Set([...registers, ...stack]);
-    const columns = levels().map((all, column) => {
-      const sorted = all.slice().sort((a, b) => onChain.has(b) - onChain.has(a) || isKernel(b) - isKernel(a) || F.size[b] - F.size[a] || a - b);
+    const columns = [];
+    levels().forEach((all, column) => {
+      // Of many, those on a chain come first, then those that something shown calls: edges are what one looks for.
+      const before = column >= 2 ? new Set(columns[column - 1].shown.flatMap(calleesOf)) : new Set();
+      const rank = (f) => (onChain.has(f) ? 4 : 0) + (before.has(f) ? 2 : 0) + (isKernel(f) ? 1 : 0);
+      const sorted = all.slice().sort((a, b) => rank(b) - rank(a) || F.size[b] - F.size[a] || a - b);
       const most = limits.get(column) || MANY;
-      return { all, column, shown: sorted.slice(0, sorted.length <= most + 1 ? most + 1 : most) };
+      columns.push({ all, column, shown: sorted.slice(0, sorted.length <= most + 1 ? most + 1 : most) });
     });
     const rows = Math.max(...columns.map((c) => c.shown.length + (c.shown.length < c.all.length ? 1 : 0)));
     const step = NODE.height + NODE.gap;
+    // No column for callers where there are none.
+    const first = columns[0].all.length ? 0 : 1;
+    const left = (column) => 12 + (column - first) * (NODE.width + NODE.between);
     const height = NODE.top + rows * step + 8;
-    const width = columns.length * (NODE.width + NODE.between) - NODE.between + 24;
+    const width = (columns.length - first) * (NODE.width + NODE.between) - NODE.between + 24;
     const at = new Map();
     columns.forEach(({ shown, column }) => {
       const offset = column === 1 ? ((Math.min(rows, 12) - 1) * step) / 2 : 0;
-      shown.forEach((f, row) => at.set(`${column}:${f}`, [12 + column * (NODE.width + NODE.between), NODE.top + offset + row * step]));
+      shown.forEach((f, row) => at.set(`${column}:${f}`, [left(column), NODE.top + offset + row * step]));
     });
     const picture = svg("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Call graph around ${nameOf(center)}` });
     // Few levels do not fill the width; they need not be larger than life.
     picture.style.maxWidth = `${Math.max(width, 400) * 1.15}px`;
     const heads = ["callers", kernel ? "kernel" : "function", "calls", "second level", "third level", "fourth level"];
     columns.forEach(({ all, column }) => {
-      if (all.length) picture.append(svgText(heads[column] + (column === 1 ? "" : ` (${num(all.length)})`), 12 + column * (NODE.width + NODE.between), 18, "head"));
+      if (all.length) picture.append(svgText(heads[column] + (column === 1 ? "" : ` (${num(all.length)})`), left(column), 18, "head"));
     });
     drawEdges(picture, columns, at, edgesOf(registers), edgesOf(stack));
     for (const { shown, all, column } of columns) {
       shown.forEach((f) => picture.append(nodeElement(f, ...at.get(`${column}:${f}`), f === center && column === 1)));
       if (shown.length < all.length) {
         const y = NODE.top + shown.length * step;
-        picture.append(moreElement(all.length - shown.length, 12 + column * (NODE.width + NODE.between), y, () => { limits.set(column, shown.length + 60); draw(); }));
+        picture.append(moreElement(all.length - shown.length, left(column), y, () => { limits.set(column, shown.length + 60); draw(); }));
       }
     }
     place.replaceChildren(picture);
-    facts.replaceChildren(...describe(center, kernel, registers, stack));
+    facts.replaceChildren(...describe(center, kernel));
+    chainsPlace.replaceChildren(...reasons(center, kernel, registers, stack));
   }
   draw();
   const box = el("div", {},
@@ -100,7 +109,8 @@ function graphView(start) {
         facts,
         el("div", { class: "bar" }, el("span", { class: "dim" }, "Levels of callees"), depths,
           legend([["--chain-a", "sets the registers"], ["--chain-b", "deepest stack"]])),
-        place),
+        place,
+        chainsPlace),
       list));
   box.filter = (query) => list.filter(query);
   return box;
@@ -122,7 +132,7 @@ function nodeElement(f, x, y, here) {
   const parts = isDefined(f) ? [`${F.registers[f]} regs`, F.frame[f] ? `${num(F.frame[f])} B stack` : "", bytes(F.size[f])] : ["not defined by an input"];
   if (calleesOf(f).includes(f)) parts.push("calls itself");
   node.append(title, svg("rect", { x, y, width: NODE.width, height: NODE.height, rx: 3 }),
-    svgText(cut(nameOf(f), 28), x + 7, y + 15), svgText(cut(parts.filter(Boolean).join(" · "), 33), x + 7, y + 30, "dim"));
+    svgText(cut(nameOf(f), 28), x + 7, y + 15), svgText(cut(parts.filter(Boolean).join(" · "), 31), x + 7, y + 30, "dim"));
   return node;
 }
 function moreElement(count, x, y, show) {
@@ -151,7 +161,7 @@ function drawEdges(picture, columns, at, registers, stack) {
   }
 }
 
-function describe(f, kernel, registers, stack) {
+function describe(f, kernel) {
   const object = objectName(F.object[f]);
   const rows = [
     ["Registers", kernel ? kernel.registers : F.registers[f]],
@@ -161,11 +171,15 @@ function describe(f, kernel, registers, stack) {
     ["Calls", num(calleesOf(f).length)],
     ["Callers", num(callersOf(f).length)],
   ];
-  const out = [
+  return [
     el("h2", {}, name(nameOf(f))),
     el("p", { class: "dim" }, nameOf(f) === symbolOf(f) ? "" : el("span", { class: "mono name" }, symbolOf(f)), object ? ` from ${object}` : " not defined by an input"),
     el("dl", { class: "figures" }, ...rows.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, String(value))))),
   ];
+}
+// Why it is in the output or not, and what sets the maxima of a kernel.
+function reasons(f, kernel, registers, stack) {
+  const out = [];
   if (isRemoved(f)) out.push(el("p", {}, `Not in the output: ${whyRemoved(f) || "nothing in the output uses it"}.`));
   if (kernel) out.push(...chains(kernel, registers, stack));
   else if (!isRemoved(f)) {

@@ -41,8 +41,8 @@ function kernelsView(start) {
     { key: "registers", label: "Registers", numeric: true, value: (k) => k.registers, cell: (k) => [num(k.registers), meter(k.registers, D.limits.registers), because(k.registersFrom)] },
     { key: "stack", label: "Stack", numeric: true, value: (k) => (k.recursive ? Infinity : k.stack), cell: (k) => (k.recursive ? "unknown" : num(k.stack)) },
     { key: "shared", label: "Shared", numeric: true, value: (k) => k.shared, cell: (k) => [num(k.shared), meter(k.shared, D.limits.shared)] },
-    { key: "bank0", label: "Constant 0", title: "Parameters", numeric: true, value: (k) => k.bank0 },
-    { key: "bank2", label: "Constant 2", title: "Constants that the compiler made", numeric: true, value: (k) => k.bank2 },
+    { key: "bank0", label: "Const 0", title: "Constant bank 0: parameters", numeric: true, value: (k) => k.bank0 },
+    { key: "bank2", label: "Const 2", title: "Constant bank 2: constants that the compiler made", numeric: true, value: (k) => k.bank2 },
     { key: "barriers", label: "Barriers", numeric: true, value: (k) => k.barriers },
     { key: "size", label: "Code", title: "Bytes of the kernel itself", numeric: true, value: (k) => F.size[k.f] },
     { key: "reaches", label: "Reaches", title: "Functions that it may call", numeric: true, value: (k) => reachOf(k).count },
@@ -82,6 +82,7 @@ function droppedView() {
     { key: "name", label: "Name", class: "label", value: (c) => c.name, cell: (c) => (c.f < 0 ? name(c.name) : functionLink(c.f)) },
     { key: "count", label: "Dropped copies", numeric: true, value: (c) => c.dropped.length },
     { key: "bytes", label: "Bytes in the inputs", numeric: true, value: (c) => c.bytes },
+    { key: "left", label: "Still in the output", title: "Tables of dropped copies that kernels still have", numeric: true, value: (c) => c.left },
     { key: "kept", label: "Kept", class: "side", value: (c) => objectName(c.kept), cell: (c) => name(objectName(c.kept)) },
   ], COPIES, { caption: `Names with several definitions (${bytes(droppedBytes)} dropped)`, words: (c) => `${c.name} ${objectName(c.kept)}`, sort: { key: "bytes", down: true }, inside: copiesInside }) : null;
   const same = SAME.length ? table([

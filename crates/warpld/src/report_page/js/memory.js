@@ -18,7 +18,7 @@ function spans(map) {
 // One picture; several rows where a single one would be too fine to see.
 function memoryPicture(map) {
   const parts = spans(map).filter((p) => p.size > 0);
-  const rows = Math.max(1, Math.min(24, Math.ceil(parts.length / 10)));
+  const rows = Math.max(1, Math.min(12, Math.ceil(parts.length / 10)));
   const perRow = Math.ceil(map.size / rows) || 1;
   const tall = 30;
   let boxes = [];
@@ -80,16 +80,22 @@ function memoryView(start) {
     { key: "parts", label: "Parts", numeric: true, value: (m) => m.parts.length },
     { key: "size", label: "Bytes", numeric: true, value: (m) => m.size, cell: (m) => [num(m.size), LIMITS(m) ? meter(m.size, LIMITS(m)) : ""] },
   ], MEMORY, { caption: "Memories", words: (m) => `${memoryTitle(m)} ${m.section} ${spaceName(m.space)} ${m.parts.map((p) => p.name).join(" ")}`, sort: { key: "size", down: true } });
+  let parts = null;
   const map = MEMORY[start] || MEMORY.find((m) => m.kernel < 0) || MEMORY[0];
   if (map) {
     const most = LIMITS(map);
+    parts = memoryParts(map);
     chosen.append(
       el("h2", {}, name(memoryTitle(map))),
       el("p", { class: "dim" }, `${spaceName(map.space)}, ${bytes(map.size)}${most ? ` of ${bytes(most)}` : ""}; section `, el("span", { class: "mono name" }, map.section)),
       legend(OCCUPANTS.map((label, i) => [OCCUPANT_COLORS[i], label]).filter((_, i) => map.parts.some((p) => p.what === i))),
-      memoryPicture(map), memoryParts(map));
+      memoryPicture(map), parts);
   }
   const box = el("div", {}, chosen, el("h2", {}, "All memories"), MEMORY.length ? list : el("p", {}, "The output has no variables, parameters or shared memory."));
-  box.filter = (query) => list.filter(query);
+  box.filter = (query) => {
+    list.filter(query);
+    // What is looked for may be another memory: then the parts of this one stay.
+    if (parts && !parts.filter(query)) parts.filter("");
+  };
   return box;
 }

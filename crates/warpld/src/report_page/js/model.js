@@ -177,15 +177,24 @@ const MEMORY = D.memory.map(([section, space, kernel, size, flat]) => {
 });
 const spaceName = (space) => (space === -1 ? "shared" : space === -2 ? "global" : `constant bank ${space}`);
 
-// Copies of one name.
+// Copies of one name. The tables of a dropped copy may still be in the bank of its users.
+const tables = new Map();
+for (const map of MEMORY) {
+  for (const part of map.parts) {
+    if (part.what !== 6) continue;
+    const key = `${part.object} ${part.name}`;
+    tables.set(key, (tables.get(key) || 0) + part.size);
+  }
+}
 const COPIES = D.copies.map(([name, f, kept, registers, flat]) => {
   const dropped = [];
-  let bytes = 0;
+  let bytes = 0, left = 0;
   for (let i = 0; i < flat.length; i += 4) {
+    left += tables.get(`${flat[i]} ${text(name)}`) || 0;
     dropped.push({ object: flat[i], bytes: flat[i + 1], registers: flat[i + 2], replaced: flat[i + 3] === 1 });
     bytes += flat[i + 1];
   }
-  return { name: text(name), f, kept, registers, dropped, bytes };
+  return { name: text(name), f, kept, registers, dropped, bytes, left };
 });
 const SAME = D.same.map(([size, functions]) => ({ size, functions, extra: size * (functions.length - 1) }));
 const INPUTS = D.inputs.map(([name, images, fate, reason]) => ({ name: text(name), images, fate, reason: text(reason) }));

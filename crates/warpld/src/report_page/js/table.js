@@ -84,7 +84,8 @@ function table(columns, rows, options) {
     toggle(lines[at], row, true);
     lines[at].scrollIntoView({ block: "center" });
   };
-  box.filter = (value) => { query = value; update(); };
+  // Returns how many rows are left.
+  box.filter = (value) => { query = value; update(); return shown.length; };
   update();
   return box;
 }

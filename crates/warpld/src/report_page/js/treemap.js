@@ -109,7 +109,7 @@ function squarify(nodes, x, y, w, h, place) {
 }
 
 function treemap() {
-  let which = "input", node = tree(which), boxes = [], hovered = null;
+  let which = "input", node = tree(which), boxes = [];
   const crumbs = el("div", { class: "crumbs", "aria-live": "polite" });
   const list = el("div");
   const picture = canvas({ class: "treemap", role: "img", "aria-label": "Treemap of the image; the table beside it has the same sizes" }, draw);
@@ -121,13 +121,13 @@ function treemap() {
   function draw(c, width, height) {
     boxes = [];
     c.clearRect(0, 0, width, height);
-    const colors = GROUPS.map((_, i) => color(`--k${i}`)), back = color("--back"), ink = "#fff", line = color("--back");
+    const colors = GROUPS.map((_, i) => color(`--k${i}`)), line = color("--back"), dark = color("--text"), ink = "#fff";
     const font = '12px system-ui, "Liberation Sans", sans-serif';
     c.textBaseline = "middle";
     // Gaps between tiles, a strip with the name on those that have tiles inside.
     const paint = (n, x, y, w, h, depth) => {
       boxes.push({ n, x, y, w, h });
-      const inside = n.children.length > 0 && w > 26 && h > 30 && depth < 3;
+      const inside = n.children.length > 0 && w > 40 && h > 38 && depth < 3;
       c.fillStyle = colors[n.group];
       c.globalAlpha = inside ? 0.32 : 1;
       c.fillRect(x, y, w, h);
@@ -138,7 +138,7 @@ function treemap() {
         c.strokeRect(x, y, w, h);
       }
       if (inside) {
-        label(n, x + 4, y + 9, w - 8, color("--text"), depth === 1 ? "600 " + font : font);
+        label(n, x + 4, y + 9, w - 8, dark, depth === 1 ? "600 " + font : font);
         squarify(n.children, x + 2, y + 18, w - 4, h - 20, (m, a, b, d, e) => paint(m, a, b, d, e, depth + 1));
       } else if (w > 34 && h > 15) {
         label(n, x + 4, y + Math.min(h / 2, 10), w - 8, ink, font);
@@ -153,7 +153,6 @@ function treemap() {
       if (value) c.fillText(value, x, y);
       c.globalAlpha = 1;
     };
-    c.fillStyle = back;
     squarify(node.children.length ? node.children : [node], 0, 0, width, height, (n, x, y, w, h) => paint(n, x, y, w, h, 1));
   }
   function at(event) {
@@ -169,7 +168,7 @@ function treemap() {
     return labels;
   }
   picture.addEventListener("mousemove", (event) => {
-    hovered = at(event);
+    const hovered = at(event);
     showTip(event, hovered && `${path(hovered).join("\n")}\n${bytes(hovered.size)} (${num(hovered.size)} bytes), ${percent(hovered.size, D.size)}`);
   });
   picture.addEventListener("mouseleave", (event) => showTip(event, null));
@@ -194,8 +193,8 @@ function treemap() {
   }
   function listOf(n) {
     return table([
-      { key: "label", label: TREES[which][0] === "Input" && n.depth > 0 ? "Part" : n.depth ? "Part" : TREES[which][0], class: "label", value: (m) => m.label, cell: (m) =>
-        m.children.length ? el("button", { type: "button", class: "open", onclick: () => go(m) }, name(m.label)) : m.f >= 0 ? functionLink(m.f) : name(m.label) },
+      { key: "label", label: n.depth ? "Part" : TREES[which][0], class: "label", value: (m) => m.label, cell: (m) =>
+        m.children.length ? el("button", { type: "button", class: "into", onclick: () => go(m) }, name(m.label)) : m.f >= 0 ? functionLink(m.f) : name(m.label) },
       { key: "size", label: "Bytes", numeric: true, value: (m) => m.size },
       { key: "share", label: "Share", numeric: true, value: (m) => m.size, cell: (m) => percent(m.size, D.size) },
     ], n.children, { caption: "Parts", words: (m) => m.label, sort: { key: "size", down: true } });

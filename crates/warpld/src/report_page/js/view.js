@@ -97,5 +97,5 @@ function fit(c, value, width) {
     if (c.measureText(value.slice(0, middle) + "…").width <= width) low = middle;
     else high = middle - 1;
   }
-  return low > 2 ? value.slice(0, low) + "…" : "";
+  return low > 4 ? value.slice(0, low) + "…" : "";
 }
