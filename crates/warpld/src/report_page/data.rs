@@ -52,7 +52,7 @@ pub fn json(page: &Page<'_>) -> Value {
         "kernels": report.kernels.iter().rev().map(kernel).collect::<Vec<_>>(),
         "memory": memory,
         "copies": copies,
-        "same": detail.same_code.iter().map(|same| json!([same.size, same.functions])).collect::<Vec<_>>(),
+        "same": column(&detail.same_code, |same| json!([same.size, same.functions])),
         "strings": writer.strings.into_list(),
     })
 }
@@ -83,44 +83,29 @@ impl<'a> Writer<'a> {
         index(name.and_then(|name| self.objects.get(name).copied()))
     }
 
-    /// Columns. Kernels with the same callees share a list of them.
+    /// Columns.
     fn functions(&mut self, report: &LinkReport) -> Value {
         let nodes = &report.callgraph;
-        let called = called(nodes);
-        let mut lists: Vec<&[usize]> = Vec::new();
-        let mut known: HashMap<&[usize], usize> = HashMap::new();
-        let list = |node: &'_ CallGraphNode| -> Vec<usize> { node.callees.clone() };
-        let sorted: Vec<Vec<usize>> = nodes.iter().map(|node| unique(list(node))).collect();
-        let mut calls = Vec::with_capacity(nodes.len());
-        for callees in &sorted {
-            let new = lists.len();
-            let number = *known.entry(callees).or_insert(new);
-            if number == new {
-                lists.push(callees);
-            }
-            calls.push(number);
-        }
+        let (calls, lists) = call_lists(nodes);
+        let flags = nodes.iter().zip(called(nodes)).map(|(node, called)| {
+            let why = why(node, called, report.removal);
+            flags(node) | why << 4
+        });
+        let flags: Vec<u32> = flags.collect();
         let names: Vec<usize> = nodes.iter().map(|node| self.strings.add(&node.name)).collect();
-        let sources: Vec<i64> = nodes
-            .iter()
-            .map(|node| index(demangle(&node.name).map(|source| self.strings.add(&source))))
-            .collect();
-        let objects: Vec<i64> =
-            nodes.iter().map(|node| self.object(node.file.as_deref())).collect();
-        let flags: Vec<u32> = nodes
-            .iter()
-            .zip(&called)
-            .map(|(node, &called)| flags(node) | why(node, called, report.removal) << 4)
-            .collect();
+        let source =
+            |node: &CallGraphNode| demangle(&node.name).map(|name| self.strings.add(&name));
+        let sources: Vec<i64> = nodes.iter().map(source).map(index).collect();
+        let objects = nodes.iter().map(|node| self.object(node.file.as_deref()));
         json!({
             "name": names,
             "source": sources,
             "flags": flags,
-            "registers": nodes.iter().map(|node| node.registers.unwrap_or(0)).collect::<Vec<_>>(),
-            "frame": nodes.iter().map(|node| node.frame).collect::<Vec<_>>(),
-            "barriers": nodes.iter().map(|node| node.barriers).collect::<Vec<_>>(),
-            "size": nodes.iter().map(|node| node.size).collect::<Vec<_>>(),
-            "object": objects,
+            "registers": column(nodes, |node| node.registers.unwrap_or(0)),
+            "frame": column(nodes, |node| node.frame),
+            "barriers": column(nodes, |node| node.barriers),
+            "size": column(nodes, |node| node.size),
+            "object": objects.collect::<Vec<_>>(),
             "calls": calls,
             "lists": lists,
         })
@@ -144,19 +129,19 @@ impl<'a> Writer<'a> {
         }
         let sections = &map.sections;
         json!({
-            "name": names.iter().map(|name| name.0).collect::<Vec<_>>(),
-            "suffix": names.iter().map(|name| u8::from(name.1)).collect::<Vec<_>>(),
-            "function": sections.iter().map(|s| index(s.function)).collect::<Vec<_>>(),
-            "offset": sections.iter().map(|s| s.offset).collect::<Vec<_>>(),
-            "size": sections.iter().map(|s| s.size).collect::<Vec<_>>(),
-            "inFile": sections.iter().map(|s| u8::from(s.in_file)).collect::<Vec<_>>(),
+            "name": column(&names, |name| name.0),
+            "suffix": column(&names, |name| u8::from(name.1)),
+            "function": column(sections, |section| index(section.function)),
+            "offset": column(sections, |section| section.offset),
+            "size": column(sections, |section| section.size),
+            "inFile": column(sections, |section| u8::from(section.in_file)),
             "parts": counts,
             "part": {
-                "object": parts.iter().map(|part| part.0).collect::<Vec<_>>(),
-                "name": parts.iter().map(|part| part.1).collect::<Vec<_>>(),
-                "offset": parts.iter().map(|part| part.2.offset).collect::<Vec<_>>(),
-                "size": parts.iter().map(|part| part.2.size).collect::<Vec<_>>(),
-                "copied": parts.iter().map(|part| u8::from(part.2.copied)).collect::<Vec<_>>(),
+                "object": column(&parts, |part| part.0),
+                "name": column(&parts, |part| part.1),
+                "offset": column(&parts, |part| part.2.offset),
+                "size": column(&parts, |part| part.2.size),
+                "copied": column(&parts, |part| u8::from(part.2.copied)),
             },
         })
     }
@@ -208,11 +193,25 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Ascending and without repetitions: fewer digits when written as they are, and more lists alike.
-fn unique(mut list: Vec<usize>) -> Vec<usize> {
-    list.sort_unstable();
-    list.dedup();
-    list
+fn column<T, U>(rows: &[T], value: impl Fn(&T) -> U) -> Vec<U> {
+    rows.iter().map(value).collect()
+}
+
+/// The callees of each function as the number of a list, and the lists. Kernels that call through
+/// one table have the same callees; in ascending order their lists are the same too.
+fn call_lists(nodes: &[CallGraphNode]) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let mut numbers: HashMap<Vec<usize>, usize> = HashMap::new();
+    let mut calls = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let mut callees = node.callees.clone();
+        callees.sort_unstable();
+        callees.dedup();
+        let new = numbers.len();
+        calls.push(*numbers.entry(callees).or_insert(new));
+    }
+    let mut lists: Vec<(Vec<usize>, usize)> = numbers.into_iter().collect();
+    lists.sort_unstable_by_key(|&(_, number)| number);
+    (calls, lists.into_iter().map(|(list, _)| list).collect())
 }
 
 /// Whether anything calls each function.

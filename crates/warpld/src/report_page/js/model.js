@@ -42,13 +42,6 @@ const KERNELS = D.kernels.map((k) => ({
 }));
 const kernelOf = new Map(KERNELS.map((k) => [k.f, k]));
 
-// The functions that a kernel reaches, itself included.
-function reached(f) {
-  const seen = new Set([f]);
-  for (const g of seen) for (const c of calleesOf(g)) seen.add(c);
-  return seen;
-}
-
 // What kernels reach: the number of functions and the bytes of their code. Kernels with the same
 // callees reach the same besides themselves.
 const reachByList = new Map();

@@ -204,7 +204,6 @@ function treemap() {
     crumbs,
     el("div", { class: "split" }, picture, list));
   box.filter = (query) => list.firstChild && list.firstChild.filter(query);
-  box.paint = () => picture.paint();
   go(node);
   return box;
 }
