@@ -153,6 +153,13 @@ def graph_walks(browser):
     browser.until("return document.querySelector('svg.graph g.here').dataset.f === arguments[0]", target)
 
 
+def inputs_have_short_names(browser):
+    """Without the folder of all of them, which stays in the title."""
+    go(browser, "inputs")
+    shown = browser.run("return [...document.querySelectorAll('main td.label .name')].map((e) => [e.textContent, e.title])")
+    check(shown and all(title.endswith(text) and "/" not in text for text, title in shown), shown[:3])
+
+
 def hostile_names_are_text(browser):
     for view in VIEWS:
         go(browser, view)
@@ -195,6 +202,7 @@ def main(folder):
                 search_filters(browser, "kernels", "ReduceScatter")
                 search_filters(browser, "functions", "allgather")
                 search_filters(browser, "inputs", "c03")
+                inputs_have_short_names(browser)
                 size = page.stat().st_size
                 check(size < 3_000_000, "NCCL's page has", size, "bytes")
                 check(seconds < 1, "NCCL's page takes", seconds, "s")

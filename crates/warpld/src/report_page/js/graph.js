@@ -162,7 +162,7 @@ function drawEdges(picture, columns, at, registers, stack) {
 }
 
 function describe(f, kernel) {
-  const object = objectName(F.object[f]);
+  const object = objectPath(F.object[f]);
   const rows = [
     ["Registers", kernel ? kernel.registers : F.registers[f]],
     ["Stack", kernel ? (kernel.recursive ? "unknown" : bytes(kernel.stack)) : bytes(F.frame[f])],

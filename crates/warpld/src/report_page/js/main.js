@@ -47,7 +47,7 @@ function kernelsView(start) {
     { key: "size", label: "Code", title: "Bytes of the kernel itself", numeric: true, value: (k) => F.size[k.f] },
     { key: "reaches", label: "Reaches", title: "Functions that it may call", numeric: true, value: (k) => reachOf(k).count },
     { key: "all", label: "With callees", title: "Bytes of the kernel and of all that it reaches", numeric: true, value: (k) => reachOf(k).bytes },
-    { key: "object", label: "Input", class: "side", value: (k) => objectName(F.object[k.f]), cell: (k) => name(objectName(F.object[k.f])) },
+    { key: "object", label: "Input", class: "side", value: (k) => objectName(F.object[k.f]), cell: (k) => inputName(F.object[k.f]) },
   ], KERNELS, { caption: "Kernels", words: (k) => functionWords(k.f), sort: { key: "registers", down: true }, inside, key: (k) => k.f });
   if (start >= 0 && kernelOf.has(start)) setTimeout(() => list.open(kernelOf.get(start)));
   return list;
@@ -62,7 +62,7 @@ function functionsView() {
     { key: "barriers", label: "Barriers", numeric: true, value: (f) => F.barriers[f] },
     { key: "callers", label: "Callers", numeric: true, value: (f) => callersOf(f).length },
     { key: "calls", label: "Calls", numeric: true, value: (f) => calleesOf(f).length },
-    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => (F.object[f] < 0 ? el("span", { class: "dim" }, "no input defines it") : name(objectName(F.object[f]))) },
+    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => (F.object[f] < 0 ? el("span", { class: "dim" }, "no input defines it") : inputName(F.object[f])) },
   ], live, { caption: "Functions in the output", words: functionWords, sort: { key: "size", down: true }, key: String });
 }
 
@@ -76,14 +76,14 @@ function droppedView() {
     { key: "name", label: "Function", class: "label", value: nameOf, cell: (f) => functionLink(f) },
     { key: "size", label: "Bytes", numeric: true, value: (f) => F.size[f] },
     { key: "why", label: "Why", class: "label", value: whyRemoved },
-    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => name(objectName(F.object[f])) },
+    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => inputName(F.object[f]) },
   ], removed, { caption: "Removed functions", words: functionWords, sort: { key: "size", down: true }, key: String }) : null;
   const copies = COPIES.length ? table([
     { key: "name", label: "Name", class: "label", value: (c) => c.name, cell: (c) => (c.f < 0 ? name(c.name) : functionLink(c.f)) },
     { key: "count", label: "Dropped copies", numeric: true, value: (c) => c.dropped.length },
     { key: "bytes", label: "Bytes in the inputs", numeric: true, value: (c) => c.bytes },
     { key: "left", label: "Still in the output", title: "Tables of dropped copies that kernels still have", numeric: true, value: (c) => c.left },
-    { key: "kept", label: "Kept", class: "side", value: (c) => objectName(c.kept), cell: (c) => name(objectName(c.kept)) },
+    { key: "kept", label: "Kept", class: "side", value: (c) => objectName(c.kept), cell: (c) => inputName(c.kept) },
   ], COPIES, { caption: `Names with several definitions (${bytes(droppedBytes)} dropped)`, words: (c) => `${c.name} ${objectName(c.kept)}`, sort: { key: "bytes", down: true }, inside: copiesInside }) : null;
   const same = SAME.length ? table([
     { key: "name", label: "Functions", class: "label", value: (s) => nameOf(s.functions[0]), cell: (s) => name(nameOf(s.functions[0])) },
@@ -106,9 +106,9 @@ function droppedView() {
 function copiesInside(c) {
   const registers = c.f >= 0 ? `, ${c.registers} registers` : "";
   return [
-    el("p", {}, "Kept: ", name(objectName(c.kept)), registers),
+    el("p", {}, "Kept: ", inputName(c.kept), registers),
     table([
-      { key: "object", label: "Input", class: "label", value: (d) => objectName(d.object), cell: (d) => name(objectName(d.object)) },
+      { key: "object", label: "Input", class: "label", value: (d) => objectName(d.object), cell: (d) => inputName(d.object) },
       { key: "bytes", label: "Bytes", numeric: true, value: (d) => d.bytes },
       { key: "registers", label: "Registers", numeric: true, value: (d) => d.registers },
       { key: "fate", label: "Fate", value: (d) => (d.replaced ? "replaced by a later definition" : "another one came first or was better") },
@@ -119,7 +119,7 @@ function sameInside(s) {
   return [table([
     { key: "name", label: "Function", class: "label", value: nameOf, cell: (f) => functionLink(f) },
     { key: "symbol", label: "Symbol", class: "label", value: symbolOf, cell: (f) => el("span", { class: "mono name" }, symbolOf(f)) },
-    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => name(objectName(F.object[f])) },
+    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => inputName(F.object[f]) },
   ], s.functions, { caption: "Functions", words: functionWords })];
 }
 
@@ -134,15 +134,15 @@ function inputsView() {
   for (const c of COPIES) for (const d of c.dropped) if (rows[d.object]) rows[d.object].dropped += d.bytes;
   const fates = new Map(INPUTS.map((input) => [input.name, input.fate]));
   return table([
-    { key: "name", label: "Input", class: "label", value: (r) => objectName(r.o), cell: (r) => name(objectName(r.o)) },
-    { key: "fate", label: "Fate", value: (r) => fates.get(objectName(r.o)) || "linked" },
+    { key: "name", label: "Input", class: "label", value: (r) => objectName(r.o), cell: (r) => inputName(r.o) },
+    { key: "fate", label: "Fate", value: (r) => fates.get(objectPath(r.o)) || "linked" },
     { key: "bytes", label: "Bytes in the output", numeric: true, value: (r) => r.bytes },
     { key: "share", label: "Share", numeric: true, value: (r) => r.bytes, cell: (r) => percent(r.bytes, D.size) },
     { key: "code", label: "Code", numeric: true, value: (r) => r.code },
     { key: "kept", label: "Functions", numeric: true, value: (r) => r.kept },
     { key: "removed", label: "Removed", numeric: true, value: (r) => r.removed },
     { key: "dropped", label: "Dropped copies, bytes", numeric: true, value: (r) => r.dropped },
-  ], rows, { caption: "Inputs", words: (r) => objectName(r.o), sort: { key: "bytes", down: true } });
+  ], rows, { caption: FOLDER ? `Inputs in ${FOLDER}` : "Inputs", words: (r) => objectName(r.o), sort: { key: "bytes", down: true } });
 }
 
 function timeView() {

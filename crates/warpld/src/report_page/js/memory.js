@@ -67,7 +67,7 @@ function memoryParts(map) {
     { key: "size", label: "Bytes", numeric: true, value: (p) => p.size },
     { key: "name", label: "Name", class: "label", value: (p) => p.name, cell: (p) => name(p.name) },
     { key: "what", label: "What", value: (p) => (p.what < 0 ? "" : OCCUPANTS[p.what]) },
-    { key: "object", label: "Input", class: "side", value: (p) => objectName(p.object), cell: (p) => name(objectName(p.object)) },
+    { key: "object", label: "Input", class: "side", value: (p) => objectName(p.object), cell: (p) => inputName(p.object) },
   ], spans(map), { caption: "Parts", words: (p) => p.name, sort: { key: "offset", down: false } });
 }
 

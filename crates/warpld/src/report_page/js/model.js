@@ -14,7 +14,18 @@ const isRemoved = (f) => (F.flags[f] & 2) !== 0;
 const isTaken = (f) => (F.flags[f] & 4) !== 0;
 const isDefined = (f) => (F.flags[f] & 8) !== 0;
 const calleesOf = (f) => F.lists[F.calls[f]];
-const objectName = (o) => (o < 0 ? "" : text(D.objects[o]));
+// Inputs by their paths, and without the folder that all of them are below.
+const objectPath = (o) => (o < 0 ? "" : text(D.objects[o]));
+const FOLDER = commonFolder(D.objects.map(text));
+const objectName = (o) => objectPath(o).slice(FOLDER.length);
+function commonFolder(paths) {
+  if (!paths.length) return "";
+  let folder = paths[0].slice(0, paths[0].lastIndexOf("/") + 1);
+  for (const path of paths) {
+    while (!path.startsWith(folder)) folder = folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
+  }
+  return folder;
+}
 const WHY = [
   "",
   "no host code in the inputs names this kernel; --ignore-host-info keeps it",

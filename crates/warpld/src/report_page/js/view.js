@@ -35,6 +35,7 @@ const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part
 const plural = (n, one, many) => `${num(n)} ${n === 1 ? one : many}`;
 const name = (value, title) => el("span", { class: "name", title }, value);
 const link = (value, href, title) => el("a", { class: "name", href, title }, value);
+const inputName = (o) => name(objectName(o), objectPath(o));
 const functionLink = (f) => link(nameOf(f), `#graph/${f}`, symbolOf(f));
 const color = (variable) => getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
 // A part of a limit as a small bar; the number stands beside it.
