@@ -6,8 +6,9 @@
 #   scripts/build-tools.sh clang       clang++-19 and clang-linker-wrapper-19
 #   scripts/build-tools.sh strace
 #   scripts/build-tools.sh valgrind
+#   scripts/build-tools.sh chromium    chromium and chromedriver
 #
-# The last three come from the packages of the Debian or Ubuntu that runs here, unless they are
+# The last four come from the packages of the Debian or Ubuntu that runs here, unless they are
 # installed. Nothing is installed on the machine and root is not needed: packages are unpacked into
 # the ignored folder .build-tools ($BUILD_TOOLS names another). A program that cannot be had is exit
 # status 1, with the reason as the last line on stderr.
@@ -100,6 +101,13 @@ wrap() { # program, root, folder for the script
         # The traced program gets the environment that it would have had.
         strace) echo "$libraries exec '$program' -E LD_LIBRARY_PATH=\"\${LD_LIBRARY_PATH-}\" \"\$@\"" ;;
         valgrind) echo "VALGRIND_LIB='$(dirname "$(find "$2" -name 'callgrind-*-linux' -print -quit)")' exec '$program' \"\$@\"" ;;
+        # Its own start script looks below /usr. Fonts are those of the packages, unless the machine has some.
+        chromium)
+            if [ -e "$2/etc/fonts" ]; then echo "export FONTCONFIG_PATH='$2/etc/fonts' XDG_DATA_HOME='$2/usr/share'"; fi
+            # A part of libpulse0 is in a folder of its own, which libpulse0 names from the root.
+            echo "export LD_LIBRARY_PATH='$2/usr/lib/x86_64-linux-gnu/pulseaudio'\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+            echo "$libraries exec '$2/usr/lib/chromium/chromium' \"\$@\""
+            ;;
         *) echo "$libraries exec '$program' \"\$@\"" ;;
         esac >>"$script"
         chmod +x "$script"
@@ -138,8 +146,9 @@ clang)
         "clang-linker-wrapper-$clang" "clang-nvlink-wrapper-$clang" "clang-offload-packager-$clang"
     ;;
 strace | valgrind) from_packages "$1" "$1" "$1" ;;
+chromium) from_packages chromium "chromium chromium-driver fonts-liberation" chromium chromedriver ;;
 *)
-    echo "usage: $0 cmake|clang|strace|valgrind" >&2
+    echo "usage: $0 cmake|clang|strace|valgrind|chromium" >&2
     exit 2
     ;;
 esac

@@ -56,6 +56,7 @@ pub struct Config {
     pub(crate) allow_newer_inputs: bool,
     pub(crate) keep_first_definition: bool,
     pub(crate) report: bool,
+    pub(crate) report_detail: bool,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
     pub(crate) reuse: bool,
@@ -94,6 +95,7 @@ impl Config {
             allow_newer_inputs: false,
             keep_first_definition: false,
             report: false,
+            report_detail: false,
             explain: true,
             threads: 0,
             reuse: true,
@@ -198,6 +200,9 @@ impl ConfigBuilder {
         suppress_stack_size_warning,
         /// Collects a [report](crate::Output::report).
         report,
+        /// Adds to the [report](crate::Output::report) what a page about the link shows besides: copies of
+        /// one name, maps of memory, the time of each phase.
+        report_detail,
         /// Adds notes to messages, and says once what holds for several kernels. On by default;
         /// without it there are nvlink's lines alone.
         explain,

@@ -9,7 +9,7 @@ use crate::inputs::Inputs;
 use crate::linked::Linked;
 use crate::merge;
 use crate::parse::{self, Read};
-use crate::report::{self, LinkMap, LinkReport};
+use crate::report::{self, LinkMap, LinkReport, Stopwatch};
 use crate::write::{self, Destination, classic};
 use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
@@ -44,6 +44,9 @@ pub fn link_images(
     destination: &mut dyn Destination,
     memory: Memory,
 ) -> Result<Written, Error> {
+    let detailed = config.report && config.report_detail;
+    let mut watch = Stopwatch::start(detailed);
+
     // The release that the link stands for.
     let release = config.release(inputs.release);
 
@@ -59,6 +62,8 @@ pub fn link_images(
     if dialect.has_compat() {
         compat::check(&objects, dialect.arch(), diags);
     }
+
+    watch.ends("parse and resolve");
 
     // Which definition each name refers to.
     let Some(resolution) = resolver.finish(diags) else {
@@ -96,12 +101,16 @@ pub fn link_images(
 
     checks::tools_patch(cx).map_err(|error| diags.fail(*error))?;
 
+    watch.ends("call graph");
+
     // Who uses shared memory and image references.
     let usage = usage::collect(cx);
+    watch.ends("usage");
 
     // Which sections and symbols the output has, in creation order. Beyond this
     // point no section, symbol or string is added.
     let merged = merge::merge(cx, &usage);
+    watch.ends("merge");
 
     // What kernels inherit from the functions they call. Messages come in
     // nvlink's order: stacks, limits, undefined names, register bounds.
@@ -117,6 +126,7 @@ pub fn link_images(
     checks::aliases(cx, diags);
     checks::uncalled(cx, diags);
     diags.append(limits);
+    watch.ends("properties and layout");
 
     // Undefined names.
     undefined::check(cx, &merged, diags);
@@ -124,6 +134,7 @@ pub fn link_images(
     // Which relocations are applied and which are emitted for the loader.
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
     diags.sort();
+    watch.ends("relocate");
 
     // Final order, indices and tables need all of that.
     let linked = Linked {
@@ -140,6 +151,8 @@ pub fn link_images(
         true => report::collect(linked),
         false => LinkReport::default(),
     };
+    report.detail = detailed.then(|| report::collect_detail(linked, &usage));
+    watch.ends("report");
     if diags.failed() {
         return Ok(Written { complete: false, report });
     }
@@ -156,6 +169,10 @@ pub fn link_images(
                 mercury_file(linked, diags, destination).map_err(|error| diags.fail(error))?;
             report.map = map;
         }
+    }
+    watch.ends("write");
+    if let Some(detail) = &mut report.detail {
+        detail.phases = watch.finish();
     }
     if memory == Memory::LeakedAtExit {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));

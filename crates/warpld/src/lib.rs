@@ -15,6 +15,7 @@
 //! | [`files`] | from names to bytes: reading, mapping, searching libraries |
 //! | [`cli`] | carries out a link, or `dump`, `diff`, `extract`; writes outputs in one step |
 //! | [`render`] | messages as nvlink prints them, or as JSON |
+//! | `report_page` | the page of `--report` |
 //! | [`shim`] | stands in for nvlink in a toolkit |
 #![deny(unsafe_code)]
 
@@ -23,6 +24,7 @@ mod exit;
 pub mod files;
 pub mod options;
 pub mod render;
+mod report_page;
 pub mod shim;
 mod subcommand;
 mod threads;

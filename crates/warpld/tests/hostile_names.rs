@@ -57,6 +57,7 @@ fn no_text_shows_a_hostile_name_as_it_is() {
         "--trace",
         "--dump-callgraph",
         "--map=map",
+        "--report=page",
         "--why-live=launches",
         "--print-cuda-release",
     ];
@@ -66,7 +67,9 @@ fn no_text_shows_a_hostile_name_as_it_is() {
     let output = check(&folder, &args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("\\x1b[2J\\n"));
-    assert!(is_harmless(&fs::read(folder.join("map")).unwrap()));
+    for report in ["map", "page"] {
+        assert!(is_harmless(&fs::read(folder.join(report)).unwrap()), "{report}");
+    }
     // Undefined, defined twice, of another tool.
     check(&folder, &["-arch=sm_90", &file, "-o", "p"]);
     check(&folder, &["-arch=sm_90", &file, &file, "b.cubin", "-o", "p"]);

@@ -89,7 +89,8 @@ pub struct Images {
     pub bank_size: u64,
 }
 
-const HANDLE: u64 = 4;
+/// Bytes of a handle.
+pub const HANDLE: u64 = 4;
 
 /// How many references a kernel can have handles for. All of the link's count, because each kernel
 /// with handles has slots for all.

@@ -8,7 +8,7 @@ mod relocatable;
 mod shared;
 
 pub use constants::Bank2;
-pub use images::{Form, Images};
+pub use images::{Form, HANDLE, Images, Slot};
 pub use per_symbol::Pieces;
 pub use relocatable::Instances;
 pub use shared::SharedLayout;

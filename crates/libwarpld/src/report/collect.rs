@@ -28,6 +28,7 @@ pub fn collect(linked: Linked<'_, '_>) -> LinkReport {
         data: collector.data(),
         callgraph,
         map: None,
+        detail: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::LinkReport;
 use crate::collections::Map;
 use crate::demangle::{described, text};
-use crate::ids::{InputSection, SectionId};
+use crate::ids::{FunctionId, InputSection, SectionId};
 use crate::json::json_string;
 use crate::linked::Linked;
 use crate::merge::Content;
@@ -39,6 +39,10 @@ pub struct MapSection {
     pub offset: u64,
     /// Bytes.
     pub size: u64,
+    /// Whether the file has these bytes; some sections only claim memory.
+    pub in_file: bool,
+    /// The function it belongs to, by its index in the call graph.
+    pub function: Option<usize>,
     /// Its parts in order; empty if the linker created it.
     pub parts: Vec<MapPart>,
 }
@@ -62,6 +66,8 @@ pub fn collect_map(linked: Linked<'_, '_>, plan: &Plan<'_>) -> LinkMap {
         name: text(linked.merged.section_name(section.id)),
         offset: section.offset,
         size: section.size,
+        in_file: section.has_bytes,
+        function: owner(linked, section.id),
         parts: pieces(linked, section.id, Half::Only),
     });
     LinkMap {
@@ -89,12 +95,15 @@ pub fn collect_map_of_halves(linked: Linked<'_, '_>, image: &[u8]) -> Option<Lin
                 }
             },
         };
+        let id = by_name.get(name).copied();
         MapSection {
             index: section.index.0 as usize,
             name: text(section.name),
             offset: section.offset,
             size: section.size,
-            parts: by_name.get(name).map(|&id| pieces(linked, id, half)).unwrap_or_default(),
+            in_file: !section.kind.is_nobits(),
+            function: id.and_then(|id| owner(linked, id)),
+            parts: id.map(|id| pieces(linked, id, half)).unwrap_or_default(),
         }
     });
     Some(LinkMap {
@@ -102,6 +111,14 @@ pub fn collect_map_of_halves(linked: Linked<'_, '_>, image: &[u8]) -> Option<Lin
         inputs: linked.cx.objects.iter().map(|object| object.name.to_owned()).collect(),
         sections: sections.collect(),
     })
+}
+
+/// The function that a section, or the section that it relocates, belongs to.
+fn owner(linked: Linked<'_, '_>, id: SectionId) -> Option<usize> {
+    let section = linked.merged.section(id);
+    let of_target = || linked.merged.section(section.relocates()?).function.get();
+    let symbol = section.function.get().or_else(of_target)?;
+    linked.cx.graph.function(symbol).map(FunctionId::index)
 }
 
 /// Which half of an output, and of its inputs, a section belongs to.
@@ -267,6 +284,8 @@ mod tests {
             name: ".text.k".into(),
             offset: 0x40,
             size: 384,
+            in_file: true,
+            function: None,
             parts: vec![part("a.o", 0, 128), part("b.o", 128, 256)],
         };
         LinkReport {

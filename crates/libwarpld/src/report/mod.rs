@@ -3,17 +3,26 @@
 
 mod callgraph;
 mod collect;
+mod copies;
+mod detail;
 mod limits;
 mod map;
+mod memory;
+mod phases;
 mod resources;
 mod verbose;
 mod why;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
 pub(crate) use collect::collect;
+pub use copies::{Copies, DroppedCopy, SameCode};
+pub use detail::Detail;
+pub(crate) use detail::collect_detail;
 pub use limits::{TargetLimits, limits};
 pub use map::{LinkMap, MapPart, MapSection, map_json, map_text};
 pub(crate) use map::{collect_map, collect_map_of_halves};
+pub use memory::{MemoryMap, MemoryPart, Occupant, Space};
+pub use phases::{PhaseTime, Stopwatch};
 pub use resources::resources_text;
 pub use verbose::{Culprit, KernelUse, MemoryUse};
 pub use why::{why_dead, why_live};
@@ -58,4 +67,6 @@ pub struct LinkReport {
     pub data: Vec<Data>,
     /// Where the contents of the output come from; `None` if the link failed.
     pub map: Option<LinkMap>,
+    /// What a page about the link shows besides, if the settings ask for it.
+    pub detail: Option<Detail>,
 }

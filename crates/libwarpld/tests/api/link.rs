@@ -3,6 +3,7 @@
 use crate::files::{archive, cubin, fatbin, host_object};
 use cubin::{Cubin, FileType};
 use fatbin::Kind;
+use libwarpld::report::PhaseTime;
 use libwarpld::{Config, Error, Input, Output, Release, Severity, link};
 
 fn config(arch: &str) -> Config {
@@ -55,6 +56,25 @@ fn a_report_is_made_if_asked_for() {
     let report = link(&pair("sm_90"), &config).unwrap().report.unwrap();
     assert_eq!(report.kernels.len(), 1);
     assert_eq!(report.kernels[0].name, "_Z5saxpyifPKfPf");
+    assert!(report.detail.is_none());
+}
+
+/// Details need a report around them; only their times differ from run to run.
+#[test]
+fn a_report_has_details_if_asked_for() {
+    let config = Config::builder("sm_90".parse().unwrap()).report_detail(true);
+    assert!(link(&pair("sm_90"), &config.clone().build()).unwrap().report.is_none());
+    let config = config.report(true).build();
+    let detail = || {
+        let report = link(&pair("sm_90"), &config).unwrap().report.unwrap();
+        report.detail.unwrap()
+    };
+    let (mut first, mut second) = (detail(), detail());
+    assert!(!first.memory.is_empty());
+    let names = |phases: Vec<PhaseTime>| phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
+    let phases = [&mut first, &mut second].map(|detail| names(std::mem::take(&mut detail.phases)));
+    assert!(phases[0].contains(&"merge") && phases[0] == phases[1], "{phases:?}");
+    assert_eq!(first, second);
 }
 
 #[test]

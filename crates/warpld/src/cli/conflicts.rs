@@ -13,7 +13,8 @@ const FEW_INPUTS: usize = 64;
 /// Fails if an output is an input or another output.
 pub(super) fn check(settings: &LinkSettings) -> Result<(), Diagnostic> {
     let side = &settings.side;
-    let files = [&side.map, &side.register, &side.dot, &side.time, &side.dependencies];
+    let files =
+        [&side.map, &side.report, &side.register, &side.dot, &side.time, &side.dependencies];
     let others = files.into_iter().flatten();
     let outputs: Vec<&Path> = settings.output.iter().chain(others).map(PathBuf::as_path).collect();
     for (at, output) in outputs.iter().enumerate() {

@@ -4,7 +4,8 @@ use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
 use super::{
-    Console, dependencies, libraries, lto, output, register, release, timing, trace, translate,
+    Console, dependencies, libraries, lto, output, register, release, report, timing, trace,
+    translate,
 };
 use crate::exit::leave_memory_behind;
 use crate::files::guard;
@@ -18,7 +19,8 @@ use libwarpld::driver::{
     warns_of_preserved_relocations,
 };
 use libwarpld::report::{
-    LinkReport, dot_text, dump_text, map_json, map_text, resources_text, why_dead, why_live,
+    LinkReport, Stopwatch, dot_text, dump_text, map_json, map_text, resources_text, why_dead,
+    why_live,
 };
 use libwarpld::{Config, Diagnostic, Error};
 use std::borrow::Cow;
@@ -38,6 +40,8 @@ struct Outcome {
     report: Option<LinkReport>,
     /// What happened to the inputs, if requested.
     trace: Option<String>,
+    /// What the page of `--report` tells besides, if requested.
+    page: Option<report::Facts>,
     /// What was read, if requested.
     dependencies: Option<String>,
     /// What to register.
@@ -101,12 +105,14 @@ fn carry_out(
     remark_on_options(settings, diagnostics);
     let libraries = !settings.libraries.is_empty();
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
+    let mut watch = Stopwatch::start(settings.side.report.is_some());
     let request = load_request(settings);
     let files = Files::open(&request);
+    watch.ends("open inputs");
     // The process exits soon, which frees all memory at once.
     std::mem::forget(request);
     files.guard(&console.renderer, changed);
-    let outcome = link_files(settings, &files, &console.renderer, diagnostics);
+    let outcome = link_files(settings, &files, &console.renderer, diagnostics, watch);
     // A changed file may be the cause of any failure.
     let outcome = match files.changed() {
         Some(name) => {
@@ -126,8 +132,10 @@ fn link_files(
     files: &Files,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
+    mut watch: Stopwatch,
 ) -> Result<Outcome, Error> {
     let loaded = files.scan();
+    watch.ends("scan");
     let options = select_options(settings);
     let compiler = compiler(settings);
     let selected = loaded.select_with(Some(&compiler), &options, diagnostics);
@@ -136,6 +144,7 @@ fn link_files(
             .map_err(|error| diagnostics.fail(no_times(path, error)))?;
     }
     let selected = selected?;
+    watch.ends("choose and unpack images");
     compiler.remarks().into_iter().for_each(|remark| diagnostics.push(remark));
     if settings.side.print_release {
         // Failing to write a remark does not fail a link.
@@ -146,6 +155,8 @@ fn link_files(
     }
     let trace = || trace::text(&selected, &compiler) + &libraries::trace(files.skipped());
     let trace = settings.side.trace.then(trace);
+    let page = settings.side.report.as_ref();
+    let page = page.map(|_| report::Facts::new(&selected, &compiler, watch));
     let dependencies = settings.side.dependencies.as_ref();
     let dependencies = dependencies.map(|_| dependencies::text(settings, files));
     if settings.lto.is_some() {
@@ -164,7 +175,7 @@ fn link_files(
     libraries::explain(files.skipped(), diagnostics);
     let optimized = selected.optimized.clone();
     std::mem::forget((loaded, selected));
-    Ok(Outcome { output, optimized, report, trace, dependencies, registration })
+    Ok(Outcome { output, optimized, report, trace, page, dependencies, registration })
 }
 
 /// The compilers of the user's toolkit. Nothing is looked for until one is needed.
@@ -323,7 +334,7 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
     // registers the device runtime unasked.
     options.keep_system_libraries |= matches!(settings.target, Target::Virtual(_));
     options.register = settings.side.register.is_some();
-    options.trace = settings.side.trace;
+    options.trace = settings.side.trace || settings.side.report.is_some();
     options.lto = settings.lto.as_ref().map(|lto| lto.options);
     options
 }
@@ -373,6 +384,11 @@ fn finish(
         (&settings.side.map, &outcome.report, console.failed())
     {
         write_file(path, map(path, report).as_bytes())?;
+    }
+    if let (Some(path), Some(facts), Some(report), false) =
+        (&settings.side.report, &outcome.page, &outcome.report, console.failed())
+    {
+        report::write(path, &report::text(settings, facts, report))?;
     }
     Ok(())
 }

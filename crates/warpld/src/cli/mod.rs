@@ -18,6 +18,7 @@ mod pages;
 mod progress;
 mod register;
 mod release;
+mod report;
 mod timing;
 mod toolkit;
 mod trace;

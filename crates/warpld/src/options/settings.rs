@@ -158,6 +158,8 @@ pub struct SideOutputs {
     pub verbose: bool,
     /// `--map`.
     pub map: Option<PathBuf>,
+    /// `--report`.
+    pub report: Option<PathBuf>,
     /// `--dependency-file`.
     pub dependencies: Option<PathBuf>,
     /// `--why-live`.
@@ -180,6 +182,7 @@ impl SideOutputs {
             || self.callgraph.is_some()
             || self.dot.is_some()
             || self.map.is_some()
+            || self.report.is_some()
             || !self.why_live.is_empty()
             || !self.why_dead.is_empty()
     }
@@ -384,7 +387,9 @@ impl LinkSettings {
         check_conflicts(line)?;
         let lto = LtoRequest::new(line);
         let side = side_outputs(line);
-        let mut config = config(line, target.arch()).report(side.need_report());
+        let mut config = config(line, target.arch())
+            .report(side.need_report())
+            .report_detail(side.report.is_some());
         let release = ReleaseOrigin::new(line, shim)?;
         if let Some(release) = release.release() {
             config = config.release(release);
@@ -501,6 +506,7 @@ fn side_outputs(line: &CommandLine) -> SideOutputs {
         callgraph,
         verbose: line.has(Opt::Verbose),
         map: line.path(Opt::Map),
+        report: line.path(Opt::Report),
         dependencies: line.path(Opt::DependencyFile),
         why_live: texts(line, Opt::WhyLive),
         why_dead: texts(line, Opt::WhyDead),

@@ -287,6 +287,10 @@ options! {
         .takes(Kind::Text, "FILE")
         .own()
         .help("Write to FILE what each input contributed to each section and what was dropped, as JSON if FILE ends in .json.");
+    Report: Row::new("report", "", Reports)
+        .takes(Kind::Text, "FILE")
+        .own()
+        .help("Write to FILE, or to standard output if FILE is '-', a page for a browser: what fills the output, what each kernel needs and why, the call graph, memory maps, what was dropped, and times. The page is one file and loads nothing else.");
     DependencyFile: Row::new("dependency-file", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()
