@@ -56,6 +56,7 @@ pub struct Config {
     pub(crate) allow_newer_inputs: bool,
     pub(crate) keep_first_definition: bool,
     pub(crate) report: bool,
+    pub(crate) statistics: bool,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
     pub(crate) reuse: bool,
@@ -94,6 +95,7 @@ impl Config {
             allow_newer_inputs: false,
             keep_first_definition: false,
             report: false,
+            statistics: false,
             explain: true,
             threads: 0,
             reuse: true,
@@ -198,6 +200,8 @@ impl ConfigBuilder {
         suppress_stack_size_warning,
         /// Collects a [report](crate::Output::report).
         report,
+        /// Counts sections and symbols, and times the phases of the link (`--stats`).
+        statistics,
         /// Adds notes to messages, and says once what holds for several kernels. On by default;
         /// without it there are nvlink's lines alone.
         explain,

@@ -1,25 +1,33 @@
 //! `--why-live` and `--why-dead`: what keeps a symbol live, or why it is dead.
 
 use super::{CallGraphNode, Data, LinkReport, Removal};
-use crate::demangle::{demangle, described};
+use crate::demangle::{described, meant};
 use cubin::words::shown;
 use std::collections::VecDeque;
 
-/// The symbols that a request matches: by symbol name, by source name, or by source name without
-/// parameters.
-fn matching<'r, T>(items: &'r [T], name: impl Fn(&T) -> &str, wanted: &str) -> Vec<(usize, &'r T)> {
-    let fits = |symbol: &str| {
-        symbol == wanted
-            || demangle(symbol)
-                .is_some_and(|source| source == wanted || source.split('(').next() == Some(wanted))
-    };
-    items.iter().enumerate().filter(|(_, item)| fits(name(item))).collect()
+/// What is asked about a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// `--why-live`.
+    WhyLive,
+    /// `--why-dead`.
+    WhyDead,
+}
+
+impl Question {
+    /// The answer as text.
+    pub fn text(self, report: &LinkReport, wanted: &str) -> String {
+        match self {
+            Self::WhyLive => why_live(report, wanted),
+            Self::WhyDead => why_dead(report, wanted),
+        }
+    }
 }
 
 /// Answers `--why-live`.
 pub fn why_live(report: &LinkReport, wanted: &str) -> String {
-    let functions = matching(&report.callgraph, |node| &node.name, wanted);
-    let data = matching(&report.data, |data| &data.name, wanted);
+    let functions = meant(&report.callgraph, |node| &node.name, wanted);
+    let data = meant(&report.data, |data| &data.name, wanted);
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
@@ -27,7 +35,8 @@ pub fn why_live(report: &LinkReport, wanted: &str) -> String {
     for (index, node) in functions {
         out.push_str(&match node.removed {
             true => {
-                format!("{} is not in the output\n{}", described(&node.name), reason(report, node))
+                let (name, reason) = (described(&node.name), reason(report, index, node));
+                format!("{name} is not in the output\n{reason}")
             }
             false => kept(report, index, node),
         });
@@ -40,15 +49,17 @@ pub fn why_live(report: &LinkReport, wanted: &str) -> String {
 
 /// Answers `--why-dead`.
 pub fn why_dead(report: &LinkReport, wanted: &str) -> String {
-    let functions = matching(&report.callgraph, |node| &node.name, wanted);
-    let data = matching(&report.data, |data| &data.name, wanted);
+    let functions = meant(&report.callgraph, |node| &node.name, wanted);
+    let data = meant(&report.data, |data| &data.name, wanted);
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
     let mut out = String::new();
-    for (_, node) in functions {
+    for (index, node) in functions {
         out.push_str(&match node.removed {
-            true => format!("{} was removed\n{}", described(&node.name), reason(report, node)),
+            true => {
+                format!("{} was removed\n{}", described(&node.name), reason(report, index, node))
+            }
             false => format!("{} is in the output\n", described(&node.name)),
         });
     }
@@ -76,14 +87,15 @@ fn data_text(data: &Data) -> String {
     }
 }
 
-fn reason(report: &LinkReport, node: &CallGraphNode) -> String {
+/// Who calls a function.
+pub(super) fn callers(report: &LinkReport, index: usize) -> impl Iterator<Item = &CallGraphNode> {
+    report.callgraph.iter().filter(move |caller| caller.callees.contains(&index))
+}
+
+fn reason(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
     if !node.entry {
-        let callers: Vec<String> = report
-            .callgraph
-            .iter()
-            .filter(|caller| caller.callees.iter().any(|&c| report.callgraph.get(c) == Some(node)))
-            .map(|caller| described(&caller.name))
-            .collect();
+        let callers = callers(report, index).map(|caller| described(&caller.name));
+        let callers: Vec<String> = callers.collect();
         return match callers.is_empty() {
             true => "  no kernel reaches it: nothing calls it or takes its address\n".into(),
             false => format!(
@@ -136,7 +148,7 @@ fn why_kernels_stay(removal: Removal) -> &'static str {
 }
 
 /// The shortest call chain from a live kernel to `target`, including both; empty if there is none.
-fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
+pub(super) fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
     let mut from: Vec<Option<usize>> = vec![None; nodes.len()];
     let mut queue: VecDeque<usize> = VecDeque::new();
     let roots = nodes.iter().enumerate().filter(|(_, node)| node.entry && !node.removed);
@@ -166,10 +178,10 @@ fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn report(removal: Removal) -> LinkReport {
+    pub(in super::super) fn report(removal: Removal) -> LinkReport {
         let node = |name: &str, entry, removed, callees: &[usize]| CallGraphNode {
             name: name.into(),
             entry,
@@ -191,6 +203,7 @@ mod tests {
                 name: "gv".into(),
                 file: Some("a.o".into()),
                 section: Some(".nv.global".into()),
+                ..Data::default()
             }],
             removal,
             ..LinkReport::default()
@@ -207,6 +220,12 @@ mod tests {
         );
         assert!(why_live(&report, "_Z1kv").starts_with("k() [_Z1kv] is a kernel\n"));
         assert!(why_live(&report, "gv").starts_with("gv is in .nv.global, from a.o\n"));
+        assert_eq!(
+            why_live(&report, "?*v"),
+            ["_Z1kv", "_Z3midv", "_Z4deadv", "_Z5dead2v", "_Z2k2v", "gv"]
+                .map(|name| why_live(&report, name))
+                .concat()
+        );
         assert_eq!(why_live(&report, "nope"), "nope: no input mentions it\n");
     }
 

@@ -12,10 +12,8 @@ const FEW_INPUTS: usize = 64;
 
 /// Fails if an output is an input or another output.
 pub(super) fn check(settings: &LinkSettings) -> Result<(), Diagnostic> {
-    let side = &settings.side;
-    let files = [&side.map, &side.register, &side.dot, &side.time, &side.dependencies];
-    let others = files.into_iter().flatten();
-    let outputs: Vec<&Path> = settings.output.iter().chain(others).map(PathBuf::as_path).collect();
+    let output = settings.output.as_deref();
+    let outputs: Vec<&Path> = output.into_iter().chain(settings.side.files()).collect();
     for (at, output) in outputs.iter().enumerate() {
         if outputs.iter().take(at).any(|other| is_same_place(other, output)) {
             return Err(conflict(output, "another output of this link"));
