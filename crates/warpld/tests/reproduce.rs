@@ -176,3 +176,32 @@ fn tar_lists_it() {
     assert!(text.starts_with("r/response.txt\nr/version.txt\nr/files/"), "{text}");
     assert!(text.contains("/lib/libscale.a\n") && text.contains("/in/a b.cubin\n"), "{text}");
 }
+
+/// The script of the guide: the second link comes from the cache, and a changed input does not.
+#[test]
+#[cfg(unix)]
+fn the_guide_s_cache_works() {
+    let folder = sources("cache");
+    let page = fs::read_to_string(support::root().join("docs/guide/build-systems.md")).unwrap();
+    let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    fs::write(folder.join("devlink.sh"), script).unwrap();
+    std::os::unix::fs::symlink(WARPLD.path(), folder.join("warpld")).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let run = |out: &str| {
+        let args = ["devlink.sh", out, "-arch=sm_90", "in/a b.cubin", "in/scale.cubin"];
+        let mut command = Command::new("sh");
+        command.args(args).env("PATH", &path).env("DEVLINK_CACHE", folder.join("kept"));
+        let output = command.current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        fs::read(folder.join(out)).unwrap()
+    };
+    let kept = || fs::read_dir(folder.join("kept")).unwrap().count();
+    let first = run("one");
+    assert_eq!(kept(), 1);
+    assert!(first == run("two") && kept() == 1);
+    let mut bytes = fs::read(folder.join("in/scale.cubin")).unwrap();
+    bytes.push(0);
+    fs::write(folder.join("in/scale.cubin"), bytes).unwrap();
+    run("three");
+    assert_eq!(kept(), 2);
+}

@@ -10,6 +10,8 @@ pub fn schema_errors(name: &str, document: &Value) -> Vec<String> {
     let root: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}.json: {e}"));
     let mut errors = Vec::new();
     check(&root, &root, document, "", &mut errors);
+    // The first ones say what is wrong.
+    errors.truncate(10);
     errors
 }
 

@@ -4,6 +4,7 @@ mod compare;
 mod conflicts;
 mod dependencies;
 mod diff;
+mod disassembly;
 mod dump;
 mod extract;
 mod fallback;

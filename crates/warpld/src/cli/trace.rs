@@ -53,8 +53,8 @@ fn object(selected: &Selected<'_>, compiler: &ToolkitCompiler, skipped: &[Skippe
          \"compiler\":{},\"optimizer\":{}}}\n",
         joined(selected.trace.iter().map(input)),
         joined(skipped.iter().map(library)),
-        tool(compiler.used().as_deref()),
-        tool(compiler.used_for_lto().as_deref())
+        tool(compiler.used()),
+        tool(compiler.used_for_lto())
     )
 }
 
