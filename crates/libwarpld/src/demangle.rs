@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(meant("foo"), ["_Z3fooi", "_Z3fooPi", "_Z3food"]);
         assert_eq!(meant("foo(int*)"), ["_Z3fooPi"]);
         assert_eq!(meant("foo(int)"), ["_Z3fooi"]);
-        assert_eq!(meant("foo(int*"), Vec::<&str>::new());
+        assert_eq!(meant("foo(int*"), ["_Z3fooi", "_Z3fooPi"]);
+        assert_eq!(meant("foo(int"), Vec::<&str>::new());
         assert_eq!(meant("b*"), ["bar"]);
         assert_eq!(meant("fo?(d*)"), ["_Z3food"]);
         assert!(

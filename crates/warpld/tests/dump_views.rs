@@ -28,7 +28,7 @@ fn json(file: &str, more: &[&str]) -> Value {
     all["files"][0].clone()
 }
 
-fn names<'v>(list: &'v Value) -> Vec<&'v str> {
+fn names(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
 }
 

@@ -161,6 +161,10 @@ fn a_file_can_take_the_hash() {
     let output = WARPLD.run(&folder, args.iter().chain(&inputs));
     assert!(output.status.success() && output.stdout.is_empty());
     assert_eq!(fs::read_to_string(folder.join("h")).unwrap(), expected);
+    // Never in the place of an input.
+    let args = ["--print-input-hash=in/scale.cubin", "-arch=sm_90", "-o", "o"];
+    let output = WARPLD.run(&folder, args.iter().chain(&inputs));
+    assert!(stderr(&output).contains("is also an input"), "{}", stderr(&output));
 }
 
 /// The tar is one that other programs read.

@@ -65,7 +65,10 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, errors: &mut Vec
     if !has_type(rules.get("type"), value) {
         errors.push(format!("{at}: {} is no {}", short(value), rules["type"]));
     }
-    if rules.get("minimum").is_some_and(|least| value.as_f64() < least.as_f64()) {
+    if rules
+        .get("minimum")
+        .is_some_and(|least| value.is_number() && value.as_f64() < least.as_f64())
+    {
         errors.push(format!("{at}: {} is too small", short(value)));
     }
     if let Some(pattern) = rules.get("pattern") {

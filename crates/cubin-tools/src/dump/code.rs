@@ -154,6 +154,6 @@ mod tests {
         let of = |control: u128| Control::of(control << CONTROL | 0x7918).cells().join(" ");
         assert_eq!(of(0x7f1), "1 - - - ------ ----");
         assert_eq!(of(0x7e0), "0 Y - - ------ ----");
-        assert_eq!(of(0b1010_100001_010_001_1_1111), "15 - 1 2 0----5 -1-3");
+        assert_eq!(of(10 << 17 | 33 << 11 | 2 << 8 | 1 << 5 | 1 << 4 | 15), "15 - 1 2 0----5 -1-3");
     }
 }

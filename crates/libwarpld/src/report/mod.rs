@@ -6,6 +6,7 @@ mod collect;
 mod limits;
 mod map;
 mod map_text;
+mod paths;
 mod resources;
 mod verbose;
 mod why;

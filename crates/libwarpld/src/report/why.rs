@@ -1,9 +1,9 @@
 //! `--why-live` and `--why-dead`: what keeps a symbol live, or why it is dead.
 
+use super::paths::Paths;
 use super::{CallGraphNode, Data, LinkReport, Removal};
 use crate::demangle::{described, meant};
 use cubin::words::shown;
-use std::collections::VecDeque;
 
 /// What is asked about a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +31,15 @@ pub fn why_live(report: &LinkReport, wanted: &str) -> String {
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
+    let paths = Paths::new(&report.callgraph);
     let mut out = String::new();
     for (index, node) in functions {
         out.push_str(&match node.removed {
             true => {
-                let (name, reason) = (described(&node.name), reason(report, index, node));
+                let (name, reason) = (described(&node.name), reason(report, &paths, index, node));
                 format!("{name} is not in the output\n{reason}")
             }
-            false => kept(report, index, node),
+            false => kept(report, &paths, index, node),
         });
     }
     for (_, data) in data {
@@ -54,11 +55,16 @@ pub fn why_dead(report: &LinkReport, wanted: &str) -> String {
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
+    let paths = Paths::new(&report.callgraph);
     let mut out = String::new();
     for (index, node) in functions {
         out.push_str(&match node.removed {
             true => {
-                format!("{} was removed\n{}", described(&node.name), reason(report, index, node))
+                format!(
+                    "{} was removed\n{}",
+                    described(&node.name),
+                    reason(report, &paths, index, node)
+                )
             }
             false => format!("{} is in the output\n", described(&node.name)),
         });
@@ -87,15 +93,10 @@ fn data_text(data: &Data) -> String {
     }
 }
 
-/// Who calls a function.
-pub(super) fn callers(report: &LinkReport, index: usize) -> impl Iterator<Item = &CallGraphNode> {
-    report.callgraph.iter().filter(move |caller| caller.callees.contains(&index))
-}
-
-fn reason(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
+fn reason(report: &LinkReport, paths: &Paths, index: usize, node: &CallGraphNode) -> String {
     if !node.entry {
-        let callers = callers(report, index).map(|caller| described(&caller.name));
-        let callers: Vec<String> = callers.collect();
+        let callers = paths.callers(index).iter().filter_map(|&at| report.callgraph.get(at));
+        let callers: Vec<String> = callers.map(|caller| described(&caller.name)).collect();
         return match callers.is_empty() {
             true => "  no kernel reaches it: nothing calls it or takes its address\n".into(),
             false => format!(
@@ -114,7 +115,7 @@ fn reason(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
 }
 
 /// The chain from a root to the function.
-fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
+fn kept(report: &LinkReport, paths: &Paths, index: usize, node: &CallGraphNode) -> String {
     let name = described(&node.name);
     if node.entry {
         return format!(
@@ -122,7 +123,7 @@ fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
             why_kernels_stay(report.removal)
         );
     }
-    let chain = shortest_chain(&report.callgraph, index);
+    let chain = paths.chain(index);
     if chain.is_empty() {
         return match node.address_taken {
             true => format!("{name} is kept because its address is taken\n"),
@@ -145,36 +146,6 @@ fn why_kernels_stay(removal: Removal) -> &'static str {
         Removal::HostReferences => " when host code names them",
         Removal::ByName => " when --kernels-used names them",
     }
-}
-
-/// The shortest call chain from a live kernel to `target`, including both; empty if there is none.
-pub(super) fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
-    let mut from: Vec<Option<usize>> = vec![None; nodes.len()];
-    let mut queue: VecDeque<usize> = VecDeque::new();
-    let roots = nodes.iter().enumerate().filter(|(_, node)| node.entry && !node.removed);
-    for (index, _) in roots {
-        from[index] = Some(index);
-        queue.push_back(index);
-    }
-    while let Some(at) = queue.pop_front() {
-        if at == target {
-            let mut chain = vec![at];
-            let mut step = at;
-            while let Some(previous) = from[step].filter(|&previous| previous != step) {
-                chain.push(previous);
-                step = previous;
-            }
-            chain.reverse();
-            return chain;
-        }
-        for &callee in &nodes[at].callees {
-            if let Some(slot @ None) = from.get_mut(callee) {
-                *slot = Some(at);
-                queue.push_back(callee);
-            }
-        }
-    }
-    Vec::new()
 }
 
 #[cfg(test)]

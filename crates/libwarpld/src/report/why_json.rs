@@ -1,19 +1,22 @@
 //! Answers of `--why-live` and `--why-dead` as JSON.
 
-use super::why::{Question, callers, shortest_chain};
+use super::paths::Paths;
+use super::why::Question;
 use super::{CallGraphNode, Data, FORMAT, LinkReport, Removal};
 use crate::demangle::{demangle, meant};
 use crate::json::{joined, json_option, json_string};
 
 /// One object with the answers to all questions, in order.
 pub fn why_json(report: &LinkReport, questions: &[(Question, &str)]) -> String {
+    let paths = Paths::new(&report.callgraph);
     let answers = questions.iter().map(|(question, name)| {
         let question = match question {
             Question::WhyLive => "why-live",
             Question::WhyDead => "why-dead",
         };
         let functions = meant(&report.callgraph, |node| &node.name, name);
-        let functions = functions.into_iter().map(|(index, node)| function(report, index, node));
+        let functions =
+            functions.into_iter().map(|(index, node)| function(report, &paths, index, node));
         let data = meant(&report.data, |data| &data.name, name);
         let data = data.into_iter().map(|(_, data)| variable(data));
         format!(
@@ -26,10 +29,10 @@ pub fn why_json(report: &LinkReport, questions: &[(Question, &str)]) -> String {
     format!("{{\"format\":{FORMAT},\"report\":\"why\",\"answers\":[{answers}]}}\n")
 }
 
-fn function(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
+fn function(report: &LinkReport, paths: &Paths, index: usize, node: &CallGraphNode) -> String {
     let chain = match node.removed {
         true => Vec::new(),
-        false => shortest_chain(&report.callgraph, index),
+        false => paths.chain(index),
     };
     let reason = match (node.removed, node.entry, report.removal) {
         (false, true, _) => "kernel",
@@ -43,7 +46,8 @@ fn function(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
     };
     let chain = chain.iter().filter_map(|&step| report.callgraph.get(step)).map(named);
     // Who would have kept it, had it been kept itself.
-    let callers = callers(report, index).filter(|_| node.removed).map(named);
+    let callers = paths.callers(index).iter().filter(|_| node.removed);
+    let callers = callers.filter_map(|&at| report.callgraph.get(at)).map(named);
     format!(
         "{{{},\"kind\":\"{}\",\"live\":{},\"reason\":\"{reason}\",\"chain\":[{}],\"callers\":[{}]}}",
         fields(&node.name, node.file.as_deref()),

@@ -42,7 +42,7 @@ fn parsed(text: &str) -> Disassembly {
     let mut all = Disassembly::new();
     let mut section = String::new();
     for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix(".section") {
+        if let Some((".section", name)) = line.split_once(char::is_whitespace) {
             let name = name.trim().split(',').next().unwrap_or_default();
             section = name.trim_matches('"').to_owned();
         } else if let Some((offset, text)) = instruction(line) {
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn offsets_and_sections() {
         let text = "\t.target\tsm_90\n//---- .text.f ----\n\t.section\t.text.f,\"ax\",@progbits\n\
-                    .text.f:\n        /*0000*/                   S2R R0, SR_TID.X ;\n.L_x_0:\n        \
+                    \t.sectioninfo\t@\"SHI_REGISTERS=24\"\n.text.f:\n        /*0000*/                   S2R R0, SR_TID.X ;\n.L_x_0:\n        \
                     /*0080*/              @!P0 BRA `(.L_x_0);\n\t.section\t.text.g,\"ax\"\n        \
                     /*0000*/                   NOP;\n";
         let all = parsed(text);
