@@ -164,19 +164,38 @@ fn bytes_of_a_section() {
     assert!(text.ends_with("  4 bytes that are not in the file\n"), "{text}");
 }
 
-/// The lines are those of the source, which is known: `scale.cu` of the fixtures was compiled with
-/// -lineinfo.
+/// As `nvdisasm -g` has them.
 #[test]
 fn lines_of_code() {
     let found = json(&path("lines_a.sm_90.cubin"), &["--lines"]);
     let tables = found["lines"].as_array().unwrap();
-    let source = tables.iter().find(|table| table["of"] == "source").unwrap();
-    let rows = source["rows"].as_array().unwrap();
-    assert!(rows.is_sorted_by_key(|row| row["offset"].as_u64()), "{rows:?}");
-    assert!(rows.iter().all(|row| row["file"].as_str().unwrap().ends_with(".cu")), "{rows:?}");
-    let lines: Vec<u64> = rows.iter().filter_map(|row| row["line"].as_u64()).collect();
-    assert!(lines.iter().all(|line| (1..200).contains(line)) && lines.len() > 1, "{lines:?}");
+    let rows = |name: &str| -> Vec<(u64, &str, u64)> {
+        let is_meant = |table: &&Value| table["of"] == "source" && table["name"] == name;
+        let table = tables.iter().find(is_meant).unwrap();
+        let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+        let rows = table["rows"].as_array().unwrap().iter();
+        rows.map(|r| (number(r, "offset"), r["file"].as_str().unwrap(), number(r, "line")))
+            .collect()
+    };
+    assert_eq!(rows(".text.aliased"), [(0, "lines_a.cu", 33), (0x50, "lines_a.cu", 34)]);
+    let inlined = [
+        (0, "lines_a.cu", 13),
+        (0x40, "lines_a.cu", 14),
+        (0x60, "lines_a.cu", 14),
+        (0x60, "inlined.cuh", 16),
+        (0x70, "inlined.cuh", 17),
+        (0x90, "lines_a.cu", 19),
+        (0xa0, "lines_a.cu", 20),
+    ];
+    assert_eq!(rows(".text.copied"), inlined);
     assert!(tables.iter().any(|table| table["of"] == "ptx"), "{tables:?}");
+    // No row is where the code ends.
+    for table in tables {
+        let index = table["section"].as_u64().unwrap() as usize;
+        let size = found["sections"][index]["size"].as_u64();
+        let offsets = table["rows"].as_array().unwrap().iter().map(|row| row["offset"].as_u64());
+        assert!(offsets.max().unwrap() < size, "{table}");
+    }
     let text = dump(&path("lines_a.sm_90.cubin"), &["--lines"]);
     assert!(text.starts_with("\nSource lines of .text."), "{text}");
     assert!(text.contains("\nPTX lines of .text."), "{text}");

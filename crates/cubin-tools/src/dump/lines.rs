@@ -12,7 +12,7 @@ use std::io::{self, Write};
 /// The rows of one text section.
 pub(super) struct Lines<'a> {
     pub(super) text: SectionRef<'a>,
-    /// Offset, `file:line`.
+    /// Offset, file and line.
     pub(super) rows: Vec<(u64, String, u64)>,
 }
 
@@ -22,7 +22,8 @@ pub(super) fn tables<'a>(cubin: &Cubin<'a>, filter: &Filter, ptx: bool) -> Vec<L
     let table = LineTable::read(cubin, name);
     let sections = cubin.sections().iter().filter(|section| filter.has_section(cubin, section));
     let lines = sections.filter_map(|text| {
-        let rows = table.rows(text.index.0);
+        // The last row of a sequence is where it ends, mostly beyond the code.
+        let rows = table.rows(text.index.0).filter(|(offset, ..)| *offset < text.size);
         let rows = rows.map(|(offset, file, line)| (offset, file.to_owned(), line));
         Some(Lines { text, rows: rows.collect() }).filter(|lines| !lines.rows.is_empty())
     });
