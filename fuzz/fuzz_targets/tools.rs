@@ -3,7 +3,7 @@
 #![no_main]
 
 use cubin::{Arch, Cubin};
-use cubin_tools::dump::{Style, describe, render};
+use cubin_tools::dump::{Options, Part, describe, describe_with, render};
 use libfuzzer_sys::fuzz_target;
 use libwarpld::driver::{demangle, verify};
 use libwarpld::internals::{Trace, round_trip};
@@ -34,7 +34,12 @@ fn arch() -> Arch {
 fn dump(data: &[u8]) {
     let Ok(cubin) = Cubin::parse(data) else { return };
     let mut out = Vec::new();
-    render(&mut out, "a", &cubin, &[], Style::Plain).expect("memory can be written");
+    render(&mut out, "a", &cubin, &Options::default()).expect("memory can be written");
+    // All parts, on a narrow terminal.
+    let only = Part::ALL.to_vec();
+    let options = Options { only, hex: vec!["*".into()], width: Some(30), ..Options::default() };
+    render(&mut Vec::new(), "a", &cubin, &options).expect("memory can be written");
+    assert!(describe_with("a", &cubin, &options).is_object());
     assert!(out.starts_with(b"a"));
     assert!(describe("a", &cubin).is_object());
 }

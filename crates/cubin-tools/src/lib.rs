@@ -27,7 +27,7 @@
 //!
 //! # Limits
 //!
-//! Instructions are not disassembled. What a section or an attribute is for is said where it is
+//! Of instructions, only the control fields are decoded. What a section or an attribute is for is said where it is
 //! known; all else is shown as bytes.
 #![forbid(unsafe_code)]
 

@@ -57,6 +57,7 @@ pub struct Config {
     pub(crate) keep_first_definition: bool,
     pub(crate) report: bool,
     pub(crate) report_detail: bool,
+    pub(crate) statistics: bool,
     pub(crate) explain: bool,
     pub(crate) threads: usize,
     pub(crate) reuse: bool,
@@ -96,6 +97,7 @@ impl Config {
             keep_first_definition: false,
             report: false,
             report_detail: false,
+            statistics: false,
             explain: true,
             threads: 0,
             reuse: true,
@@ -203,6 +205,8 @@ impl ConfigBuilder {
         /// Adds to the [report](crate::Output::report) what a page about the link shows besides: copies of
         /// one name, maps of memory, the time of each phase.
         report_detail,
+        /// Counts sections and symbols, and times the phases of the link (`--stats`).
+        statistics,
         /// Adds notes to messages, and says once what holds for several kernels. On by default;
         /// without it there are nvlink's lines alone.
         explain,

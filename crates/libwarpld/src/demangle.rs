@@ -35,6 +35,65 @@ pub fn described(symbol: &str) -> String {
     }
 }
 
+/// The symbols that somebody means by a name: by symbol, by source name, or by source name without
+/// parameters. In a name that is none of these, `*` stands for any text and `?` for any character.
+pub fn meant<'i, T>(
+    items: &'i [T],
+    symbol: impl Fn(&T) -> &str,
+    wanted: &str,
+) -> Vec<(usize, &'i T)> {
+    let all = || items.iter().enumerate();
+    let has = |item: &T, fits: &dyn Fn(&str) -> bool| fits_a_name(symbol(item), fits);
+    let exact: Vec<_> = all().filter(|(_, item)| has(item, &|name| name == wanted)).collect();
+    if !exact.is_empty() || !wanted.contains(['*', '?']) {
+        return exact;
+    }
+    all().filter(|(_, item)| has(item, &|name| matches(wanted, name))).collect()
+}
+
+/// Whether a name is meant by one of several words, read as [`meant`] reads them.
+pub fn is_meant(symbol: &str, wanted: &[String]) -> bool {
+    let meant =
+        |wanted: &String| fits_a_name(symbol, &|name| name == wanted || matches(wanted, name));
+    wanted.iter().any(meant)
+}
+
+fn fits_a_name(symbol: &str, fits: &dyn Fn(&str) -> bool) -> bool {
+    fits(symbol)
+        || demangle(symbol).is_some_and(|source| {
+            fits(&source)
+                || source.split('(').next().is_some_and(|name| !name.is_empty() && fits(name))
+        })
+}
+
+/// Whether `*` and `?` of a pattern can stand for something so that it becomes the text. The time is
+/// the product of both lengths at worst.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // The latest star, and where the text that it stands for ends.
+    let mut star: Option<(usize, usize)> = None;
+    while let Some(c) = text.get(t) {
+        match (pattern.get(p), star) {
+            (Some('*'), _) => {
+                star = Some((p, t));
+                p += 1;
+            }
+            (Some(wanted), _) if *wanted == '?' || wanted == c => {
+                p += 1;
+                t += 1;
+            }
+            (_, Some((at, end))) => {
+                star = Some((at, end + 1));
+                (p, t) = (at + 1, end + 1);
+            }
+            (_, None) => return false,
+        }
+    }
+    pattern.iter().skip(p).all(|c| *c == '*')
+}
+
 fn cpp(symbol: &str) -> Option<String> {
     if !symbol.starts_with("_Z") {
         return None;
@@ -137,5 +196,40 @@ mod tests {
         }
         assert_eq!(described("_Z3fooi"), "foo(int) [_Z3fooi]");
         assert_eq!(described("foo"), "foo");
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, is) in [
+            ("*", "", true),
+            ("", "a", false),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("?b", "ab", true),
+            ("?b", "b", false),
+            ("*aab", "aaaab", true),
+            ("f(*)", "f(int*)", true),
+        ] {
+            assert_eq!(matches(pattern, text), is, "{pattern} {text}");
+        }
+    }
+
+    /// A name with a star that is somebody's name is no pattern.
+    #[test]
+    fn who_is_meant() {
+        let symbols = ["_Z3fooi", "_Z3fooPi", "_Z3food", "bar"];
+        let meant = |wanted| -> Vec<&str> {
+            meant(&symbols, |symbol| symbol, wanted).into_iter().map(|(_, s)| *s).collect()
+        };
+        assert_eq!(meant("foo"), ["_Z3fooi", "_Z3fooPi", "_Z3food"]);
+        assert_eq!(meant("foo(int*)"), ["_Z3fooPi"]);
+        assert_eq!(meant("foo(int)"), ["_Z3fooi"]);
+        assert_eq!(meant("foo(int*"), ["_Z3fooi", "_Z3fooPi"]);
+        assert_eq!(meant("foo(int"), Vec::<&str>::new());
+        assert_eq!(meant("b*"), ["bar"]);
+        assert_eq!(meant("fo?(d*)"), ["_Z3food"]);
+        assert!(
+            is_meant("_Z3fooi", &["x".into(), "f*".into()]) && !is_meant("bar", &["f*".into()])
+        );
     }
 }

@@ -15,11 +15,11 @@
 //!
 //! What is here follows the needs of the command; [`link`](crate::link()) is what stays.
 
-pub use crate::demangle::{demangle, readable};
+pub use crate::demangle::{demangle, is_meant, readable};
 pub use crate::diag::Diagnostics;
 pub use crate::diag::codes::guide_page;
 pub use crate::dialect::target::warns_of_preserved_relocations;
-pub use crate::explain::closest;
+pub use crate::explain::{LineTable, closest};
 pub use crate::inputs::check::{Limits, check as check_image};
 pub use crate::inputs::lto::Optimized;
 pub use crate::inputs::options::{LtoOptions, SelectOptions, Traced};
@@ -28,8 +28,9 @@ pub use crate::inputs::{
     Block, Body, Found, HostReferences, Ignored, InputFile, Inputs, LinkInput, Loaded, Reason,
     Source, Step, Store, scan,
 };
-pub use crate::json::json_string;
-pub use crate::link::{Memory, Written, link_images};
+pub use crate::json::{joined, json_option, json_string};
+pub use crate::link::{Memory, Statistics, Written, link_images};
+pub use crate::stopwatch::{Lap, Stopwatch};
 pub use crate::threads::{count as thread_count, run as run_on_threads};
 pub use crate::verify::{Fault, verify};
 pub use crate::write::{BUFFER_SIZE, Blocks, Destination};

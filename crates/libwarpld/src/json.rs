@@ -1,4 +1,4 @@
-//! Strings of JSON texts.
+//! Strings and lists of JSON texts.
 
 use cubin::words::shown;
 use std::fmt::Write;
@@ -23,4 +23,14 @@ pub fn json_string(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// The items of a JSON list or object.
+pub fn joined(items: impl IntoIterator<Item = String>) -> String {
+    items.into_iter().collect::<Vec<_>>().join(",")
+}
+
+/// A JSON string literal, or null.
+pub fn json_option(text: Option<&str>) -> String {
+    text.map_or_else(|| "null".into(), json_string)
 }

@@ -113,6 +113,7 @@ mod properties;
 mod relocate;
 pub mod report;
 mod resolve;
+mod stopwatch;
 mod threads;
 mod undefined;
 mod unified;

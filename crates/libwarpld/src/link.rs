@@ -9,7 +9,8 @@ use crate::inputs::Inputs;
 use crate::linked::Linked;
 use crate::merge;
 use crate::parse::{self, Read};
-use crate::report::{self, LinkMap, LinkReport, Stopwatch};
+use crate::report::{self, LinkMap, LinkReport};
+use crate::stopwatch::{Lap, Stopwatch};
 use crate::write::{self, Destination, classic};
 use crate::{
     checks, compat, explain, layout, mercury, properties, relocate, undefined, unified, usage,
@@ -23,6 +24,27 @@ pub struct Written {
     pub complete: bool,
     /// Figures and graphs, if the settings ask for them.
     pub report: LinkReport,
+    /// Times and counts, if the settings ask for them.
+    pub statistics: Option<Statistics>,
+}
+
+/// What a link had to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The phases, in order.
+    pub phases: Vec<Lap>,
+    /// Sections of all images.
+    pub input_sections: usize,
+    /// Symbols of all images.
+    pub input_symbols: usize,
+    /// Functions that the images name.
+    pub functions: usize,
+    /// Functions that are part of the output.
+    pub live_functions: usize,
+    /// Sections of the output as it is merged.
+    pub output_sections: usize,
+    /// Symbols of the output as it is merged.
+    pub output_symbols: usize,
 }
 
 /// What happens to the memory of a link.
@@ -45,8 +67,7 @@ pub fn link_images(
     memory: Memory,
 ) -> Result<Written, Error> {
     let detailed = config.report && config.report_detail;
-    let mut watch = Stopwatch::start(detailed);
-
+    let mut clock = Stopwatch::start(config.statistics || detailed);
     // The release that the link stands for.
     let release = config.release(inputs.release);
 
@@ -62,8 +83,7 @@ pub fn link_images(
     if dialect.has_compat() {
         compat::check(&objects, dialect.arch(), diags);
     }
-
-    watch.ends("parse and resolve");
+    clock.lap("read");
 
     // Which definition each name refers to.
     let Some(resolution) = resolver.finish(diags) else {
@@ -75,6 +95,7 @@ pub fn link_images(
 
     // Who calls whom.
     let graph = calls.finish(&resolution);
+    clock.lap("resolve");
 
     // Which functions and variables are unified.
     let unified = unified::collect(&objects, &resolution, config, dialect)
@@ -100,17 +121,16 @@ pub fn link_images(
     };
 
     checks::tools_patch(cx).map_err(|error| diags.fail(*error))?;
-
-    watch.ends("call graph");
+    clock.lap("reach");
 
     // Who uses shared memory and image references.
     let usage = usage::collect(cx);
-    watch.ends("usage");
+    clock.lap("usage");
 
     // Which sections and symbols the output has, in creation order. Beyond this
     // point no section, symbol or string is added.
     let merged = merge::merge(cx, &usage);
-    watch.ends("merge");
+    clock.lap("merge");
 
     // What kernels inherit from the functions they call. Messages come in
     // nvlink's order: stacks, limits, undefined names, register bounds.
@@ -126,15 +146,15 @@ pub fn link_images(
     checks::aliases(cx, diags);
     checks::uncalled(cx, diags);
     diags.append(limits);
-    watch.ends("properties and layout");
 
     // Undefined names.
     undefined::check(cx, &merged, diags);
+    clock.lap("layout");
 
     // Which relocations are applied and which are emitted for the loader.
     let relocated = relocate::relocate(cx, &merged, &layout, diags);
     diags.sort();
-    watch.ends("relocate");
+    clock.lap("relocate");
 
     // Final order, indices and tables need all of that.
     let linked = Linked {
@@ -152,9 +172,11 @@ pub fn link_images(
         false => LinkReport::default(),
     };
     report.detail = detailed.then(|| report::collect_detail(linked, &usage));
-    watch.ends("report");
+    clock.lap("report");
+    let statistics = config.statistics.then(|| statistics(linked));
+    let finish = |laps| statistics.map(|s| Statistics { phases: laps, ..s });
     if diags.failed() {
-        return Ok(Written { complete: false, report });
+        return Ok(Written { complete: false, report, statistics: finish(clock.laps()) });
     }
     // The bytes.
     match half {
@@ -170,15 +192,30 @@ pub fn link_images(
             report.map = map;
         }
     }
-    watch.ends("write");
+    clock.lap("write");
+    let laps = clock.laps();
     if let Some(detail) = &mut report.detail {
-        detail.phases = watch.finish();
+        detail.phases = laps.clone();
     }
     if memory == Memory::LeakedAtExit {
         std::mem::forget((objects, resolution, graph, merged, properties, layout, relocated));
         std::mem::forget(batches);
     }
-    Ok(Written { complete: true, report })
+    Ok(Written { complete: true, report, statistics: finish(laps) })
+}
+
+fn statistics(linked: Linked<'_, '_>) -> Statistics {
+    let (cx, merged) = (linked.cx, linked.merged);
+    let objects = || cx.objects.iter().map(|object| object.cubin);
+    Statistics {
+        phases: Vec::new(),
+        input_sections: objects().map(|cubin| cubin.sections().iter().count()).sum(),
+        input_symbols: objects().map(|cubin| cubin.symbol_count()).sum(),
+        functions: cx.graph.len(),
+        live_functions: cx.graph.functions.ids().filter(|&f| cx.reach.is_live(f)).count(),
+        output_sections: merged.sections.ids().count(),
+        output_symbols: merged.symbols.ids().count(),
+    }
 }
 
 /// Writes a file of two halves; its map, if there is to be a report. Only who looks at

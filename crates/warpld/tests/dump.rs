@@ -1,7 +1,7 @@
 //! `warpld dump` on the committed device ELF files, whole and damaged.
 
 use cubin::Cubin;
-use cubin_tools::dump::{Style, describe, render};
+use cubin_tools::dump::{Options, Style, describe, render};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -116,7 +116,8 @@ fn colour_on_request_of_a_terminal() {
     let bytes = fixture("scale.sm_90.cubin");
     let cubin = Cubin::parse(&bytes).expect("a fixture");
     let mut out = Vec::new();
-    render(&mut out, "x", &cubin, &[], Style::Colour).expect("memory");
+    render(&mut out, "x", &cubin, &Options { style: Style::Colour, ..Options::default() })
+        .expect("memory");
     assert!(out.windows(5).any(|w| w == b"\x1b[1;3"));
 }
 
@@ -159,7 +160,7 @@ fn damaged_files_are_harmless() {
         shown += 1;
         let json = describe("x", &cubin).to_string();
         let mut text = Vec::new();
-        render(&mut text, "x", &cubin, &[], Style::Plain).expect("memory");
+        render(&mut text, "x", &cubin, &Options::default()).expect("memory");
         let most = 200 * bytes.len() + (1 << 20);
         assert!(json.len().max(text.len()) < most, "{} seed {seed}", path.display());
     }

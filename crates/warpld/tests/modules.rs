@@ -18,6 +18,7 @@ const LINKER: &[&str] = &[
     "par_ordered",
     "demangle",
     "json",
+    "stopwatch",
     "builtins",
     // What is asked for, and what is said.
     "diag",

@@ -75,7 +75,7 @@ fn the_page_describes_the_link() {
     let times: Value = serde_json::from_str(element(&page, "times")).unwrap();
     let phases: Vec<&str> =
         times.as_array().unwrap().iter().map(|row| row[1].as_str().unwrap()).collect();
-    for phase in ["open inputs", "parse and resolve", "merge", "write"] {
+    for phase in ["open", "select", "resolve", "merge", "write"] {
         assert!(phases.contains(&phase), "{phases:?}");
     }
 }

@@ -7,8 +7,10 @@ mod files;
 mod mutate;
 mod nvjitlink;
 mod program;
+mod schema;
 
 pub use files::{example, fixture, fixture_path, fixtures, root, toolkit};
 pub use mutate::{Random, mutate};
 pub use nvjitlink::fake_nvjitlink;
 pub use program::{Program, stderr};
+pub use schema::schema_errors;

@@ -79,6 +79,11 @@ impl Toolkit {
         found.as_ref()
     }
 
+    /// The disassembler.
+    pub fn nvdisasm(&self) -> Option<Tool> {
+        Tool::within(&self.bin, "nvdisasm")
+    }
+
     /// The library that links and optimizes.
     pub fn nvjitlink(&self) -> Option<&Library> {
         let found = || {

@@ -69,6 +69,11 @@ impl Search {
         found.ok_or_else(|| Box::new(self.missing("no nvlink was found")))
     }
 
+    /// The first disassembler.
+    pub fn nvdisasm(&self) -> Option<Tool> {
+        self.toolkits().find_map(Toolkit::nvdisasm)
+    }
+
     /// The first libnvJitLink.
     pub fn nvjitlink(&self) -> Result<&Library, Box<Diagnostic>> {
         let found = self.toolkits().find_map(Toolkit::nvjitlink);

@@ -1,10 +1,11 @@
 //! Resource usage of each kernel and device function.
 
+use super::options::{Options, Sort};
 use cubin::attr::{Attr, KernelParam, ParamBank};
 use cubin::classify::{self, SectionClass, SymbolClass};
 use cubin::consts::{shf, text_info};
 use cubin::{Cubin, SectionRef, SymbolRef, info};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// One function.
 #[derive(Clone, Debug, Default)]
@@ -22,18 +23,74 @@ pub(crate) struct Function<'a> {
     pub(crate) constant: BTreeMap<u8, u64>,
     pub(crate) parameters: Vec<KernelParam>,
     pub(crate) parameter_bank: Option<ParamBank>,
+    /// Textures, surfaces and samplers that its relocations name.
+    pub(crate) images: [usize; 3],
+    /// Its text section.
+    pub(crate) text: Option<&'a [u8]>,
+}
+
+/// The functions that are shown, in the order that is asked for.
+pub(super) fn kept_functions<'a>(cubin: &Cubin<'a>, options: &Options) -> Vec<Function<'a>> {
+    let mut all = functions(cubin);
+    all.retain(|f| options.filter.has_function(f.name, f.kernel, f.text));
+    match options.sort {
+        Sort::Registers => all.sort_by_key(|f| std::cmp::Reverse(f.registers)),
+        sort => sort.apply(&mut all, |f| (f.name, f.code)),
+    }
+    all
+}
+
+/// The images that relocations of each function's sections name, by its text section.
+fn images(cubin: &Cubin<'_>) -> HashMap<u32, HashSet<u32>> {
+    let is_image = |symbol: u32| cubin.symbol(symbol).is_some_and(|s| image(cubin, &s).is_some());
+    let mut images: HashMap<u32, HashSet<u32>> = HashMap::new();
+    if !cubin.symbols().any(|symbol| image(cubin, &symbol).is_some()) {
+        return images;
+    }
+    for section in cubin.sections() {
+        let SectionClass::Relocations { target } = classify::section(&section).class else {
+            continue;
+        };
+        let Some(target) = cubin.section(target) else { continue };
+        let text = match classify::section(&target).class {
+            SectionClass::Text(_) => target.index.0,
+            _ => target.info,
+        };
+        let relocs = cubin.relocs(&section).unwrap_or_default();
+        let named = relocs.iter().map(|reloc| reloc.symbol.0).filter(|&symbol| is_image(symbol));
+        images.entry(text).or_default().extend(named);
+    }
+    images
+}
+
+/// Which of [`Function::images`] counts a symbol.
+fn image(cubin: &Cubin<'_>, symbol: &SymbolRef<'_>) -> Option<usize> {
+    match classify::symbol(cubin, symbol) {
+        SymbolClass::Texture => Some(0),
+        SymbolClass::Surface => Some(1),
+        SymbolClass::Sampler => Some(2),
+        _ => None,
+    }
 }
 
 /// All functions that have code here, in symbol order.
 pub(crate) fn functions<'a>(cubin: &Cubin<'a>) -> Vec<Function<'a>> {
     let module = module_values(cubin);
     let owned = owned_sections(cubin);
+    let images = images(cubin);
     let mut all = Vec::new();
     for symbol in cubin.symbols() {
         let class = classify::symbol(cubin, &symbol);
         if matches!(class, SymbolClass::Kernel | SymbolClass::Function) {
             let kernel = class == SymbolClass::Kernel;
-            all.push(function(cubin, &symbol, kernel, &module, &owned));
+            let mut f = function(cubin, &symbol, kernel, &module, &owned);
+            for index in images.get(&symbol.shndx).into_iter().flatten() {
+                let kind = cubin.symbol(*index).and_then(|symbol| image(cubin, &symbol));
+                if let Some(count) = kind.and_then(|kind| f.images.get_mut(kind)) {
+                    *count += 1;
+                }
+            }
+            all.push(f);
         }
     }
     all
@@ -93,6 +150,7 @@ fn function<'a>(
     let Some(text) = cubin.section(symbol.shndx).filter(|_| !symbol.reserved) else {
         return f;
     };
+    f.text = Some(text.name);
     // Before CUDA 13 the header of the text section counts the barriers.
     let barriers = ((text.flags & shf::BARRIERS_MASK) >> shf::BARRIERS_SHIFT) as u32;
     f.barriers = (barriers > 0).then_some(barriers);

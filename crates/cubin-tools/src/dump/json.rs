@@ -1,14 +1,15 @@
 //! The JSON form. Its keys are stable; new ones may be added.
 
 use super::attributes::{Tables, attribute_name, compat_name, hex, record_json};
-use super::capsule;
-use super::functions::{Function, functions};
-use super::names;
+use super::functions::{Function, kept_functions};
+use super::options::{Options, Part};
+use super::{capsule, code, lines, names};
 use cubin::classify::{self, SectionClass};
 use cubin::flags::{CodeState, Flags, Identity};
 use cubin::note::{self, CudaInfo, NoteType, ToolInfo};
 use cubin::relaction::RelActions;
 use cubin::{Cubin, RelocKind, SectionRef, SectionType, SymbolTable, callgraph, info};
+use libwarpld::driver::is_meant;
 use serde_json::{Map, Value, json};
 
 /// Version of the form; incremented when a key changes its meaning or is removed.
@@ -16,18 +17,29 @@ pub const FORMAT: u32 = 1;
 
 /// Describes one file.
 pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
+    describe_with(name, cubin, &Options::default())
+}
+
+/// Describes one file: what passes the filter, in the order that is asked for, and lines, code and
+/// bytes if they are. The other parts are always there.
+pub fn describe_with(name: &str, cubin: &Cubin<'_>, options: &Options) -> Value {
+    let filter = &options.filter;
     let mut out = Map::new();
     out.insert("file".into(), name.into());
     out.insert("identity".into(), identity(cubin));
     out.insert("notes".into(), notes(cubin));
-    out.insert("sections".into(), cubin.sections().iter().map(|s| section(&s)).collect());
+    let kept = |s: &SectionRef<'_>| filter.is_empty() || filter.has_section(cubin, s);
+    let sections: Vec<_> = cubin.sections().iter().filter(kept).collect();
+    let mut sorted = sections.clone();
+    options.sort.apply(&mut sorted, |s| (s.name, s.size));
+    out.insert("sections".into(), sorted.iter().map(section).collect());
     out.insert("segments".into(), segments(cubin));
     let tables = Tables::of(cubin);
-    out.insert("symbols".into(), symbols(cubin, &tables, SectionType::SYMTAB));
-    let mercury = symbols(cubin, &tables, SectionType::CUDA_MERCURY_SYMTAB);
+    out.insert("symbols".into(), symbols(cubin, &tables, SectionType::SYMTAB, options));
+    let mercury = symbols(cubin, &tables, SectionType::CUDA_MERCURY_SYMTAB, options);
     out.insert("mercury_symbols".into(), mercury);
     let each = |f: &dyn Fn(&SectionRef<'_>) -> Option<Value>| -> Value {
-        cubin.sections().iter().filter_map(|s| f(&s)).collect()
+        sections.iter().filter_map(f).collect()
     };
     out.insert("relocations".into(), each(&|s| relocations(cubin, &tables, s)));
     out.insert("attributes".into(), each(&|s| attributes(&tables, s)));
@@ -39,7 +51,19 @@ pub fn describe(name: &str, cubin: &Cubin<'_>) -> Value {
         "capsules".into(),
         each(&|s| Some(capsule::shown(cubin, &tables, &cubin.section(s.index.0)?)?.json())),
     );
-    out.insert("functions".into(), functions(cubin).iter().map(function).collect());
+    out.insert("functions".into(), kept_functions(cubin, options).iter().map(function).collect());
+    if options.only.contains(&Part::Lines) {
+        out.insert("lines".into(), lines::json(cubin, filter));
+    }
+    if options.only.contains(&Part::Code) {
+        out.insert("code".into(), code::json(cubin, options));
+    }
+    if !options.hex.is_empty() {
+        let meant = |s: &SectionRef<'_>| is_meant(&names::lossy(s.name), &options.hex);
+        let meant = cubin.sections().iter().filter(meant);
+        let bytes = |s: SectionRef<'_>| json!({ "section": s.index.0, "name": names::lossy(s.name), "bytes": hex(s.data) });
+        out.insert("hex".into(), meant.map(bytes).collect());
+    }
     Value::Object(out)
 }
 
@@ -148,8 +172,13 @@ fn segments(cubin: &Cubin<'_>) -> Value {
 }
 
 /// The first table of this type.
-fn symbols<'a>(cubin: &Cubin<'a>, tables: &Tables<'_, 'a>, kind: SectionType) -> Value {
-    let symbol = |s: cubin::SymbolRef<'a>| {
+fn symbols<'a>(
+    cubin: &Cubin<'a>,
+    tables: &Tables<'_, 'a>,
+    kind: SectionType,
+    options: &Options,
+) -> Value {
+    let symbol = |s: &cubin::SymbolRef<'a>| {
         let mut out = json!({
             "index": s.index.0,
             "name": names::lossy(s.name),
@@ -160,7 +189,7 @@ fn symbols<'a>(cubin: &Cubin<'a>, tables: &Tables<'_, 'a>, kind: SectionType) ->
             "type": names::symbol_type(s.kind()),
             "other": s.other,
             "section": s.shndx,
-            "class": names::symbol_class(classify::symbol(cubin, &s)),
+            "class": names::symbol_class(classify::symbol(cubin, s)),
         });
         if let Some(demangled) = names::demangled(s.name) {
             out["demangled"] = json!(demangled);
@@ -169,7 +198,10 @@ fn symbols<'a>(cubin: &Cubin<'a>, tables: &Tables<'_, 'a>, kind: SectionType) ->
     };
     let of_kind =
         |t: &&SymbolTable<'a>| cubin.section(t.section().0).is_some_and(|s| s.kind == kind);
-    tables.iter().find(of_kind).into_iter().flat_map(|t| t.iter()).map(symbol).collect()
+    let all = tables.iter().find(of_kind).into_iter().flat_map(|t| t.iter());
+    let mut kept: Vec<_> = all.filter(|s| options.filter.has_symbol(cubin, s)).collect();
+    options.sort.apply(&mut kept, |s| (s.name, s.size));
+    kept.iter().map(symbol).collect()
 }
 
 fn relocations(cubin: &Cubin<'_>, tables: &Tables<'_, '_>, s: &SectionRef<'_>) -> Option<Value> {
@@ -296,6 +328,9 @@ fn function(f: &Function<'_>) -> Value {
         "constant_sizes": banks,
         "parameter_offset": f.parameter_bank.map(|b| b.offset.get()),
         "parameter_size": f.parameter_bank.map(|b| b.size.get()),
+        "textures": f.images[0],
+        "surfaces": f.images[1],
+        "samplers": f.images[2],
         "parameters": f.parameters.iter().map(parameter).collect::<Vec<_>>(),
     })
 }

@@ -2,12 +2,19 @@
 
 mod attributes;
 mod capsule;
+mod code;
 mod functions;
+mod hex;
 mod json;
+mod lines;
 mod names;
+mod options;
 mod table;
 mod text;
+mod text_details;
+mod wrap;
 
 pub(crate) use functions::{Function, functions};
-pub use json::{FORMAT, describe};
-pub use text::{Part, Style, render};
+pub use json::{FORMAT, describe, describe_with};
+pub use options::{Disassembly, Filter, Options, Part, Sort, Style};
+pub use text::render;

@@ -1,86 +1,28 @@
 //! The text form.
 
-use super::attributes::{Tables, attribute_name, compat_name, edge, hex, value_text};
-use super::capsule;
-use super::functions::{Function, functions};
+use super::attributes::{Tables, attribute_name, compat_name, edge, value_text};
+use super::functions::{Function, kept_functions};
 use super::names;
+use super::options::{Filter, Options, Part, Style};
 use super::table::{Align, Table};
+use super::wrap::wrapped;
 use cubin::callgraph;
 use cubin::classify::{self, SectionClass, SymbolClass};
 use cubin::flags::{Flags, Identity};
 use cubin::note::{self, NoteType, ToolInfo};
-use cubin::relaction::RelActions;
 use cubin::words::shown;
-use cubin::{Cubin, FileType, RelocKind, SectionRef, SectionType, info};
+use cubin::{Cubin, FileType, SectionRef, SectionType, info};
 use std::io::{self, Write};
 
-/// Whether to colour headings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Text only.
-    Plain,
-    /// With escape sequences for a terminal.
-    Colour,
-}
-
-/// What can be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Part {
-    Identity,
-    Sections,
-    Symbols,
-    Relocations,
-    Attributes,
-    Callgraph,
-    Capsules,
-    Functions,
-    Segments,
-    Actions,
-}
-
-impl Part {
-    /// All parts.
-    pub const ALL: [Self; 10] = [
-        Self::Identity,
-        Self::Sections,
-        Self::Symbols,
-        Self::Relocations,
-        Self::Attributes,
-        Self::Callgraph,
-        Self::Capsules,
-        Self::Functions,
-        Self::Segments,
-        Self::Actions,
-    ];
-
-    /// Its name in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Identity => "identity",
-            Self::Sections => "sections",
-            Self::Symbols => "symbols",
-            Self::Relocations => "relocations",
-            Self::Attributes => "attributes",
-            Self::Callgraph => "callgraph",
-            Self::Capsules => "capsules",
-            Self::Functions => "functions",
-            Self::Segments => "segments",
-            Self::Actions => "actions",
-        }
-    }
-}
-
-/// Writes one file's view; all parts if `only` is empty.
+/// Writes one file's view.
 pub fn render(
     out: &mut impl Write,
     name: &str,
     cubin: &Cubin<'_>,
-    only: &[Part],
-    style: Style,
+    options: &Options,
 ) -> io::Result<()> {
-    let mut view = View { out, cubin, tables: Tables::of(cubin), style };
-    let wanted = |part| only.is_empty() || only.contains(&part);
+    let mut view = View { out, cubin, tables: Tables::of(cubin), options };
+    let wanted = |part| options.wants(part);
     if wanted(Part::Identity) {
         view.identity(name)?;
     }
@@ -108,35 +50,68 @@ pub fn render(
     if wanted(Part::Callgraph) {
         view.call_graph()?;
     }
-    // There are many items: only on request.
-    if only.contains(&Part::Capsules) {
+    if wanted(Part::Capsules) {
         view.capsules()?;
+    }
+    if wanted(Part::Lines) {
+        view.lines()?;
+    }
+    if wanted(Part::Code) {
+        view.code()?;
+    }
+    if wanted(Part::Hex) {
+        view.bytes()?;
     }
     Ok(())
 }
 
-struct View<'o, 'c, 'a, W> {
-    out: &'o mut W,
-    cubin: &'c Cubin<'a>,
-    tables: Tables<'c, 'a>,
-    style: Style,
+pub(super) struct View<'o, 'c, 'a, W> {
+    pub(super) out: &'o mut W,
+    pub(super) cubin: &'c Cubin<'a>,
+    pub(super) tables: Tables<'c, 'a>,
+    pub(super) options: &'o Options,
 }
 
-const NUMBER: Align = Align::Right;
-const TEXT: Align = Align::Left;
+pub(super) const NUMBER: Align = Align::Right;
+pub(super) const TEXT: Align = Align::Left;
 
-impl<W: Write> View<'_, '_, '_, W> {
-    fn heading(&mut self, text: &str) -> io::Result<()> {
-        let text = shown(text);
-        match self.style {
+impl<'a, W: Write> View<'_, '_, 'a, W> {
+    pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = self.fitting(&shown(text), 0, 2);
+        match self.options.style {
             Style::Plain => writeln!(self.out, "\n{text}"),
             Style::Colour => writeln!(self.out, "\n\x1b[1;36m{text}\x1b[0m"),
         }
     }
 
+    /// A line of the terminal's width, or several. The first has `first` columns less.
+    fn fitting(&self, text: &str, first: usize, indent: usize) -> String {
+        match self.options.width {
+            Some(width) => wrapped(text, width, first, indent),
+            None => text.to_owned(),
+        }
+    }
+
+    /// Writes a line below a heading.
+    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+        let text = self.fitting(&format!("  {}", shown(text)), 0, 6);
+        writeln!(self.out, "{text}")
+    }
+
+    pub(super) fn table(&mut self, table: &Table) -> io::Result<()> {
+        table.write(self.out, self.options.width)
+    }
+
+    /// The sections that are shown.
+    pub(super) fn kept(&self) -> Vec<SectionRef<'a>> {
+        let (cubin, filter) = (self.cubin, &self.options.filter);
+        let sections = cubin.sections().iter();
+        sections.filter(|section| filter.is_empty() || filter.has_section(cubin, section)).collect()
+    }
+
     fn strong(&self, text: &str) -> String {
         let text = shown(text);
-        match self.style {
+        match self.options.style {
             Style::Plain => text.into_owned(),
             Style::Colour => format!("\x1b[1m{text}\x1b[0m"),
         }
@@ -170,8 +145,15 @@ impl<W: Write> View<'_, '_, '_, W> {
             header.abi_version(),
             header.flags
         ));
+        let taken = shown(name).chars().count() + 2;
+        let line = match self.options.width {
+            Some(width) if taken > width / 2 => {
+                format!("\n  {}", wrapped(&line, width, 2, 2))
+            }
+            _ => format!(" {}", self.fitting(&line, taken, 2)),
+        };
         let name = self.strong(name);
-        writeln!(self.out, "{name}: {line}")?;
+        writeln!(self.out, "{name}:{line}")?;
         self.producers()
     }
 
@@ -186,21 +168,22 @@ impl<W: Write> View<'_, '_, '_, W> {
                     .map(|w| names::reference(w.trim_ascii()))
                     .filter(|w| !w.is_empty())
                     .collect();
-                writeln!(self.out, "  made by {}", shown(&words.join(" | ")))?;
+                self.line(&format!("made by {}", words.join(" | ")))?;
             }
         }
         Ok(())
     }
 
     fn functions(&mut self) -> io::Result<()> {
-        let all = functions(self.cubin);
+        let all = kept_functions(self.cubin, self.options);
         for (heading, kernel) in [("Kernels", true), ("Device functions", false)] {
             let list: Vec<_> = all.iter().filter(|f| f.kernel == kernel).collect();
             if list.is_empty() {
                 continue;
             }
             self.heading(heading)?;
-            let mut table = Table::new(&[
+            let images = list.iter().any(|f| f.images.iter().any(|count| *count > 0));
+            let mut columns = vec![
                 ("regs", NUMBER),
                 ("bars", NUMBER),
                 ("frame", NUMBER),
@@ -211,11 +194,15 @@ impl<W: Write> View<'_, '_, '_, W> {
                 ("params", NUMBER),
                 ("code", NUMBER),
                 ("name", TEXT),
-            ]);
-            for f in &list {
-                table.row(function_row(f));
+            ];
+            if images {
+                columns.splice(8..8, IMAGES);
             }
-            table.write(self.out)?;
+            let mut table = Table::new(&columns);
+            for f in &list {
+                table.row(function_row(f, images));
+            }
+            self.table(&table)?;
             for f in list {
                 self.parameters(f)?;
             }
@@ -228,7 +215,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             return Ok(());
         }
         let base = f.parameter_bank.map_or(0, |b| b.offset.get());
-        writeln!(self.out, "  parameters of {}", shown(&names::reference(f.name)))?;
+        self.line(&format!("parameters of {}", names::reference(f.name)))?;
         for p in &f.parameters {
             let (ordinal, offset, size) = (p.ordinal.get(), p.offset.get(), p.size());
             let place = u32::from(base) + u32::from(offset);
@@ -238,6 +225,11 @@ impl<W: Write> View<'_, '_, '_, W> {
     }
 
     fn sections(&mut self) -> io::Result<()> {
+        let mut sections: Vec<_> = self.kept().into_iter().filter(|s| s.index.0 != 0).collect();
+        if sections.is_empty() {
+            return Ok(());
+        }
+        self.options.sort.apply(&mut sections, |s| (s.name, s.size));
         self.heading("Sections")?;
         let mut table = Table::new(&[
             ("index", NUMBER),
@@ -251,7 +243,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             ("type", TEXT),
             ("name", TEXT),
         ]);
-        for s in self.cubin.sections().iter().skip(1) {
+        for s in sections {
             table.row(vec![
                 s.index.0.to_string(),
                 format!("{:x}", s.offset),
@@ -265,13 +257,20 @@ impl<W: Write> View<'_, '_, '_, W> {
                 names::lossy(s.name).into_owned(),
             ]);
         }
-        table.write(self.out)
+        self.table(&table)
     }
 
     fn symbols(&mut self) -> io::Result<()> {
         let tables = self.cubin.sections().iter();
         for s in tables.filter(|s| classify::section(s).class == SectionClass::Symbols) {
             let Ok(symbols) = self.cubin.symbol_table(&s) else { continue };
+            let filter = &self.options.filter;
+            let kept = symbols.iter().skip(1).filter(|s| filter.has_symbol(self.cubin, s));
+            let mut kept: Vec<_> = kept.collect();
+            if kept.is_empty() && !filter.is_empty() {
+                continue;
+            }
+            self.options.sort.apply(&mut kept, |symbol| (symbol.name, symbol.size));
             self.heading(&format!("Symbols of {}", names::lossy(s.name)))?;
             let mut table = Table::new(&[
                 ("index", NUMBER),
@@ -283,7 +282,7 @@ impl<W: Write> View<'_, '_, '_, W> {
                 ("section", NUMBER),
                 ("name", TEXT),
             ]);
-            for symbol in symbols.iter().skip(1) {
+            for symbol in kept {
                 let section = match symbol.reserved {
                     true => names::reserved_section(symbol.shndx),
                     false => symbol.shndx.to_string(),
@@ -300,13 +299,13 @@ impl<W: Write> View<'_, '_, '_, W> {
                     with_source_name(symbol.name, class),
                 ]);
             }
-            table.write(self.out)?;
+            self.table(&table)?;
         }
         Ok(())
     }
 
     fn relocations(&mut self) -> io::Result<()> {
-        for s in self.cubin.sections() {
+        for s in self.kept() {
             if !matches!(
                 classify::section(&s).class,
                 SectionClass::Relocations { .. } | SectionClass::ResolvedRela
@@ -329,13 +328,13 @@ impl<W: Write> View<'_, '_, '_, W> {
                 };
                 table.row(vec![format!("{:x}", r.offset), names::reloc_kind(r.kind), value]);
             }
-            table.write(self.out)?;
+            self.table(&table)?;
         }
         Ok(())
     }
 
     fn attributes(&mut self) -> io::Result<()> {
-        for s in self.cubin.sections() {
+        for s in self.kept() {
             let name_of = match classify::section(&s).class {
                 SectionClass::Info(_) => attribute_name,
                 SectionClass::Compat => compat_name,
@@ -365,7 +364,7 @@ impl<W: Write> View<'_, '_, '_, W> {
             }
         }
         if !table.is_empty() {
-            table.write(self.out)?;
+            self.table(&table)?;
         }
         match problem {
             Some(error) => writeln!(self.out, "  {error}"),
@@ -374,20 +373,33 @@ impl<W: Write> View<'_, '_, '_, W> {
     }
 
     fn call_graph(&mut self) -> io::Result<()> {
+        let filter = &self.options.filter;
+        // The graph is of all functions, so it belongs to none.
+        let whole = Filter { functions: Vec::new(), ..filter.clone() };
         for s in self.cubin.sections() {
+            if !whole.has_section(self.cubin, &s) {
+                continue;
+            }
             let class = classify::section(&s).class;
             let symbols = self.tables.linked(&s);
+            let name = |index: u32| symbols.name(index);
+            let is_kept = |index: u32| filter.has_name(name(index).as_bytes());
             let mut lines = Vec::new();
             match class {
                 SectionClass::CallGraph => {
                     let Ok(entries) = callgraph::entries(s.data) else { continue };
                     for (list, pair) in entries.map_while(Result::ok) {
                         let (first, second) = (pair.first.get(), pair.second.get());
-                        lines.push(edge(list, first, second, &symbols));
+                        if is_kept(first) || list.second_is_symbol() && is_kept(second) {
+                            lines.push(edge(list, first, second, &symbols));
+                        }
                     }
                 }
                 SectionClass::Prototype => {
                     for pair in callgraph::pairs(s.data).unwrap_or_default() {
+                        if !is_kept(pair.first.get()) {
+                            continue;
+                        }
                         let prototype = symbols.string(pair.second.get()).unwrap_or_default();
                         lines.push(format!("{}: {prototype}", symbols.name(pair.first.get())));
                     }
@@ -402,152 +414,24 @@ impl<W: Write> View<'_, '_, '_, W> {
                 _ => "Call graph",
             })?;
             for line in lines {
-                writeln!(self.out, "  {}", shown(&line))?;
+                self.line(&line)?;
             }
         }
         Ok(())
     }
 }
 
-impl<W: Write> View<'_, '_, '_, W> {
-    fn capsules(&mut self) -> io::Result<()> {
-        for section in self.cubin.sections() {
-            let Some(found) = capsule::shown(self.cubin, &self.tables, &section) else { continue };
-            self.heading(&format!("Capsule of {}", found.function))?;
-            let capsule = &found.capsule;
-            let header = found.header().map_or("none".into(), |word| format!("{word:#x}"));
-            writeln!(
-                self.out,
-                "  code in section {}, header {header}, {} Mercury for {} machine instructions, {} items",
-                capsule.text_section,
-                capsule.count,
-                capsule.sass_instructions(),
-                capsule.items.len()
-            )?;
-            writeln!(self.out, "  mask {}", hex(capsule.mask))?;
-            let mut table = Table::new(&[
-                ("instruction", NUMBER),
-                ("code", NUMBER),
-                ("count", NUMBER),
-                ("form", TEXT),
-                ("bytes", TEXT),
-            ]);
-            for item in found.items() {
-                table.row(vec![
-                    item.instruction.to_string(),
-                    format!("{:#x}", item.offset),
-                    item.count.to_string(),
-                    item.form.to_owned(),
-                    hex(item.bytes),
-                ]);
-            }
-            table.write(self.out)?;
-            let mut table = Table::new(&[
-                ("relocation", NUMBER),
-                ("code", NUMBER),
-                ("type", TEXT),
-                ("symbol", TEXT),
-            ]);
-            for (reloc, place, name) in &found.relocs {
-                table.row(vec![
-                    format!("{:#x}", reloc.offset),
-                    place.map_or("-".into(), |p| format!("{p:#x}")),
-                    names::reloc_kind(reloc.kind),
-                    name.clone(),
-                ]);
-            }
-            if !table.is_empty() {
-                table.write(self.out)?;
-            }
-        }
-        Ok(())
-    }
-}
+/// The columns of functions that use images.
+const IMAGES: [(&str, Align); 3] = [("tex", NUMBER), ("surf", NUMBER), ("samp", NUMBER)];
 
-impl<W: Write> View<'_, '_, '_, W> {
-    /// Program headers.
-    fn segments(&mut self) -> io::Result<()> {
-        let segments = self.cubin.segments().unwrap_or_default();
-        if segments.is_empty() {
-            return Ok(());
-        }
-        self.heading("Program headers")?;
-        let mut table = Table::new(&[
-            ("offset", NUMBER),
-            ("address", NUMBER),
-            ("file", NUMBER),
-            ("memory", NUMBER),
-            ("align", NUMBER),
-            ("flags", NUMBER),
-            ("type", TEXT),
-            ("sections", TEXT),
-        ]);
-        for s in &segments {
-            let end = s.offset.saturating_add(s.filesz.max(s.memsz));
-            let inside = |at: u64, size: u64| at >= s.offset && at.saturating_add(size) <= end;
-            let sections = self.cubin.sections().iter().skip(1);
-            let inside =
-                sections.filter(|section| section.size > 0 && inside(section.offset, section.size));
-            let sections: Vec<_> = inside.map(|section| section.index.0.to_string()).collect();
-            table.row(vec![
-                format!("{:x}", s.offset),
-                format!("{:x}", s.vaddr),
-                format!("{:x}", s.filesz),
-                format!("{:x}", s.memsz),
-                s.align.to_string(),
-                format!("{:x}", s.flags),
-                names::segment_type(s.kind),
-                sections.join(" "),
-            ]);
-        }
-        table.write(self.out)
-    }
-
-    /// Recipes for relocation types that a driver may not know.
-    fn actions(&mut self) -> io::Result<()> {
-        for s in self.cubin.sections() {
-            let Ok(actions) = RelActions::parse(s.data) else { continue };
-            if classify::section(&s).class != SectionClass::RelAction {
-                continue;
-            }
-            self.heading(&format!("Relocation actions of {}", names::reference(s.name)))?;
-            let mut table = Table::new(&[
-                ("type", TEXT),
-                ("space", NUMBER),
-                ("bits", TEXT),
-                ("shift", NUMBER),
-                ("then", TEXT),
-                ("shift", NUMBER),
-            ]);
-            for (number, a) in (actions.first..).zip(actions.actions) {
-                let kind = RelocKind(u32::try_from(number).unwrap_or(u32::MAX));
-                let bits = |start: u8, width: u8| match width {
-                    0 => "-".to_owned(),
-                    _ => format!("{start}..{}", u16::from(start) + u16::from(width)),
-                };
-                table.row(vec![
-                    names::reloc_kind(kind),
-                    a.space.to_string(),
-                    bits(a.start, a.width),
-                    a.shift.to_string(),
-                    bits(a.second_start, a.second_width),
-                    a.second_shift.to_string(),
-                ]);
-            }
-            table.write(self.out)?;
-        }
-        Ok(())
-    }
-}
-
-fn function_row(f: &Function<'_>) -> Vec<String> {
+fn function_row(f: &Function<'_>, images: bool) -> Vec<String> {
     let amount = |value: Option<u32>| match value {
         Some(u32::MAX) => "?".to_owned(),
         Some(value) => value.to_string(),
         None => "-".to_owned(),
     };
     let banks: Vec<_> = f.constant.iter().map(|(bank, size)| format!("c{bank}:{size}")).collect();
-    vec![
+    let mut cells = vec![
         amount(f.registers),
         f.barriers.unwrap_or(0).to_string(),
         amount(f.frame),
@@ -558,7 +442,11 @@ fn function_row(f: &Function<'_>) -> Vec<String> {
         f.parameter_bank.map_or("-".to_owned(), |b| b.size.to_string()),
         f.code.to_string(),
         with_source_name(f.name, SymbolClass::Function),
-    ]
+    ];
+    if images {
+        cells.splice(8..8, f.images.iter().map(ToString::to_string));
+    }
+    cells
 }
 
 /// The name, and its source form where that differs.

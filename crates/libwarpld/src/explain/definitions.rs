@@ -6,6 +6,7 @@ use crate::diag::Code;
 use crate::diag::Diagnostics;
 use crate::object::Object;
 use cubin::Binding;
+use cubin::names;
 
 /// Maximum number of conflicts to explain; if there are many, they usually have one cause.
 const EXPLAINED: usize = 20;
@@ -21,7 +22,8 @@ pub fn explain(objects: &[Object<'_>], diagnostics: &mut Diagnostics) {
         let defining = objects.iter().enumerate().filter_map(|(at, object)| {
             let table = tables.entry(at);
             definition(object, symbol.as_bytes()).map(|(section, offset)| {
-                let table = table.or_insert_with(|| LineTable::read(object.cubin));
+                let table =
+                    table.or_insert_with(|| LineTable::read(object.cubin, names::DEBUG_LINE));
                 (object.name, table.find(section, offset))
             })
         });

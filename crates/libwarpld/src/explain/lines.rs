@@ -1,11 +1,12 @@
-//! Source lines of code addresses, read from `.debug_line`.
+//! Source lines of code addresses, read from `.debug_line`, and lines of PTX from
+//! `.nv_debug_line_sass`, which has the same form.
 //!
 //! ptxas writes DWARF 2 line programs whose addresses are relocated against the text sections; the
 //! relocation determines the function of a sequence.
 
 use crate::collections::Map;
 use crate::demangle::text;
-use cubin::names;
+use cubin::classify::{self, SectionClass};
 use cubin::{Cubin, SectionRef};
 
 /// A row: the line and file for code starting at this offset.
@@ -24,13 +25,13 @@ pub struct LineTable {
 }
 
 impl LineTable {
-    /// Reads all line tables; ignores malformed ones.
-    pub fn read(cubin: &Cubin<'_>) -> Self {
-        Self::try_read(cubin).unwrap_or_default()
+    /// Reads all tables of a section; nothing if one is malformed.
+    pub fn read(cubin: &Cubin<'_>, section: &[u8]) -> Self {
+        Self::try_read(cubin, section).unwrap_or_default()
     }
 
-    fn try_read(cubin: &Cubin<'_>) -> Option<Self> {
-        let section = cubin.section_by_name(names::DEBUG_LINE)?;
+    fn try_read(cubin: &Cubin<'_>, section: &[u8]) -> Option<Self> {
+        let section = cubin.section_by_name(section)?;
         let mut out = Self::default();
         let targets = address_targets(cubin, &section);
         let mut reader = Reader { data: section.data, at: 0 };
@@ -41,6 +42,12 @@ impl LineTable {
             rows.sort_by_key(|row| row.offset);
         }
         Some(out)
+    }
+
+    /// The rows of a text section, by offset: offset, file and line.
+    pub fn rows(&self, section: u32) -> impl Iterator<Item = (u64, &str, u64)> {
+        let rows = self.rows.get(&section).into_iter().flatten();
+        rows.filter_map(|row| Some((row.offset, self.files.get(row.file)?.as_str(), row.line)))
     }
 
     /// `file:line` of an offset in a text section.
@@ -144,12 +151,13 @@ impl LineTable {
     }
 }
 
-/// The text section that the address at an offset of `.debug_line` is in.
+/// The text section that the address at an offset of a line table is in.
 fn address_targets(cubin: &Cubin<'_>, lines: &SectionRef<'_>) -> Map<u64, u32> {
     let mut targets = Map::default();
     for section in cubin.sections() {
-        let names = [names::RELA_DEBUG_LINE, names::REL_DEBUG_LINE];
-        if !names.contains(&section.name) || section.size == 0 || lines.data.is_empty() {
+        let class = classify::section(&section).class;
+        let is_for_lines = class == SectionClass::Relocations { target: lines.index.0 };
+        if !is_for_lines || section.size == 0 || lines.data.is_empty() {
             continue;
         }
         for reloc in cubin.relocs(&section).unwrap_or_default() {

@@ -11,6 +11,7 @@ mod recursion;
 mod references;
 mod suggest;
 
+pub use lines::LineTable;
 pub use suggest::closest;
 
 use crate::context::Analysis;

@@ -70,7 +70,8 @@ impl References {
                 if !wanted.contains(&symbol) {
                     continue;
                 }
-                let lines = lines.get_or_insert_with(|| LineTable::read(object.cubin));
+                let lines =
+                    lines.get_or_insert_with(|| LineTable::read(object.cubin, names::DEBUG_LINE));
                 let reference = Reference {
                     file: object.name.to_owned(),
                     within: within.clone(),

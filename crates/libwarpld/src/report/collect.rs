@@ -334,16 +334,21 @@ impl Collector<'_, '_> {
         let cx = self.linked.cx;
         let ids = cx.resolution.symbols.ids();
         ids.filter(|&id| !cx.resolution.get(id).function && !cx.resolution.get(id).name.is_empty())
-            .map(|id| Data {
-                name: self.name(id),
-                file: self.file(id),
-                section: self
-                    .linked
-                    .layout
-                    .address(cx, self.linked.merged, id)
-                    .map(|a| text(self.linked.merged.section_name(a.section))),
-            })
+            .map(|id| self.variable(id))
             .collect()
+    }
+
+    fn variable(&self, id: SymbolId) -> Data {
+        let (cx, merged) = (self.linked.cx, self.linked.merged);
+        let address = self.linked.layout.address(cx, merged, id);
+        let definition = cx.resolution.get(id).definition;
+        Data {
+            name: self.name(id),
+            file: self.file(id),
+            section: address.as_ref().map(|a| text(merged.section_name(a.section))),
+            offset: address.map_or(0, |a| a.value),
+            size: definition.and_then(|at| cx.input_symbol(at)).map_or(0, |s| s.size),
+        }
     }
 }
 

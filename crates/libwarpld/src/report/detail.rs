@@ -1,7 +1,8 @@
 //! What a page about a link shows beyond the other reports.
 
-use super::{Copies, MemoryMap, PhaseTime, SameCode, copies, memory};
+use super::{Copies, MemoryMap, SameCode, copies, memory};
 use crate::linked::Linked;
+use crate::stopwatch::Lap;
 use crate::usage::Usage;
 
 /// What [`ConfigBuilder::report_detail`](crate::ConfigBuilder::report_detail) adds to a report.
@@ -14,7 +15,7 @@ pub struct Detail {
     /// What is where in memory.
     pub memory: Vec<MemoryMap>,
     /// The phases of the link in order. Only these differ between two runs.
-    pub phases: Vec<PhaseTime>,
+    pub phases: Vec<Lap>,
 }
 
 /// Collects everything but the times.

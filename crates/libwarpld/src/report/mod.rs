@@ -7,11 +7,13 @@ mod copies;
 mod detail;
 mod limits;
 mod map;
+mod map_text;
 mod memory;
-mod phases;
+mod paths;
 mod resources;
 mod verbose;
 mod why;
+mod why_json;
 
 pub use callgraph::{CallGraphNode, dot_text, dump_text};
 pub(crate) use collect::collect;
@@ -19,13 +21,17 @@ pub use copies::{Copies, DroppedCopy, SameCode};
 pub use detail::Detail;
 pub(crate) use detail::collect_detail;
 pub use limits::{TargetLimits, limits};
-pub use map::{LinkMap, MapPart, MapSection, map_json, map_text};
+pub use map::{LinkMap, MapPart, MapSection};
 pub(crate) use map::{collect_map, collect_map_of_halves};
+pub use map_text::{map_json, map_text};
 pub use memory::{MemoryMap, MemoryPart, Occupant, Space};
-pub use phases::{PhaseTime, Stopwatch};
-pub use resources::resources_text;
+pub use resources::{resources_json, resources_text};
 pub use verbose::{Culprit, KernelUse, MemoryUse};
-pub use why::{why_dead, why_live};
+pub use why::{Question, why_dead, why_live};
+pub use why_json::why_json;
+
+/// Version of the JSON forms of reports; incremented when a key changes its meaning or is removed.
+pub const FORMAT: u32 = 1;
 
 /// Why kernels can be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +54,10 @@ pub struct Data {
     pub file: Option<String>,
     /// The output section it is in.
     pub section: Option<String>,
+    /// Its offset there.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
 }
 
 /// The report of a link.

@@ -1,35 +1,45 @@
 //! `--why-live` and `--why-dead`: what keeps a symbol live, or why it is dead.
 
+use super::paths::Paths;
 use super::{CallGraphNode, Data, LinkReport, Removal};
-use crate::demangle::{demangle, described};
+use crate::demangle::{described, meant};
 use cubin::words::shown;
-use std::collections::VecDeque;
 
-/// The symbols that a request matches: by symbol name, by source name, or by source name without
-/// parameters.
-fn matching<'r, T>(items: &'r [T], name: impl Fn(&T) -> &str, wanted: &str) -> Vec<(usize, &'r T)> {
-    let fits = |symbol: &str| {
-        symbol == wanted
-            || demangle(symbol)
-                .is_some_and(|source| source == wanted || source.split('(').next() == Some(wanted))
-    };
-    items.iter().enumerate().filter(|(_, item)| fits(name(item))).collect()
+/// What is asked about a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// `--why-live`.
+    WhyLive,
+    /// `--why-dead`.
+    WhyDead,
+}
+
+impl Question {
+    /// The answer as text.
+    pub fn text(self, report: &LinkReport, wanted: &str) -> String {
+        match self {
+            Self::WhyLive => why_live(report, wanted),
+            Self::WhyDead => why_dead(report, wanted),
+        }
+    }
 }
 
 /// Answers `--why-live`.
 pub fn why_live(report: &LinkReport, wanted: &str) -> String {
-    let functions = matching(&report.callgraph, |node| &node.name, wanted);
-    let data = matching(&report.data, |data| &data.name, wanted);
+    let functions = meant(&report.callgraph, |node| &node.name, wanted);
+    let data = meant(&report.data, |data| &data.name, wanted);
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
+    let paths = Paths::new(&report.callgraph);
     let mut out = String::new();
     for (index, node) in functions {
         out.push_str(&match node.removed {
             true => {
-                format!("{} is not in the output\n{}", described(&node.name), reason(report, node))
+                let (name, reason) = (described(&node.name), reason(report, &paths, index, node));
+                format!("{name} is not in the output\n{reason}")
             }
-            false => kept(report, index, node),
+            false => kept(report, &paths, index, node),
         });
     }
     for (_, data) in data {
@@ -40,15 +50,22 @@ pub fn why_live(report: &LinkReport, wanted: &str) -> String {
 
 /// Answers `--why-dead`.
 pub fn why_dead(report: &LinkReport, wanted: &str) -> String {
-    let functions = matching(&report.callgraph, |node| &node.name, wanted);
-    let data = matching(&report.data, |data| &data.name, wanted);
+    let functions = meant(&report.callgraph, |node| &node.name, wanted);
+    let data = meant(&report.data, |data| &data.name, wanted);
     if functions.is_empty() && data.is_empty() {
         return unknown(wanted);
     }
+    let paths = Paths::new(&report.callgraph);
     let mut out = String::new();
-    for (_, node) in functions {
+    for (index, node) in functions {
         out.push_str(&match node.removed {
-            true => format!("{} was removed\n{}", described(&node.name), reason(report, node)),
+            true => {
+                format!(
+                    "{} was removed\n{}",
+                    described(&node.name),
+                    reason(report, &paths, index, node)
+                )
+            }
             false => format!("{} is in the output\n", described(&node.name)),
         });
     }
@@ -76,14 +93,10 @@ fn data_text(data: &Data) -> String {
     }
 }
 
-fn reason(report: &LinkReport, node: &CallGraphNode) -> String {
+fn reason(report: &LinkReport, paths: &Paths, index: usize, node: &CallGraphNode) -> String {
     if !node.entry {
-        let callers: Vec<String> = report
-            .callgraph
-            .iter()
-            .filter(|caller| caller.callees.iter().any(|&c| report.callgraph.get(c) == Some(node)))
-            .map(|caller| described(&caller.name))
-            .collect();
+        let callers = paths.callers(index).iter().filter_map(|&at| report.callgraph.get(at));
+        let callers: Vec<String> = callers.map(|caller| described(&caller.name)).collect();
         return match callers.is_empty() {
             true => "  no kernel reaches it: nothing calls it or takes its address\n".into(),
             false => format!(
@@ -102,7 +115,7 @@ fn reason(report: &LinkReport, node: &CallGraphNode) -> String {
 }
 
 /// The chain from a root to the function.
-fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
+fn kept(report: &LinkReport, paths: &Paths, index: usize, node: &CallGraphNode) -> String {
     let name = described(&node.name);
     if node.entry {
         return format!(
@@ -110,7 +123,7 @@ fn kept(report: &LinkReport, index: usize, node: &CallGraphNode) -> String {
             why_kernels_stay(report.removal)
         );
     }
-    let chain = shortest_chain(&report.callgraph, index);
+    let chain = paths.chain(index);
     if chain.is_empty() {
         return match node.address_taken {
             true => format!("{name} is kept because its address is taken\n"),
@@ -135,41 +148,11 @@ fn why_kernels_stay(removal: Removal) -> &'static str {
     }
 }
 
-/// The shortest call chain from a live kernel to `target`, including both; empty if there is none.
-fn shortest_chain(nodes: &[CallGraphNode], target: usize) -> Vec<usize> {
-    let mut from: Vec<Option<usize>> = vec![None; nodes.len()];
-    let mut queue: VecDeque<usize> = VecDeque::new();
-    let roots = nodes.iter().enumerate().filter(|(_, node)| node.entry && !node.removed);
-    for (index, _) in roots {
-        from[index] = Some(index);
-        queue.push_back(index);
-    }
-    while let Some(at) = queue.pop_front() {
-        if at == target {
-            let mut chain = vec![at];
-            let mut step = at;
-            while let Some(previous) = from[step].filter(|&previous| previous != step) {
-                chain.push(previous);
-                step = previous;
-            }
-            chain.reverse();
-            return chain;
-        }
-        for &callee in &nodes[at].callees {
-            if let Some(slot @ None) = from.get_mut(callee) {
-                *slot = Some(at);
-                queue.push_back(callee);
-            }
-        }
-    }
-    Vec::new()
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn report(removal: Removal) -> LinkReport {
+    pub(in super::super) fn report(removal: Removal) -> LinkReport {
         let node = |name: &str, entry, removed, callees: &[usize]| CallGraphNode {
             name: name.into(),
             entry,
@@ -191,6 +174,7 @@ mod tests {
                 name: "gv".into(),
                 file: Some("a.o".into()),
                 section: Some(".nv.global".into()),
+                ..Data::default()
             }],
             removal,
             ..LinkReport::default()
@@ -207,6 +191,12 @@ mod tests {
         );
         assert!(why_live(&report, "_Z1kv").starts_with("k() [_Z1kv] is a kernel\n"));
         assert!(why_live(&report, "gv").starts_with("gv is in .nv.global, from a.o\n"));
+        assert_eq!(
+            why_live(&report, "?*v"),
+            ["_Z1kv", "_Z3midv", "_Z4deadv", "_Z5dead2v", "_Z2k2v", "gv"]
+                .map(|name| why_live(&report, name))
+                .concat()
+        );
         assert_eq!(why_live(&report, "nope"), "nope: no input mentions it\n");
     }
 

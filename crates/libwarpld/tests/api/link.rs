@@ -3,7 +3,7 @@
 use crate::files::{archive, cubin, fatbin, host_object};
 use cubin::{Cubin, FileType};
 use fatbin::Kind;
-use libwarpld::report::PhaseTime;
+use libwarpld::driver::Lap;
 use libwarpld::{Config, Error, Input, Output, Release, Severity, link};
 
 fn config(arch: &str) -> Config {
@@ -71,7 +71,7 @@ fn a_report_has_details_if_asked_for() {
     };
     let (mut first, mut second) = (detail(), detail());
     assert!(!first.memory.is_empty());
-    let names = |phases: Vec<PhaseTime>| phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
+    let names = |phases: Vec<Lap>| phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
     let phases = [&mut first, &mut second].map(|detail| names(std::mem::take(&mut detail.phases)));
     assert!(phases[0].contains(&"merge") && phases[0] == phases[1], "{phases:?}");
     assert_eq!(first, second);

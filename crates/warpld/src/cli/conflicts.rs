@@ -1,7 +1,7 @@
 //! Outputs that would replace an input or one another. Not looked for under nvlink's name: nvlink
 //! replaces its inputs when told so.
 
-use crate::options::LinkSettings;
+use crate::options::{LinkSettings, Place};
 use libwarpld::{Code, Diagnostic};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,13 @@ const FEW_INPUTS: usize = 64;
 
 /// Fails if an output is an input or another output.
 pub(super) fn check(settings: &LinkSettings) -> Result<(), Diagnostic> {
-    let side = &settings.side;
-    let files =
-        [&side.map, &side.report, &side.register, &side.dot, &side.time, &side.dependencies];
-    let others = files.into_iter().flatten();
-    let outputs: Vec<&Path> = settings.output.iter().chain(others).map(PathBuf::as_path).collect();
+    let output = settings.output.as_deref();
+    let hash = match &settings.input_hash {
+        Some(Place::File(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let outputs = output.into_iter().chain(settings.side.files()).chain(hash);
+    let outputs: Vec<&Path> = outputs.collect();
     for (at, output) in outputs.iter().enumerate() {
         if outputs.iter().take(at).any(|other| is_same_place(other, output)) {
             return Err(conflict(output, "another output of this link"));

@@ -3,9 +3,11 @@
 use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
+use super::reports::Reports;
+use super::stats::Stats;
 use super::{
-    Console, dependencies, libraries, lto, output, register, release, report, timing, trace,
-    translate,
+    Console, Outcome, dependencies, input_hash, libraries, lto, output, register, release, report,
+    reproduce, timing, trace, translate,
 };
 use crate::exit::leave_memory_behind;
 use crate::files::guard;
@@ -15,13 +17,10 @@ use crate::render::Renderer;
 use crate::threads;
 use libwarpld::Code;
 use libwarpld::driver::{
-    Diagnostics, Memory, Optimized, Registration, SelectOptions, Selected, link_images, verify,
+    Diagnostics, Memory, Optimized, SelectOptions, Selected, Written, link_images, verify,
     warns_of_preserved_relocations,
 };
-use libwarpld::report::{
-    LinkReport, Stopwatch, dot_text, dump_text, map_json, map_text, resources_text, why_dead,
-    why_live,
-};
+use libwarpld::report::{LinkReport, dot_text, dump_text};
 use libwarpld::{Config, Diagnostic, Error};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -30,26 +29,12 @@ use std::sync::Arc;
 use warpld_compilers::toolkit::{FrontEnd, Search};
 use warpld_compilers::{LtoCompiler, ToolkitCompiler};
 
-/// The results of a link.
-struct Outcome {
-    /// The output; `None` after errors and for a virtual target.
-    output: Option<PendingFile>,
-    /// The output of link-time optimization, in its place.
-    optimized: Option<Optimized>,
-    /// The report; `None` for a virtual target.
-    report: Option<LinkReport>,
-    /// What happened to the inputs, if requested.
-    trace: Option<String>,
-    /// What the page of `--report` tells besides, if requested.
-    page: Option<report::Facts>,
-    /// What was read, if requested.
-    dependencies: Option<String>,
-    /// What to register.
-    registration: Registration,
-}
-
 /// Runs a link; returns the exit status. Takes the names of the inputs out of `settings`.
 pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
+    if let Some(place) = settings.input_hash.take() {
+        let files = Files::open(&load_request(settings));
+        return input_hash::print(settings, &files, &place, console);
+    }
     let progress =
         Progress::start(&console.renderer.tool, settings.inputs.len(), console.for_people());
     let mut diagnostics = Diagnostics::default();
@@ -104,15 +89,20 @@ fn carry_out(
     prepare(settings).map_err(|error| diagnostics.fail(error))?;
     remark_on_options(settings, diagnostics);
     let libraries = !settings.libraries.is_empty();
+    let mut stats = Stats::start(settings.side.stats.is_some() || settings.side.report.is_some());
     let _tokens = threads::start(settings.threads, &settings.inputs, libraries);
-    let mut watch = Stopwatch::start(settings.side.report.is_some());
     let request = load_request(settings);
     let files = Files::open(&request);
-    watch.ends("open inputs");
     // The process exits soon, which frees all memory at once.
     std::mem::forget(request);
     files.guard(&console.renderer, changed);
-    let outcome = link_files(settings, &files, &console.renderer, diagnostics, watch);
+    stats.clock.lap("open");
+    if let (Some(path), Some(replay)) = (&settings.side.reproduce, &settings.replay) {
+        reproduce::write(path, replay, settings, &files)
+            .map_err(|error| diagnostics.fail(error.into()))?;
+        stats.clock.lap("reproduce");
+    }
+    let outcome = link_files(settings, &files, &console.renderer, diagnostics, stats);
     // A changed file may be the cause of any failure.
     let outcome = match files.changed() {
         Some(name) => {
@@ -132,10 +122,10 @@ fn link_files(
     files: &Files,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
-    mut watch: Stopwatch,
+    mut stats: Stats,
 ) -> Result<Outcome, Error> {
     let loaded = files.scan();
-    watch.ends("scan");
+    stats.clock.lap("scan");
     let options = select_options(settings);
     let compiler = compiler(settings);
     let selected = loaded.select_with(Some(&compiler), &options, diagnostics);
@@ -144,7 +134,11 @@ fn link_files(
             .map_err(|error| diagnostics.fail(no_times(path, error)))?;
     }
     let selected = selected?;
-    watch.ends("choose and unpack images");
+    stats.clock.lap("select");
+    if settings.side.stats.is_some() {
+        stats.compiled = compiler.times();
+        stats.count(files, &selected);
+    }
     compiler.remarks().into_iter().for_each(|remark| diagnostics.push(remark));
     if settings.side.print_release {
         // Failing to write a remark does not fail a link.
@@ -153,10 +147,10 @@ fn link_files(
     if selected.inputs.images.is_empty() && selected.optimized.is_none() {
         tell_that_nothing_is_left(settings, renderer, diagnostics);
     }
-    let trace = || trace::text(&selected, &compiler) + &libraries::trace(files.skipped());
-    let trace = settings.side.trace.then(trace);
+    let trace = settings.side.trace.as_ref();
+    let trace = trace.map(|to| trace::report(&selected, &compiler, files.skipped(), to.json));
     let page = settings.side.report.as_ref();
-    let page = page.map(|_| report::Facts::new(&selected, &compiler, watch));
+    let page = page.map(|_| report::Facts::new(&selected, &compiler, &stats.clock));
     let dependencies = settings.side.dependencies.as_ref();
     let dependencies = dependencies.map(|_| dependencies::text(settings, files));
     if settings.lto.is_some() {
@@ -167,15 +161,17 @@ fn link_files(
         _ if selected.optimized.is_some() => (None, None),
         Target::Virtual(_) => (None, None),
         Target::Real(_) => {
-            let (output, report) = link_selected(settings, &selected, diagnostics)?;
-            (output, Some(report))
+            let (output, linked) = link_selected(settings, &selected, diagnostics)?;
+            stats.linker = linked.statistics;
+            (output, Some(linked.report))
         }
     };
+    stats.clock.lap("link");
     loaded.explain_missing(&options, diagnostics);
     libraries::explain(files.skipped(), diagnostics);
     let optimized = selected.optimized.clone();
     std::mem::forget((loaded, selected));
-    Ok(Outcome { output, optimized, report, trace, page, dependencies, registration })
+    Ok(Outcome { output, optimized, report, trace, page, dependencies, registration, stats })
 }
 
 /// The compilers of the user's toolkit. Nothing is looked for until one is needed.
@@ -217,7 +213,7 @@ fn link_selected(
     settings: &LinkSettings,
     selected: &Selected<'_>,
     diagnostics: &mut Diagnostics,
-) -> Result<(Option<PendingFile>, LinkReport), Error> {
+) -> Result<(Option<PendingFile>, Written), Error> {
     let config = read_config(settings).map_err(|error| diagnostics.fail(error))?;
     let mut pending = PendingFile::new(settings.output.as_deref());
     let inputs = translate::inputs(settings, &selected.inputs, diagnostics)
@@ -227,7 +223,7 @@ fn link_selected(
     if linked.complete && settings.verify {
         check(&pending, &config).map_err(|error| diagnostics.fail(error))?;
     }
-    Ok((linked.complete.then_some(pending), linked.report))
+    Ok((linked.complete.then_some(pending), linked))
 }
 
 /// The settings, with the files that they name.
@@ -334,7 +330,7 @@ fn select_options(settings: &LinkSettings) -> SelectOptions {
     // registers the device runtime unasked.
     options.keep_system_libraries |= matches!(settings.target, Target::Virtual(_));
     options.register = settings.side.register.is_some();
-    options.trace = settings.side.trace || settings.side.report.is_some();
+    options.trace = settings.side.trace.is_some() || settings.side.report.is_some();
     options.lto = settings.lto.as_ref().map(|lto| lto.options);
     options
 }
@@ -346,12 +342,11 @@ fn finish(
     outcome: &mut Outcome,
     console: &mut Console,
 ) -> Result<(), Diagnostic> {
-    if let Some(trace) = &outcome.trace {
-        console.raw(trace);
-    }
+    let mut reports = Reports::default();
     if let Some(report) = &outcome.report {
-        print_reports(settings, report, console);
+        print_nvlinks_reports(settings, report, console);
     }
+    reports.before_output(settings, outcome, console)?;
     if let (Some(pending), false) = (outcome.output.take(), console.failed()) {
         pending.publish()?;
     }
@@ -380,42 +375,32 @@ fn finish(
     if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {
         write_file(path, dot_text(&report.callgraph).as_bytes())?;
     }
-    if let (Some(path), Some(report), false) =
-        (&settings.side.map, &outcome.report, console.failed())
-    {
-        write_file(path, map(path, report).as_bytes())?;
+    if !console.failed() {
+        reports.map(settings, outcome, console)?;
     }
-    if let (Some(path), Some(facts), Some(report), false) =
+    if let Some(sink) = &settings.side.stats {
+        let mut stats = std::mem::take(&mut outcome.stats);
+        stats.clock.lap("finish");
+        let output = settings.output.as_deref().filter(|_| !console.failed());
+        stats.written = output.and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
+        reports.put(sink, &stats.report(sink.json), console)?;
+    }
+    if let (Some(sink), Some(facts), Some(report), false) =
         (&settings.side.report, &outcome.page, &outcome.report, console.failed())
     {
-        report::write(path, &report::text(settings, facts, report))?;
+        reports.put(sink, &report::text(settings, facts, report), console)?;
     }
     Ok(())
 }
 
-fn print_reports(settings: &LinkSettings, report: &LinkReport, console: &mut Console) {
+/// `--dump-callgraph` and `-v`.
+fn print_nvlinks_reports(settings: &LinkSettings, report: &LinkReport, console: &mut Console) {
     if let (Some(names), false) = (settings.side.callgraph, settings.relocatable) {
         let demangled = names == CallgraphNames::Demangled;
         console.raw(&dump_text(settings.target.arch().number, report, demangled));
     }
     if settings.side.verbose {
         report.verbose().iter().for_each(|line| console.print(line));
-    }
-    for symbol in &settings.side.why_live {
-        console.raw(&why_live(report, symbol));
-    }
-    for symbol in &settings.side.why_dead {
-        console.raw(&why_dead(report, symbol));
-    }
-    if settings.side.print_resources {
-        console.raw(&resources_text(report));
-    }
-}
-
-fn map(path: &Path, report: &LinkReport) -> String {
-    match path.extension().is_some_and(|suffix| suffix == "json") {
-        true => map_json(report),
-        false => map_text(report),
     }
 }
 

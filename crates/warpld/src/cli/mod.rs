@@ -4,12 +4,14 @@ mod compare;
 mod conflicts;
 mod dependencies;
 mod diff;
+mod disassembly;
 mod dump;
 mod extract;
 mod fallback;
 mod help;
 mod host_script;
 mod images;
+mod input_hash;
 mod libraries;
 mod link;
 mod lto;
@@ -19,6 +21,9 @@ mod progress;
 mod register;
 mod release;
 mod report;
+mod reports;
+mod reproduce;
+mod stats;
 mod timing;
 mod toolkit;
 mod trace;
@@ -29,13 +34,16 @@ mod version;
 pub use self::help::usage;
 
 use self::fallback::Fallback;
+use self::output::PendingFile;
+use self::stats::Stats;
 use crate::files::whole;
 use crate::options::{CommandLine, Opt, ParseError, ReleaseOrigin, Request, help_text};
 use crate::render::{Format, Renderer};
 use crate::shim::Shim;
 use clap::CommandFactory;
 use libwarpld::Code;
-use libwarpld::driver::closest;
+use libwarpld::driver::{Optimized, Registration, closest};
+use libwarpld::report::LinkReport;
 use libwarpld::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -155,6 +163,26 @@ impl Console {
             _ => 0,
         }
     }
+}
+
+/// The results of a link.
+struct Outcome {
+    /// The output; `None` after errors and for a virtual target.
+    output: Option<PendingFile>,
+    /// The output of link-time optimization, in its place.
+    optimized: Option<Optimized>,
+    /// The report; `None` for a virtual target.
+    report: Option<LinkReport>,
+    /// What happened to the inputs, if requested.
+    trace: Option<String>,
+    /// What the page of `--report` tells besides, if requested.
+    page: Option<report::Facts>,
+    /// What was read, if requested.
+    dependencies: Option<String>,
+    /// What to register.
+    registration: Registration,
+    /// What was measured, if requested.
+    stats: Stats,
 }
 
 /// Runs link mode: `program` is the name the command was called by, `args` the rest. Returns the

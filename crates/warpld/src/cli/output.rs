@@ -69,6 +69,22 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     pending.publish()
 }
 
+/// Writes what `fill` writes, as [`write_atomically`] does, without keeping it in memory.
+pub fn write_atomically_with(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let mut pending = PendingFile::new(Some(path));
+    pending.open()?;
+    let written = match &mut pending.state {
+        State::File { file, .. } => fill(&mut io::BufWriter::new(file)),
+        State::Memory(bytes) => fill(bytes),
+        State::None => Ok(()),
+    };
+    written.map_err(|source| pending.write_error(source))?;
+    pending.publish()
+}
+
 /// A file being written. It appears when it is published; otherwise nothing is left behind.
 #[derive(Debug)]
 pub struct PendingFile {

@@ -1,12 +1,9 @@
-//! `--report`: gathers what the page tells and writes it.
+//! `--report`: gathers what the page tells.
 
-use super::output;
 use crate::options::LinkSettings;
 use crate::report_page::{Page, Times};
-use libwarpld::driver::{Selected, Traced};
-use libwarpld::report::{LinkReport, PhaseTime, Stopwatch};
-use libwarpld::{Code, Diagnostic};
-use std::io::{self, Write};
+use libwarpld::driver::{Lap, Selected, Stopwatch, Traced};
+use libwarpld::report::LinkReport;
 use std::path::Path;
 use warpld_compilers::ToolkitCompiler;
 use warpld_compilers::compile::Timed;
@@ -14,7 +11,7 @@ use warpld_compilers::compile::Timed;
 /// What the page tells besides the report of the link.
 pub(super) struct Facts {
     inputs: Vec<Traced>,
-    before: Vec<PhaseTime>,
+    before: Vec<Lap>,
     compilers: Vec<Timed>,
 }
 
@@ -23,9 +20,13 @@ impl Facts {
     pub(super) fn new(
         selected: &Selected<'_>,
         compiler: &ToolkitCompiler,
-        watch: Stopwatch,
+        clock: &Stopwatch,
     ) -> Self {
-        Self { inputs: selected.trace.clone(), before: watch.finish(), compilers: compiler.times() }
+        Self {
+            inputs: selected.trace.clone(),
+            before: clock.clone().laps(),
+            compilers: compiler.times(),
+        }
     }
 }
 
@@ -47,15 +48,4 @@ pub(super) fn text(settings: &LinkSettings, facts: &Facts, report: &LinkReport) 
         times: &times,
     };
     page.html()
-}
-
-/// Writes the page to a file or, for `-`, to standard output.
-pub(super) fn write(path: &Path, page: &str) -> Result<(), Diagnostic> {
-    if path.as_os_str() != "-" {
-        return Ok(output::write_atomically(path, page.as_bytes())?);
-    }
-    io::stdout().lock().write_all(page.as_bytes()).map_err(|error| {
-        let message = "Could not write the report to standard output";
-        Diagnostic::fatal(Code::WriteFailed, message).note(error)
-    })
 }

@@ -50,7 +50,7 @@ pub(crate) struct Opened {
     /// Files of a thin archive, in the order of its members.
     pub(crate) members: Vec<Opened>,
     /// It was found by `-l`.
-    library: bool,
+    pub(crate) library: bool,
     /// Its content type, determined while its first bytes are in the cache (members of a thin
     /// archive are checked later).
     content: Content,
@@ -104,13 +104,18 @@ impl Files {
         scan(&found, &self.store, &self.working_directory)
     }
 
-    /// The names of all files that were read.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let files = self.opened.iter().filter_map(|found| match found {
+    /// All files that were found, in link order. Those of thin archives are with their archives.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = &Opened> {
+        self.opened.iter().filter_map(|found| match found {
             search::Found::File(file) => Some(file),
             search::Found::Message(_) => None,
-        });
-        files.flat_map(|file| std::iter::once(file).chain(&file.members)).map(|file| &*file.name)
+        })
+    }
+
+    /// The names of all files that were read.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let all = self.opened().flat_map(|file| std::iter::once(file).chain(&file.members));
+        all.map(|file| &*file.name)
     }
 
     /// The libraries that `-l` names and the link goes without.
@@ -145,11 +150,7 @@ impl Files {
 
     /// All mapped files, with their names and address ranges.
     fn maps(&self) -> impl Iterator<Item = (&Arc<str>, &Mapped, Range<usize>)> {
-        let files = self.opened.iter().filter_map(|found| match found {
-            search::Found::File(file) => Some(file),
-            search::Found::Message(_) => None,
-        });
-        let all = files.flat_map(|file| std::iter::once(file).chain(&file.members));
+        let all = self.opened().flat_map(|file| std::iter::once(file).chain(&file.members));
         all.filter_map(|file| {
             let data = file.data.as_ref().ok()?;
             Some((&file.name, data, data.mapped_at()?))

@@ -87,7 +87,7 @@ impl Forwarded {
             // With its value in it (`-lfoo`), or unknown: its value is then a word like others.
             return self.words.push(word);
         };
-        let is_separate = value.is_none() && row.kind != Kind::Flag;
+        let is_separate = value.is_none() && row.takes_next();
         let value = value.or_else(|| if is_separate { rest.next() } else { None });
         if row.audience == Audience::Own {
             return self.own.push((opt, value.unwrap_or_default()));

@@ -52,7 +52,11 @@ fn rows(group: Group) -> Vec<&'static Row> {
 }
 
 fn spellings(row: &Row) -> String {
-    let value = if row.metavar.is_empty() { String::new() } else { format!("={}", row.metavar) };
+    let value = match row.kind {
+        Kind::OptionalFile => format!("[={}]", row.metavar),
+        _ if row.metavar.is_empty() => String::new(),
+        _ => format!("={}", row.metavar),
+    };
     let long = format!("--{}{value}", row.long);
     let short = match (row.glued, row.metavar) {
         (true, metavar) => format!("-{}{metavar}", row.short),

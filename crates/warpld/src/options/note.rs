@@ -37,6 +37,7 @@ impl NoteText {
                 ["-", row.short, " ", &shown, " "].iter().for_each(|part| text.push_str(part));
             }
         }
+        let text = line.text(Opt::NoteCommandLine).unwrap_or(text);
         Self { object_name, command_line: text }
     }
 }

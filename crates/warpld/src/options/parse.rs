@@ -261,6 +261,10 @@ impl Parser<'_> {
                 Some(_) => Err(ParseError::ValueNotExpected(lossy(spelling))),
             };
         }
+        if row.kind == Kind::OptionalFile {
+            self.set(opt, value.map_or(Value::Flag, Value::Text));
+            return Ok(());
+        }
         let value = value
             .or_else(|| rest.next())
             .ok_or_else(|| ParseError::ValueMissing(lossy(spelling)))?;
@@ -276,7 +280,7 @@ impl Parser<'_> {
             Kind::List => return self.extend(opt, words::list_items(&value)?),
             Kind::Repeated => return self.extend(opt, vec![value]),
             Kind::Flag => Value::Flag,
-            Kind::Text => Value::Text(value),
+            Kind::Text | Kind::OptionalFile => Value::Text(value),
             Kind::Number => Value::Number(words::number(&value)?),
             Kind::NumberChoice(allowed) => {
                 let number = words::number(&value).ok().filter(|n| allowed.contains(n));

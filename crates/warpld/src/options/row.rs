@@ -19,6 +19,8 @@ pub enum Kind {
     Target,
     /// Any text, unchanged (including quotes).
     Text,
+    /// A file, or none: the value follows `=` and is no argument of its own.
+    OptionalFile,
     /// Comma-separated items; repeated options add to the list.
     List,
     /// One item per use, which may contain commas; repeated options add to the list.
@@ -169,6 +171,11 @@ impl Row {
     pub(super) const fn help(mut self, help: &'static str) -> Self {
         self.help = help;
         self
+    }
+
+    /// Whether the next argument is the value of one without `=`.
+    pub(super) fn takes_next(&self) -> bool {
+        !matches!(self.kind, Kind::Flag | Kind::OptionalFile)
     }
 
     /// The name for messages: the long one if there is one.

@@ -4,13 +4,15 @@ use super::compile::{compile_settings, threads};
 use super::lto::LtoRequest;
 use super::note::NoteText;
 use super::parse::{CommandLine, lossy, to_path};
+use super::replay::Replay;
+use super::sink::{Place, Sink};
 use super::table::Opt;
 use crate::shim::Shim;
 use bstr::ByteVec;
 use cubin::Arch;
 use libwarpld::Code;
 use libwarpld::{Config, ConfigBuilder, Diagnostic, Identity, Release};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 use warpld_compilers::CompileSettings;
 use warpld_compilers::toolkit::Hints;
@@ -157,28 +159,42 @@ pub struct SideOutputs {
     /// `-v`.
     pub verbose: bool,
     /// `--map`.
-    pub map: Option<PathBuf>,
+    pub map: Option<Sink>,
     /// `--report`.
-    pub report: Option<PathBuf>,
+    pub report: Option<Sink>,
     /// `--dependency-file`.
     pub dependencies: Option<PathBuf>,
     /// `--why-live`.
     pub why_live: Vec<String>,
     /// `--why-dead`.
     pub why_dead: Vec<String>,
+    /// `--why-file`: where the answers go.
+    pub why: Sink,
     /// `--trace`.
-    pub trace: bool,
+    pub trace: Option<Sink>,
     /// `--print-resources`.
-    pub print_resources: bool,
+    pub print_resources: Option<Sink>,
+    /// `--stats`.
+    pub stats: Option<Sink>,
+    /// `--reproduce`.
+    pub reproduce: Option<PathBuf>,
     /// `--print-cuda-release`.
     pub print_release: bool,
 }
 
 impl SideOutputs {
+    /// The files that are written.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let named = [&self.register, &self.dot, &self.time, &self.dependencies, &self.reproduce];
+        let sinks = [&self.map, &self.report, &self.trace, &self.print_resources, &self.stats];
+        let sinks = sinks.into_iter().flatten().chain([&self.why]);
+        named.into_iter().flatten().map(PathBuf::as_path).chain(sinks.filter_map(Sink::file))
+    }
+
     /// Whether the link has to collect a report.
     fn need_report(&self) -> bool {
         self.verbose
-            || self.print_resources
+            || self.print_resources.is_some()
             || self.callgraph.is_some()
             || self.dot.is_some()
             || self.map.is_some()
@@ -272,6 +288,10 @@ pub struct LinkSettings {
     pub config: ConfigBuilder,
     /// What else is written.
     pub side: SideOutputs,
+    /// The command line, where it is repeated elsewhere or hashed.
+    pub replay: Option<Box<Replay>>,
+    /// `--print-input-hash`: where it goes. Nothing is linked.
+    pub input_hash: Option<Place>,
     /// How code is compiled, if some has to be.
     pub compile: CompileSettings,
 }
@@ -387,13 +407,15 @@ impl LinkSettings {
         check_conflicts(line)?;
         let lto = LtoRequest::new(line);
         let side = side_outputs(line);
-        let mut config = config(line, target.arch())
-            .report(side.need_report())
-            .report_detail(side.report.is_some());
+        let config = config(line, target.arch()).report(side.need_report());
+        let config = config.report_detail(side.report.is_some());
+        let mut config = config.statistics(side.stats.is_some());
         let release = ReleaseOrigin::new(line, shim)?;
         if let Some(release) = release.release() {
             config = config.release(release);
         }
+        let is_replayed = side.reproduce.is_some() || line.has(Opt::PrintInputHash);
+        let replay = is_replayed.then(|| Box::new(Replay::new(line, release.release())));
         let inputs = std::mem::take(&mut line.inputs).into_iter();
         Ok(Self {
             release,
@@ -423,6 +445,11 @@ impl LinkSettings {
                 .any(|opt| patterns(line, opt).is_some()),
             config,
             side,
+            replay,
+            input_hash: Sink::asked(line, Opt::PrintInputHash).map(|sink| match sink.place {
+                Place::StandardError => Place::StandardOutput,
+                place => place,
+            }),
             compile: compile_settings(line).map_err(SettingsError::CacheSize)?,
         })
     }
@@ -505,13 +532,16 @@ fn side_outputs(line: &CommandLine) -> SideOutputs {
         time: line.path(Opt::Time),
         callgraph,
         verbose: line.has(Opt::Verbose),
-        map: line.path(Opt::Map),
-        report: line.path(Opt::Report),
+        map: Sink::asked(line, Opt::Map),
+        report: Sink::asked(line, Opt::Report),
         dependencies: line.path(Opt::DependencyFile),
         why_live: texts(line, Opt::WhyLive),
         why_dead: texts(line, Opt::WhyDead),
-        trace: line.has(Opt::Trace),
-        print_resources: line.has(Opt::PrintResources),
+        why: Sink::of(line, Opt::WhyFile),
+        trace: Sink::asked(line, Opt::Trace),
+        print_resources: Sink::asked(line, Opt::PrintResources),
+        stats: Sink::asked(line, Opt::Stats),
+        reproduce: line.path(Opt::Reproduce),
         print_release: line.has(Opt::PrintCudaRelease),
     }
 }

@@ -262,6 +262,10 @@ options! {
         .takes(Kind::Choice(&["warpld", "nvlink", "nvjitlink"]), "WHO")
         .own()
         .help("The linker that the tool note names. With 'nvlink', outputs can be compared with nvlink's byte for byte; with 'nvjitlink', with those of libnvJitLink. The default is 'warpld'.");
+    NoteCommandLine: Row::new("note-command-line", "", Output)
+        .takes(Kind::Text, "TEXT")
+        .own()
+        .help("Record TEXT as the command line in the tool note, instead of the options that are given. Response files of --reproduce have it.");
     CudaRelease: Row::new("cuda-release", "", Output)
         .takes(Kind::Text, "13.N")
         .own()
@@ -286,7 +290,7 @@ options! {
     Map: Row::new("map", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()
-        .help("Write to FILE what each input contributed to each section and what was dropped, as JSON if FILE ends in .json.");
+        .help("Write to FILE what each input contributed to each section, where each variable is, and what was dropped; as JSON if FILE ends in .json. '-' is standard output.");
     Report: Row::new("report", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()
@@ -298,17 +302,39 @@ options! {
     WhyLive: Row::new("why-live", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()
-        .help("Print the chain of references that keeps SYMBOL in the output.");
+        .help("Print the chain of references that keeps SYMBOL in the output. SYMBOL is a mangled name, a name as in the source, or one without its parameters; '*' and '?' in it stand for any text and any character.");
     WhyDead: Row::new("why-dead", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()
         .help("Print why SYMBOL is not in the output.");
+    WhyFile: Row::new("why-file", "", Reports)
+        .takes(Kind::Text, "FILE")
+        .own()
+        .help("Write the answers of --why-live and --why-dead to FILE instead of standard error; as JSON if FILE ends in .json. '-' is standard output.");
     Trace: Row::new("trace", "", Reports)
+        .takes(Kind::OptionalFile, "FILE")
         .own()
-        .help("Print each input and what is done with it.");
+        .help("Print each input and what is done with it, to standard error or to FILE; as JSON if FILE ends in .json. '-' is standard output.");
     PrintResources: Row::new("print-resources", "", Reports)
+        .takes(Kind::OptionalFile, "FILE")
         .own()
-        .help("Print the resources that each kernel needs and which of its callees is responsible.");
+        .help("Print the resources that each kernel needs and which of its callees is responsible, to standard error or to FILE, as --trace does.");
+    Stats: Row::new("stats", "", Reports)
+        .takes(Kind::OptionalFile, "FILE")
+        .own()
+        .help("Print where the link spent its time and memory: phases, bytes read and unpacked, images, sections, symbols, threads, peak memory; to standard error or to FILE, as --trace does.");
+    ReportFormat: Row::new("report-format", "", Reports)
+        .takes(Kind::Choice(&["text", "json"]), "FORMAT")
+        .own()
+        .help("Write reports as text or as JSON, whatever the names of their files. JSON is one object per report and line; 'format' in it is increased when a key changes its meaning or goes.");
+    Reproduce: Row::new("reproduce", "", Reports)
+        .takes(Kind::Text, "FILE.tar")
+        .own()
+        .help("Write to FILE.tar all that is needed to repeat the link elsewhere: inputs, libraries that were found, and response.txt for 'warpld @response.txt' in the unpacked folder, which writes the same bytes. It is written even if the link fails. Compilers are not part of it.");
+    PrintInputHash: Row::new("print-input-hash", "", Reports)
+        .takes(Kind::OptionalFile, "FILE")
+        .own()
+        .help("Print the SHA-256 of all that decides the output: version, options, CUDA release, the bytes of all inputs in order; to standard output or to FILE. Nothing is linked. Build caches can use it as a key.");
     ErrorFormat: Row::new("error-format", "", Messages)
         .takes(Kind::Choice(&["text", "json"]), "FORMAT")
         .own()

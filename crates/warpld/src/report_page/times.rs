@@ -1,7 +1,7 @@
 //! What took how long: the steps of the command, the phases of the link, the compilers.
 
+use libwarpld::driver::Lap;
 use libwarpld::driver::shown;
-use libwarpld::report::PhaseTime;
 use serde_json::{Value, json};
 use std::time::Duration;
 use warpld_compilers::compile::{Phase, Timed};
@@ -10,9 +10,9 @@ use warpld_compilers::compile::{Phase, Timed};
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     /// Before the link.
-    pub before: Vec<PhaseTime>,
+    pub before: Vec<Lap>,
     /// The link.
-    pub link: Vec<PhaseTime>,
+    pub link: Vec<Lap>,
     /// Each run of a compiler.
     pub compilers: Vec<Timed>,
 }

@@ -145,7 +145,7 @@ fn word_of_row(row: &Row) -> Word {
     }
     let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
     let value = match row.kind {
-        Kind::Flag => Value::None,
+        Kind::Flag | Kind::OptionalFile => Value::None,
         Kind::Bool => Value::OneOf(names(&["true", "false"])),
         Kind::Choice(values) => Value::OneOf(names(values)),
         Kind::NumberChoice(values) => Value::OneOf(values.iter().map(i32::to_string).collect()),
