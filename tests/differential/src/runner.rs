@@ -354,7 +354,7 @@ fn one(
                 lock(report).new.push(id);
             }
             lock(report).add(case, &link.label, &judged);
-            if settings.hazards && link.sm.is_mercury() {
+            if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
                 let (words, proofs) = prove(tools, link, &judged, settings, &folder)?;
                 lock(report).proofs += &proofs;
                 bad.extend(words);

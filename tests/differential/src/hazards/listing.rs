@@ -259,7 +259,7 @@ impl Reader {
 }
 
 /// Takes the guard off a text. Barriers are not in the table of registers.
-fn instruction(text: &str) -> Instruction {
+pub fn instruction(text: &str) -> Instruction {
     let (guard, text) = match text.strip_prefix('@') {
         Some(rest) => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
         None => ("", text),

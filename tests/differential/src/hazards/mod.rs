@@ -15,6 +15,8 @@ mod proof;
 mod registers;
 mod seeded;
 mod stalls;
+#[cfg(test)]
+mod tests;
 
 pub use check::Tally;
 

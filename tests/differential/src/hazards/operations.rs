@@ -21,18 +21,18 @@ pub enum Unit {
     Special,
     /// B2R.
     Barrier,
-    /// Textures.
+    /// Textures and surfaces.
     Texture,
     /// Reads of constants by register.
     Constant,
-    /// Surfaces and copies to shared memory: only operands in order.
-    Surface,
+    /// Copies to shared memory: only operands in order.
+    Copy,
 }
 
 impl Unit {
     /// Whether results come in order, too.
     pub fn orders_results(self) -> bool {
-        !matches!(self, Self::Load | Self::Constant | Self::Surface)
+        !matches!(self, Self::Load | Self::Constant | Self::Copy)
     }
 }
 
@@ -61,9 +61,11 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
         }
         "S2UR" => Variable(Some(Unit::Special)),
         "B2R" => Variable(Some(Unit::Barrier)),
-        "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML" => Variable(Some(Unit::Texture)),
+        "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML" | "SUST" | "SULD" | "SURED" | "SUATOM" => {
+            Variable(Some(Unit::Texture))
+        }
         "LDC" => Variable(Some(Unit::Constant)),
-        "SUST" | "SULD" | "SURED" | "SUATOM" | "LDGSTS" => Variable(Some(Unit::Surface)),
+        "LDGSTS" => Variable(Some(Unit::Copy)),
         "DADD" | "DMUL" | "DFMA" | "DSETP" | "DMMA" if sm != 100 => Variable(Some(Unit::Double)),
         "LDCU" | "S2R" | "REDUX" | "MATCH" | "BMOV" | "FCHK" | "QSPC" | "LDGDEPBAR" | "SYNCS"
         | "UBLKCP" | "CCTL" => Variable(None),
@@ -74,7 +76,7 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
 
 /// Whether the operand's uniform registers are read late, too.
 fn reads_uniform_late(instruction: &Instruction) -> bool {
-    matches!(timing(instruction, 100), Timing::Variable(Some(Unit::Texture)))
+    matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML")
 }
 
 /// The registers that `instruction` may still read when later ones issue.
@@ -88,87 +90,16 @@ pub fn late_reads(instruction: &Instruction) -> Registers {
     late.without(&instruction.writes)
 }
 
+/// Operations of fixed latency, or without registers, as seen in compilers' code.
+#[rustfmt::skip]
 const FIXED: &[&str] = &[
-    "BPT",
-    "BRX",
-    "CALL",
-    "CGAERRBAR",
-    "ELECT",
-    "ENDCOLLECTIVE",
-    "ERRBAR",
-    "F2FP",
-    "HMMA",
-    "HSET2",
-    "NANOSLEEP",
-    "R2UR",
-    "RET",
-    "UPRMT",
-    "USEL",
-    "USHF",
-    "VIADDMNMX",
-    "VIMNMX",
-    "MEMBAR",
-    "UCGABAR_ARV",
-    "UCGABAR_WAIT",
-    "FENCE",
-    "BAR",
-    "BRA",
-    "DEPBAR",
-    "BSSY",
-    "BSYNC",
-    "CS2R",
-    "CS2UR",
-    "DADD",
-    "DFMA",
-    "DMMA",
-    "DMUL",
-    "DSETP",
-    "EXIT",
-    "FADD",
-    "FFMA",
-    "FMNMX",
-    "FMUL",
-    "FSEL",
-    "FSET",
-    "FSETP",
-    "HADD2",
-    "HFMA2",
-    "HMUL2",
-    "HSETP2",
-    "I2FP",
-    "IABS",
-    "IADD",
-    "IADD3",
-    "IMAD",
-    "IMNMX",
-    "ISETP",
-    "LEA",
-    "LOP3",
-    "MOV",
-    "NOP",
-    "P2R",
-    "PLOP3",
-    "PRMT",
-    "R2P",
-    "SEL",
-    "SGXT",
-    "SHF",
-    "UBREV",
-    "UF2I",
-    "UFLO",
-    "UFRND",
-    "UI2FP",
-    "UIADD3",
-    "UIMAD",
-    "UISETP",
-    "ULEA",
-    "ULOP3",
-    "UMOV",
-    "UPLOP3",
-    "UPOPC",
-    "VIADD",
-    "VOTEU",
-    "VOTE",
-    "WARPSYNC",
-    "YIELD",
+    "ACQBULK", "BAR", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CGAERRBAR",
+    "CS2R", "CS2UR", "DADD", "DEPBAR", "DFMA", "DMMA", "DMUL", "DSETP", "ELECT", "ENDCOLLECTIVE",
+    "ERRBAR", "EXIT", "F2FP", "FADD", "FENCE", "FFMA", "FMNMX", "FMUL", "FSEL", "FSET", "FSETP",
+    "HADD2", "HFMA2", "HMMA", "HMUL2", "HSET2", "HSETP2", "I2FP", "IABS", "IADD", "IADD3", "IDP",
+    "IMAD", "IMMA", "IMNMX", "ISETP", "LEA", "LEPC", "LOP3", "MEMBAR", "MOV", "NANOSLEEP", "NOP",
+    "P2R", "PLOP3", "PRMT", "R2P", "R2UR", "RET", "SEL", "SGXT", "SHF", "UBMSK", "UBREV",
+    "UCGABAR_ARV", "UCGABAR_WAIT", "UF2I", "UFLO", "UFRND", "UI2FP", "UIADD3", "UIMAD", "UISETP",
+    "ULEA", "ULOP3", "UMOV", "UPLOP3", "UPOPC", "UPRMT", "USEL", "USHF", "UVIMNMX", "VIADD",
+    "VIADDMNMX", "VIMNMX", "VOTE", "VOTEU", "WARPSYNC", "YIELD",
 ];

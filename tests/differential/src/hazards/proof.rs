@@ -46,7 +46,9 @@ struct Pending {
     event: u32,
     /// Scoreboards each of which proves it over, on every path; and [`SAME_GUARD`].
     boards: u8,
-    /// How many later events of its unit are on its own scoreboard, at least.
+    /// The scoreboard of its result, or of a later one of its unit; none where paths differ.
+    counted: Option<u8>,
+    /// How many later results of its unit are on that scoreboard, at least.
     later: u8,
     /// Scoreboards that count only after one cycle more, or two: a wait before is no proof.
     unseen: [u8; 2],
@@ -54,9 +56,11 @@ struct Pending {
 
 impl Pending {
     fn unite(self, other: Self) -> Self {
-        let (boards, later) = (self.boards & other.boards, self.later.min(other.later));
+        let boards = self.boards & other.boards;
+        let counted = self.counted.filter(|_| self.counted == other.counted);
+        let later = if counted.is_some() { self.later.min(other.later) } else { 0 };
         let unseen = [0, 1].map(|at| self.unseen[at] | other.unseen[at]);
-        Self { boards, later, unseen, ..self }
+        Self { boards, counted, later, unseen, ..self }
     }
 
     /// The scoreboards by which a wait here proves it over.
@@ -277,7 +281,7 @@ impl<'a> Proof<'a> {
         let waits = instruction.waits();
         state.retain(|pending| pending.seen() & waits == 0);
         if let Some(count) = Count::of(instruction) {
-            state.retain(|pending| !count.proves(pending, &self.events[pending.event as usize]));
+            state.retain(|pending| !count.proves(pending));
         }
         for pending in state.iter() {
             let event = &self.events[pending.event as usize];
@@ -293,8 +297,11 @@ impl<'a> Proof<'a> {
             // A scoreboard that proved it already still does.
             pending.unseen[1] |= boards & !pending.boards;
             pending.boards |= boards;
-            if boards & event.boards != 0 {
+            let result = instruction.write_board().filter(|board| boards >> board & 1 != 0);
+            if result.is_some() && pending.counted == result {
                 pending.later = pending.later.saturating_add(1);
+            } else if pending.counted.is_none() {
+                pending.counted = result;
             }
             let guard = self.code[event.at].guard;
             if guard.is_some_and(|guard| guard.predicate.meets(&instruction.writes)) {
@@ -307,7 +314,16 @@ impl<'a> Proof<'a> {
             let boards = self.events[event as usize].boards;
             let place = state.partition_point(|pending| pending.event < event);
             let unseen = [0, boards];
-            state.insert(place, Pending { event, boards: boards | SAME_GUARD, later: 0, unseen });
+            state.insert(
+                place,
+                Pending {
+                    event,
+                    boards: boards | SAME_GUARD,
+                    counted: instruction.write_board(),
+                    later: 0,
+                    unseen,
+                },
+            );
         }
         state.iter_mut().for_each(|pending| pending.stall(instruction.stall()));
     }
@@ -346,9 +362,9 @@ impl Count {
     }
 
     /// If an event were under way, so would be the later ones of its unit on its scoreboard.
-    fn proves(&self, pending: &Pending, event: &Event) -> bool {
-        let own = event.boards >> self.board & 1 != 0 && pending.later >= self.left;
-        own || pending.seen() & self.all != 0
-            || self.left == 0 && pending.seen() >> self.board & 1 != 0
+    fn proves(&self, pending: &Pending) -> bool {
+        let own = pending.counted == Some(self.board) && pending.later >= self.left;
+        let all = self.all | if self.left == 0 { 1 << self.board } else { 0 };
+        own || pending.seen() & all != 0
     }
 }
