@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::listing::Function;
 use super::pairs;
-use super::proof::{Kind, Proof};
+use super::proof::{Count, Kind, Proof};
 use super::seeded::{Seeds, Sown};
 use super::stalls::{self, Distances};
 use std::collections::{BTreeMap, HashMap};
@@ -84,9 +84,29 @@ pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<Strin
             let (now, before) = (pair.cycles, pair.before);
             words.push(format!("{consumer} follows {producer} after {now} cycles, not {before}"));
         }
+        let before = groups(&original.function);
+        for (&(group, counter), &counted) in &groups(function) {
+            if let (Some(from), Some(to)) = (origins[group], origins[counter])
+                && before.get(&(from, to)).is_some_and(|&was| was && !counted)
+            {
+                words.push(format!("{} no longer counts {}", text(counter), text(group)));
+            }
+        }
     }
     tally.rejected = usize::from(!words.is_empty());
     (words, tally)
+}
+
+/// Groups of copies to shared memory and the DEPBARs of a function, and whether one counts the other. No
+/// register tells what depends on a copy, so that the input's pairs must remain.
+fn groups(function: &Function) -> BTreeMap<(usize, usize), bool> {
+    let code = function.code.iter().enumerate();
+    let ends: Vec<_> = code.clone().filter(|(_, i)| i.operation() == "LDGDEPBAR").collect();
+    let counters: Vec<_> = code.filter_map(|(at, i)| Some((at, Count::of(i)?.board))).collect();
+    let pairs = ends.iter().flat_map(|(at, end)| {
+        counters.iter().map(|&(counter, board)| ((*at, counter), end.write_board() == Some(board)))
+    });
+    pairs.collect()
 }
 
 /// Seeds faults into a function that has none; those that are not found, in words.

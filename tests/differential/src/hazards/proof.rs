@@ -286,8 +286,8 @@ impl<'a> Proof<'a> {
         for pending in state.iter() {
             let event = &self.events[pending.event as usize];
             let registers = self.conflict(event, at);
-            let same_guard = pending.boards & SAME_GUARD != 0;
-            if !registers.is_empty() && !(same_guard && self.excludes(event.at, at)) {
+            let excluded = pending.boards & SAME_GUARD != 0 && self.excludes(event.at, at);
+            if !registers.is_empty() && !excluded {
                 fault(event, registers);
             }
         }
@@ -342,15 +342,18 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// `DEPBAR.LE SB5, 0x1, {3}`: waits until at most one event is under way on 5, and none on 3.
-struct Count {
-    board: u8,
+/// `DEPBAR.LE SB5, 0x1, {3}`: waits until at most one event is under way on 5, and none on 3. It counts
+/// what the instruction right before it has put there.
+pub struct Count {
+    /// The scoreboard that it counts.
+    pub board: u8,
     left: u8,
     all: u8,
 }
 
 impl Count {
-    fn of(instruction: &Instruction) -> Option<Self> {
+    /// What a DEPBAR says.
+    pub fn of(instruction: &Instruction) -> Option<Self> {
         if instruction.operation() != "DEPBAR" {
             return None;
         }

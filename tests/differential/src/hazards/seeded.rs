@@ -8,7 +8,7 @@ use super::flow::Flow;
 use super::listing::{BOARDS, Function, Instruction};
 use super::operations::{self, Timing};
 use super::pairs;
-use super::proof::{Event, Kind, Proof};
+use super::proof::{Count, Event, Kind, Proof};
 use super::stalls;
 use crate::rng::Rng;
 
@@ -81,7 +81,25 @@ impl Seeds {
             }
         }
         sown.extend(self.shorten(function, &flow, sm, count));
+        sown.extend(self.lose_group(function, count));
         sown
+    }
+
+    /// A group of copies goes to a scoreboard that DEPBAR does not count.
+    fn lose_group(&mut self, function: &Function, count: usize) -> Vec<Sown> {
+        let code = &function.code;
+        let counts = |board| code.iter().filter_map(Count::of).any(|count| count.board == board);
+        let groups: Vec<usize> = (0..code.len())
+            .filter(|&at| code[at].operation() == "LDGDEPBAR")
+            .filter(|&at| code[at].write_board().is_some_and(counts))
+            .collect();
+        let lose = |at: usize| {
+            let mut code = code.clone();
+            code[at].set_write_board(None);
+            let what = format!("{} {:04x}", function.name, code[at].offset);
+            Sown { kind: "group not counted", code, what }
+        };
+        (0..count).filter_map(|_| self.0.choose(&groups)).map(lose).collect()
     }
 
     /// Stall counts between two instructions of a block become less than the result needs.

@@ -268,3 +268,19 @@ fn stalls_are_those_of_the_input() {
     let origins = stalls::origins(&code(&text(9, "")).code, &input.code);
     assert_eq!(origins, [Some(0), Some(2), Some(3)]);
 }
+
+#[test]
+fn a_count_keeps_its_groups() {
+    let text = |board: &str| {
+        format!(
+            "- - {board} 2 LDGDEPBAR
+             - - - 4 DEPBAR.LE SB0, 0x2
+             - - - 5 EXIT"
+        )
+    };
+    let input = code(&text("0"));
+    assert_eq!(faults_of(&input, &input).len(), 0);
+    assert_eq!(faults_of(&code(&text("1")), &input).len(), 1);
+    let (missed, tally) = check::seed(&input, 100, &mut Seeds::new(1), 3);
+    assert_eq!((missed.len(), tally.seeded.get("group not counted")), (0, Some(&(3, 3))));
+}
