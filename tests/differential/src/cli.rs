@@ -322,6 +322,7 @@ pub fn main(args: &[String]) -> Result<bool, String> {
                 folder: options.tools.work.join("hazards"),
                 faults: options.settings.faults,
                 seed: options.seeds.first().copied().unwrap_or(0),
+                cache: hazards::Cache::default(),
             },
             &options.names,
         ),

@@ -1,7 +1,7 @@
 //! Many cases on a few threads, and the table of verdicts.
 
 use crate::generate;
-use crate::hazards::{Checker, Tally as Proofs};
+use crate::hazards::{Cache, Checker, Tally as Proofs};
 use crate::inputs::{self, Inputs};
 use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
@@ -12,7 +12,7 @@ use crate::tools::Tools;
 use crate::verdict::{self, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -341,6 +341,13 @@ fn one(
         *report.by_sm.entry(case.sm).or_default().entry(Verdict::Unbuilt).or_default() += 1;
         bad.push(format!("  not built: {problem}"));
     } else {
+        let checker = Checker {
+            nvdisasm: tools.toolkit.join("bin/nvdisasm"),
+            folder: folder.clone(),
+            faults: settings.faults,
+            seed: case.name.bytes().map(u64::from).sum(),
+            cache: Cache::default(),
+        };
         for link in &case.links {
             let judged = judge::judge(tools, link, &folder)?;
             let id = format!("{} {}", case.name, link.label);
@@ -355,7 +362,7 @@ fn one(
             }
             lock(report).add(case, &link.label, &judged);
             if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
-                let (words, proofs) = prove(tools, link, &judged, settings, &folder)?;
+                let (words, proofs) = prove(&checker, tools, link, &judged)?;
                 lock(report).proofs += &proofs;
                 bad.extend(words);
             }
@@ -400,16 +407,13 @@ fn one(
 
 /// Proves the code of both linkers' outputs, and of warpld's with new scoreboards.
 fn prove(
+    checker: &Checker,
     tools: &Tools,
     link: &Link,
     judged: &Judged,
-    settings: &Settings,
-    folder: &Path,
 ) -> std::io::Result<(Vec<String>, Proofs)> {
+    let folder = &checker.folder;
     let inputs: Vec<PathBuf> = link.inputs.iter().map(|name| folder.join(name)).collect();
-    let seed = link.inputs.iter().flat_map(|name| name.bytes()).map(u64::from).sum();
-    let nvdisasm = tools.toolkit.join("bin/nvdisasm");
-    let checker = Checker { nvdisasm, folder: folder.into(), faults: settings.faults, seed };
     let warpld = judged.warpld.as_ref().and_then(|run| run.output.clone());
     let outputs = [
         ("nvlink", judged.nvlink.output.clone()),

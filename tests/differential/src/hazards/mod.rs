@@ -25,10 +25,12 @@ use cubin_tools::extract::{Sections, Walk};
 use libwarpld::driver::InputFile;
 use listing::Function;
 use seeded::Seeds;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 /// Functions of more instructions get no seeded faults, to save time.
 const SEEDED_SIZE: usize = 600;
@@ -43,17 +45,33 @@ pub struct Checker {
     pub faults: usize,
     /// Which faults.
     pub seed: u64,
+    /// What was disassembled: links of one program share inputs, and linkers write the same files.
+    pub cache: Cache,
 }
 
+/// Images and their code; none for those without code.
+#[derive(Default)]
+pub struct Cache(RefCell<HashMap<Vec<u8>, Option<Rc<Code>>>>);
+
 /// Functions of a file, and the number of its target.
-struct Code {
+pub struct Code {
     functions: Vec<Function>,
     sm: u16,
 }
 
 impl Checker {
+    /// The code of an image, if it has any.
+    fn code(&self, image: &[u8]) -> Result<Option<Rc<Code>>, String> {
+        if let Some(known) = self.cache.0.borrow().get(image) {
+            return Ok(known.clone());
+        }
+        let code = self.disassemble(image)?.map(Rc::new);
+        self.cache.0.borrow_mut().insert(image.to_vec(), code.clone());
+        Ok(code)
+    }
+
     /// Disassembles an image of machine code.
-    fn disassemble(&self, image: &[u8]) -> Result<Code, String> {
+    fn disassemble(&self, image: &[u8]) -> Result<Option<Code>, String> {
         let path = self.folder.join("disassembled.cubin");
         fs::write(&path, image).map_err(|e| format!("{}: {e}", path.display()))?;
         let output = Command::new(&self.nvdisasm)
@@ -62,11 +80,9 @@ impl Checker {
             .output()
             .map_err(|e| format!("{}: {e}", self.nvdisasm.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let Some(sm) = target(&text) else {
-            let problem = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("nvdisasm: {}", problem.lines().next().unwrap_or("no target")));
-        };
-        Ok(Code { functions: listing::functions(&text), sm })
+        // A file without code has no target in its listing.
+        let code = |sm| Code { functions: listing::functions(&text), sm };
+        Ok(target(&text).map(code))
     }
 
     /// Every image of machine code for `sm` or its family in a file of any kind.
@@ -80,11 +96,10 @@ impl Checker {
                 if !payload.starts_with(b"\x7fELF") {
                     continue;
                 }
-                // A file without code has no target in its listing.
-                if let Ok(code) = self.disassemble(&payload)
+                if let Some(code) = self.code(&payload)?
                     && code.sm / 10 == sm / 10
                 {
-                    originals.add(code.functions, code.sm);
+                    originals.add(code.functions.clone(), code.sm);
                 }
             }
         }
@@ -103,8 +118,7 @@ impl Checker {
         let mut seeds = Seeds::new(self.seed);
         let mut all = Vec::new();
         for (who, output) in outputs {
-            // A file without code has no target in its listing.
-            let Ok(code) = self.disassemble(output) else { continue };
+            let Some(code) = self.code(output)? else { continue };
             let originals = match &mut originals {
                 Some(originals) => originals,
                 none => none.insert(self.originals(inputs, code.sm)?),
