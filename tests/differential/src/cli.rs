@@ -2,6 +2,7 @@
 
 use crate::cuda;
 use crate::generate;
+use crate::hazards::{self, Checker};
 use crate::inputs::{self, Inputs};
 use crate::jit;
 use crate::judge;
@@ -28,6 +29,7 @@ differential record [NAME]        records the cases for tests without a toolkit
 differential replay [NAME]        links the recorded cases again; needs no toolkit
 differential shipped LIBRARY      repeats the device link of a library that ships its inputs
 differential nvjitlink REAL OURS  links random programs by two libraries: NVIDIA's libnvJitLink and ours
+differential hazards INPUT... OUTPUT   proves that the output waits for all that it depends on
 differential gen SEED --out DIR   writes a program's PTX files and command lines
 
 options
@@ -56,6 +58,8 @@ options
   --every-sm        each seed on every target, not on one of them in turn
   --links N         links per program (default 3)
   --jobs N          threads (default 2)
+  --hazards         also proves this of every Blackwell link, with and without --rescoreboard
+  --faults N        seeds N faults of each kind into each function that was proved (default 0)
   --reduce          reduce failing cases
   --keep            keep the folders of all cases
   --known FILE      links (case, label, releases) that are known to differ; they do not fail the run
@@ -128,6 +132,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
         links: 3,
         settings: Settings {
             jobs: 2,
+            hazards: false,
+            faults: 0,
             reduce: false,
             keep: false,
             statistics: false,
@@ -188,6 +194,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--every-sm" => options.every_sm = true,
             "--links" => options.links = number(value()?)?,
             "--jobs" => options.settings.jobs = number(value()?)?.max(1),
+            "--hazards" => options.settings.hazards = true,
+            "--faults" => options.settings.faults = number(value()?)?,
             "--reduce" => options.settings.reduce = true,
             "--keep" => options.settings.keep = true,
             "--statistics" => options.settings.statistics = true,
@@ -308,6 +316,16 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             Ok(true)
         }
         "gen" => write_program(&options),
+        "hazards" => hazards::command(
+            &Checker {
+                nvdisasm: options.tools.toolkit.join("bin/nvdisasm"),
+                folder: options.tools.work.join("hazards"),
+                faults: options.settings.faults,
+                seed: options.seeds.first().copied().unwrap_or(0),
+                cache: hazards::Cache::default(),
+            },
+            &options.names,
+        ),
         _ => Err(HELP.into()),
     }
 }
@@ -341,7 +359,7 @@ fn run(options: &Options) -> Result<bool, String> {
         runner::run(&options.tools, &jobs, &options.settings).map_err(|e| e.to_string())?;
     report.print(&options.tools, &options.settings);
     let messages = options.settings.messages && report.messages_differ() > 0;
-    Ok(report.links() > 0 && report.new_disagreements() == 0 && !messages)
+    Ok(report.links() > 0 && report.new_disagreements() == 0 && report.is_proved() && !messages)
 }
 
 fn replay_recorded(options: &Options) -> Result<bool, String> {

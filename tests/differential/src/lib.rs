@@ -7,6 +7,7 @@ mod compare;
 mod containers;
 mod cuda;
 mod generate;
+mod hazards;
 mod hostobj;
 mod inputs;
 mod jit;

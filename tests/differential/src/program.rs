@@ -311,6 +311,13 @@ pub struct Case {
 type Members = Vec<(String, Vec<u8>)>;
 
 impl Case {
+    /// Whether all code of a link is compiled from sources of these tests: only that may be
+    /// disassembled.
+    pub fn is_our_own(&self, link: &Link) -> bool {
+        let library = ["nccl", "nvshmem"].iter().any(|name| self.name.starts_with(name));
+        !library && !link.takes_library()
+    }
+
     /// Puts all inputs into `folder`. `image` gives what comes of a module: machine code, or PTX,
     /// which is in a container already if it is not to be bare.
     pub fn write_inputs(

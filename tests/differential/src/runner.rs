@@ -1,16 +1,18 @@
 //! Many cases on a few threads, and the table of verdicts.
 
 use crate::generate;
+use crate::hazards::{Cache, Checker, Tally as Proofs};
 use crate::inputs::{self, Inputs};
 use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
-use crate::program::{Case, Sm};
+use crate::program::{Case, Link, Sm};
 use crate::reduce;
 use crate::release::Releases;
 use crate::tools::Tools;
 use crate::verdict::{self, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -77,6 +79,10 @@ pub struct Settings {
     pub list_new: Option<std::path::PathBuf>,
     /// Threads.
     pub jobs: usize,
+    /// Prove that the code of Blackwell links waits for all that it depends on.
+    pub hazards: bool,
+    /// Seeded faults of each kind in each function proved.
+    pub faults: usize,
     /// Reduce failing cases to fewer modules.
     pub reduce: bool,
     /// Keep the folders of all cases.
@@ -101,6 +107,7 @@ pub struct Report {
     conflicts: BTreeMap<&'static str, BTreeMap<String, usize>>,
     refusals: BTreeMap<String, usize>,
     capsules: BTreeMap<Sm, Tally>,
+    proofs: Proofs,
     messages_differ: usize,
     failures: Vec<String>,
     known: usize,
@@ -127,6 +134,11 @@ impl Report {
     /// Number of disagreements that are not on the list of known ones.
     pub fn new_disagreements(&self) -> usize {
         self.disagreements() - self.known
+    }
+
+    /// Whether all code that was to be proved was.
+    pub fn is_proved(&self) -> bool {
+        self.proofs.is_good()
     }
 
     fn count(&self, verdict: Verdict) -> usize {
@@ -205,6 +217,10 @@ impl Report {
             if let Err(error) = fs::write(path, list.join("\n") + "\n") {
                 println!("{}: {error}", path.display());
             }
+        }
+        if settings.hazards {
+            println!();
+            self.proofs.print();
         }
     }
 }
@@ -325,6 +341,13 @@ fn one(
         *report.by_sm.entry(case.sm).or_default().entry(Verdict::Unbuilt).or_default() += 1;
         bad.push(format!("  not built: {problem}"));
     } else {
+        let checker = Checker {
+            nvdisasm: tools.toolkit.join("bin/nvdisasm"),
+            folder: folder.clone(),
+            faults: settings.faults,
+            seed: case.name.bytes().map(u64::from).sum(),
+            cache: Cache::default(),
+        };
         for link in &case.links {
             let judged = judge::judge(tools, link, &folder)?;
             let id = format!("{} {}", case.name, link.label);
@@ -338,6 +361,11 @@ fn one(
                 lock(report).new.push(id);
             }
             lock(report).add(case, &link.label, &judged);
+            if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
+                let (words, proofs) = prove(&checker, tools, link, &judged)?;
+                lock(report).proofs += &proofs;
+                bad.extend(words);
+            }
             if link.label == "plain"
                 && let Some(conflict) = case.conflict
             {
@@ -375,6 +403,33 @@ fn one(
     }
     report.failures.push(case.name.clone());
     Ok(())
+}
+
+/// Proves the code of both linkers' outputs, and of warpld's with new scoreboards.
+fn prove(
+    checker: &Checker,
+    tools: &Tools,
+    link: &Link,
+    judged: &Judged,
+) -> std::io::Result<(Vec<String>, Proofs)> {
+    let folder = &checker.folder;
+    let inputs: Vec<PathBuf> = link.inputs.iter().map(|name| folder.join(name)).collect();
+    let warpld = judged.warpld.as_ref().and_then(|run| run.output.clone());
+    let outputs = [
+        ("nvlink", judged.nvlink.output.clone()),
+        ("warpld", warpld),
+        ("warpld --rescoreboard", judge::rescored(tools, link, folder)?),
+    ];
+    let mut words = Vec::new();
+    let mut proofs = Proofs::default();
+    let outputs: Vec<_> =
+        outputs.iter().filter_map(|(who, bytes)| Some((*who, bytes.as_deref()?))).collect();
+    let checked = checker.check_all(&inputs, &outputs).map_err(std::io::Error::other)?;
+    for (who, (found, counts)) in checked {
+        words.extend(found.iter().map(|line| format!("  {}: {who}: {line}", link.label)));
+        proofs += &counts;
+    }
+    Ok((words, proofs))
 }
 
 fn describe(label: &str, judged: &Judged, settings: &Settings) -> String {

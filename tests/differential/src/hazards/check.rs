@@ -1,0 +1,205 @@
+//! The checks of one function, and what they count.
+
+use super::flow::Flow;
+use super::listing::Function;
+use super::pairs;
+use super::proof::{Count, Kind, Proof};
+use super::seeded::{Seeds, Sown};
+use super::stalls::{self, Distances};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::AddAssign;
+
+/// A function of an input with what is compared with.
+pub struct Original {
+    /// The function.
+    pub function: Function,
+    /// Its results of fixed latency.
+    pub distances: Distances,
+}
+
+impl Original {
+    /// Prepares a function of an input for `sm`.
+    pub fn new(function: Function, sm: u16) -> Self {
+        let distances = stalls::distances(&function, &Flow::of(&function), sm);
+        Self { function, distances }
+    }
+}
+
+/// Functions of inputs, by name. Static functions of several inputs can have the same.
+#[derive(Default)]
+pub struct Originals(HashMap<String, Vec<Original>>);
+
+impl Originals {
+    /// Adds the functions of an input.
+    pub fn add(&mut self, functions: Vec<Function>, sm: u16) {
+        for function in functions {
+            let same = self.0.entry(function.name.clone()).or_default();
+            same.push(Original::new(function, sm));
+        }
+    }
+
+    /// The one that `function` was made of: most of its instructions are that one's.
+    pub fn of(&self, function: &Function) -> Option<(&Original, Vec<Option<usize>>)> {
+        let known = self.0.get(&function.name)?.iter();
+        known
+            .map(|original| (original, stalls::origins(&function.code, &original.function.code)))
+            .max_by_key(|(_, origins)| origins.iter().flatten().count())
+    }
+}
+
+/// What is wrong with a function, in words.
+pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<String>, Tally) {
+    let flow = Flow::of(function);
+    let proof = Proof::new(function, &flow, sm);
+    let mut tally = Tally { functions: 1, ..Tally::default() };
+    for instruction in proof.unknown() {
+        *tally.unknown.entry(instruction.operation().to_owned()).or_default() += 1;
+    }
+    tally.jumps = flow.unknown;
+    let text = |at: usize| {
+        let instruction = &function.code[at];
+        format!("{:04x} {}", instruction.offset, instruction.full_text())
+    };
+    let mut words = Vec::new();
+    for fault in proof.faults() {
+        if fault.doubtful {
+            tally.doubtful += 1;
+            continue;
+        }
+        let what = match fault.kind {
+            Kind::Write => "the result of",
+            Kind::Read => "the operands of",
+        };
+        let (consumer, producer) = (text(fault.consumer), text(fault.producer));
+        words.push(format!("{consumer} does not wait for {what} {producer} ({})", fault.registers));
+    }
+    tally.pairs = pairs::pairs(&function.code, &flow, &proof).len();
+    if let Some((original, origins)) = originals.of(function) {
+        let output = stalls::distances(function, &flow, sm);
+        let (close, compared) =
+            stalls::compare(&function.code, &output, &original.distances, &origins);
+        tally.stalls = compared;
+        for pair in close {
+            let (consumer, producer) = (text(pair.consumer), text(pair.producer));
+            let (now, before) = (pair.cycles, pair.before);
+            words.push(format!("{consumer} follows {producer} after {now} cycles, not {before}"));
+        }
+        let before = groups(&original.function);
+        for (&(group, counter), &counted) in &groups(function) {
+            if let (Some(from), Some(to)) = (origins[group], origins[counter])
+                && before.get(&(from, to)).is_some_and(|&was| was && !counted)
+            {
+                words.push(format!("{} no longer counts {}", text(counter), text(group)));
+            }
+        }
+    }
+    tally.rejected = usize::from(!words.is_empty());
+    (words, tally)
+}
+
+/// Groups of copies to shared memory and the DEPBARs of a function, and whether one counts the other. No
+/// register tells what depends on a copy, so that the input's pairs must remain.
+fn groups(function: &Function) -> BTreeMap<(usize, usize), bool> {
+    let code = function.code.iter().enumerate();
+    let ends: Vec<_> = code.clone().filter(|(_, i)| i.operation() == "LDGDEPBAR").collect();
+    let counters: Vec<_> = code.filter_map(|(at, i)| Some((at, Count::of(i)?.board))).collect();
+    let pairs = ends.iter().flat_map(|(at, end)| {
+        counters.iter().map(|&(counter, board)| ((*at, counter), end.write_board() == Some(board)))
+    });
+    pairs.collect()
+}
+
+/// Seeds faults into a function that has none; those that are not found, in words.
+pub fn seed(function: &Function, sm: u16, seeds: &mut Seeds, count: usize) -> (Vec<String>, Tally) {
+    let mut tally = Tally::default();
+    let mut words = Vec::new();
+    let mut originals = Originals::default();
+    originals.add(vec![function.clone()], sm);
+    for Sown { kind, code, what } in seeds.sow(function, sm, count) {
+        let changed = Function { code, ..function.clone() };
+        let found = !faults(&changed, sm, &originals).0.is_empty();
+        let entry = tally.seeded.entry(kind).or_default();
+        entry.0 += 1;
+        entry.1 += usize::from(found);
+        if !found {
+            words.push(format!("not found: {kind}: {what}"));
+        }
+    }
+    (words, tally)
+}
+
+/// What was proved.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Functions analysed.
+    pub functions: usize,
+    /// Functions with a fault.
+    pub rejected: usize,
+    /// Pairs of an event of variable latency and what depends on it.
+    pub pairs: usize,
+    /// Pairs of fixed latency that were compared with the input.
+    pub stalls: usize,
+    /// Instructions of operations that are not known.
+    pub unknown: BTreeMap<String, usize>,
+    /// Dependences of these that are not waited for.
+    pub doubtful: usize,
+    /// Jumps whose targets are not known.
+    pub jumps: usize,
+    /// Seeded faults of each kind, and how many of them were found.
+    pub seeded: BTreeMap<&'static str, (usize, usize)>,
+}
+
+impl AddAssign<&Self> for Tally {
+    fn add_assign(&mut self, other: &Self) {
+        self.functions += other.functions;
+        self.rejected += other.rejected;
+        self.pairs += other.pairs;
+        self.stalls += other.stalls;
+        self.doubtful += other.doubtful;
+        self.jumps += other.jumps;
+        for (name, count) in &other.unknown {
+            *self.unknown.entry(name.clone()).or_default() += count;
+        }
+        for (kind, (sown, found)) in &other.seeded {
+            let entry = self.seeded.entry(kind).or_default();
+            *entry = (entry.0 + sown, entry.1 + found);
+        }
+    }
+}
+
+impl Tally {
+    /// Whether everything was proved and every seeded fault found.
+    pub fn is_good(&self) -> bool {
+        self.rejected == 0 && self.seeded.values().all(|(sown, found)| sown == found)
+    }
+
+    /// Prints the seeded faults by kind, the operations that are not known, and the sums.
+    pub fn print(&self) {
+        for (kind, (sown, found)) in &self.seeded {
+            println!("seeded faults: {kind:<24} {found:>6} of {sown} rejected");
+        }
+        if !self.unknown.is_empty() {
+            println!("operations not known: {:?}", self.unknown);
+        }
+        println!("{self}");
+    }
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let add = |(a, b): (usize, usize), (c, d): &(usize, usize)| (a + c, b + d);
+        let (sown, found) = self.seeded.values().fold((0, 0), add);
+        write!(
+            f,
+            "{} functions, {} rejected; {} pairs and {} stalls proved; {found} of {sown} seeded faults \
+             rejected; {} instructions not known ({} pairs), {} jumps",
+            self.functions,
+            self.rejected,
+            self.pairs,
+            self.stalls,
+            self.unknown.values().sum::<usize>(),
+            self.doubtful,
+            self.jumps
+        )
+    }
+}

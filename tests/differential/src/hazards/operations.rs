@@ -1,0 +1,105 @@
+//! What is known of operations: whether results and operand reads take a variable time, and which
+//! unit does them in order.
+
+use super::listing::Instruction;
+use super::registers::{File, Registers};
+
+/// A unit whose instructions do not overtake each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Shared memory, shuffles, and stores of all kinds.
+    Memory,
+    /// Loads and atomics that answer: only their operands are read in order.
+    Load,
+    /// Transcendental functions, counts of bits and conversions.
+    Function,
+    /// Conversions from and to 64 bits.
+    Conversion,
+    /// Arithmetic in double precision, where it is not of fixed latency.
+    Double,
+    /// S2UR.
+    Special,
+    /// B2R.
+    Barrier,
+    /// Textures and surfaces.
+    Texture,
+    /// Reads of constants by register.
+    Constant,
+    /// Copies to shared memory: only operands in order.
+    Copy,
+}
+
+impl Unit {
+    /// Whether results come in order, too.
+    pub fn orders_results(self) -> bool {
+        !matches!(self, Self::Load | Self::Constant | Self::Copy)
+    }
+}
+
+/// How an operation behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timing {
+    /// Results are there after a fixed time, which stall counts allow for; operands are read at once.
+    Fixed,
+    /// Results come at any time; operands may be read late.
+    Variable(Option<Unit>),
+    /// Nothing is known: what its control bits say is believed.
+    Unknown,
+}
+
+/// The timing of an instruction for `sm` (100, 120, ...).
+pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
+    use Timing::{Fixed, Variable};
+    let wide = instruction.has("F64") || instruction.has("S64") || instruction.has("U64");
+    match instruction.operation() {
+        "LDS" | "LDSM" | "ATOMS" | "SHFL" | "STS" | "STG" | "ST" | "STL" | "REDG" | "RED"
+        | "STSM" | "REDS" => Variable(Some(Unit::Memory)),
+        "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" => Variable(Some(Unit::Load)),
+        "F2F" | "I2F" | "F2I" | "FRND" if wide => Variable(Some(Unit::Conversion)),
+        "MUFU" | "POPC" | "FLO" | "BREV" | "FRND" | "F2I" | "F2F" | "I2F" => {
+            Variable(Some(Unit::Function))
+        }
+        "S2UR" => Variable(Some(Unit::Special)),
+        "B2R" => Variable(Some(Unit::Barrier)),
+        "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML" | "SUST" | "SULD" | "SURED" | "SUATOM" => {
+            Variable(Some(Unit::Texture))
+        }
+        "LDC" => Variable(Some(Unit::Constant)),
+        "LDGSTS" => Variable(Some(Unit::Copy)),
+        "DADD" | "DMUL" | "DFMA" | "DSETP" | "DMMA" if sm != 100 => Variable(Some(Unit::Double)),
+        "LDCU" | "S2R" | "REDUX" | "MATCH" | "BMOV" | "FCHK" | "QSPC" | "LDGDEPBAR" | "SYNCS"
+        | "UBLKCP" | "CCTL" => Variable(None),
+        name if FIXED.contains(&name) => Fixed,
+        _ => Timing::Unknown,
+    }
+}
+
+/// Whether the operand's uniform registers are read late, too.
+fn reads_uniform_late(instruction: &Instruction) -> bool {
+    matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML")
+}
+
+/// The registers that `instruction` may still read when later ones issue.
+pub fn late_reads(instruction: &Instruction) -> Registers {
+    let late = instruction.reads.of(File::General);
+    let late = if reads_uniform_late(instruction) {
+        late | instruction.reads.of(File::Uniform)
+    } else {
+        late
+    };
+    late.without(&instruction.writes)
+}
+
+/// Operations of fixed latency, or without registers, as seen in compilers' code.
+#[rustfmt::skip]
+const FIXED: &[&str] = &[
+    "ACQBULK", "BAR", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CGAERRBAR",
+    "CS2R", "CS2UR", "DADD", "DEPBAR", "DFMA", "DMMA", "DMUL", "DSETP", "ELECT", "ENDCOLLECTIVE",
+    "ERRBAR", "EXIT", "F2FP", "FADD", "FENCE", "FFMA", "FMNMX", "FMUL", "FSEL", "FSET", "FSETP",
+    "HADD2", "HFMA2", "HMMA", "HMUL2", "HSET2", "HSETP2", "I2FP", "IABS", "IADD", "IADD3", "IDP",
+    "IMAD", "IMMA", "IMNMX", "ISETP", "LEA", "LEPC", "LOP3", "MEMBAR", "MOV", "NANOSLEEP", "NOP",
+    "P2R", "PLOP3", "PRMT", "R2P", "R2UR", "RET", "SEL", "SGXT", "SHF", "UBMSK", "UBREV",
+    "UCGABAR_ARV", "UCGABAR_WAIT", "UF2I", "UFLO", "UFRND", "UI2FP", "UIADD3", "UIMAD", "UISETP",
+    "ULEA", "ULOP3", "UMOV", "UPLOP3", "UPOPC", "UPRMT", "USEL", "USHF", "UVIMNMX", "VIADD",
+    "VIADDMNMX", "VIMNMX", "VOTE", "VOTEU", "WARPSYNC", "YIELD",
+];
