@@ -66,7 +66,8 @@ END
 windows_linker() { # folder of the programs
     cat >"$linkers/$platform" <<END
 #!/bin/bash
-export ZIG_GLOBAL_CACHE_DIR='$linkers/zig' ZIG_LOCAL_CACHE_DIR='$linkers/zig' PATH='$1':"\$PATH"
+export ZIG_GLOBAL_CACHE_DIR='$linkers/zig' ZIG_LOCAL_CACHE_DIR='$linkers/zig'
+export CARGO_ZIGBUILD_ZIG_PATH='$1/python-zig' PATH='$1':"\$PATH"
 case \${0##*/} in
 *dlltool) exec cargo-zigbuild zig dlltool -- "\$@" ;;
 esac
@@ -93,6 +94,8 @@ if [ "$platform" != "$(uname -m)" ]; then
     chmod +x "$linkers/$platform"
     config+=(--config "target.$triple.linker='$linkers/$platform'")
 fi
+# The linker for Windows writes a time into the file: that of the commit, unless the caller has another.
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 list=$(printf "'%s'," "${flags[@]}")
 config+=(--config "target.$triple.rustflags=[$list]")
 env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS cargo build -q --release --locked -p warpld --bin warpld --target "$triple" "${config[@]}" >&2

