@@ -172,6 +172,8 @@ wine() {
         [ -x "$root/usr/lib/wine/wine64" ] || fail "no wine: its package has no /usr/lib/wine/wine64"
         # In place of a script that looks in /usr.
         ln -sf wineserver64 "$root/usr/lib/wine/wineserver"
+        # Which wine looks for in /usr.
+        cp "$root/usr/$(uname -m)-w64-mingw32/lib/zlib1.dll" "$libraries/wine/x86_64-windows" || true
         mkdir "$home/bin"
         cat >"$home/bin/wine64" <<END
 #!/bin/sh

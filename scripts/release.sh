@@ -77,7 +77,7 @@ Upstream-Name: warpld
 Source: https://github.com/warpld/warpld
 
 Files: *
-Copyright: The warpld developers
+Copyright: 2026 The warpld contributors
 License: Expat or Apache-2.0
 Comment: The command contains the crates that the file warpld.cdx.json lists, with their licences.
 
@@ -154,7 +154,8 @@ platform() { # x86_64, aarch64, windows
     fi
 }
 
-cargo metadata --format-version 1 --locked | scripts/sbom.py Cargo.lock >"$work/warpld.cdx.json"
+cargo tree -p warpld -e normal,build --target all --prefix none --locked >"$work/crates"
+cargo metadata --format-version 1 --locked | scripts/sbom.py Cargo.lock "$work/crates" >"$work/warpld.cdx.json"
 cp "$work/warpld.cdx.json" "$dist/warpld-$version.cdx.json"
 if [ "${platforms[*]}" != wheels ]; then
     pages "$(scripts/build-command.sh | tail -1)"

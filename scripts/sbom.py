@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Prints what the command is made of as CycloneDX 1.5 JSON: every crate, with version, licence, checksum and what it uses.
 
-    cargo metadata --format-version 1 --locked | scripts/sbom.py Cargo.lock
+    cargo tree -p warpld -e normal,build --target all --prefix none --locked >crates
+    cargo metadata --format-version 1 --locked | scripts/sbom.py Cargo.lock crates
 
+cargo metadata alone would list what only tests use: it joins the features that all crates ask for.
 The same input gives the same bytes: the time is $SOURCE_DATE_EPOCH, and the serial number follows from the content.
 Crates that only run at compile time (macros, build scripts) have the scope "excluded".
 """
@@ -45,18 +47,24 @@ def uses(nodes, identity, kinds):
             yield dependency["pkg"]
 
 
-def reached(packages, nodes, start):
+def used_crates(path):
+    """The lines of cargo tree: name, version."""
+    lines = (line.split() for line in open(path, encoding="utf-8"))
+    return {(words[0], words[1].removeprefix("v")) for words in lines if len(words) > 1}
+
+
+def reached(nodes, packages, start):
     """All crates that are needed, with whether they are part of the program."""
     shipped, others, waiting = {start}, set(), [start]
     while waiting:
         for other in uses(nodes, waiting.pop(), (None,)):
-            if other not in shipped and not runs_at_compile_time(packages[other]):
+            if other in packages and other not in shipped and not runs_at_compile_time(packages[other]):
                 shipped.add(other)
                 waiting.append(other)
     waiting = list(shipped)
     while waiting:
         for other in uses(nodes, waiting.pop(), (None, "build")):
-            if other not in shipped | others:
+            if other in packages and other not in shipped | others:
                 others.add(other)
                 waiting.append(other)
     return {identity: identity in shipped for identity in shipped | others}
@@ -78,10 +86,11 @@ def component(package, kind, sums):
 def main():
     metadata = json.load(sys.stdin)
     sums = checksums(sys.argv[1])
-    packages = {package["id"]: package for package in metadata["packages"]}
+    used = used_crates(sys.argv[2])
+    packages = {p["id"]: p for p in metadata["packages"] if (p["name"], p["version"]) in used}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    start = next(i for i in metadata["workspace_members"] if packages[i]["name"] == "warpld")
-    needed = reached(packages, nodes, start)
+    start = next(i for i in metadata["workspace_members"] if i in packages and packages[i]["name"] == "warpld")
+    needed = reached(nodes, packages, start)
     order = sorted(needed, key=lambda i: (packages[i]["name"], packages[i]["version"]))
     components = []
     for identity in order:
@@ -91,8 +100,8 @@ def main():
             components.append(entry)
     dependencies = []
     for identity in order:
-        used = {purl(packages[other]) for other in uses(nodes, identity, (None, "build")) if other in needed}
-        dependencies.append({"ref": purl(packages[identity]), "dependsOn": sorted(used)})
+        edges = {purl(packages[other]) for other in uses(nodes, identity, (None, "build")) if other in needed}
+        dependencies.append({"ref": purl(packages[identity]), "dependsOn": sorted(edges)})
     time = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     bill = {
         "bomFormat": "CycloneDX",
