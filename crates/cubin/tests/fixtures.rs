@@ -33,7 +33,13 @@ fn names_tell_the_target() {
         let identity = Identity::of(&Cubin::parse(&bytes).unwrap()).unwrap();
         assert_eq!(identity.arch.to_string(), target, "{name}");
         let cuda12 = name.contains("cuda12");
-        assert_eq!(identity.toolkit, Some(if cuda12 { 129 } else { 130 }), "{name}");
+        let toolkit = match target {
+            _ if cuda12 => 129,
+            // CUDA 13.4 is the first that has it.
+            "sm_107" => 134,
+            _ => 130,
+        };
+        assert_eq!(identity.toolkit, Some(toolkit), "{name}");
         let capsule = identity.arch.number >= 100;
         assert_eq!(identity.state == CodeState::CapsuleMercury, capsule, "{name}");
         let old = cuda12 && !capsule;

@@ -162,6 +162,60 @@ fn outputs_are_neither_inputs_nor_each_other() {
     assert!(Command::new(&nvlink).args(args).current_dir(&folder).status().unwrap().success());
 }
 
+/// Files that the command line does not name as inputs.
+#[test]
+fn outputs_are_not_what_a_link_finds_by_itself() {
+    let folder = WARPLD.folder("found");
+    inputs(&folder);
+    fs::write(folder.join("words"), "-arch=sm_90 a.cubin b.cubin").unwrap();
+    fs::write(folder.join("thin.a"), thin_archive("b.cubin")).unwrap();
+    let archive =
+        Command::new("ar").args(["rc", "libx.a", "b.cubin"]).current_dir(&folder).status();
+    assert!(archive.unwrap().success());
+    for (words, file) in [
+        (&["@words"][..], "words"),
+        (&["-optf", "words"], "words"),
+        (&["-arch=sm_90", "a.cubin", "-L.", "-lx"], "libx.a"),
+        (&["-arch=sm_90", "a.cubin", "thin.a"], "b.cubin"),
+    ] {
+        let before = fs::read(folder.join(file)).unwrap();
+        for more in [&["-o", file][..], &["-o", "o", "--map", file], &["-o", "o", "-time", file]] {
+            let output = WARPLD.run(&folder, words.iter().chain(more));
+            assert_eq!(output.status.code(), Some(1), "{words:?} {more:?}: {}", stderr(&output));
+            let expected =
+                format!("warpld fatal   : Output file '{file}' is also an input of this link");
+            assert!(
+                stderr(&output).starts_with(&expected),
+                "{words:?} {more:?}: {}",
+                stderr(&output)
+            );
+        }
+        assert_eq!(fs::read(folder.join(file)).unwrap(), before, "{file}");
+        assert!(!folder.join("o").exists(), "{file}");
+        assert!(
+            WARPLD.run(&folder, words.iter().chain(&["-o", "p"])).status.success(),
+            "{words:?}"
+        );
+    }
+}
+
+/// Not even when told to replace what exists.
+#[test]
+fn extract_does_not_replace_its_input() {
+    let folder = WARPLD.folder("extracted");
+    inputs(&folder);
+    fs::hard_link(folder.join("b.cubin"), folder.join("hard")).unwrap();
+    let before = fs::read(folder.join("b.cubin")).unwrap();
+    for output in ["b.cubin", "./b.cubin", "hard"] {
+        let done = WARPLD.run(&folder, ["extract", "--force", "b.cubin", "-o", output]);
+        assert_eq!(done.status.code(), Some(1), "{output}");
+        assert!(stderr(&done).contains("is also an input"), "{output}: {}", stderr(&done));
+    }
+    assert_eq!(fs::read(folder.join("b.cubin")).unwrap(), before);
+    let done = WARPLD.run(&folder, ["extract", "--force", "b.cubin", "-o", "a.cubin"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+}
+
 /// The limit on the size of files, a full disk, more threads than there can be.
 #[test]
 fn limits_of_the_system_end_in_a_message() {
@@ -177,6 +231,26 @@ fn limits_of_the_system_end_in_a_message() {
     let text = stderr(&bounded(&folder, &link, ""));
     assert!(text.starts_with("warpld fatal   : Could not write output file '/dev/full'"));
     assert!(!text.contains("nternal"), "{text}");
+    for words in [
+        &["dump", "a.cubin"][..],
+        &["dump", "--json", "a.cubin"],
+        &["diff", "a.cubin", "b.cubin"],
+        &["compare", "a.cubin", "b.cubin"],
+        &["extract", "--list", "a.cubin"],
+        &["extract", "a.cubin", "-o", "-"],
+        &["toolkit"],
+        &["toolkit", "--json"],
+        &["completions", "zsh"],
+        &["man"],
+        &["help"],
+        &["version"],
+    ] {
+        let output = bounded(&folder, words, "exec >/dev/full;");
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{words:?}");
+        let text = stderr(&output);
+        assert!(text.starts_with("warpld fatal   : "), "{words:?}: {text}");
+        assert!(text.contains("No space left on device"), "{words:?}: {text}");
+    }
     for threads in ["--threads=1000000", "--threads=2147483647", "--threads=-7"] {
         let link = ["-arch=sm_90", "a.cubin", "b.cubin", "-o", "o", threads];
         let output = WARPLD.run(&folder, link);

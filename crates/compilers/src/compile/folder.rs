@@ -48,9 +48,12 @@ impl Drop for Folder {
     }
 }
 
+#[cfg(unix)]
 fn create(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    std::os::unix::fs::DirBuilderExt::mode(&mut fs::DirBuilder::new(), 0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn create(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }

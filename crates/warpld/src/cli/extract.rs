@@ -1,8 +1,10 @@
 //! `warpld extract`: lists and extracts the device images of fatbins, host
 //! objects, archives, libraries and programs.
 
+use super::help::{print, print_bytes};
 use super::images::File;
 use super::output::write_atomically;
+use crate::files::FileKey;
 use crate::subcommand;
 use clap::{Parser, ValueEnum};
 use cubin::Arch;
@@ -13,7 +15,6 @@ use rayon::prelude::*;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Lists or extracts the device images inside fatbins, host objects, archives, shared libraries and
@@ -113,10 +114,9 @@ impl Report {
         self.errors.push(message);
     }
     fn print(&self) -> i32 {
-        let printed = std::io::stdout().lock().write_all(self.out.as_bytes());
-        let printed = printed.and_then(|()| std::io::stdout().lock().write_all(&self.bytes));
+        let status = print(&self.out).max(print_bytes(&self.bytes));
         self.errors.iter().for_each(subcommand::error);
-        i32::from(self.failures > 0 || printed.is_err())
+        status.max(i32::from(self.failures > 0))
     }
 }
 
@@ -147,7 +147,7 @@ fn each_file(args: &Args, opened: &File, report: &mut Report) -> usize {
     let results: Vec<Result<String, String>> = images
         .par_iter()
         .map(|named| {
-            write(named, &args.output_dir.join(&named.name), args.force)?;
+            write(named, &args.output_dir.join(&named.name), args)?;
             Ok(format!("{}\n", shown(&named.name)))
         })
         .collect();
@@ -189,7 +189,7 @@ fn one_file(args: &Args, opened: &[File], report: &mut Report) -> usize {
                     Ok(payload) => report.bytes = payload.into_owned(),
                     Err(error) => report.fail(format!("{}: {error}", only.name)),
                 }
-            } else if let Err(message) = write(only, path, args.force) {
+            } else if let Err(message) = write(only, path, args) {
                 report.fail(message);
             }
         }
@@ -201,16 +201,19 @@ fn one_file(args: &Args, opened: &[File], report: &mut Report) -> usize {
     images.len()
 }
 
-/// Writes a file. What exists is replaced only on request, and a link is never followed.
-fn write(named: &NamedImage<'_>, path: &Path, force: bool) -> Result<(), String> {
+/// Writes a file. What exists is replaced only on request, an input never, and a link is not followed.
+fn write(named: &NamedImage<'_>, path: &Path, args: &Args) -> Result<(), String> {
     if let Ok(found) = std::fs::symlink_metadata(path) {
         let name = path.display();
-        match force {
-            false => return Err(format!("'{name}' exists; --force replaces it")),
-            true if found.is_symlink() => {
-                return Err(format!("'{name}' is a link, which is not followed"));
-            }
-            true => {}
+        if !args.force {
+            return Err(format!("'{name}' exists; --force replaces it"));
+        }
+        if found.is_symlink() {
+            return Err(format!("'{name}' is a link, which is not followed"));
+        }
+        let key = FileKey::of(path);
+        if key.is_some() && args.files.iter().any(|file| FileKey::of(file) == key) {
+            return Err(format!("'{name}' is also an input"));
         }
     }
     let payload = named.image.payload().map_err(|error| format!("{}: {error}", named.name))?;

@@ -66,8 +66,13 @@ pub fn usage() -> i32 {
 
 /// Prints to standard output; returns the exit status.
 pub(super) fn print(text: &str) -> i32 {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what need not be text. As for any program, a reader that has gone is no error.
+pub(super) fn print_bytes(bytes: &[u8]) -> i32 {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             subcommand::fatal(format_args!("cannot write to standard output: {error}"));
             1

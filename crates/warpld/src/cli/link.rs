@@ -6,8 +6,8 @@ use super::progress::Progress;
 use super::reports::Reports;
 use super::stats::Stats;
 use super::{
-    Console, Outcome, dependencies, input_hash, libraries, lto, output, register, release, report,
-    reproduce, timing, trace, translate,
+    Console, Outcome, conflicts, dependencies, input_hash, libraries, lto, output, register,
+    release, report, reproduce, timing, trace, translate,
 };
 use crate::exit::leave_memory_behind;
 use crate::files::guard;
@@ -95,6 +95,9 @@ fn carry_out(
     let files = Files::open(&request);
     // The process exits soon, which frees all memory at once.
     std::mem::forget(request);
+    if !console.renderer.is_nvlink() {
+        conflicts::check_found(settings, &files).map_err(|error| diagnostics.fail(error))?;
+    }
     files.guard(&console.renderer, changed);
     stats.clock.lap("open");
     if let (Some(path), Some(replay)) = (&settings.side.reproduce, &settings.replay) {

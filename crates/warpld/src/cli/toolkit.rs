@@ -1,13 +1,13 @@
 //! `warpld toolkit`: the compilers that a link would use, and what each is for. The exit status is
 //! 0 if there are any, 1 if not.
 
+use super::help::print;
 use crate::subcommand;
 use clap::Parser;
 use libwarpld::driver::shown;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use warpld_compilers::toolkit::{
     FrontEnd, Hints, Library, LtoTools, Origin, Place, Search, Tool, Toolkit,
@@ -50,9 +50,10 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         true => format!("{:#}\n", as_json(&search)),
         false => as_text(&search),
     };
-    // As for any program, a reader that has gone is no error.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
-    if search.toolkit().is_some() { FOUND } else { NOTHING }
+    match print(&text) {
+        0 if search.toolkit().is_some() => FOUND,
+        _ => NOTHING,
+    }
 }
 
 /// Whether its nvlink can compile LTO-IR.

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use warpld_compilers::{Host, Interruptions};
 
-/// A map, and the name to print if it breaks.
+/// A map, and the name to print if it breaks. Only signals tell that one does.
 #[derive(Debug)]
+#[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Watched {
     pub(crate) addresses: Range<usize>,
     pub(crate) name: Arc<str>,
@@ -19,6 +20,7 @@ pub(crate) struct Watched {
 /// Maps, with the text before and after the name of one that breaks. A link has thousands of them,
 /// so the messages themselves are not prepared.
 #[derive(Debug)]
+#[cfg_attr(not(unix), allow(dead_code))]
 struct Watch {
     maps: Vec<Watched>,
     before: String,

@@ -225,7 +225,7 @@ impl Deref for Mapped {
 
 impl FileKey {
     /// Identifies the file at `path`, if it exists.
-    fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;

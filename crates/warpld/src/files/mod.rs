@@ -14,7 +14,8 @@ use crate::render::Renderer;
 use fatbin::Content;
 use libwarpld::Diagnostic;
 use libwarpld::driver::{Block, Found, InputFile, Loaded, Store, scan};
-use map::{FileKey, Mapped};
+pub(crate) use map::FileKey;
+use map::Mapped;
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -116,6 +117,18 @@ impl Files {
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let all = self.opened().flat_map(|file| std::iter::once(file).chain(&file.members));
         all.map(|file| &*file.name)
+    }
+
+    /// The names of files that the command line does not name: libraries that `-l` found, members of thin
+    /// archives.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &str> {
+        let files = self.opened.iter().filter_map(|found| match found {
+            search::Found::File(file) => Some(file),
+            search::Found::Message(_) => None,
+        });
+        let found =
+            files.flat_map(|file| file.library.then_some(file).into_iter().chain(&file.members));
+        found.map(|file| &*file.name)
     }
 
     /// The libraries that `-l` names and the link goes without.

@@ -7,19 +7,22 @@
 mod kinds;
 
 use kinds::{KINDS, Kind, archive, thin};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use support::{Program, Random, example};
 
 const WARPLD: Program = support::warpld!();
 
 /// How a hostile file is used.
-const WAYS: [&str; 12] = [
+const WAYS: [&str; 16] = [
     "input",
     "member",
     "thin",
@@ -32,6 +35,10 @@ const WAYS: [&str; 12] = [
     "uidx",
     "reports",
     "environment",
+    "argument",
+    "dump-json",
+    "compare",
+    "list-json",
 ];
 
 /// Variables that the command reads.
@@ -60,25 +67,52 @@ fn every_hostile_input_ends_in_a_message() {
     let first = number("WARPLD_HOSTILE_SEED", 1);
     let count = number("WARPLD_HOSTILE", 500);
     let workers = 2;
+    let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for worker in 0..workers {
+            let done = &done;
             scope.spawn(move || {
                 for seed in (first..first + count).filter(|seed| seed % workers == worker) {
-                    one(seed);
+                    let case = one(seed);
+                    done.lock().unwrap().push(case);
                 }
             });
         }
     });
+    let done = done.into_inner().unwrap();
+    let kinds: BTreeSet<&str> = done.iter().map(|(kind, _)| *kind).collect();
+    let ways: BTreeSet<&str> = done.iter().map(|(_, way)| *way).collect();
+    // Not by println!, which is not shown of a test that passes.
+    let _ = writeln!(
+        std::io::stderr(),
+        "{} hostile inputs of {} kinds, used in {} ways",
+        done.len(),
+        kinds.len(),
+        ways.len()
+    );
+    if count >= 500 {
+        assert!(
+            done.len() as u64 == count && kinds.len() == KINDS.len() && ways.len() == WAYS.len()
+        );
+    }
 }
 
-fn one(seed: u64) {
+/// Tries one input. The answer is its kind and the way it was used.
+fn one(seed: u64) -> (&'static str, &'static str) {
     let mut r = Random::new(seed);
     let (name, kind) = &KINDS[seed as usize % KINDS.len()];
-    let way = WAYS[(seed as usize / KINDS.len() + r.below(WAYS.len())) % WAYS.len()];
+    let mut way = WAYS[(seed as usize / KINDS.len() + r.below(WAYS.len())) % WAYS.len()];
+    // A pipe here holds a link up on purpose.
+    if way == "uidx" && *name == "fifo" {
+        way = "input";
+    }
     let case = format!("seed {seed}: {name} as {way}");
     let root = WARPLD.folder(&format!("{seed}"));
     let folder = root.join("in");
-    fs::create_dir(&folder).unwrap();
+    // Where a program might leave files without being asked.
+    for name in ["in", "home", "temporary"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
     let bytes = match kind {
         Kind::Bytes(make) => {
             let bytes = make(&mut r);
@@ -95,8 +129,10 @@ fn one(seed: u64) {
         fs::copy(example(&name), folder.join(format!("{good}.cubin"))).unwrap();
     }
     run(&folder, way, &bytes, &mut r, &case);
-    for entry in fs::read_dir(&root).unwrap() {
-        assert_eq!(entry.unwrap().file_name(), "in", "{case}: written elsewhere");
+    assert_eq!(fs::read_dir(&root).unwrap().count(), 3, "{case}: written elsewhere");
+    for name in ["home", "temporary"] {
+        let left = fs::read_dir(root.join(name)).unwrap().count();
+        assert_eq!(left, 0, "{case}: written to the folder '{name}'");
     }
     for entry in fs::read_dir(&folder).unwrap() {
         let entry = entry.unwrap().file_name().into_string().unwrap();
@@ -105,6 +141,7 @@ fn one(seed: u64) {
         assert!(known.contains(&&*entry), "{case}: left {entry:?} behind");
     }
     fs::remove_dir_all(&root).unwrap();
+    (*name, way)
 }
 
 /// Runs the command on the hostile file, and checks how it ends.
@@ -112,6 +149,8 @@ fn run(folder: &Path, way: &str, bytes: &[u8], r: &mut Random, case: &str) {
     let link = ["-arch=sm_90", "scale.cubin", "saxpy.cubin", "-o", "o"];
     let alone = ["-arch=sm_90", "file", "-o", "o"];
     let mut variable = None;
+    let text: Vec<u8> = bytes.iter().copied().filter(|&b| b != 0).take(50_000).collect();
+    let argument = [b"--".to_vec(), text.clone()].concat();
     let words: &[&str] = match way {
         "input" => &alone,
         "member" => {
@@ -131,6 +170,10 @@ fn run(folder: &Path, way: &str, bytes: &[u8], r: &mut Random, case: &str) {
         "dump" => &["dump", "file"],
         "diff" => &["diff", "file", "scale.cubin"],
         "extract" => &["extract", "file", "-d", "out"],
+        "argument" => &[],
+        "dump-json" => &["dump", "--json", "file"],
+        "compare" => &["compare", "file", "scale.cubin"],
+        "list-json" => &["extract", "--list", "--json", "file"],
         "uidx" => &["--uidx-file=file"],
         "reports" => &[
             "file",
@@ -146,21 +189,25 @@ fn run(folder: &Path, way: &str, bytes: &[u8], r: &mut Random, case: &str) {
             "--error-format=json",
         ],
         _ => {
-            let text: Vec<u8> = bytes.iter().copied().filter(|&b| b != 0).take(50_000).collect();
             variable = Some((VARIABLES[r.below(VARIABLES.len())], text));
             &[]
         }
     };
-    let is_link = !matches!(way, "input" | "dump" | "diff" | "extract");
-    // A pipe here holds a link up on purpose.
-    if way == "uidx" && case.contains(": fifo") {
-        return;
-    }
+    let is_link = !matches!(
+        way,
+        "input" | "dump" | "dump-json" | "diff" | "compare" | "extract" | "list-json"
+    );
     let script = "ulimit -v 3000000; ulimit -f 200000; exec timeout -k 1 30 \"$@\"";
     let mut command = Command::new("/bin/bash");
     command.args(["-c", script, "bash"]).arg(WARPLD.path()).current_dir(folder);
     command.args(if is_link { &link[..] } else { &[] }).args(words);
+    if way == "argument" {
+        command.arg(OsStr::from_bytes(&argument));
+    }
     command.env("PATH", "/usr/bin:/bin").env_remove("MAKEFLAGS");
+    let beside = |name| folder.with_file_name(name);
+    command.env("HOME", beside("home")).env("XDG_CACHE_HOME", beside("home"));
+    command.env("TMPDIR", beside("temporary"));
     // The shell looks for `timeout` itself.
     if let Some((name, text)) = variable.filter(|(name, _)| *name != "PATH") {
         command.env(name, OsStr::from_bytes(&text));
@@ -175,8 +222,9 @@ fn run(folder: &Path, way: &str, bytes: &[u8], r: &mut Random, case: &str) {
     assert!(matches!(status, 0 | 1 | 2 | 255), "{case}: status {status}: {head}");
     assert!(took < LONGEST, "{case}: {took:?}");
     assert!(!said.contains("panicked"), "{case}: {head}");
-    // `diff` says what differs on standard output.
-    let is_told = !output.stderr.is_empty() || (way == "diff" && !output.stdout.is_empty());
+    // These say what differs on standard output.
+    let is_told = !output.stderr.is_empty()
+        || (matches!(way, "diff" | "compare") && !output.stdout.is_empty());
     assert!(status == 0 || is_told, "{case}: nothing was said");
     let hidden = |c: char| c != '\n' && c.is_control();
     assert!(!said.chars().any(hidden), "{case}: {head:?}");
