@@ -7,14 +7,17 @@
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::{Dependences, Users};
-use super::instruction::Instruction;
 use super::event::{BOARDS, Event, NEVER, STACK_POINTER};
+use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::units::{is_slow, is_texture, latency};
 use std::collections::BTreeMap;
 
 /// The board of results that leave their block and take long.
 const LAST: u8 = BOARDS - 1;
+/// How many events may be pending where boards are chosen, in all, per instruction. Compiled code has far
+/// fewer; other code is left alone, as its allocation would take too long.
+const PENDING: usize = 150;
 /// The first board of results that take long.
 const FIRST_SLOW: u8 = 2;
 /// Events that are pending, by board.
@@ -223,16 +226,20 @@ impl<'k> Allocator<'k> {
             unexplained: Vec::new(),
         };
         let mut done = vec![0; self.events.len()];
+        let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
             let clock = self.clock(block, &mut done);
             let (mut was, was_left) = self.enter(block, &old);
             let (mut now, now_left) = self.enter(block, &new);
+            patience = patience.checked_sub(was_left.len())?;
             let (start, end) = self.blocks.range(block);
             let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
             for i in start..=end {
                 let times = Times { clock: &clock, done: &done };
                 let late = self.wait(i, &times, &mut was, &mut now, &mut allocation)?;
                 for &number in &self.at[i] {
+                    let pending = was.iter().map(BitSet::len).sum();
+                    patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
                     if number == STACK_POINTER {
                         was[usize::from(event.board)].add(number);

@@ -8,7 +8,14 @@ use super::units::is_slow;
 impl Allocator<'_> {
     /// Ends what an instruction waits for. What is over by the end of a block is waited for there, if
     /// the rule explains the input. `None` if a wait has an unknown reason.
-    pub fn wait(&self, i: usize, times: &Times<'_>, was: &mut Boards, now: &mut Boards, out: &mut Allocation) -> Option<Late> {
+    pub fn wait(
+        &self,
+        i: usize,
+        times: &Times<'_>,
+        was: &mut Boards,
+        now: &mut Boards,
+        out: &mut Allocation,
+    ) -> Option<Late> {
         let known = self.kernel.dependences.is_some();
         let all_was = self.all(was);
         let again = self.kernel.needed(i, &self.all(now).without(&all_was));
@@ -75,8 +82,7 @@ impl Allocator<'_> {
         }
         let mut back = pending.clone();
         pending.iter().filter(|&e| !self.kernel.came_back(e, i)).for_each(|e| back.remove(e));
-        !back.is_empty()
-            && (self.kernel.ends_block(i) || !self.kernel.needed(i, &back).is_empty())
+        !back.is_empty() && (self.kernel.ends_block(i) || !self.kernel.needed(i, &back).is_empty())
     }
 
     /// Boards whose events all come from this block, leave it, and are over at its last instruction. Not
@@ -92,7 +98,7 @@ impl Allocator<'_> {
                 here(e) && self.leaves(e) && !slow && times.done[e] <= times.clock.at(i)
             };
             let alone = events.iter().all(|e| e == STACK_POINTER);
-            !alone && events.iter().all(over) && !(joins && events.iter().any(leaving_operands))
+            !alone && events.iter().all(over) && !(joins && events.iter().all(leaving_operands))
         };
         let over = boards.iter().enumerate().filter(|(_, events)| is_over(events));
         over.fold(0, |mask, (board, _)| mask | 1 << board)

@@ -150,4 +150,60 @@ mod tests {
         assert_eq!(changed(&waits_for_nothing), None);
         assert_eq!(changed(&changed(&KERNEL).unwrap()), None, "there is nothing more to do");
     }
+
+    /// A store that another instruction overwrites an operand of, and a load that is used twice.
+    #[test]
+    fn instructions_wait_for_what_they_need_and_not_for_what_shares_a_board() {
+        let code = [
+            KERNEL[0],
+            // LDC.64 R2 and LDC R6 set board 1; R2 is needed first
+            0x000e_6200_0000_0a00_0000_e000_ff02_7b82,
+            0x000e_6200_0000_0800_0000_e200_ff06_7b82,
+            // IADD3 R4 = R2 waits for both, IADD3 R7 = R6 has no need to
+            0x002f_e200_07ff_e0ff_0000_0001_0204_7810,
+            0x000f_e200_07ff_e0ff_0000_0001_0607_7810,
+            0x000f_ea00_0380_0000_0000_0000_0000_794d,
+        ];
+        let out = changed(&code).unwrap();
+        assert_eq!(Instruction(out[1]).write_board(), Some(0));
+        let boards: Vec<_> = out.iter().map(|&w| Instruction(w).write_board()).collect();
+        let waits: Vec<_> = out.iter().map(|&w| Instruction(w).waits()).collect();
+        let second = boards[2].unwrap();
+        assert_eq!(waits[3] & 1, 1, "R2 is waited for where it is used");
+        assert!((waits[3] | waits[4]) >> second & 1 == 1, "and R6 where it is, or before");
+    }
+
+    #[test]
+    fn a_missing_wait_is_found() {
+        let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
+        let mut kernel = Kernel::read(&body).unwrap();
+        let allocation = allocate(&mut kernel).unwrap();
+        let allocator = Allocator::new(&kernel);
+        let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();
+        assert!(is_safe(&kernel, &allocation, &waits));
+        let mut found = 0;
+        for i in (0..waits.len()).filter(|&i| waits[i] != 0) {
+            let mut fewer = waits.clone();
+            fewer[i] = 0;
+            assert!(!is_safe(&kernel, &allocation, &fewer), "instruction {i}");
+            found += 1;
+        }
+        assert_eq!(found, 2);
+    }
+
+    /// Code that nobody compiles must not take long: all loads share a board or a register.
+    #[test]
+    fn odd_code_takes_no_longer_than_other_code() {
+        const LOAD: u128 = 0x000e_6200_0000_0800_0000_e000_ff02_7b82;
+        const USE: u128 = 0x002f_e200_07ff_e0ff_0000_0001_0204_7810;
+        const BRANCH: u128 = 0x000f_ea00_0380_0000_0000_0000_0004_8947;
+        for pattern in [&[LOAD][..], &[LOAD, LOAD, USE], &[LOAD, BRANCH], &[LOAD, USE, BRANCH]] {
+            let mut code = vec![KERNEL[0]];
+            code.extend(pattern.iter().cycle().take(3000));
+            code.push(KERNEL[7]);
+            let start = std::time::Instant::now();
+            _ = changed(&code);
+            assert!(start.elapsed().as_secs() < 60, "{pattern:x?}");
+        }
+    }
 }

@@ -63,7 +63,9 @@ impl Registers {
             (Place::Uniform(at), _) => (File::Uniform, at),
             (Place::Predicate(at), _) => (File::Predicate, at),
             (Place::UniformPredicate(at), _) => (File::UniformPredicate, at),
-            (Place::EitherPredicate(at), _) if bits(w, at - 1, 1) == 1 => (File::UniformPredicate, at),
+            (Place::EitherPredicate(at), _) if bits(w, at - 1, 1) == 1 => {
+                (File::UniformPredicate, at)
+            }
             (Place::EitherPredicate(at), _) => (File::Predicate, at),
             (Place::Mask(at), _) => {
                 set.add_predicates(bits(w, at, 8) as u8);
@@ -73,7 +75,8 @@ impl Registers {
             (Place::Second, IMMEDIATE_THIRD | UNIFORM_THIRD) => (File::General, 64),
             (Place::Third, REGISTERS | IMMEDIATE | UNIFORM) => (File::General, 64),
             (Place::Last, REGISTERS | REGISTERS_64) => (File::General, 32),
-            (Place::Second | Place::Last, UNIFORM) | (Place::Third | Place::Last, UNIFORM_THIRD) => {
+            (Place::Second | Place::Last, UNIFORM)
+            | (Place::Third | Place::Last, UNIFORM_THIRD) => {
                 // Bit 91 says that there is a uniform register.
                 (bits(w, 91, 1) == 1).then_some((File::Uniform, 32))?
             }
@@ -81,7 +84,9 @@ impl Registers {
             (Place::UniformSecond, IMMEDIATE_THIRD) => (File::Uniform, 64),
             (Place::UniformThird, REGISTERS | IMMEDIATE | UNIFORM) => (File::Uniform, 64),
             (Place::Second | Place::Last | Place::UniformSecond, IMMEDIATE)
-            | (Place::Third | Place::Last | Place::UniformThird, IMMEDIATE_THIRD) => return Some(()),
+            | (Place::Third | Place::Last | Place::UniformThird, IMMEDIATE_THIRD) => {
+                return Some(());
+            }
             _ => return None,
         };
         let count = if matches!(file, File::General | File::Uniform) { 8 } else { 3 };

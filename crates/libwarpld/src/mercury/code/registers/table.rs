@@ -87,6 +87,11 @@ impl Row {
     pub fn all() -> &'static [Self] {
         ROWS
     }
+
+    #[cfg(test)]
+    pub fn operation(&self) -> u16 {
+        self.operation
+    }
 }
 
 const fn row(operation: u16, forms: u8, operands: &'static [Operand]) -> Row {
@@ -161,8 +166,6 @@ const F4: u8 = 1 << 4;
 const F5: u8 = 1 << 5;
 const F6: u8 = 1 << 6;
 const F7: u8 = 1 << 7;
-
-
 
 /// Sorted by operation.
 #[rustfmt::skip]

@@ -76,7 +76,8 @@ pub fn atomic_address(w: u128) -> Option<u8> {
 
 /// The source of LDGSTS.
 pub fn copied_address(w: u128) -> Option<u8> {
-    (bits(w, 91, 1) == 1 && bits(w, 76, 1) == 1 && bits(w, 72, 1) == 0 || bits(w, 72, 1) == 1).then_some(2)
+    (bits(w, 91, 1) == 1 && bits(w, 76, 1) == 1 && bits(w, 72, 1) == 0 || bits(w, 72, 1) == 1)
+        .then_some(2)
 }
 
 /// A uniform address or descriptor of 64 bits, if there is one.
