@@ -102,7 +102,7 @@ impl<'k> Waits<'k> {
         self.remove(&mut state.back, waits);
         self.set[i].iter().for_each(|&(number, _)| state.pending.add(number));
         match instruction.waits() {
-            ALL => ALL,
+            ALL if self.kernel.dependences.is_none() => ALL,
             _ if instruction.is_collective() => waits | self.boards(&state.pending),
             _ => waits,
         }

@@ -242,6 +242,7 @@ static ROWS: &[Row] = &[
     row(0x082, F2, &[ud(two)]), // UMOV.64 of 64 bits
     row(0x082, F4, &[ud(one)]), // UMOV
     row(0x082, F6, &[ud(wide_80), u(32, wide_80)]),
+    row(0x085, R | F4, &[ud(wide_74), upd(81), upd(84), ua(wide_74), ub(wide_74), up(87), up(77)]), // UIMNMX
     row(0x086, F4, &[ud(one), upd(81), p(87)]), // VOTEU
     row(0x087, R | F4, &[ud(one), ua(one), ub(one), up(87)]), // USEL
     row(0x087, F6, &[ud(two), ua(two), u(32, two), up(87)]), // USEL.64

@@ -17,8 +17,18 @@ fn names(set: &RegisterSet) -> String {
     if names.is_empty() { "-".into() } else { names.join(",") }
 }
 
+/// Names without the uniform registers that listings do not have.
+fn listed(names: &str) -> String {
+    let is_listed = |name: &&str| match name.strip_prefix("UR") {
+        Some(number) => number.parse::<u8>().is_ok_and(|number| number < 63),
+        None => true,
+    };
+    let kept: Vec<&str> = names.split(',').filter(is_listed).collect();
+    if kept.is_empty() { "-".into() } else { kept.join(",") }
+}
+
 /// What listings leave out: the predicates of P2R and R2P, the fourth component of a texture and the
-/// second half of its handle, UR79. They mark the condition of LDGSTS as written.
+/// second half of its handle, uniform registers from UR63 on. They mark the condition of LDGSTS as written.
 fn is_gap(w: u128, registers: &Registers, [writes, reads]: [&str; 2]) -> bool {
     let holds = |ours: &str, listed: &str| {
         listed == "-" || listed.split(',').all(|name| ours.split(',').any(|other| other == name))
@@ -29,7 +39,7 @@ fn is_gap(w: u128, registers: &Registers, [writes, reads]: [&str; 2]) -> bool {
         0x004 => holds(&ours, writes) && read == reads,
         0x160..=0x16f => holds(&ours, writes) && holds(&read, reads),
         0x1ae => ours == "-" && holds(reads, writes) && read == reads,
-        _ => [&ours, &read].iter().any(|names| names.split(',').any(|name| name == "UR79")),
+        _ => listed(&ours) == writes && listed(&read) == reads,
     }
 }
 
