@@ -68,6 +68,17 @@ impl<'k> Dependences<'k> {
         found && !are_opposite(setter, user) || self.meets(event, i)
     }
 
+    /// The same whatever guards the two have: a predicate may have changed in between.
+    pub fn may_need(&self, event: &Event, i: usize, local: bool) -> bool {
+        let opposite = are_opposite(self.body[event.at], self.body[i]);
+        opposite && self.touches(event, i) || self.needs(event, i, local)
+    }
+
+    fn touches(&self, event: &Event, i: usize) -> bool {
+        let (subject, registers) = (self.subject(event), &self.registers[i]);
+        registers.writes.meets(&subject) || event.writes && registers.reads.meets(&subject)
+    }
+
     /// Whether threads part or meet at an instruction, which therefore waits.
     fn meets(&self, event: &Event, i: usize) -> bool {
         const ENDCOLLECTIVE: u16 = 0x11b;

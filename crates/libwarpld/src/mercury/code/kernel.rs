@@ -114,6 +114,19 @@ impl<'c> Kernel<'c> {
 
     /// Events among these that an instruction needs, by registers.
     pub fn needed(&self, i: usize, pending: &BitSet) -> BitSet {
+        self.among(i, pending, |e, i| self.needs(e, i))
+    }
+
+    /// The same if guards do not count.
+    pub fn maybe_needed(&self, i: usize, pending: &BitSet) -> BitSet {
+        self.among(i, pending, |e, i| {
+            let (event, local) = (&self.events[e], self.is_local(e, i));
+            self.dependences.as_ref().is_some_and(|d| d.may_need(event, i, local))
+        })
+    }
+
+    /// Events among these that are about a register of an instruction and answer a question.
+    fn among(&self, i: usize, pending: &BitSet, is: impl Fn(usize, usize) -> bool) -> BitSet {
         let mut out = BitSet::none(self.events.len());
         let Some(dependences) = &self.dependences else { return out };
         let mut about = BitSet::none(self.events.len());
@@ -124,7 +137,7 @@ impl<'c> Kernel<'c> {
         for register in dependences.registers(i).both() {
             about.merge(&self.about[register]);
         }
-        about.and(pending).iter().filter(|&e| self.needs(e, i)).for_each(|e| out.add(e));
+        about.and(pending).iter().filter(|&e| is(e, i)).for_each(|e| out.add(e));
         out
     }
 
@@ -165,9 +178,14 @@ impl<'c> Kernel<'c> {
 
     /// Whether an instruction needs an event, by registers.
     fn needs(&self, e: usize, i: usize) -> bool {
-        let event = &self.events[e];
-        let local = event.at < i && self.blocks.of(event.at) == self.blocks.of(i);
+        let (event, local) = (&self.events[e], self.is_local(e, i));
         self.dependences.as_ref().is_some_and(|d| d.needs(event, i, local))
+    }
+
+    /// Whether an event is set earlier in an instruction's block.
+    fn is_local(&self, e: usize, i: usize) -> bool {
+        let at = self.events[e].at;
+        at < i && self.blocks.of(at) == self.blocks.of(i)
     }
 
     /// Whether an event is pending at an instruction of an earlier block, or earlier in its own, so
