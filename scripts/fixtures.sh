@@ -37,14 +37,16 @@ for source in tests/corpus/*.cu tests/corpus/*.ptx; do
 done
 
 for target in 75 90 100; do
-    for name in vec scale data object sync weak shared texref boards; do
+    for name in vec scale data object sync weak shared texref boards waits; do
         assemble "$cuda/bin/ptxas" $target "$work/$name.ptx" $fixtures/$name.sm_$target.cubin -c
     done
     link() { "$cuda/bin/nvlink" -arch sm_$target "$@"; }
     link $fixtures/{vec,scale}.sm_$target.cubin -o $fixtures/linked-vec.sm_$target.cubin
     link $fixtures/{object,data,sync}.sm_$target.cubin -o $fixtures/linked-object.sm_$target.cubin \
         2>/dev/null
-    link $fixtures/boards.sm_$target.cubin -o $fixtures/linked-boards.sm_$target.cubin
+    for name in boards waits; do
+        link $fixtures/$name.sm_$target.cubin -o $fixtures/linked-$name.sm_$target.cubin
+    done
     link -r $fixtures/{weak,shared}.sm_$target.cubin -o $fixtures/partial.sm_$target.cubin
 done
 assemble "$cuda/bin/ptxas" 90a "$work/scale.ptx" $fixtures/scale.sm_90a.exec.cubin

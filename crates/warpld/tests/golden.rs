@@ -33,6 +33,12 @@ fn virtual_functions_data_and_jump_tables() {
     compare(&["object", "data", "sync"], &[], "linked-object");
 }
 
+/// On sm_100 the kernels' scoreboards depend on the registers of their instructions.
+#[test]
+fn kernels_whose_waits_follow_from_registers() {
+    compare(&["waits"], &[], "linked-waits");
+}
+
 /// On sm_100 the kernels' scoreboards are not those of the object.
 #[test]
 fn kernels_that_call_nothing() {

@@ -29,6 +29,11 @@ impl BitSet {
         self.0.iter().all(|&word| word == 0)
     }
 
+    /// How many numbers the set contains.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Whether the set contains the number.
     pub fn has(&self, number: usize) -> bool {
         self.0.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)

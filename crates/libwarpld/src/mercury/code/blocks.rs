@@ -16,6 +16,8 @@ pub struct Blocks {
     of: Vec<usize>,
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
+    /// Where control goes from each, but for warps that have split; the first is visited first.
+    visited: Vec<Vec<usize>>,
     /// Reverse post order, in which fall-through comes first, and each block's place in it.
     order: Vec<usize>,
     places: Vec<usize>,
@@ -34,7 +36,7 @@ impl Blocks {
         }
         let mut successors = Vec::new();
         let mut predecessors = vec![Vec::new(); ranges.len()];
-        let mut visited_next = Vec::new();
+        let mut visited: Vec<Vec<usize>> = Vec::new();
         for (block, &(_, end)) in ranges.iter().enumerate() {
             let mut list: Vec<usize> = next.get(end)?.iter().map(|&i| of[i]).collect();
             list.sort_by_key(|&s| (s != block + 1, s));
@@ -44,16 +46,35 @@ impl Blocks {
             }
             // Code for warps that have split comes last.
             let splits = body.get(end)?.branches_if_split();
-            visited_next
-                .push(list.iter().copied().filter(|&s| !splits || s == block + 1).collect());
+            visited.push(list.iter().copied().filter(|&s| !splits || s == block + 1).collect());
             successors.push(list);
         }
-        let order = reverse_post_order(&visited_next);
-        let mut places = vec![0; ranges.len()];
-        for (place, &block) in order.iter().enumerate() {
-            places[block] = place;
+        let (order, places) = (Vec::new(), Vec::new());
+        let mut out = Self { ranges, of, successors, predecessors, visited, order, places };
+        out.sort();
+        Some(out)
+    }
+
+    fn sort(&mut self) {
+        self.order = reverse_post_order(&self.visited);
+        self.places = vec![0; self.ranges.len()];
+        for (place, &block) in self.order.iter().enumerate() {
+            self.places[block] = place;
         }
-        Some(Self { ranges, of, successors, predecessors, order, places })
+    }
+
+    /// Swaps the order of the two blocks that follow another. The compiler's order is that of the source.
+    pub fn swap_successors(&mut self, block: usize) {
+        if let Some(list) = self.visited.get_mut(block) {
+            list.reverse();
+        }
+        self.sort();
+    }
+
+    /// Blocks from which control may go to this one or elsewhere.
+    pub fn branches_to(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+        let from = self.predecessors[block].iter().copied();
+        from.filter(|&p| self.visited[p].len() > 1)
     }
 
     /// The blocks in the order of allocation.

@@ -6,45 +6,41 @@
 
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
+use super::dependences::{Dependences, Users};
+use super::event::{BOARDS, Event, NEVER, STACK_POINTER};
 use super::instruction::Instruction;
+use super::kernel::Kernel;
+use super::units::{is_slow, is_texture, latency};
 use std::collections::BTreeMap;
 
-/// Number of boards.
-pub const BOARDS: u8 = 6;
 /// The board of results that leave their block and take long.
 const LAST: u8 = BOARDS - 1;
+/// How many events may be pending where boards are chosen, in all, per instruction. Compiled code has far
+/// fewer; other code is left alone, as its allocation would take too long.
+const PENDING: usize = 150;
 /// The first board of results that take long.
 const FIRST_SLOW: u8 = 2;
-/// No instruction: an event that nothing in its block waits for.
-const NEVER: usize = usize::MAX;
-/// Index of the event that is dropped.
-pub const STACK_POINTER: usize = 0;
-
-/// A board set by an instruction.
-#[derive(Clone, Copy, Debug)]
-pub struct Event {
-    pub at: usize,
-    pub board: u8,
-    /// Set with the result, not once the operands have been read.
-    pub writes: bool,
-}
-
 /// Events that are pending, by board.
-type Boards = Vec<BitSet>;
+pub type Boards = Vec<BitSet>;
 
 /// What the rule needs to know of a kernel.
 pub struct Allocator<'k> {
-    pub body: &'k [Instruction],
-    pub blocks: &'k Blocks,
-    pub events: &'k [Event],
+    pub(super) kernel: &'k Kernel<'k>,
+    pub(super) body: &'k [Instruction],
+    pub(super) blocks: &'k Blocks,
+    pub(super) events: &'k [Event],
+    /// The next instruction of its block that waits for each board, at or after each instruction.
+    next_waits: Vec<[usize; BOARDS as usize]>,
     /// Events of each instruction.
-    at: Vec<Vec<usize>>,
+    pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
     waiter: Vec<usize>,
     /// Instructions before which a slow event that leaves its block is pending.
     slow_leaving: BitSet,
-    /// Whether the kernel has any slow instruction.
+    /// Whether the kernel has any slow instruction with a result.
     any_slow: bool,
+    /// The board of slow results that leave their block: textures have the last one for themselves.
+    last_slow: u8,
     /// Boards whose events DEPBAR counts, one bit each.
     counted: u8,
 }
@@ -55,6 +51,31 @@ pub struct Choice {
     pub board: u8,
     /// The board was free, as far as was known.
     pub fresh: bool,
+}
+
+/// The new boards.
+pub struct Allocation {
+    /// Of each event but the stack pointer's.
+    pub boards: Vec<Option<Choice>>,
+    /// What each instruction waits for as far as is known without back edges.
+    pub early: Vec<u8>,
+    /// Events that each instruction of the input waits for without a reason that is known.
+    pub copied: Vec<BitSet>,
+    /// Events whose boards in the input the rule does not explain.
+    pub unexplained: Vec<usize>,
+}
+
+/// Boards that the end of a block waits for without need: its own board is chosen before that.
+#[derive(Default)]
+pub struct Late {
+    pub was: u8,
+    pub now: u8,
+}
+
+/// Times in a block.
+pub struct Times<'v> {
+    pub clock: &'v Clock,
+    pub done: &'v [i64],
 }
 
 /// Boards at the ends of blocks, in one of the two allocations.
@@ -72,60 +93,101 @@ struct View<'v> {
     side: &'v Side,
     clock: &'v Clock,
     done: &'v [i64],
+    users: Option<&'v Users>,
 }
 
 /// Estimated times in a block.
-struct Clock {
+pub struct Clock {
     start: usize,
     issue: Vec<i64>,
     end: i64,
 }
 
 impl Clock {
-    fn at(&self, i: usize) -> i64 {
+    /// When an instruction issues; the end of the block if it is not in it.
+    pub fn at(&self, i: usize) -> i64 {
         i.checked_sub(self.start).and_then(|k| self.issue.get(k)).copied().unwrap_or(self.end)
     }
 }
 
 impl<'k> Allocator<'k> {
     /// Collects it.
-    pub fn new(
-        body: &'k [Instruction],
-        next: &[Vec<usize>],
-        blocks: &'k Blocks,
-        events: &'k [Event],
-    ) -> Self {
+    pub fn new(kernel: &'k Kernel<'k>) -> Self {
+        let Kernel { body, blocks, events, .. } = kernel;
         let mut at = vec![Vec::new(); body.len()];
         for (number, event) in events.iter().enumerate() {
             at[event.at].push(number);
         }
-        let any_slow = body.iter().any(|&i| is_slow(i));
-        let waiter = events.iter().map(|e| waiter(body, blocks, e)).collect();
-        let slow_leaving = BitSet::none(body.len());
+        let is_slow = |i: usize| is_slow(body[i]) && kernel.has_result(i);
+        let any_slow = (0..body.len()).any(is_slow);
+        let any_texture = body.iter().any(|&i| is_texture(i));
         let counted = body.iter().filter_map(|i| i.counted_board()).fold(0, |c, b| c | 1 << b);
-        let mut out = Self { body, blocks, events, at, waiter, slow_leaving, any_slow, counted };
-        for (number, &event) in events.iter().enumerate() {
-            if out.takes_last(number) {
-                out.reach(event, next);
-            }
+        let mut out = Self {
+            kernel,
+            body,
+            blocks,
+            events,
+            next_waits: next_waits(body, blocks),
+            at,
+            waiter: Vec::new(),
+            slow_leaving: BitSet::none(body.len()),
+            any_slow,
+            last_slow: if any_texture { LAST - 1 } else { LAST },
+            counted,
+        };
+        out.waiter = out.waiters();
+        let mut slow_leaving = BitSet::none(events.len());
+        (0..events.len()).filter(|&e| out.takes_last(e)).for_each(|e| slow_leaving.add(e));
+        out.slow_leaving = kernel.until_needed(&slow_leaving);
+        out
+    }
+
+    /// The instruction of its block that waits for each event.
+    fn waiters(&self) -> Vec<usize> {
+        let mut users: Option<(usize, Users)> = None;
+        let mut out = Vec::with_capacity(self.events.len());
+        for (number, event) in self.events.iter().enumerate() {
+            let block = self.blocks.of(event.at);
+            let known = self.kernel.dependences.as_ref().map(|dependences| {
+                let fresh = || (block, dependences.users(self.blocks.range(block)));
+                let listed = match users.take() {
+                    Some(listed) if listed.0 == block => listed,
+                    _ => fresh(),
+                };
+                let (_, users) = users.insert(listed);
+                dependences.first_user(event, event.at, users, true)
+            });
+            // Fences have no operands.
+            let is_fence = |d: &Dependences<'_>| !event.writes && d.subject(event).is_empty();
+            let known = known.filter(|_| !self.kernel.dependences.as_ref().is_some_and(is_fence));
+            out.push(self.waiter_of(number, known));
         }
         out
     }
 
-    /// Adds the instructions up to the first wait for an event on each path.
-    fn reach(&mut self, event: Event, next: &[Vec<usize>]) {
-        let mut work = vec![event.at + 1];
-        let mut seen = BitSet::none(self.body.len());
-        while let Some(i) = work.pop() {
-            if i >= self.body.len() || seen.has(i) {
-                continue;
-            }
-            seen.add(i);
-            if self.body[i].waits() >> event.board & 1 == 0 {
-                work.extend(&next[i]);
-            }
+    /// The same for one event, given the first instruction that needs it, where that is known. What the
+    /// end of a block waits for leaves.
+    fn waiter_of(&self, number: usize, known: Option<usize>) -> usize {
+        const BRANCHES: [u16; 5] = [Instruction::BSYNC, 0x147, 0x14d, 0x148, 0x11b];
+        if number == STACK_POINTER {
+            return NEVER;
         }
-        self.slow_leaving.merge(&seen);
+        let event = &self.events[number];
+        let block = self.blocks.of(event.at);
+        let (_, end) = self.blocks.range(block);
+        let found = match event.at < end {
+            true => self.next_waits[event.at + 1][usize::from(event.board)],
+            false => NEVER,
+        };
+        if let Some(known) = known.filter(|&i| i != NEVER && found <= i) {
+            return known;
+        }
+        let is_end = found == end
+            && (known.is_some() || BRANCHES.contains(&self.body[end].operation()))
+            && self.blocks.goes_on(block);
+        // With registers, another event on its board is the reason.
+        let own = found != NEVER && known != Some(NEVER);
+        if own && !is_end { found } else { NEVER }
     }
 
     /// Whether an event is a slow result that leaves its block, or a texture.
@@ -133,7 +195,7 @@ impl<'k> Allocator<'k> {
         let event = &self.events[number];
         let instruction = self.body[event.at];
         let slow = event.writes && is_slow(instruction);
-        slow && (self.leaves(number) || is_texture(instruction))
+        slow && (self.leaves(number) && self.any_slow || is_texture(instruction))
     }
 
     /// Whether the boards whose events are counted have the same events as before.
@@ -145,28 +207,39 @@ impl<'k> Allocator<'k> {
         })
     }
 
-    fn leaves(&self, number: usize) -> bool {
+    /// Whether nothing in its block waits for an event.
+    pub fn leaves(&self, number: usize) -> bool {
         self.waiter[number] == NEVER
     }
 
     /// The new board of each event but the stack pointer's.
-    pub fn run(&self) -> Vec<Option<Choice>> {
+    pub fn run(&self) -> Option<Allocation> {
         let empty = || Side {
             out: vec![None; self.blocks.count()],
             left: vec![BTreeMap::new(); self.blocks.count()],
         };
         let (mut old, mut new) = (empty(), empty());
-        let mut boards = vec![None; self.events.len()];
+        let mut allocation = Allocation {
+            boards: vec![None; self.events.len()],
+            early: vec![0; self.body.len()],
+            copied: vec![BitSet::none(self.events.len()); self.body.len()],
+            unexplained: Vec::new(),
+        };
         let mut done = vec![0; self.events.len()];
+        let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
             let clock = self.clock(block, &mut done);
             let (mut was, was_left) = self.enter(block, &old);
             let (mut now, now_left) = self.enter(block, &new);
+            patience = patience.checked_sub(was_left.len())?;
             let (start, end) = self.blocks.range(block);
+            let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
             for i in start..=end {
-                let last = i == end && self.blocks.goes_on(block);
-                let late = self.wait(i, last, &mut was, &mut now);
+                let times = Times { clock: &clock, done: &done };
+                let late = self.wait(i, &times, &mut was, &mut now, &mut allocation)?;
                 for &number in &self.at[i] {
+                    let pending = was.iter().map(BitSet::len).sum();
+                    patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
                     if number == STACK_POINTER {
                         was[usize::from(event.board)].add(number);
@@ -179,21 +252,27 @@ impl<'k> Allocator<'k> {
                         side,
                         clock: &clock,
                         done: &done,
+                        users: users.as_ref(),
                     };
                     let explained =
                         self.choose(number, &view(&was, &was_left, &old)) == event.board;
+                    if !explained {
+                        allocation.unexplained.push(number);
+                    }
                     let board = match explained {
                         true => self.choose(number, &view(&now, &now_left, &new)),
-                        false => self.follow(number, &was, &now, &boards),
+                        false => self.follow(number, &was, &now, &allocation.boards),
                     };
                     let fresh = now[usize::from(board)].is_empty();
-                    boards[number] = Some(Choice { board, fresh });
+                    allocation.boards[number] = Some(Choice { board, fresh });
                     was[usize::from(event.board)].add(number);
                     now[usize::from(board)].add(number);
                 }
-                for (board, events) in was.iter_mut().enumerate() {
-                    if late >> board & 1 == 1 {
-                        *events = self.only(&self.at[i], events);
+                for (boards, late) in [(&mut was, late.was), (&mut now, late.now)] {
+                    for (board, events) in boards.iter_mut().enumerate() {
+                        if late >> board & 1 == 1 {
+                            *events = self.only(&self.at[i], events);
+                        }
                     }
                 }
             }
@@ -202,31 +281,7 @@ impl<'k> Allocator<'k> {
             old.out[block] = Some(was);
             new.out[block] = Some(now);
         }
-        boards
-    }
-
-    /// Ends what an instruction waits for. Returns boards on which only the stack pointer ends: the
-    /// end of a block waits for it after its own board has been chosen.
-    fn wait(&self, i: usize, last: bool, was: &mut Boards, now: &mut Boards) -> u8 {
-        let none = BitSet::none(self.events.len());
-        let (mut ended, mut late) = (none.clone(), 0);
-        // Code of split warps waits for everything, and again afterwards.
-        let waits = if self.body[i].is_collective() { 0 } else { self.body[i].waits() };
-        for (board, events) in was.iter_mut().enumerate() {
-            if waits >> board & 1 == 0 {
-                continue;
-            }
-            if last && events.iter().all(|e| e == STACK_POINTER) {
-                late |= 1 << board;
-            } else {
-                ended.merge(events);
-                *events = none.clone();
-            }
-        }
-        for events in now.iter_mut().filter(|events| events.meets(&ended)) {
-            *events = none.clone();
-        }
-        late
+        Some(allocation)
     }
 
     /// What is pending at the start of a block, from blocks that have had their turn.
@@ -292,16 +347,22 @@ impl<'k> Allocator<'k> {
     }
 
     /// Who waits for a pending event first after an instruction, in the block.
-    fn waiter_after(&self, e: usize, i: usize, block: usize) -> usize {
-        if self.blocks.of(self.events[e].at) == block {
+    fn waiter_after(&self, e: usize, i: usize, view: &View<'_>) -> usize {
+        let event = &self.events[e];
+        if self.blocks.of(event.at) == view.block {
             return self.waiter[e];
         }
         if e == STACK_POINTER {
             return NEVER;
         }
-        let (_, end) = self.blocks.range(block);
-        let bit = 1 << self.events[e].board;
-        (i + 1..=end).find(|&j| self.body[j].waits() & bit != 0).unwrap_or(NEVER)
+        if let (Some(dependences), Some(users)) = (&self.kernel.dependences, view.users) {
+            return dependences.first_user(event, i, users, false);
+        }
+        let (_, end) = self.blocks.range(view.block);
+        match i < end {
+            true => self.next_waits[i + 1][usize::from(event.board)],
+            false => NEVER,
+        }
     }
 
     /// Whether an event leaves the last board to slow ones.
@@ -318,22 +379,22 @@ impl<'k> Allocator<'k> {
 
     /// The board that the rule gives to an event.
     fn choose(&self, number: usize, view: &View<'_>) -> u8 {
-        let View { block, pending, left, side, clock, done } = *view;
+        let View { block, pending, left, side, clock, done, .. } = *view;
         let event = &self.events[number];
         let is_counted = |board: u8| self.counted >> board & 1 == 1;
         if is_counted(event.board) {
             return event.board;
         }
         if self.takes_last(number) {
-            return LAST;
+            return if is_texture(self.body[event.at]) { LAST } else { self.last_slow };
         }
         let slow = event.writes && is_slow(self.body[event.at]);
         let low = if slow { FIRST_SLOW } else { 0 };
-        let top = if self.avoids_last(number, block) { LAST } else { BOARDS };
+        let top = if self.avoids_last(number, block) { self.last_slow } else { BOARDS };
         let waiter = self.waiter[number];
         let on = |board: u8| &pending[usize::from(board)];
         let first = |board: u8| {
-            let waiters = on(board).iter().map(|e| self.waiter_after(e, event.at, block));
+            let waiters = on(board).iter().map(|e| self.waiter_after(e, event.at, view));
             waiters.min().unwrap_or(NEVER)
         };
         // Events with one waiter share a board, and so do operands that leave the block.
@@ -342,7 +403,7 @@ impl<'k> Allocator<'k> {
         };
         let shared = match waiter {
             NEVER if event.writes => None,
-            NEVER => (0..BOARDS).find(|&b| on(b).iter().any(leaving_operands)),
+            NEVER => (0..BOARDS).find(|&b| !on(b).is_empty() && on(b).iter().all(leaving_operands)),
             _ => (0..top).find(|&b| first(b) == waiter),
         };
         if let Some(board) = shared {
@@ -353,6 +414,9 @@ impl<'k> Allocator<'k> {
             waiter == NEVER && outs.any(|out| !out[usize::from(board)].is_empty())
         };
         if let Some(board) = (low..top).find(|&b| on(b).is_empty() && !is_counted(b) && !met(b)) {
+            return board;
+        }
+        if let Some(board) = (low..top).find(|&b| on(b).is_empty() && !is_counted(b)) {
             return board;
         }
         // None is free: the one on which waiting for all costs least.
@@ -397,43 +461,18 @@ impl<'k> Allocator<'k> {
     }
 }
 
-/// The instruction of its block that waits for an event; what the end of a block waits for leaves.
-fn waiter(body: &[Instruction], blocks: &Blocks, event: &Event) -> usize {
-    const BRANCHES: [u16; 5] = [Instruction::BSYNC, 0x147, 0x14d, 0x148, 0x11b];
-    let block = blocks.of(event.at);
-    let (_, end) = blocks.range(block);
-    let found = (event.at + 1..=end).find(|&i| body[i].waits() >> event.board & 1 == 1);
-    let is_end =
-        |i: usize| i == end && BRANCHES.contains(&body[i].operation()) && blocks.goes_on(block);
-    found.filter(|&i| !is_end(i) && event.at != 0).unwrap_or(NEVER)
-}
-
-/// LD, LDG, atomics, texture and surface accesses.
-fn is_slow(instruction: Instruction) -> bool {
-    let slow = [0x180, 0x181, 0x18a, 0x18b, 0x199, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
-    slow.contains(&instruction.operation()) || is_texture(instruction)
-}
-
-fn is_texture(instruction: Instruction) -> bool {
-    (0x160..0x170).contains(&instruction.operation())
-}
-
-/// Estimated cycles until a result is there, or operands have been read.
-fn latency(instruction: Instruction, writes: bool) -> i64 {
-    match (instruction.operation(), writes) {
-        _ if writes && is_slow(instruction) => 300,
-        (0x182, true) => 48,
-        (0x184, true) => 40,
-        (0x119, true) => 32,
-        (0x1c3 | 0x18c | 0x18d, true) => 27,
-        (0x101, true) => 22,
-        (0x100, true) => 19,
-        (0x1ac | 0x108 | 0x104 | 0x106 | 0x110 | 0x112, true) => 18,
-        (0x105 | 0x109 | 0x111, true) => 17,
-        (_, true) => 30,
-        (0x186 | 0x1a8 | 0x1a9, false) => 12,
-        (0x181 | 0x105 | 0x111, false) => 10,
-        (0x188 | 0x18c | 0x18d | 0x106 | 0x112, false) => 8,
-        (_, false) => 15,
+/// The next instruction of its block that waits for each board, at or after each instruction.
+fn next_waits(body: &[Instruction], blocks: &Blocks) -> Vec<[usize; BOARDS as usize]> {
+    let mut out = vec![[NEVER; BOARDS as usize]; body.len()];
+    for (i, instruction) in body.iter().enumerate().rev() {
+        let same = i + 1 < body.len() && blocks.of(i + 1) == blocks.of(i);
+        let mut next = if same { out[i + 1] } else { [NEVER; BOARDS as usize] };
+        for (board, at) in next.iter_mut().enumerate() {
+            if instruction.waits() >> board & 1 == 1 {
+                *at = i;
+            }
+        }
+        out[i] = next;
     }
+    out
 }

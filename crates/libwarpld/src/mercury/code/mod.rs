@@ -4,17 +4,25 @@
 
 mod bit_set;
 mod blocks;
+mod board_check;
 mod board_choice;
+mod board_ends;
+mod board_waits;
 mod capsules;
+mod dependences;
 mod edits;
+mod event;
 pub mod frame_moves;
 pub mod frame_rows;
 pub(in crate::mercury) mod instruction;
+mod kernel;
 mod later_waits;
 pub mod line_rows;
 mod mercury_map;
 mod moves;
+mod registers;
 mod scoreboards;
+mod units;
 mod untimed;
 
 pub use edits::{Edited, Purpose, edit};

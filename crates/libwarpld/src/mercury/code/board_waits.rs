@@ -1,0 +1,158 @@
+//! Which boards instructions wait for once events have new ones, back edges included.
+
+use super::bit_set::BitSet;
+use super::board_choice::{Allocation, Allocator, Choice};
+use super::event::{ALL, BOARDS, STACK_POINTER};
+use super::kernel::Kernel;
+
+/// How often waits are computed anew because of loops.
+const ROUNDS: usize = 40;
+
+/// Events at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    /// Those pending.
+    pending: BitSet,
+    /// Those of them that came over a back edge into the block.
+    back: BitSet,
+}
+
+/// The flow of events through a kernel.
+pub struct Waits<'k> {
+    kernel: &'k Kernel<'k>,
+    allocator: &'k Allocator<'k>,
+    allocation: &'k Allocation,
+    /// Where control comes from.
+    previous: Vec<Vec<usize>>,
+    /// Events that each instruction sets.
+    set: Vec<Vec<(usize, Choice)>>,
+}
+
+impl<'k> Waits<'k> {
+    /// Collects what is known; `None` if an event has no board.
+    pub fn new(
+        kernel: &'k Kernel<'k>,
+        allocator: &'k Allocator<'k>,
+        allocation: &'k Allocation,
+    ) -> Option<Self> {
+        let mut previous = vec![Vec::new(); kernel.body.len()];
+        for (i, list) in kernel.next.iter().enumerate() {
+            for &j in list {
+                previous.get_mut(j)?.push(i);
+            }
+        }
+        let mut set = vec![Vec::new(); kernel.body.len()];
+        for (number, event) in kernel.events.iter().enumerate().skip(STACK_POINTER + 1) {
+            set.get_mut(event.at)?.push((number, (*allocation.boards.get(number)?)?));
+        }
+        Some(Self { kernel, allocator, allocation, previous, set })
+    }
+
+    /// The boards that each instruction waits for; `None` if that does not settle.
+    pub fn run(&self) -> Option<Vec<u8>> {
+        let body = self.kernel.body;
+        let mut after: Vec<Option<State>> = vec![None; body.len()];
+        let mut out = vec![0; body.len()];
+        for _ in 0..ROUNDS {
+            let mut changed = false;
+            for i in 0..body.len() {
+                let mut state = self.arriving(i, &after);
+                out[i] = self.pass(i, &mut state);
+                if after[i].as_ref() != Some(&state) {
+                    after[i] = Some(state);
+                    changed = true;
+                }
+            }
+            if !changed {
+                return Some(out);
+            }
+        }
+        None
+    }
+
+    /// Takes events through an instruction and returns what it waits for.
+    fn pass(&self, i: usize, state: &mut State) -> u8 {
+        let instruction = self.kernel.body[i];
+        let mut ended = self.allocation.copied[i].and(&state.pending);
+        let mut waits = self.allocation.early[i];
+        if self.kernel.dependences.is_some() && !instruction.is_collective() {
+            let mut needed = self.kernel.needed(i, &state.pending);
+            if self.kernel.ends_block(i) {
+                needed.merge(&state.back);
+            }
+            // The compiler knows better where it does not wait.
+            let ignored = self.kernel.pending[i].without(&self.awaited(i));
+            ended.merge(&needed.without(&ignored));
+        }
+        waits |= self.boards(&ended);
+        let back = self.boards(&state.back);
+        let pending = self.boards(&state.pending);
+        for &(number, choice) in &self.set[i] {
+            let bit = 1 << choice.board;
+            // Slow results share the last board in both allocations.
+            let again = match self.allocator.takes_last(number) {
+                true => self.kernel.dependences.is_some() && instruction.waits() & bit != 0,
+                false => back & bit != 0,
+            };
+            if again || choice.fresh && pending & bit != 0 {
+                waits |= bit;
+            }
+        }
+        self.remove(&mut state.pending, waits);
+        self.remove(&mut state.back, waits);
+        self.set[i].iter().for_each(|&(number, _)| state.pending.add(number));
+        match instruction.waits() {
+            ALL if self.kernel.dependences.is_none() => ALL,
+            _ if instruction.is_collective() => waits | self.boards(&state.pending),
+            _ => waits,
+        }
+    }
+
+    /// Events that the input's instruction waits for.
+    fn awaited(&self, i: usize) -> BitSet {
+        let waits = self.kernel.body[i].waits();
+        let mut out = BitSet::none(self.kernel.events.len());
+        for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
+            out.merge(self.kernel.on(board));
+        }
+        out
+    }
+
+    /// The boards of events.
+    fn boards(&self, events: &BitSet) -> u8 {
+        let boards = events.iter().filter_map(|e| self.allocation.boards[e]);
+        boards.fold(0, |mask, choice| mask | 1 << choice.board)
+    }
+
+    /// Removes the events on boards.
+    fn remove(&self, events: &mut BitSet, boards: u8) {
+        if boards == 0 {
+            return;
+        }
+        for e in events.clone().iter() {
+            if self.allocation.boards[e].is_some_and(|c| boards >> c.board & 1 == 1) {
+                events.remove(e);
+            }
+        }
+    }
+
+    /// Events before an instruction.
+    fn arriving(&self, i: usize, after: &[Option<State>]) -> State {
+        let none = BitSet::none(self.kernel.events.len());
+        let mut out = State { pending: none.clone(), back: none };
+        let blocks = &self.kernel.blocks;
+        let starts = blocks.range(blocks.of(i)).0 == i;
+        let place = blocks.place(i);
+        for &p in &self.previous[i] {
+            let Some(before) = &after[p] else { continue };
+            out.pending.merge(&before.pending);
+            if !starts {
+                out.back.merge(&before.back);
+            } else if blocks.place(p) >= place {
+                let late = |&e: &usize| blocks.place(self.kernel.events[e].at) >= place;
+                before.pending.iter().filter(late).for_each(|e| out.back.add(e));
+            }
+        }
+        out
+    }
+}

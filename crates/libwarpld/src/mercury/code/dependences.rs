@@ -1,0 +1,142 @@
+//! Which instructions need an event: a result, or operands that have been read.
+//!
+//! With the registers of every instruction this is known exactly. Without them (an instruction that
+//! the decoder does not know) control bits have to tell.
+
+use super::event::{Event, NEVER};
+use super::instruction::{Instruction, NO_GUARD};
+use super::registers::{RegisterSet, Registers};
+use super::units::{Unit, is_texture};
+use std::cell::Cell;
+
+/// How many questions may be asked, per instruction.
+const PATIENCE: usize = 1000;
+
+/// The registers of a kernel.
+pub struct Dependences<'k> {
+    body: &'k [Instruction],
+    registers: Vec<Registers>,
+    /// Questions that may still be asked.
+    patience: Cell<usize>,
+}
+
+impl<'k> Dependences<'k> {
+    /// Decodes a kernel; `None` if it contains an instruction that is not known.
+    pub fn of(body: &'k [Instruction]) -> Option<Self> {
+        let registers = body.iter().map(|i| Registers::of(i.0)).collect::<Option<_>>()?;
+        Some(Self { body, registers, patience: Cell::new(PATIENCE * (body.len() + 100)) })
+    }
+
+    /// Registers of an instruction.
+    pub fn registers(&self, i: usize) -> &Registers {
+        &self.registers[i]
+    }
+
+    /// Whether an event is the result of a uniform register.
+    pub fn is_uniform(&self, event: &Event) -> bool {
+        event.writes && self.registers[event.at].writes.has_uniform()
+    }
+
+    /// The registers that an event is about.
+    pub fn subject(&self, event: &Event) -> RegisterSet {
+        let own = &self.registers[event.at];
+        match event.writes {
+            true => own.writes,
+            false => own.reads.late_without(&own.writes, is_texture(self.body[event.at])),
+        }
+    }
+
+    /// Whether an instruction has to wait for an event. Within a block a unit that answers in order
+    /// needs no wait.
+    pub fn needs(&self, event: &Event, i: usize, local: bool) -> bool {
+        self.needs_subject(event, &self.subject(event), i, local)
+    }
+
+    fn needs_subject(&self, event: &Event, subject: &RegisterSet, i: usize, local: bool) -> bool {
+        self.patience.set(self.patience.get().saturating_sub(1));
+        let (setter, user) = (self.body[event.at], self.body[i]);
+        let unit = Unit::of(setter);
+        let same = local && unit.is_some() && unit == Unit::of(user);
+        let registers = &self.registers[i];
+        let found = match event.writes {
+            true => {
+                let again = !(same && unit.is_some_and(Unit::is_ordered));
+                registers.reads.meets(subject) || again && registers.writes.meets(subject)
+            }
+            false => !same && registers.writes.meets(subject),
+        };
+        found && !are_opposite(setter, user) || self.meets(event, i)
+    }
+
+    /// The same whatever guards the two have: a predicate may have changed in between.
+    pub fn may_need(&self, event: &Event, i: usize, local: bool) -> bool {
+        let opposite = are_opposite(self.body[event.at], self.body[i]);
+        opposite && self.touches(event, i) || self.needs(event, i, local)
+    }
+
+    fn touches(&self, event: &Event, i: usize) -> bool {
+        let (subject, registers) = (self.subject(event), &self.registers[i]);
+        registers.writes.meets(&subject) || event.writes && registers.reads.meets(&subject)
+    }
+
+    /// Whether threads part or meet at an instruction, which therefore waits.
+    fn meets(&self, event: &Event, i: usize) -> bool {
+        const ENDCOLLECTIVE: u16 = 0x11b;
+        const EXIT: u16 = 0x14d;
+        match self.body[i].operation() {
+            ENDCOLLECTIVE => true,
+            Instruction::BSYNC | EXIT => self.is_uniform(event),
+            _ => false,
+        }
+    }
+
+    /// The first instruction of a block after another that needs an event.
+    pub fn first_user(&self, event: &Event, after: usize, users: &Users, local: bool) -> usize {
+        let subject = self.subject(event);
+        let mut first = NEVER;
+        if users.end > after && self.meets(event, users.end) {
+            first = users.end;
+        }
+        for register in subject.iter() {
+            let Some(list) = users.lists.get(register) else { continue };
+            let from = list.partition_point(|&i| i <= after);
+            let mut later = list.iter().copied().skip(from).take_while(|&i| i < first);
+            if let Some(i) = later.find(|&i| self.needs_subject(event, &subject, i, local)) {
+                first = i;
+            }
+        }
+        first
+    }
+
+    /// Where a block uses each register.
+    pub fn users(&self, (start, end): (usize, usize)) -> Users {
+        let mut lists = vec![Vec::new(); RegisterSet::BOUND];
+        for i in start..=end {
+            let registers = &self.registers[i];
+            for register in registers.reads.iter().chain(registers.writes.iter()) {
+                let list: &mut Vec<usize> = &mut lists[register];
+                if list.last() != Some(&i) {
+                    list.push(i);
+                }
+            }
+        }
+        Users { lists, end }
+    }
+
+    /// Whether the questions that were asked took too long: code that was made for that.
+    pub fn is_exhausted(&self) -> bool {
+        self.patience.get() == 0
+    }
+}
+
+/// Where a block uses each register.
+pub struct Users {
+    lists: Vec<Vec<usize>>,
+    end: usize,
+}
+
+/// Whether of two instructions at most one is executed: `@P0` and `@!P0`.
+fn are_opposite(a: Instruction, b: Instruction) -> bool {
+    let number = |i: Instruction| i.guard() & 7;
+    number(a) != NO_GUARD && a.guard() ^ b.guard() == 8
+}

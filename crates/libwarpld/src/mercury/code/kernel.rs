@@ -1,0 +1,235 @@
+//! What the control bits of a kernel say: who sets which board, and who waits for it.
+
+use super::bit_set::BitSet;
+use super::blocks::Blocks;
+use super::dependences::Dependences;
+use super::event::{BOARDS, Event};
+use super::instruction::{Flow, Instruction};
+use super::registers::RegisterSet;
+use std::collections::BTreeMap;
+
+/// Limit for a kernel: instructions times set boards, in bits.
+const LARGEST: usize = 1 << 28;
+
+/// Who sets which board and who waits for it.
+pub struct Kernel<'c> {
+    pub body: &'c [Instruction],
+    pub events: Vec<Event>,
+    /// Events that may be pending before each instruction.
+    pub pending: Vec<BitSet>,
+    /// The registers of the instructions, if all are known.
+    pub dependences: Option<Dependences<'c>>,
+    /// Events, by board.
+    of_board: Vec<BitSet>,
+    /// Events, by the registers that they are about.
+    about: Vec<BitSet>,
+    /// Where control may go from each instruction.
+    pub next: Vec<Vec<usize>>,
+    pub blocks: Blocks,
+}
+
+impl<'c> Kernel<'c> {
+    pub fn read(body: &'c [Instruction]) -> Option<Self> {
+        let next: Vec<Vec<usize>> =
+            (0..body.len()).map(|i| successors(body, i)).collect::<Option<_>>()?;
+        let mut events = Vec::new();
+        for (at, instruction) in body.iter().enumerate() {
+            let event = |board, writes| Event { at, board, writes };
+            events.extend(instruction.read_board().map(|b| event(b, false)));
+            events.extend(instruction.write_board().map(|b| event(b, true)));
+        }
+        if events.len().checked_mul(body.len())? > LARGEST {
+            return None;
+        }
+        let mut of_board = vec![BitSet::none(events.len()); BOARDS.into()];
+        for (number, event) in events.iter().enumerate() {
+            of_board.get_mut(usize::from(event.board))?.add(number);
+        }
+        let blocks = Blocks::new(body, &next)?;
+        let dependences = Dependences::of(body);
+        let mut about = vec![BitSet::none(events.len()); RegisterSet::BOUND];
+        if let Some(dependences) = &dependences {
+            for (number, event) in events.iter().enumerate() {
+                dependences.subject(event).iter().for_each(|r| about[r].add(number));
+            }
+        }
+        let pending = Vec::new();
+        let mut kernel = Self { body, events, pending, dependences, of_board, about, next, blocks };
+        let waits: Vec<u8> = body.iter().map(|i| i.waits()).collect();
+        kernel.pending = kernel.flow(&|e| kernel.events.get(e).map(|event| event.board), &waits)?;
+        Some(kernel)
+    }
+
+    /// Events that may be pending before each instruction, if they have these boards and instructions
+    /// wait for these; `None` if code that may not be reachable depends on boards.
+    pub fn flow(&self, board: &impl Fn(usize) -> Option<u8>, waits: &[u8]) -> Option<Vec<BitSet>> {
+        let none = BitSet::none(self.events.len());
+        let mut of_board = vec![none.clone(); BOARDS.into()];
+        let mut set = vec![Vec::new(); self.body.len()];
+        for (number, event) in self.events.iter().enumerate() {
+            if let Some(board) = board(number) {
+                of_board.get_mut(usize::from(board))?.add(number);
+                set.get_mut(event.at)?.push(number);
+            }
+        }
+        let mut before: Vec<Option<BitSet>> = vec![None; self.body.len()];
+        *before.first_mut()? = Some(none.clone());
+        let mut work = vec![0];
+        while let Some(i) = work.pop() {
+            let mut after = before.get(i)?.as_ref()?.clone();
+            // Code of split warps waits for everything, and again afterwards.
+            let ends = if self.body.get(i)?.is_collective() { 0 } else { *waits.get(i)? };
+            for (board, events) in of_board.iter().enumerate() {
+                if ends >> board & 1 == 1 {
+                    after = after.without(events);
+                }
+            }
+            set.get(i)?.iter().for_each(|&e| after.add(e));
+            for &j in self.next.get(i)? {
+                match before.get_mut(j)? {
+                    Some(known) => {
+                        if known.merge(&after) {
+                            work.push(j);
+                        }
+                    }
+                    unknown => {
+                        *unknown = Some(after.clone());
+                        work.push(j);
+                    }
+                }
+            }
+        }
+        let uses_boards = |i: usize| {
+            self.body.get(i).is_some_and(|x| {
+                x.waits() != 0 || x.read_board().is_some() || x.write_board().is_some()
+            })
+        };
+        // Code that is not known to be reachable must not depend on boards.
+        let known = |(i, bits): (usize, Option<BitSet>)| match bits {
+            None if uses_boards(i) => None,
+            bits => Some(bits.unwrap_or_else(|| none.clone())),
+        };
+        before.into_iter().enumerate().map(known).collect()
+    }
+
+    /// Events among these that an instruction needs, by registers.
+    pub fn needed(&self, i: usize, pending: &BitSet) -> BitSet {
+        self.among(i, pending, |e, i| self.needs(e, i))
+    }
+
+    /// The same if guards do not count.
+    pub fn maybe_needed(&self, i: usize, pending: &BitSet) -> BitSet {
+        self.among(i, pending, |e, i| {
+            let (event, local) = (&self.events[e], self.is_local(e, i));
+            self.dependences.as_ref().is_some_and(|d| d.may_need(event, i, local))
+        })
+    }
+
+    /// Events among these that are about a register of an instruction and answer a question.
+    fn among(&self, i: usize, pending: &BitSet, is: impl Fn(usize, usize) -> bool) -> BitSet {
+        let mut out = BitSet::none(self.events.len());
+        let Some(dependences) = &self.dependences else { return out };
+        let mut about = BitSet::none(self.events.len());
+        match self.body[i].operation() {
+            Instruction::BSYNC | EXIT | ENDCOLLECTIVE => about.merge(pending),
+            _ => false,
+        };
+        for register in dependences.registers(i).both() {
+            about.merge(&self.about[register]);
+        }
+        about.and(pending).iter().filter(|&e| is(e, i)).for_each(|e| out.add(e));
+        out
+    }
+
+    /// Whether an instruction writes a register, as far as is known.
+    pub fn has_result(&self, i: usize) -> bool {
+        self.dependences.as_ref().is_none_or(|d| !d.registers(i).writes.is_empty())
+    }
+
+    /// Instructions before which any of some events is pending, if only those that need it wait for it.
+    /// Without registers, control bits tell.
+    pub fn until_needed(&self, events: &BitSet) -> BitSet {
+        let mut out = BitSet::none(self.body.len());
+        let mut before = vec![BitSet::none(self.events.len()); self.body.len()];
+        let mut work: Vec<usize> = Vec::new();
+        if self.dependences.is_none() {
+            let met = self.pending.iter().enumerate().filter(|(_, pending)| pending.meets(events));
+            met.for_each(|(i, _)| out.add(i));
+            return out;
+        }
+        let mut set = BTreeMap::new();
+        for e in events.iter() {
+            set.entry(self.events[e].at).or_insert_with(Vec::new).push(e);
+        }
+        work.extend(set.keys());
+        while let Some(i) = work.pop() {
+            let mut after = before[i].without(&self.needed(i, &before[i]));
+            set.get(&i).into_iter().flatten().for_each(|&e| after.add(e));
+            for &j in &self.next[i] {
+                if before[j].merge(&after) {
+                    work.push(j);
+                }
+            }
+        }
+        let met = before.iter().enumerate().filter(|(_, pending)| !pending.is_empty());
+        met.for_each(|(i, _)| out.add(i));
+        out
+    }
+
+    /// Whether an instruction needs an event, by registers.
+    fn needs(&self, e: usize, i: usize) -> bool {
+        let (event, local) = (&self.events[e], self.is_local(e, i));
+        self.dependences.as_ref().is_some_and(|d| d.needs(event, i, local))
+    }
+
+    /// Whether an event is set earlier in an instruction's block.
+    fn is_local(&self, e: usize, i: usize) -> bool {
+        let at = self.events[e].at;
+        at < i && self.blocks.of(at) == self.blocks.of(i)
+    }
+
+    /// Whether an event is pending at an instruction of an earlier block, or earlier in its own, so
+    /// that it came over a back edge.
+    pub fn came_back(&self, e: usize, i: usize) -> bool {
+        let at = self.events[e].at;
+        let (place, here) = (self.blocks.place(at), self.blocks.place(i));
+        place > here || place == here && at >= i
+    }
+
+    /// Events on a board in the input.
+    pub fn on(&self, board: u8) -> &BitSet {
+        &self.of_board[usize::from(board)]
+    }
+
+    /// Whether an instruction is the last of a block that others follow.
+    pub fn ends_block(&self, i: usize) -> bool {
+        let block = self.blocks.of(i);
+        self.blocks.range(block).1 == i && self.blocks.goes_on(block)
+    }
+}
+
+/// Operations at which threads part or meet.
+const EXIT: u16 = 0x14d;
+const ENDCOLLECTIVE: u16 = 0x11b;
+
+/// Where control may go from an instruction; `None` if unknown.
+fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
+    const BRANCH: u16 = 0x147;
+    let instruction = *body.get(i)?;
+    let at = (i * Instruction::SIZE) as i64;
+    let next = Some(i + 1).filter(|&n| n < body.len());
+    let mut out = Vec::new();
+    match (instruction.operation(), instruction.flow(at)) {
+        (_, Flow::Call | Flow::Unknown) | (0x149 | 0x158, _) => return None,
+        (BRANCH, Flow::To(target)) => {
+            let target = usize::try_from(target).ok()? / Instruction::SIZE;
+            out.extend(Some(target).filter(|&t| t < body.len()));
+            if !instruction.always_branches() {
+                out.extend(next);
+            }
+        }
+        (EXIT, _) if instruction.always_exits() => {}
+        _ => out.extend(next),
+    }
+    Some(out)
+}

@@ -1,0 +1,281 @@
+//! How many registers an operand takes, by the fields of its instruction. 0: the operand is absent;
+//! `None`: the form is not known.
+
+use super::bits;
+
+/// The rule for an operand's width.
+pub type Width = fn(u128) -> Option<u8>;
+
+pub fn one(_: u128) -> Option<u8> {
+    Some(1)
+}
+
+pub fn two(_: u128) -> Option<u8> {
+    Some(2)
+}
+
+pub fn four(_: u128) -> Option<u8> {
+    Some(4)
+}
+
+/// Two where one bit says so, otherwise one.
+fn wide_if(set: bool) -> Option<u8> {
+    Some(if set { 2 } else { 1 })
+}
+
+/// `.64` of IADD, MATCH and the like.
+pub fn wide_73(w: u128) -> Option<u8> {
+    wide_if(bits(w, 73, 1) == 1)
+}
+
+/// `.64` of IMNMX.
+pub fn wide_74(w: u128) -> Option<u8> {
+    wide_if(bits(w, 74, 1) == 1)
+}
+
+/// MOVM: a matrix of 16 bits, or one of 4 bits that becomes one of 8.
+pub fn transposed(w: u128) -> Option<u8> {
+    match bits(w, 72, 8) {
+        0 => Some(1),
+        0x48 => Some(2),
+        _ => None,
+    }
+}
+
+/// `.64` of MOV, CS2R and ISETP.
+pub fn wide_80(w: u128) -> Option<u8> {
+    wide_if(bits(w, 80, 1) == 1)
+}
+
+/// The data of loads and stores.
+pub fn data(w: u128) -> Option<u8> {
+    match bits(w, 73, 3) {
+        0..=4 => Some(1),
+        5 => Some(2),
+        6 => Some(4),
+        _ => None,
+    }
+}
+
+/// The address of a generic or global access: `.E` is of 64 bits; with a uniform register it may be an
+/// offset of 32.
+pub fn address(w: u128) -> Option<u8> {
+    match bits(w, 91, 1) {
+        0 => wide_if(bits(w, 72, 1) == 1),
+        _ => wide_if(bits(w, 90, 1) == 1),
+    }
+}
+
+/// The same of an atomic, whose bit 90 belongs to the operation.
+pub fn atomic_address(w: u128) -> Option<u8> {
+    match bits(w, 91, 1) {
+        0 => wide_if(bits(w, 72, 1) == 1),
+        _ => wide_if(bits(w, 63, 1) == 1),
+    }
+}
+
+/// The source of LDGSTS.
+pub fn copied_address(w: u128) -> Option<u8> {
+    (bits(w, 91, 1) == 1 && bits(w, 76, 1) == 1 && bits(w, 72, 1) == 0 || bits(w, 72, 1) == 1)
+        .then_some(2)
+}
+
+/// A uniform address or descriptor of 64 bits, if there is one.
+pub fn base(w: u128) -> Option<u8> {
+    Some(if bits(w, 91, 1) == 1 { 2 } else { 0 })
+}
+
+/// A uniform address of 32 bits, if there is one.
+pub fn base_32(w: u128) -> Option<u8> {
+    Some(if bits(w, 91, 1) == 1 { 1 } else { 0 })
+}
+
+/// Data of integer atomics: 32 bits, signed, 64, 128 bits.
+pub fn atomic(w: u128) -> Option<u8> {
+    match bits(w, 73, 3) {
+        0 | 1 => Some(1),
+        2 | 3 => Some(2),
+        4 => Some(4),
+        _ => None,
+    }
+}
+
+/// Data of floating-point atomics: F32, F32x2, F32x4, F64.
+pub fn atomic_float(w: u128) -> Option<u8> {
+    match bits(w, 73, 3) {
+        1 => Some(1),
+        2 | 7 => Some(2),
+        3 => Some(4),
+        _ => None,
+    }
+}
+
+/// Sizes of results and operands of conversions.
+pub fn converted_to(w: u128) -> Option<u8> {
+    wide_if(bits(w, 75, 2) == 3)
+}
+
+pub fn converted_from(w: u128) -> Option<u8> {
+    wide_if(bits(w, 84, 2) == 3)
+}
+
+/// The 8x8 matrices of LDSM and STSM.
+pub fn matrices(w: u128) -> Option<u8> {
+    match (bits(w, 72, 2), bits(w, 80, 1)) {
+        (0, 0) => Some(1),
+        (1, 0) => Some(2),
+        (2, 0) => Some(4),
+        (1, 1) => Some(4),
+        _ => None,
+    }
+}
+
+/// HMMA: accumulators, and whether the shape is the larger of its type.
+pub fn half_sum(w: u128) -> Option<u8> {
+    Some(if bits(w, 76, 1) == 1 { 4 } else { 2 })
+}
+
+fn half_large(w: u128) -> Option<bool> {
+    match (bits(w, 82, 2), bits(w, 75, 1), bits(w, 78, 1)) {
+        (0 | 1, large, 0) => Some(large == 1),
+        (2, 0, small) => Some(small == 0),
+        _ => None,
+    }
+}
+
+/// Whether HMMA takes a matrix with zeros left out; only its commonest shape is known.
+fn half_sparse(w: u128) -> Option<bool> {
+    let known = bits(w, 82, 2) < 2 && bits(w, 75, 1) == 1 && bits(w, 78, 1) == 1;
+    match bits(w, 73, 1) {
+        0 => Some(false),
+        _ => known.then_some(true),
+    }
+}
+
+pub fn half_left(w: u128) -> Option<u8> {
+    let large = half_sparse(w)? || half_large(w)?;
+    Some(if large { 4 } else { 2 })
+}
+
+pub fn half_right(w: u128) -> Option<u8> {
+    Some(if half_sparse(w)? { 4 } else { half_left(w)? / 2 })
+}
+
+pub fn half_positions(w: u128) -> Option<u8> {
+    Some(u8::from(half_sparse(w)?))
+}
+
+/// IMMA of 16x8x16 and 16x8x32.
+pub fn integer_left(w: u128) -> Option<u8> {
+    match (bits(w, 74, 2), bits(w, 73, 1)) {
+        (1, 0) => Some(2),
+        (3, 0) => Some(4),
+        _ => None,
+    }
+}
+
+pub fn integer_right(w: u128) -> Option<u8> {
+    Some(integer_left(w)? / 2)
+}
+
+/// DMMA of 8x8x4.
+pub fn double_factor(w: u128) -> Option<u8> {
+    (bits(w, 72, 16) == 0).then_some(2)
+}
+
+/// QMMA of 16x8x32 with sums of 32 bits.
+pub fn byte_left(w: u128) -> Option<u8> {
+    let known = bits(w, 74, 2) == 3 && bits(w, 77, 1) == 1 && bits(w, 72, 2) == 0;
+    known.then_some(4)
+}
+
+pub fn byte_right(w: u128) -> Option<u8> {
+    Some(byte_left(w)? / 2)
+}
+
+/// The two results of a texture access: which of four components there are.
+fn components(w: u128) -> u8 {
+    bits(w, 72, 4).count_ones() as u8
+}
+
+pub fn texels_low(w: u128) -> Option<u8> {
+    Some(components(w).min(2))
+}
+
+pub fn texels_high(w: u128) -> Option<u8> {
+    Some(components(w).saturating_sub(2))
+}
+
+/// Coordinates of a texture access, with the layer.
+pub fn coordinates(w: u128) -> Option<u8> {
+    Some(match bits(w, 61, 3) {
+        0 => 1,
+        1 | 4 => 2,
+        2 | 3 | 5 => 3,
+        7 => 4,
+        _ => return None,
+    })
+}
+
+/// Coordinates of a surface access.
+pub fn surface_coordinates(w: u128) -> Option<u8> {
+    Some(match bits(w, 61, 3) {
+        0 => 1,
+        2 | 3 => 2,
+        4 | 5 => 3,
+        _ => return None,
+    })
+}
+
+/// Registers of tensor memory loads and stores: repetitions of a shape.
+pub fn tensor_memory(w: u128) -> Option<u8> {
+    let per = match (bits(w, 87, 1), bits(w, 81, 2)) {
+        (0, 0) => 2,
+        (0, 1) => 4,
+        (0, 2 | 3) | (1, 0 | 1) => 1,
+        _ => return None,
+    };
+    let times = 1u8.checked_shl(bits(w, 83, 4) as u32).filter(|&t| t != 0)?;
+    times.checked_mul(per)
+}
+
+/// Coordinates of a tensor map access, after addresses.
+fn dimensions(w: u128) -> u8 {
+    bits(w, 79, 3) as u8 + 1
+}
+
+pub fn tile(w: u128) -> Option<u8> {
+    Some(dimensions(w))
+}
+
+pub fn tile_and_address(w: u128) -> Option<u8> {
+    Some(dimensions(w) + 1)
+}
+
+pub fn tile_and_addresses(w: u128) -> Option<u8> {
+    Some(dimensions(w) + 2)
+}
+
+/// The source of a bulk copy: a global address has 64 bits.
+pub fn bulk_source(w: u128) -> Option<u8> {
+    match bits(w, 73, 2) {
+        1 => Some(2),
+        2 | 3 => Some(1),
+        _ => None,
+    }
+}
+
+/// BAR with a vote reads a predicate.
+pub fn voted(w: u128) -> Option<u8> {
+    Some(u8::from(bits(w, 77, 3) == 2))
+}
+
+/// `B2R.RESULT` writes a predicate.
+pub fn result(w: u128) -> Option<u8> {
+    Some(u8::from(bits(w, 78, 2) == 1))
+}
+
+/// BRA.DIV and BRA.CONV read a uniform register.
+pub fn parted(w: u128) -> Option<u8> {
+    base_32(w)
+}
