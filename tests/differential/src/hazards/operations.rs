@@ -76,7 +76,7 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
 
 /// Whether the operand's uniform registers are read late, too.
 fn reads_uniform_late(instruction: &Instruction) -> bool {
-    matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXQ" | "TXD" | "TMML")
+    matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXD" | "TMML")
 }
 
 /// The registers that `instruction` may still read when later ones issue.
