@@ -361,7 +361,7 @@ fn one(
                 lock(report).new.push(id);
             }
             lock(report).add(case, &link.label, &judged);
-            if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
+            if settings.hazards && link.sm.is_mercury() && case.is_our_own() {
                 let (words, proofs) = prove(&checker, tools, link, &judged)?;
                 lock(report).proofs += &proofs;
                 bad.extend(words);
