@@ -109,7 +109,7 @@ mod tests {
         0x000e_3000_0000_0800_0000_df00_ff01_7b82,
         0x000e_6200_0000_0a00_0000_e000_ff02_7b82,
         0x000e_6400_0800_0a00_0000_6b00_ff04_77ac,
-        0x002e_a200_0c1e_1900_0000_0004_0200_7981,
+        0x002e_a400_0c1e_1900_0000_0004_0200_7981,
         0x004f_da00_03f0_5070_0000_0007_0000_780c,
         0x001f_ea00_0380_0000_0000_0000_0004_8947,
         0x000f_e200_0c10_1904_0000_0405_0200_7986,
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(out[0], 0x000f_f000_0000_0800_0000_df00_ff01_7b82, "no board");
         assert_eq!(out[1], 0x000e_2200_0000_0a00_0000_e000_ff02_7b82, "board 0 in place of 1");
         assert_eq!(out[2], 0x000e_2400_0800_0a00_0000_6b00_ff04_77ac, "shared as before");
-        assert_eq!(out[3], 0x001e_a200_0c1e_1900_0000_0004_0200_7981, "a load keeps board 2");
+        assert_eq!(out[3], 0x001e_a400_0c1e_1900_0000_0004_0200_7981, "a load keeps board 2");
         assert_eq!(out[4], KERNEL[4]);
         assert_eq!(Instruction(out[5]).waits(), 0, "nothing waits for the stack pointer");
         assert_eq!(out[6..], KERNEL[6..]);
@@ -145,6 +145,9 @@ mod tests {
         let mut counts = KERNEL;
         counts[6] = 0x000f_c800_0000_0000_0000_8040_0000_791a;
         assert_eq!(changed(&counts), None, "DEPBAR counts events of the stack pointer's board");
+        let mut waits_too_soon = KERNEL;
+        waits_too_soon[3] = 0x002e_a200_0c1e_1900_0000_0004_0200_7981;
+        assert_eq!(changed(&waits_too_soon), None, "one cycle after the load");
         let mut waits_for_nothing = KERNEL;
         waits_for_nothing[7] |= 1 << (105 + 11 + 4);
         assert_eq!(changed(&waits_for_nothing), None);
@@ -158,7 +161,7 @@ mod tests {
             KERNEL[0],
             // LDC.64 R2 and LDC R6 set board 1; R2 is needed first
             0x000e_6200_0000_0a00_0000_e000_ff02_7b82,
-            0x000e_6200_0000_0800_0000_e200_ff06_7b82,
+            0x000e_6400_0000_0800_0000_e200_ff06_7b82,
             // IADD3 R4 = R2 waits for both, IADD3 R7 = R6 has no need to
             0x002f_e200_07ff_e0ff_0000_0001_0204_7810,
             0x000f_e200_07ff_e0ff_0000_0001_0607_7810,
