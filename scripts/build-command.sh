@@ -41,6 +41,8 @@ flags=(
     "--remap-path-prefix=$cargo_home/registry/src=/crates"
     "--remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rust"
     -Ctarget-feature=+crt-static
+    # Cargo's setting does not reach a package that has settings of its own.
+    -Cstrip=symbols
 )
 
 # A linker that needs nothing but the libraries: that of the Rust toolchain, called as gcc is.
@@ -78,7 +80,18 @@ END
 }
 
 case $platform in
-"$(uname -m)") flags+=("-Clink-arg=-Wl,--build-id=none") ;;
+"$(uname -m)")
+    flags+=("-Clink-arg=-Wl,--build-id=none")
+    # Rust links with lld there, which can keep one copy of functions that are the same. A static program relocates
+    # itself, and glibc does that with packed relocations since 2.36. Both together save 190 KB.
+    if [ "$platform" = x86_64 ]; then
+        flags+=("-Clink-arg=-Wl,--icf=all")
+        glibc=$(getconf GNU_LIBC_VERSION | sed 's/.* //')
+        if [ "$(printf '%s\n' 2.36 "$glibc" | sort -V | head -1)" = 2.36 ]; then
+            flags+=("-Clink-arg=-Wl,-z,pack-relative-relocs")
+        fi
+    fi
+    ;;
 windows)
     windows_linker "$(scripts/build-tools.sh zig)"
     flags+=("-Cdlltool=$linkers/windows-dlltool")
@@ -89,7 +102,7 @@ aarch64) gnu_linker "$(scripts/build-tools.sh aarch64-libraries)" ;;
     exit 1
     ;;
 esac
-config=(--config "profile.release.strip='symbols'")
+config=()
 if [ "$platform" != "$(uname -m)" ]; then
     chmod +x "$linkers/$platform"
     config+=(--config "target.$triple.linker='$linkers/$platform'")

@@ -163,7 +163,7 @@ part_windows() {
     zig=$tools
     command=$(scripts/build-command.sh windows | tail -1)
     stat -c 'Windows: %s bytes' "$command"
-    [ "$(stat -c %s "$command")" -lt 6000000 ] || fail "$command is too large"
+    [ "$(stat -c %s "$command")" -lt $((6 << 20)) ] || fail "$command is too large"
     need wine "links under wine" || return 0
     PATH=$tools:$PATH
     rm -rf "$folder"

@@ -7,7 +7,7 @@
 # For each platform a tar file, or for Windows a zip file, with the command, man pages, completions, documents and
 # licences; for Linux also a Debian package of the same. The Python wheels. A bill of materials (CycloneDX), and
 # SHA256SUMS of everything. No file depends on the folder, the time or the user: for one commit, one Rust toolchain and one
-# libc.a they have the same bytes. A command of 6 MB or more is an error.
+# libc.a they have the same bytes. A command of 6 MiB or more is an error.
 set -euo pipefail
 umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +16,7 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 dist=$(realpath -m "${DIST:-$target/dist}")
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-largest=6000000
+largest=$((6 << 20))
 platforms=("$@")
 [ $# -gt 0 ] || platforms=(x86_64 aarch64 windows wheels)
 work=$(mktemp -d)

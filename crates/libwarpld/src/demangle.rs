@@ -51,7 +51,7 @@ pub fn meant<'i, T>(
     all().filter(|(_, item)| has(item, &|name| matches(wanted, name))).collect()
 }
 
-/// Whether a name is meant by one of several words, read as [`meant`] reads them.
+/// Whether a name is meant by one of several words, in which `*` and `?` are wildcards.
 pub fn is_meant(symbol: &str, wanted: &[String]) -> bool {
     let meant =
         |wanted: &String| fits_a_name(symbol, &|name| name == wanted || matches(wanted, name));
