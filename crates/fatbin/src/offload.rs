@@ -51,14 +51,16 @@ fn binary(data: &[u8]) -> Option<(Offloaded<'_>, usize)> {
     let (strings, count) = (number(entry, 8)?, number(entry, 16)?);
     let (image, image_size) = (number(entry, 24)?, number(entry, 32)?);
     let image = data.get(image..)?.get(..image_size)?;
-    let mut arch: &[u8] = b"";
-    // Each string takes 16 bytes, so their number is bounded by the section.
+    let mut arch = None;
+    // Each string takes 16 bytes, so their number is bounded by the section. Only one value is
+    // walked to its end: all of them may be as long as the section.
     for pair in data.get(strings..)?.chunks_exact(16).take(count) {
-        let (key, value) = (string(data, number(pair, 0)?)?, string(data, number(pair, 8)?)?);
-        if key == b"arch" {
-            arch = value;
+        let (key, value) = (data.get(number(pair, 0)?..)?, data.get(number(pair, 8)?..)?);
+        if key.starts_with(b"arch\0") {
+            arch = Some(value);
         }
     }
+    let arch = arch.and_then(|text| text.split(|&byte| byte == 0).next()).unwrap_or_default();
     // At least the header, so that a walk gets on.
     (size >= 32).then_some((Offloaded { arch, image }, size))
 }
@@ -66,10 +68,6 @@ fn binary(data: &[u8]) -> Option<(Offloaded<'_>, usize)> {
 fn number(data: &[u8], at: usize) -> Option<usize> {
     let bytes = data.get(at..)?.first_chunk::<8>()?;
     usize::try_from(u64::from_le_bytes(*bytes)).ok()
-}
-
-fn string(data: &[u8], at: usize) -> Option<&[u8]> {
-    data.get(at..)?.split(|&byte| byte == 0).next()
 }
 
 #[cfg(test)]
@@ -97,6 +95,24 @@ mod tests {
         let size = out.len();
         out[8..16].copy_from_slice(&word(size));
         out
+    }
+
+    /// Many strings, each as long as half of the section, take no longer than one.
+    #[test]
+    fn long_strings_are_walked_once() {
+        const LONG: usize = 4 << 20;
+        let word = |n: usize| (n as u64).to_le_bytes();
+        let (strings, count) = (32 + 40, LONG / 16);
+        let texts = strings + 16 * count;
+        let size = texts + 5 + LONG;
+        let mut out =
+            [&MAGIC[..], &1_u32.to_le_bytes(), &word(size), &word(32), &word(40)].concat();
+        out.extend([3, 0, 2, 0, 0, 0, 0, 0]);
+        [strings, count, 0, 0].into_iter().for_each(|number| out.extend(word(number)));
+        (0..count).for_each(|_| out.extend([word(texts), word(texts + 5)].concat()));
+        out.extend(b"arch\0");
+        out.resize(size, b'x');
+        assert_eq!(images(&out).unwrap()[0].arch.len(), LONG);
     }
 
     #[test]
