@@ -47,6 +47,15 @@ impl<'p> Blocks<'p> {
     pub fn fill(&self, block: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
         (self.fill)(block, out)
     }
+    /// Writes all blocks on this thread; `out` has the size of the file.
+    pub fn fill_all(&self, mut out: &mut [u8]) -> Result<(), Diagnostic> {
+        for (block, range) in self.ranges.iter().enumerate() {
+            let (bytes, rest) = out.split_at_mut((range.end - range.start) as usize);
+            self.fill(block, bytes)?;
+            out = rest;
+        }
+        Ok(())
+    }
 }
 
 /// A file in memory.

@@ -213,83 +213,102 @@ impl Destination for PendingFile {
         }
         let State::File { file, .. } = &self.state else { return Ok(()) };
         reserve(file, blocks.size()).map_err(|source| self.write_error(source))?;
-        let count = blocks.len().min(rayon::current_num_threads() + WAITING);
-        let mut buffers =
-            buffer_of(count * BUFFER_SIZE).map_err(|source| self.write_error(source))?;
-        let writer = Writer::new(file, &mut buffers);
+        let write_error = |source| Diagnostic::from(self.write_error(source));
+        let writer = Writer::new(file);
+        if blocks.size() <= BUFFER_SIZE as u64 {
+            // One call for a small file.
+            let size = blocks.size() as usize;
+            let mut buffer = writer.buffer(size).map_err(write_error)?;
+            blocks.fill_all(&mut buffer[..size])?;
+            return writer.write(Full { offset: 0, size, buffer }).map_err(write_error);
+        }
         (0..blocks.len()).into_par_iter().try_for_each(|block| {
             let range = blocks.range(block);
             let size = (range.end - range.start) as usize;
-            let write_error = |source| Diagnostic::from(self.write_error(source));
-            if let Some(buffer) = writer.buffer(size) {
-                blocks.fill(block, &mut buffer[..size])?;
-                let full = Full { offset: range.start, size, buffer };
-                return writer.write(full).map_err(write_error);
-            }
-            let mut large = buffer_of(size).map_err(write_error)?;
-            blocks.fill(block, &mut large[..size])?;
-            write_at(file, range.start, &large[..size]).map_err(write_error)
+            let mut buffer = writer.buffer(size).map_err(write_error)?;
+            blocks.fill(block, &mut buffer[..size])?;
+            writer.write(Full { offset: range.start, size, buffer }).map_err(write_error)
         })
     }
 }
 
 /// Writes blocks one at a time, as file systems do anyway: a thread that comes while another one
 /// writes leaves its block to that one instead of waiting.
-struct Writer<'f, 'b> {
+struct Writer<'f> {
     file: &'f File,
-    state: Mutex<Writing<'b>>,
+    state: Mutex<Writing>,
 }
 
-struct Writing<'b> {
-    /// Unused buffers.
-    free: Vec<&'b mut [u8]>,
+#[derive(Default)]
+struct Writing {
+    /// Unused buffers. Their pages are there already; new ones would have to be faulted in for
+    /// every block.
+    free: Vec<MmapMut>,
     /// Blocks for the active thread to write.
-    waiting: Vec<Full<'b>>,
+    waiting: Vec<Full>,
     /// Whether a thread is writing.
     active: bool,
 }
 
 /// A block to write.
-struct Full<'b> {
+struct Full {
     offset: u64,
     size: usize,
-    buffer: &'b mut [u8],
+    buffer: MmapMut,
+}
+
+impl Full {
+    /// Whether its buffer is too large to exist more often than once per thread.
+    fn is_large(&self) -> bool {
+        self.buffer.len() > KEPT
+    }
 }
 
 /// How many blocks may be left to another thread. This many buffers are needed in addition to one
 /// per thread.
 const WAITING: usize = 2;
 
-impl<'f, 'b> Writer<'f, 'b> {
-    fn new(file: &'f File, buffers: &'b mut [u8]) -> Self {
-        let free = buffers.chunks_exact_mut(BUFFER_SIZE).collect();
-        Self { file, state: Mutex::new(Writing { free, waiting: Vec::new(), active: false }) }
+/// Larger buffers are freed as soon as they are written.
+const KEPT: usize = 16 * BUFFER_SIZE;
+
+impl<'f> Writer<'f> {
+    fn new(file: &'f File) -> Self {
+        Self { file, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, Writing<'b>> {
+    fn state(&self) -> MutexGuard<'_, Writing> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A buffer for a block of the usual size; each thread has at most one.
-    fn buffer(&self, size: usize) -> Option<&'b mut [u8]> {
-        if size <= BUFFER_SIZE { self.state().free.pop() } else { None }
+    /// A buffer for a block; each thread has at most one.
+    fn buffer(&self, size: usize) -> io::Result<MmapMut> {
+        let mut state = self.state();
+        if let Some(fits) = state.free.iter().rposition(|buffer| buffer.len() >= size) {
+            return Ok(state.free.swap_remove(fits));
+        }
+        // A larger one takes the place of one that is too small.
+        let small = state.free.pop();
+        drop(state);
+        drop(small);
+        buffer_of(size.next_multiple_of(BUFFER_SIZE))
     }
 
     /// Writes a block, and those that others leave meanwhile.
-    fn write(&self, block: Full<'b>) -> io::Result<()> {
+    fn write(&self, block: Full) -> io::Result<()> {
         let mut state = self.state();
-        if state.active && state.waiting.len() < WAITING {
+        if state.active && state.waiting.len() < WAITING && !block.is_large() {
             state.waiting.push(block);
             return Ok(());
         }
         let leads = !state.active;
         state.active = true;
         let mut next = Some(block);
-        while let Some(Full { offset, size, buffer }) = next {
+        while let Some(full) = next {
             drop(state);
-            let written = write_at(self.file, offset, &buffer[..size]);
+            let written = write_at(self.file, full.offset, &full.buffer[..full.size]);
+            let kept = (!full.is_large()).then_some(full.buffer);
             state = self.state();
-            state.free.push(buffer);
+            state.free.extend(kept);
             written?;
             next = if leads { state.waiting.pop() } else { None };
         }
@@ -329,9 +348,20 @@ fn reserve(_: &File, _: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// The most that is written with one call. Linux gets memory for all of it in one piece, if there is one. In a virtual machine
+/// that returns free memory to its host, large pieces are those that it has returned: 100 MB took 40 to 118 ms in
+/// calls of 256 KiB and more, and 11 ms in calls of 128 KiB (9 ms at best in larger ones).
+#[cfg(unix)]
+const PIECE: usize = 128 << 10;
+
 #[cfg(unix)]
 fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+    let mut at = offset;
+    bytes.chunks(PIECE).try_for_each(|piece| {
+        std::os::unix::fs::FileExt::write_all_at(file, piece, at)?;
+        at += piece.len() as u64;
+        Ok(())
+    })
 }
 
 #[cfg(not(unix))]
