@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the command as it is shipped: one stripped file that needs no library, with the same bytes for one commit,
-# whatever folder it is built in. The last line is its path.
+# whatever folder it is built in. The last line is its path. A command of 6,000,000 bytes or more is an error.
 #
 #   scripts/build-command.sh                 for Linux on this machine's processor
 #   scripts/build-command.sh aarch64         for Linux on another one: x86_64 or aarch64
@@ -44,6 +44,7 @@ flags=(
     # Cargo's setting does not reach a package that has settings of its own.
     -Cstrip=symbols
 )
+largest=5999999
 
 # A linker that needs nothing but the libraries: that of the Rust toolchain, called as gcc is.
 gnu_linker() { # root of the packages
@@ -79,6 +80,10 @@ END
     ln -sf "$platform" "$linkers/$platform-dlltool"
 }
 
+# The command does not catch panics, so it needs no code and no tables to unwind the stack (0.6 MB). A handler of
+# signals removes an unfinished output. Programs for Windows must have the tables.
+[ "$platform" = windows ] || flags+=(-Cforce-unwind-tables=no)
+
 case $platform in
 "$(uname -m)")
     flags+=("-Clink-arg=-Wl,--build-id=none")
@@ -102,7 +107,7 @@ aarch64) gnu_linker "$(scripts/build-tools.sh aarch64-libraries)" ;;
     exit 1
     ;;
 esac
-config=()
+config=(--config "profile.release.panic='abort'")
 if [ "$platform" != "$(uname -m)" ]; then
     chmod +x "$linkers/$platform"
     config+=(--config "target.$triple.linker='$linkers/$platform'")
@@ -112,4 +117,9 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 list=$(printf "'%s'," "${flags[@]}")
 config+=(--config "target.$triple.rustflags=[$list]")
 env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS cargo build -q --release --locked -p warpld --bin warpld --target "$triple" "${config[@]}" >&2
+size=$(stat -c %s "$target/$triple/release/$program")
+if [ "$size" -gt "$largest" ]; then
+    echo "$program for $platform has $size bytes; at most $largest are allowed" >&2
+    exit 1
+fi
 echo "$target/$triple/release/$program"

@@ -9,24 +9,16 @@
 # It is made of the static library of crates/nvjitlink, as libnvJitLink.so is, and exports the functions of warpld.h.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-profile=${PROFILE:-release}
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-folder=$profile
-[ "$profile" != dev ] || folder=debug
-cargo build -q --profile "$profile" -p warpld-nvjitlink --lib ${TARGET:+--target "$TARGET"}
-archive=$target/${TARGET:+$TARGET/}$folder/libwarpld_nvjitlink.a
-out=$target/libwarpld/${TARGET:+$TARGET/}$profile
+. scripts/shared-library.sh
+static_library
+out=$(library_folder libwarpld)
 mkdir -p "$out/lib/pkgconfig" "$out/include"
 header=crates/nvjitlink/include/warpld.h
 functions=$(sed -n 's/^[a-z].*[ *]\(warpld_[a-z_]*\)(.*);$/\1/p' "$header")
 printf 'WARPLD_1 {\n  global:\n%s\n  local: *;\n};\n' "$(printf '    %s;\n' $functions)" >"$out/version.map"
-# Only what these functions need is taken from the archive. A thread of a link may still end when a program unloads
-# the library: nodelete.
+# Only what these functions need is taken from the archive.
 # shellcheck disable=SC2046
-"${CC:-cc}" -shared -o "$out/lib/libwarpld.so.0.new" -Wl,-soname,libwarpld.so.0 -Wl,--version-script="$out/version.map" \
-    $(printf -- '-Wl,-u,%s ' $functions) "$archive" -Wl,--gc-sections -Wl,-z,nodelete -Wl,-z,relro,-z,now \
-    -Wl,--strip-all -Wl,--no-undefined -lpthread -ldl -lm -lc -lgcc_s
-mv "$out/lib/libwarpld.so.0.new" "$out/lib/libwarpld.so.0"
+shared_library "$out/lib/libwarpld.so.0" "$out/version.map" $(printf -- '-Wl,-u,%s ' $functions) "$archive"
 rm "$out/version.map"
 ln -sf libwarpld.so.0 "$out/lib/libwarpld.so"
 cp "$header" "$out/include"

@@ -9,22 +9,14 @@
 # makes a static library, and cc a shared one of it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-profile=${PROFILE:-release}
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-folder=$profile
-[ "$profile" != dev ] || folder=debug
-cargo build -q --profile "$profile" -p warpld-nvjitlink --lib ${TARGET:+--target "$TARGET"}
-archive=$target/${TARGET:+$TARGET/}$folder/libwarpld_nvjitlink.a
-out=$target/nvjitlink/${TARGET:+$TARGET/}$profile
+. scripts/shared-library.sh
+static_library
+out=$(library_folder nvjitlink)
 mkdir -p "$out"
 for major in 12 13; do
     name=libnvJitLink.so.$major
-    # A thread of a link may still end when a program unloads the library: nodelete.
-    "${CC:-cc}" -shared -o "$out/$name.new" -Wl,-soname,"$name" \
-        -Wl,--version-script="crates/nvjitlink/exports/$name.map" -Wl,@"crates/nvjitlink/exports/$name.aliases" \
-        -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -Wl,--gc-sections -Wl,-z,nodelete -Wl,-z,relro,-z,now \
-        -Wl,--strip-all -Wl,--no-undefined -lpthread -ldl -lm -lc -lgcc_s
-    mv "$out/$name.new" "$out/$name"
+    exports=crates/nvjitlink/exports/$name
+    shared_library "$out/$name" "$exports.map" -Wl,@"$exports.aliases" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive
 done
 ln -sf libnvJitLink.so.13 "$out/libnvJitLink.so"
 echo "$out"
