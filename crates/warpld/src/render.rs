@@ -6,6 +6,9 @@ use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::fmt::Write;
 
+/// The version of the JSON: increased when a key changes its meaning or goes.
+const JSON_FORMAT: u32 = 1;
+
 /// The format of printed messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
@@ -150,8 +153,8 @@ impl Renderer {
     }
 
     fn json(&self, severity: Severity, diagnostic: &Diagnostic) -> String {
-        let mut out = String::from("{");
-        let _ = write!(out, "\"tool\":{}", json_string(&self.tool));
+        let mut out = format!("{{\"format\":{JSON_FORMAT}");
+        let _ = write!(out, ",\"tool\":{}", json_string(&self.tool));
         let _ = write!(out, ",\"severity\":\"{}\"", label(severity));
         let _ = write!(out, ",\"code\":{}", json_string(diagnostic.code.name()));
         if let Some(target) = &self.target {
@@ -314,7 +317,7 @@ mod tests {
         assert_eq!(
             renderer.render(&diagnostic, true).as_deref(),
             Some(concat!(
-                r#"{"tool":"nvlink","severity":"warning","code":"bad-uidx","#,
+                r#"{"format":1,"tool":"nvlink","severity":"warning","code":"bad-uidx","#,
                 r#""message":"say \"hi\"\n\u0001","notes":["n"]}"#,
                 "\n"
             ))

@@ -262,7 +262,7 @@ fn messages_about_the_command_line_as_json() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stderr(&output),
-        "{\"tool\":\"warpld\",\"severity\":\"fatal\",\"code\":\"unknown-option\",\
+        "{\"format\":1,\"tool\":\"warpld\",\"severity\":\"fatal\",\"code\":\"unknown-option\",\
          \"message\":\"Unknown option '-bogus'\",\"notes\":[]}\n"
     );
 }

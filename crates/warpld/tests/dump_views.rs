@@ -264,6 +264,43 @@ fn texts_of_nvdisasm() {
     }
 }
 
+/// One of several images is named even where only a part of it is shown.
+#[test]
+fn parts_of_several_images_have_names() {
+    let folder = WARPLD.folder("several");
+    let (saxpy, scale) = (example("saxpy.sm_90.cubin"), example("scale.sm_90.cubin"));
+    for part in ["--code", "--lines", "--hex=.nv.info", "--only=sections"] {
+        let text = dump(&saxpy, &[part]);
+        assert!(!text.contains(&saxpy), "{part}: {text}");
+        let text = dump(&saxpy, &[part, &scale]);
+        let titles: Vec<_> = text.lines().filter(|line| line.ends_with(".cubin:")).collect();
+        assert_eq!(titles, [format!("{saxpy}:"), format!("{scale}:")], "{part}");
+    }
+    // A container's images are named by the container.
+    let archive = support::archive(&[
+        ("saxpy.cubin", &fs::read(&saxpy).unwrap()),
+        ("scale.cubin", &fs::read(&scale).unwrap()),
+    ]);
+    fs::write(folder.join("both.a"), archive).unwrap();
+    let file = folder.join("both.a");
+    let text = dump(file.to_str().unwrap(), &["--code"]);
+    assert!(text.contains("both.a:saxpy.cubin:"), "{text}");
+    assert!(text.contains("both.a:scale.cubin:"), "{text}");
+    // A function of one of them is found there, and nothing is wrong with the other.
+    let text = dump(&saxpy, &["--code", "--function=saxpy", &scale]);
+    assert!(text.starts_with(&format!("{saxpy}:\n")) && !text.contains(&scale), "{text}");
+    let output = WARPLD.run(&folder, ["dump", "--function=none", &saxpy, &scale]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).ends_with("nothing in these images is called 'none'\n"));
+    // What is compared is named, too.
+    for command in ["diff", "compare"] {
+        let image = ["--image=1", "both.a", &scale];
+        let text = WARPLD.run(&folder, [command].iter().chain(&image)).stdout;
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.lines().next().unwrap().contains("both.a:saxpy.cubin:"), "{text}");
+    }
+}
+
 /// Schemas hold for what the commands write of all fixtures.
 #[test]
 fn json_fits_its_schemas() {

@@ -46,7 +46,14 @@ fn lists_without_writing() {
     assert!(output.status.success());
     let list = lines(&output.stdout);
     assert_eq!(list.len(), 1);
-    assert!(list[0].starts_with("80.sm_80.cubin ") && list[0].contains("zstd"), "{}", list[0]);
+    // Numbers are those that `dump --image` takes, whatever is left out.
+    let (number, rest) = list[0].trim_start().split_once("  ").unwrap();
+    assert!(number.parse::<usize>().unwrap() > 1, "{}", list[0]);
+    assert!(rest.starts_with("80.sm_80.cubin ") && rest.contains("zstd"), "{}", list[0]);
+    let images = images();
+    let args = ["dump", "--image", number, "--only=identity", images.to_str().unwrap()];
+    let shown = lines(&WARPLD.run(folder.path(), args).stdout);
+    assert!(shown[0].contains(":80.sm_80.cubin: "), "{shown:?}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -63,14 +70,14 @@ fn one_image_to_a_file() {
     assert!(!folder.path().join("y.cubin").exists());
 }
 
-/// Two files of one ident, and an ident that wants to leave the folder.
+/// Two files of one ident, idents that want to leave the folder or to be another file's name.
 #[test]
 fn names_neither_clash_nor_escape() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = std::fs::read(images()).unwrap();
     let entry = Container::parse(&bytes).unwrap().entries().next().unwrap().unwrap();
     let mut writer = fatbin::write::Writer::new();
-    for ident in ["same", "same", "../up", ".."] {
+    for ident in ["same", "same", "../up", "..", "f.6.x", ".."] {
         writer
             .add(&fatbin::write::Image {
                 kind: entry.kind(),
@@ -89,7 +96,7 @@ fn names_neither_clash_nor_escape() {
     std::fs::write(folder.path().join("in/f.fatbin"), writer.finish()).unwrap();
     let output = extract(&folder.path().join("in"), &["f.fatbin"]);
     assert!(output.status.success());
-    let names = ["same", "same.2", "up", "f.4"];
+    let names = ["same", "same.2", "up", "f.4", "f.6", "f.6.6"];
     let expected = names.map(|name| format!("{name}.{}.cubin", entry.arch()));
     assert_eq!(lines(&output.stdout), expected);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -124,6 +131,11 @@ fn a_list_for_programs() {
     assert_eq!(list["format"], 1);
     let [image] = list["images"].as_array().unwrap().as_slice() else { panic!("{list}") };
     assert_eq!(image["name"], "80.sm_80.cubin");
+    let number = image["number"].to_string();
+    let args = ["dump", "--json", "--image", &number, input];
+    let shown: serde_json::Value =
+        serde_json::from_slice(&WARPLD.run(folder.path(), args).stdout).unwrap();
+    assert!(shown["files"][0]["file"].as_str().unwrap().ends_with(":80.sm_80.cubin"), "{shown}");
     assert_eq!((&image["kind"], &image["arch"]), (&"cubin".into(), &"sm_80".into()));
     assert_eq!((&image["compression"], &image["file"]), (&"zstd".into(), &input.into()));
     assert!(image["size"].as_u64() > image["stored_size"].as_u64());

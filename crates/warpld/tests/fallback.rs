@@ -202,7 +202,11 @@ fn the_line_is_printed_whatever_is_hidden() {
     assert!(stderr(&output).starts_with("warpld info    : warpld hands"), "{}", stderr(&output));
     assert_eq!(output.status.code(), Some(STATUS));
     let output = case.link(&format!("{words} --error-format=json"));
-    assert!(stderr(&output).starts_with("{\"tool\":\"warpld\""), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("{\"format\":1,\"tool\":\"warpld\""),
+        "{}",
+        stderr(&output)
+    );
     assert!(stderr(&output).contains("\"code\":\"handed-over\""), "{}", stderr(&output));
     assert_eq!(case.arguments().as_deref(), Some(words));
 }

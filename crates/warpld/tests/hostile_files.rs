@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use support::{Program, example, stderr};
+use support::{Program, example, fifo, stderr, thin_archive};
 
 const WARPLD: Program = support::warpld!();
 
@@ -35,18 +35,14 @@ fn inputs(folder: &Path) {
     fs::copy(example("scale.sm_90.cubin"), folder.join("b.cubin")).unwrap();
 }
 
-fn fifo(path: &Path) {
-    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-}
-
 #[test]
 fn fifos_and_devices_are_refused_everywhere() {
     let folder = WARPLD.folder("fifos");
     inputs(&folder);
     fifo(&folder.join("fifo"));
-    fs::write(folder.join("thin.a"), thin_archive("fifo")).unwrap();
-    fs::write(folder.join("zero.a"), thin_archive("../../../../../../../../../../dev/zero"))
-        .unwrap();
+    fs::write(folder.join("thin.a"), thin_archive(&["fifo"])).unwrap();
+    let device = "../../../../../../../../../../dev/zero";
+    fs::write(folder.join("zero.a"), thin_archive(&[device])).unwrap();
     for file in ["fifo", "/dev/zero", "/dev/urandom", "/dev/null"] {
         let (at, uidx) = (format!("@{file}"), format!("--uidx-file={file}"));
         let host = format!("--nv-host={file}");
@@ -75,16 +71,6 @@ fn fifos_and_devices_are_refused_everywhere() {
         assert_eq!(output.status.code(), Some(1), "{archive}: {}", stderr(&output));
         assert!(stderr(&output).contains("it is neither a file nor a link to one"));
     }
-}
-
-/// An archive whose only member is another file.
-fn thin_archive(member: &str) -> String {
-    let names = format!("{member}/\n");
-    let names = if names.len() % 2 == 1 { format!("{names}\n") } else { names };
-    let header = |name: &str, size: usize| {
-        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 0)
-    };
-    format!("!<thin>\n{}{names}{}", header("//", names.len()), header("/0", 4096))
 }
 
 #[test]
@@ -168,7 +154,7 @@ fn outputs_are_not_what_a_link_finds_by_itself() {
     let folder = WARPLD.folder("found");
     inputs(&folder);
     fs::write(folder.join("words"), "-arch=sm_90 a.cubin b.cubin").unwrap();
-    fs::write(folder.join("thin.a"), thin_archive("b.cubin")).unwrap();
+    fs::write(folder.join("thin.a"), thin_archive(&["b.cubin"])).unwrap();
     let archive =
         Command::new("ar").args(["rc", "libx.a", "b.cubin"]).current_dir(&folder).status();
     assert!(archive.unwrap().success());

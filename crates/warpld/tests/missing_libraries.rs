@@ -10,9 +10,7 @@ const WARPLD: Program = support::warpld!();
 
 fn archive(path: &Path, member: &str) {
     let member = fs::read(example(member)).unwrap();
-    let header =
-        format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "x.o/", 0, 0, 0, 644, member.len());
-    fs::write(path, [b"!<arch>\n", header.as_bytes(), &member].concat()).unwrap();
+    fs::write(path, support::archive(&[("x.o", member)])).unwrap();
 }
 
 #[test]

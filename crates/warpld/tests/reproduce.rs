@@ -3,25 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use support::{Program, example, stderr};
+use support::{Program, archive, example, stderr, thin_archive};
 
 const WARPLD: Program = support::warpld!();
 
 fn copy(name: &str, to: &Path) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     fs::copy(example(name), to).unwrap();
-}
-
-fn archive(path: &Path, magic: &str, names: &[(&str, &[u8])]) {
-    let mut bytes = format!("!<{magic}>\n").into_bytes();
-    for (name, data) in names {
-        let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len());
-        bytes.extend_from_slice(header.as_bytes());
-        if magic == "arch" {
-            bytes.extend_from_slice(data);
-        }
-    }
-    fs::write(path, bytes).unwrap();
 }
 
 fn unpack(tar: &Path, into: &Path) {
@@ -35,8 +23,8 @@ fn sources(name: &str) -> std::path::PathBuf {
     copy("saxpy.sm_90.cubin", &folder.join("in/a b.cubin"));
     copy("scale.sm_90.cubin", &folder.join("in/scale.cubin"));
     fs::create_dir_all(folder.join("lib")).unwrap();
-    archive(&folder.join("lib/libscale.a"), "arch", &[("x.o/", &scale)]);
-    archive(&folder.join("in/thin.a"), "thin", &[("scale.cubin/", &scale)]);
+    fs::write(folder.join("lib/libscale.a"), archive(&[("x.o", scale)])).unwrap();
+    fs::write(folder.join("in/thin.a"), thin_archive(&["scale.cubin"])).unwrap();
     fs::write(folder.join("words"), "\"in/a b.cubin\" -Llib").unwrap();
     folder
 }
@@ -69,6 +57,33 @@ fn the_unpacked_folder_links_to_the_same_bytes() {
         assert_eq!(a.unwrap(), b.unwrap(), "{more:?}");
         let version = fs::read_to_string(inside.join("version.txt")).unwrap();
         assert!(version.starts_with(&format!("warpld {}", env!("CARGO_PKG_VERSION"))));
+    }
+}
+
+/// Thin archives may name their members by paths that lead elsewhere once they are unpacked.
+#[test]
+fn members_of_thin_archives_are_found_wherever_they_were() {
+    let folder = sources("thin");
+    let member = folder.join("in/scale.cubin");
+    let depth = member.components().count();
+    let absolute = member.to_str().unwrap().to_owned();
+    let past_the_root = format!("{}{absolute}", "../".repeat(depth + 3).trim_end_matches('/'));
+    for (number, name) in [&*absolute, &past_the_root, "../in/scale.cubin"].iter().enumerate() {
+        fs::write(folder.join("lib/libthin.a"), thin_archive(&[name])).unwrap();
+        let tar = format!("--reproduce=r{number}.tar");
+        let args = ["-arch=sm_90", "in/a b.cubin", "-Llib", "-lthin", "-o", "o.cubin", &tar];
+        let output = WARPLD.run(&folder, args);
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let elsewhere = WARPLD.folder(&format!("thin-elsewhere{number}"));
+        unpack(&folder.join(format!("r{number}.tar")), &elsewhere);
+        // The file that was linked is not there any more.
+        fs::rename(&member, folder.join("away")).unwrap();
+        let inside = elsewhere.join(format!("r{number}"));
+        let output = WARPLD.run(&inside, ["@response.txt"]);
+        fs::rename(folder.join("away"), &member).unwrap();
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let (a, b) = (fs::read(folder.join("o.cubin")), fs::read(inside.join("o.cubin")));
+        assert_eq!(a.unwrap(), b.unwrap(), "{name}");
     }
 }
 

@@ -148,7 +148,8 @@ fn an_interrupted_link_leaves_nothing_else() {
     let expected = good(&dir, &words);
     let before = fs::read_dir(&dir).expect("a folder").count();
     let mut cut_short = 0;
-    for delay in (0..60).map(|i| Duration::from_micros(i * i * 10)) {
+    for (i, signal) in (0..60).zip(["-TERM", "-ABRT", "-INT"].into_iter().cycle()) {
+        let delay = Duration::from_micros(i * i * 10);
         fs::write(dir.join("out"), OLD).expect("an old output");
         let mut child = WARPLD
             .command()
@@ -158,12 +159,17 @@ fn an_interrupted_link_leaves_nothing_else() {
             .spawn()
             .expect("warpld runs");
         std::thread::sleep(delay);
-        let _ = Command::new("kill").arg(child.id().to_string()).stderr(Stdio::null()).status();
+        let _ = Command::new("kill")
+            .arg(signal)
+            .arg(child.id().to_string())
+            .stderr(Stdio::null())
+            .status();
         child.wait().expect("it ended");
         let found = fs::read(dir.join("out")).expect("an output");
-        assert!(found == OLD || found == expected, "after {delay:?}");
+        assert!(found == OLD || found == expected, "{signal} after {delay:?}");
         cut_short += usize::from(found == OLD);
-        assert_eq!(fs::read_dir(&dir).expect("a folder").count(), before, "after {delay:?}");
+        let names = fs::read_dir(&dir).expect("a folder").count();
+        assert_eq!(names, before, "{signal} after {delay:?}");
     }
     assert!(cut_short > 0, "no link was interrupted in time");
 }
@@ -242,19 +248,13 @@ fn an_input_cut_short_is_an_error() {
 fn disturbed(name: &str, disturb: impl FnOnce(&fs::File)) -> Output {
     let dir = WARPLD.folder(name);
     let image = fixture("scale.sm_90.cubin");
-    let mut archive = b"!<arch>\n".to_vec();
-    for i in 0..100 {
-        let member = renamed(&image, i);
-        let header = format!("{:<48}{:<10}`\n", format!("{i}.cubin/"), member.len());
-        archive.extend_from_slice(header.as_bytes());
-        archive.extend_from_slice(&member);
-        archive.resize(archive.len().next_multiple_of(2), b'\n');
-    }
+    let members: Vec<_> = (0..100).map(|i| (format!("{i}.cubin"), renamed(&image, i))).collect();
+    let members: Vec<_> = members.iter().map(|(name, data)| (name.as_str(), data)).collect();
+    let archive = support::archive(&members);
     assert!(archive.len() > 400_000, "too small to be mapped");
     fs::write(dir.join("a.a"), archive).expect("an input");
     fs::write(dir.join("out"), OLD).expect("an old output");
-    let made = Command::new("mkfifo").arg(dir.join("pipe")).status();
-    assert!(made.expect("mkfifo runs").success());
+    support::fifo(&dir.join("pipe"));
     let child = WARPLD
         .command()
         .args(["-arch=sm_90", "-o", "out", "a.a", "--nv-host", "pipe"])

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use support::{Program, example, stderr};
+use support::{Program, example, schema_errors, stderr};
 
 const WARPLD: Program = support::warpld!();
 
@@ -74,6 +74,7 @@ Places searched, in order
         .output()
         .unwrap();
     let all: Value = serde_json::from_str(&text(&output)).unwrap();
+    assert_eq!(schema_errors("toolkit", &all), Vec::<String>::new());
     assert_eq!(all["toolkit"]["root"], root.to_str().unwrap());
     assert_eq!(all["toolkit"]["libnvJitLink"]["major"], 13);
     assert_eq!(all["links"]["ptx"]["version"], "13.4.92");

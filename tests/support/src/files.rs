@@ -55,3 +55,9 @@ pub fn toolkit() -> Option<PathBuf> {
 fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
+
+/// Makes a named pipe.
+pub fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.expect("mkfifo runs").success(), "{}", path.display());
+}

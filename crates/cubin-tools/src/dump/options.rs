@@ -215,6 +215,8 @@ pub type Disassembly = HashMap<String, HashMap<u64, String>>;
 pub struct Options {
     /// The parts; if there are none, all that are not long.
     pub only: Vec<Part>,
+    /// Whether text begins with the file's name even without the identity: for one of several.
+    pub named: bool,
     /// What is left out.
     pub filter: Filter,
     /// The order of lists.
@@ -230,6 +232,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// How many names there are in filters.
+    pub fn filter_words(&self) -> usize {
+        self.filter.functions.len() + self.filter.sections.len() + self.hex.len()
+    }
+
     /// The names of filters that nothing in a file has.
     pub fn unmatched(&self, cubin: &Cubin<'_>) -> Vec<&str> {
         let sections = || cubin.sections().iter().map(|s| names::lossy(s.name).into_owned());

@@ -25,6 +25,9 @@ pub fn render(
     let wanted = |part| options.wants(part);
     if wanted(Part::Identity) {
         view.identity(name)?;
+    } else if options.named {
+        let name = view.strong(name);
+        writeln!(view.out, "{name}:")?;
     }
     if wanted(Part::Functions) {
         view.functions()?;

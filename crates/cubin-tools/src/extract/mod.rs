@@ -13,6 +13,8 @@ use std::collections::{HashMap, HashSet};
 /// An image with the name it is written under.
 #[derive(Clone, Debug)]
 pub struct NamedImage<'f> {
+    /// Its place among all images of the file it was found in, from 1 on.
+    pub number: usize,
     /// The name of the file.
     pub name: String,
     /// The image.
@@ -25,9 +27,9 @@ pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>
     let mut counts: HashMap<Kind, usize> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
     let mut named = Vec::new();
-    for image in images {
-        let number = counts.entry(image.kind).or_default();
-        *number += 1;
+    for (at, image) in images.into_iter().enumerate() {
+        let count = counts.entry(image.kind).or_default();
+        *count += 1;
         let arch = shown_arch(&image);
         let suffix = suffix(image.kind);
         let ident =
@@ -40,11 +42,13 @@ pub fn name_images<'f>(stem: &str, images: Vec<Image<'f>>) -> Vec<NamedImage<'f>
             _ if image.bare => Some(format!("{stem}.{suffix}")),
             _ => None,
         };
-        let name = short
-            .filter(|name| !taken.contains(name))
-            .unwrap_or_else(|| format!("{stem}.{number}.{arch}.{suffix}"));
+        // Names inside a file may be made to meet those with a number: no image hides another.
+        let numbered = format!("{stem}.{count}.{arch}.{suffix}");
+        let others = (at + 1..).map(|n| format!("{stem}.{count}.{n}.{arch}.{suffix}"));
+        let mut names = short.into_iter().chain([numbered]).chain(others);
+        let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
         taken.insert(name.clone());
-        named.push(NamedImage { name, image });
+        named.push(NamedImage { number: at + 1, name, image });
     }
     named
 }
@@ -78,6 +82,7 @@ pub fn image_json(named: &NamedImage<'_>) -> Value {
     let image = &named.image;
     let options = image.options.map(String::from_utf8_lossy);
     json!({
+        "number": named.number,
         "name": named.name,
         "member": image.member,
         "kind": suffix(image.kind),
@@ -108,6 +113,11 @@ pub fn line(named: &NamedImage<'_>) -> String {
         Some(options) if image.kind != Kind::ELF => String::from_utf8_lossy(options),
         _ => "".into(),
     };
-    let line = format!("{:<40} {:>10} bytes  {stored}  {options}", named.name, image.size());
+    let line = format!(
+        "{:>4}  {:<40} {:>10} bytes  {stored}  {options}",
+        named.number,
+        named.name,
+        image.size()
+    );
     shown(line.trim_end()).into_owned()
 }

@@ -47,12 +47,5 @@ pub fn host_object(container: Vec<u8>) -> Vec<u8> {
 
 /// What ar makes.
 pub fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut bytes = b"!<arch>\n".to_vec();
-    for (name, data) in members {
-        let (name, size) = (format!("{name}/"), data.len());
-        let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
-        bytes.extend(header.bytes().chain(data.iter().copied()));
-        bytes.resize(bytes.len().next_multiple_of(2), b'\n');
-    }
-    bytes
+    support::archive(members)
 }

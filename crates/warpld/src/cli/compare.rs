@@ -1,7 +1,7 @@
 //! `warpld compare OLD NEW`: what grew between two links. The exit status is that of diff(1).
 
 use super::help::print;
-use super::images::{Choice, File};
+use super::images::{Choice, File, Image};
 use crate::subcommand;
 use clap::Parser;
 use cubin::Cubin;
@@ -37,14 +37,14 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         Err(status) => return status,
     };
     let files = [&args.old, &args.new].map(|path| File::open(path));
-    let growth = match compare(&files, &args.choice) {
-        Ok(growth) => growth,
+    let (growth, names) = match compare(&files, &args.choice) {
+        Ok(compared) => compared,
         Err(message) => {
             subcommand::fatal(message);
             return 2;
         }
     };
-    let names = [files[0].name(), files[1].name()];
+    let names = [&*names[0], &*names[1]];
     let text = match args.json {
         true => format!("{:#}\n", growth.to_json(names)),
         false => growth.to_text(names, args.markdown),
@@ -55,15 +55,15 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
     }
 }
 
-fn compare(files: &[File; 2], choice: &Choice) -> Result<Growth, String> {
-    let image = |file: &'_ File| {
-        let image =
-            file.one_image(choice).map_err(|reason| format!("{}: {reason}", file.name()))?;
-        Ok::<_, String>(image.bytes.into_owned())
-    };
+/// What grew, and what the two images are called.
+fn compare(files: &[File; 2], choice: &Choice) -> Result<(Growth, [String; 2]), String> {
+    let image =
+        |file| File::one_image(file, choice).map_err(|reason| format!("{}: {reason}", file.name()));
     let (old, new) = (image(&files[0])?, image(&files[1])?);
-    let parsed = |bytes, file: &File| {
-        Cubin::parse(bytes).map_err(|error| format!("{}: {error}", file.name()))
-    };
-    Ok(growth(&parsed(&old, &files[0])?, &parsed(&new, &files[1])?))
+    let growth = growth(&parsed(&old)?, &parsed(&new)?);
+    Ok((growth, [old.name, new.name]))
+}
+
+fn parsed<'i>(image: &'i Image<'_>) -> Result<Cubin<'i>, String> {
+    Cubin::parse(&image.bytes).map_err(|error| format!("{}: {error}", image.name))
 }

@@ -58,14 +58,14 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         Ok(args) => args,
         Err(status) => return status,
     };
-    let report = match compare(&args) {
-        Ok(report) => report,
+    let (report, names) = match compare(&args) {
+        Ok(compared) => compared,
         Err(error) => {
             subcommand::fatal(error);
             return TROUBLE;
         }
     };
-    match write(&args, &report) {
+    match write(&args, &report, [&names[0], &names[1]]) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             subcommand::fatal(error);
             TROUBLE
@@ -75,7 +75,8 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
     }
 }
 
-fn compare(args: &Args) -> Result<Report, CompareError> {
+/// What differs, and what the two images are called.
+fn compare(args: &Args) -> Result<(Report, [String; 2]), CompareError> {
     let files = [&args.a, &args.b].map(|path| File::open(path));
     let [a, b] = [0, 1].map(|side| one_image(&files[side], &args.choice));
     let (a, b) = (a?, b?);
@@ -89,10 +90,11 @@ fn compare(args: &Args) -> Result<Report, CompareError> {
         inputs.push(Input { name: image.name.clone(), cubin });
     }
     let options = Options { ignore_tool_note: args.ignore_tool_note, inputs: &inputs };
-    diff::compare(&a.bytes, &b.bytes, &options).map_err(|error| {
+    let report = diff::compare(&a.bytes, &b.bytes, &options).map_err(|error| {
         let name = if error.side == Side::A { &a.name } else { &b.name };
         CompareError::Malformed { name: name.clone(), source: error.source }
-    })
+    })?;
+    Ok((report, [a.name, b.name]))
 }
 
 fn one_image<'f>(file: &'f File, choice: &Choice) -> Result<Image<'f>, CompareError> {
@@ -100,9 +102,7 @@ fn one_image<'f>(file: &'f File, choice: &Choice) -> Result<Image<'f>, CompareEr
     file.one_image(choice).map_err(failed)
 }
 
-fn write(args: &Args, report: &Report) -> io::Result<()> {
-    let names = [args.a.display().to_string(), args.b.display().to_string()];
-    let names = [names[0].as_str(), names[1].as_str()];
+fn write(args: &Args, report: &Report, names: [&str; 2]) -> io::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report.to_json(names, args.limit))?;

@@ -1,7 +1,7 @@
 //! `warpld dump`: a readable view of device ELF files, as text or JSON.
 
 use super::disassembly::Disassembler;
-use super::images::{Choice, File};
+use super::images::{Choice, File, Image};
 use crate::subcommand;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -10,6 +10,7 @@ use cubin_tools::dump::{
     Disassembly, FORMAT, Filter, Options, Part, Sort, Style, describe_with, render,
 };
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -125,60 +126,92 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
 
 /// Whether every file could be shown.
 fn run(args: &Args) -> io::Result<bool> {
-    let mut options = args.options();
+    let out = io::BufWriter::new(io::stdout().lock());
     let disassembler = args.code.then(|| Disassembler::find(args.nvdisasm.as_deref())).flatten();
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let mut good = true;
+    let mut dump = Dump { options: args.options(), disassembler, out, shown: 0, good: true };
     if args.json {
-        write!(out, "{{\"format\": {}, \"files\": [", FORMAT)?;
+        write!(dump.out, "{{\"format\": {}, \"files\": [", FORMAT)?;
     }
-    let mut shown = 0;
+    // Words of filters that no image had so far.
+    let mut unmatched: Option<Vec<String>> = None;
     for path in &args.files {
         let file = File::open(path);
         let (images, errors) = file.images(&args.choice);
         for error in errors {
-            good = false;
-            subcommand::error(format_args!("{}: {error}", file.name()));
+            dump.complain(file.name(), error);
         }
+        let alone = args.files.len() == 1 && images.len() == 1;
+        dump.options.named = !alone;
         for image in images {
             let cubin = match Cubin::parse(&image.bytes) {
                 Ok(cubin) => cubin,
                 Err(error) => {
-                    good = false;
-                    subcommand::error(format_args!("{}: {error}", image.name));
+                    dump.complain(&image.name, error);
                     continue;
                 }
             };
-            if let Some(disassembler) = &disassembler {
-                options.disassembly = disassembler.texts(&image.bytes).unwrap_or_else(|error| {
-                    good = false;
-                    subcommand::error(format_args!("{}: {error}", image.name));
-                    Disassembly::default()
-                });
+            let missing: Vec<String> =
+                dump.options.unmatched(&cubin).into_iter().map(str::to_owned).collect();
+            let nothing = !missing.is_empty() && missing.len() == dump.options.filter_words();
+            match &mut unmatched {
+                Some(words) => words.retain(|word| missing.contains(word)),
+                None => unmatched = Some(missing),
             }
-            for word in options.unmatched(&cubin) {
-                good = false;
-                subcommand::error(format_args!("{}: nothing in it is called '{word}'", image.name));
+            if alone || !nothing {
+                dump.image(&image, &cubin, args.json)?;
             }
-            let separator = if shown > 0 { ",\n" } else { "" };
-            shown += 1;
-            if args.json {
-                out.write_all(separator.as_bytes())?;
-                serde_json::to_writer_pretty(
-                    &mut out,
-                    &describe_with(&image.name, &cubin, &options),
-                )?;
-            } else {
-                if shown > 1 {
-                    writeln!(out)?;
-                }
-                render(&mut out, &image.name, &cubin, &options)?;
+        }
+        if alone {
+            for word in unmatched.take().unwrap_or_default() {
+                dump.complain(file.name(), format_args!("nothing in it is called '{word}'"));
             }
         }
     }
-    if args.json {
-        writeln!(out, "]}}")?;
+    for word in unmatched.unwrap_or_default() {
+        dump.good = false;
+        subcommand::error(format_args!("nothing in these images is called '{word}'"));
     }
-    out.flush()?;
-    Ok(good)
+    if args.json {
+        writeln!(dump.out, "]}}")?;
+    }
+    dump.out.flush()?;
+    Ok(dump.good)
+}
+
+/// What is being written.
+struct Dump<W> {
+    options: Options,
+    disassembler: Option<Disassembler>,
+    out: W,
+    /// How many images were written.
+    shown: usize,
+    good: bool,
+}
+
+impl<W: Write> Dump<W> {
+    fn complain(&mut self, name: &str, error: impl Display) {
+        self.good = false;
+        subcommand::error(format_args!("{name}: {error}"));
+    }
+
+    fn image(&mut self, image: &Image<'_>, cubin: &Cubin<'_>, json: bool) -> io::Result<()> {
+        if let Some(disassembler) = &self.disassembler {
+            let texts = disassembler.texts(&image.bytes);
+            self.options.disassembly = texts.unwrap_or_else(|error| {
+                self.complain(&image.name, error);
+                Disassembly::default()
+            });
+        }
+        self.shown += 1;
+        if json {
+            self.out.write_all(if self.shown > 1 { b",\n" } else { b"" })?;
+            let description = describe_with(&image.name, cubin, &self.options);
+            serde_json::to_writer_pretty(&mut self.out, &description)?;
+            return Ok(());
+        }
+        if self.shown > 1 {
+            writeln!(self.out)?;
+        }
+        render(&mut self.out, &image.name, cubin, &self.options)
+    }
 }

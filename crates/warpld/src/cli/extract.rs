@@ -164,10 +164,9 @@ fn each_file(args: &Args, opened: &File, report: &mut Report) -> usize {
 fn list_json(args: &Args, opened: &[File], report: &mut Report) -> usize {
     let mut images = Vec::new();
     for file in opened {
-        for (at, named) in named_images(args, file, report).iter().enumerate() {
+        for named in &named_images(args, file, report) {
             let mut image = image_json(named);
             image["file"] = json!(file.name());
-            image["number"] = json!(at + 1);
             images.push(image);
         }
     }
@@ -233,7 +232,7 @@ fn named_images<'f>(args: &Args, opened: &'f File, report: &mut Report) -> Vec<N
 }
 
 fn is_wanted(args: &Args, named: &NamedImage<'_>) -> bool {
-    let NamedImage { name, image } = named;
+    let NamedImage { name, image, .. } = named;
     (args.kind.is_empty() || args.kind.iter().any(|wanted| wanted.kind() == image.kind))
         && (args.arch.is_empty() || args.arch.contains(&image.arch))
         && (args.name.is_empty() || args.name.iter().any(|text| name.contains(text)))

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// Explains warpld, or one of its commands
 #[derive(Debug, Parser)]
-#[command(name = "warpld help", disable_version_flag = true)]
+#[command(name = "warpld help", version)]
 pub(super) struct Args {
     /// The command to explain; without one, links are explained
     #[arg(value_name = "COMMAND")]
@@ -20,8 +20,11 @@ pub(super) struct Args {
 
 /// Prints the version, and the CUDA releases that links can follow
 #[derive(Debug, Parser)]
-#[command(name = "warpld version", disable_version_flag = true)]
+#[command(name = "warpld version", version)]
 pub(super) struct VersionArgs {}
+
+/// What somebody may call a link, which is what there is no command for.
+const LINK: &str = "link";
 
 /// Runs `warpld help`; returns the exit status.
 pub(super) fn main(args: Vec<OsString>) -> i32 {
@@ -29,7 +32,8 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         Ok(args) => args,
         Err(status) => return status,
     };
-    let Some(name) = args.command else { return print(&help_text("warpld")) };
+    let name = args.command.filter(|name| name != LINK);
+    let Some(name) = name else { return print(&help_text("warpld")) };
     match SUBCOMMANDS.iter().find(|command| command.name == name) {
         Some(command) => (command.main)(vec!["--help".into()]),
         None => {

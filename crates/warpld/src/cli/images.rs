@@ -17,7 +17,7 @@ pub(super) struct Choice {
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<Arch>,
     /// Only the image with this number, or images whose name contains this text; `warpld extract
-    /// --list` shows the names
+    /// --list` shows both
     #[arg(long, value_name = "N|TEXT")]
     pub image: Option<String>,
     /// Look into relocatable code too where a file has linked code
@@ -73,12 +73,12 @@ impl File {
         let named = name_images(&stem(self.name()), walk.images);
         let found = named.len();
         let mut images = Vec::new();
-        for (number, named) in named.into_iter().enumerate() {
+        for named in named {
             let image = &named.image;
             let is_meant = image.kind == Kind::ELF
                 && choice.arch.is_none_or(|arch| arch == image.arch)
                 && choice.image.as_ref().is_none_or(|text| match text.parse::<usize>() {
-                    Ok(wanted) => wanted == number + 1,
+                    Ok(wanted) => wanted == named.number,
                     Err(_) => named.name.contains(text.as_str()),
                 });
             if !is_meant {

@@ -114,12 +114,22 @@ impl<'f> Stored<'f> {
     /// Stores an input with the files of a thin archive; returns its name in the tar.
     fn input(&mut self, input: &'f Opened) -> PathBuf {
         let path = Path::new(&*input.name);
-        let label = self.store(path, input.data.as_deref().ok().map(Bytes::Input));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut labels = Vec::with_capacity(input.members.len());
         for member in &input.members {
             let bytes = member.data.as_deref().ok().map(Bytes::Input);
-            self.store(&path.parent().unwrap_or(Path::new("")).join(&*member.name), bytes);
+            labels.push(self.store(&folder.join(&*member.name), bytes));
         }
-        label
+        let place = Path::new("files").join(self.full_name(folder));
+        let mut members = input.members.iter().zip(&labels);
+        let are_found = members.all(|(member, label)| is_found(&place, &member.name, label));
+        let mut bytes = input.data.as_deref().ok().map(Bytes::Input);
+        if !are_found {
+            let to_top = "../".repeat(place.components().count());
+            let paths = labels.iter().map(|label| format!("{to_top}{}", label.display()));
+            bytes = bytes.map(|_| Bytes::Read(thin_archive(paths).into()));
+        }
+        self.store(path, bytes)
     }
 
     /// Stores a file, unless it does not exist; returns its name in the tar. Two files whose full
@@ -154,6 +164,37 @@ impl<'f> Stored<'f> {
         }
         full
     }
+}
+
+/// Whether a member of a thin archive in this folder of the tar is found by its own name. One with
+/// an absolute name would be looked for outside.
+fn is_found(folder: &Path, member: &str, label: &Path) -> bool {
+    let mut path = folder.to_owned();
+    Path::new(member).components().all(|component| match component {
+        Component::Normal(name) => {
+            path.push(name);
+            true
+        }
+        Component::ParentDir => path.pop(),
+        Component::CurDir => true,
+        Component::Prefix(_) | Component::RootDir => false,
+    }) && path == label
+}
+
+/// An archive whose members are these files.
+fn thin_archive(paths: impl Iterator<Item = String>) -> Vec<u8> {
+    let header = |name: &str, size: usize| {
+        format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644)
+    };
+    let (mut names, mut members) = (String::new(), String::new());
+    for path in paths {
+        members.push_str(&header(&format!("/{}", names.len()), 0));
+        names.push_str(&format!("{path}/\n"));
+    }
+    if names.len() % 2 == 1 {
+        names.push('\n');
+    }
+    format!("!<thin>\n{}{names}{members}", header("//", names.len())).into_bytes()
 }
 
 #[cfg(test)]

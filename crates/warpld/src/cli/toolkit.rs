@@ -16,6 +16,9 @@ use warpld_compilers::toolkit::{
 const FOUND: i32 = 0;
 const NOTHING: i32 = 1;
 
+/// The version of the JSON: increased when a key changes its meaning or goes.
+const JSON_FORMAT: u32 = 1;
+
 /// Shows the CUDA toolkit whose compilers a link would use
 ///
 /// A link of machine code needs none. PTX and LTO-IR are compiled by programs
@@ -240,6 +243,7 @@ fn as_json(search: &Search) -> Value {
         })
     });
     json!({
+        "format": JSON_FORMAT,
         "toolkit": search.toolkit().map(contents),
         "links": {
             "ptx": tool(search.ptxas().ok()),

@@ -113,8 +113,9 @@ mod signals {
     use std::sync::atomic::Ordering;
 
     pub(super) const BUS_ERROR: i32 = libc::SIGBUS;
-    pub(super) const INTERRUPTIONS: [i32; 4] =
-        [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ];
+    /// SIGABRT is how a process ends that has no memory left, and a released one that panics.
+    pub(super) const INTERRUPTIONS: [i32; 5] =
+        [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGXFSZ, libc::SIGABRT];
 
     /// The exit status of a link that could not be carried out.
     const FATAL_STATUS: i32 = 1;
@@ -157,7 +158,8 @@ mod signals {
         if signal == libc::SIGXFSZ {
             return;
         }
-        let may_wait = signal != BUS_ERROR && DEFERRALS.load(Ordering::SeqCst) > 0;
+        let must_end = matches!(signal, BUS_ERROR | libc::SIGABRT);
+        let may_wait = !must_end && DEFERRALS.load(Ordering::SeqCst) > 0;
         if may_wait && PENDING.swap(signal, Ordering::SeqCst) == 0 {
             return;
         }

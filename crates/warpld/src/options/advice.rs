@@ -20,7 +20,19 @@ const OTHERS: &[(&str, &str)] = &[
     ("fatbin", "a link writes a cubin; fatbinary makes a fatbin of it"),
     ("cubin", "a link writes a cubin anyway"),
     ("soname", "a cubin is no shared library"),
+    ("fPIC", "device code needs no such option"),
+    ("std", COMPILER),
+    ("I", COMPILER),
+    ("D", COMPILER),
+    ("isystem", COMPILER),
+    ("Xcompiler", COMPILER),
+    ("ccbin", COMPILER),
+    ("Wl", "only compilers pass options on so; give them to the host linker"),
+    ("Xlinker", "only compilers pass options on so; give them to the host linker"),
+    ("static", "device code is always linked as a whole"),
 ];
+
+const COMPILER: &str = "this is a linker; give the option to the compiler";
 
 impl ParseError {
     /// What the user may have meant.
@@ -49,6 +61,17 @@ impl ParseError {
 /// On an unknown option.
 fn option(word: &str) -> Option<String> {
     if let Some((_, advice)) = OTHERS.iter().find(|(name, _)| *name == word) {
+        return Some((*advice).into());
+    }
+    // Their values may follow at once.
+    if let Some((_, advice)) = OTHERS.iter().find(|(name, _)| {
+        let value = word.strip_prefix(name);
+        value.is_some_and(|value| match *name {
+            "I" | "D" => !value.is_empty(),
+            "Wl" => value.starts_with(','),
+            _ => value.starts_with('='),
+        })
+    }) {
         return Some((*advice).into());
     }
     if matches!(word.strip_prefix('O'), Some("" | "0" | "1" | "2" | "3" | "4" | "s" | "fast")) {
@@ -89,7 +112,10 @@ fn target(value: &str) -> Option<String> {
     let meant = format!("sm_{number}");
     let near = names.iter().find(|name| **name == meant).map(String::as_str);
     let near = near.or_else(|| closest(&lower, names.iter().map(String::as_str)));
-    near.map(|near| format!("did you mean '{near}'?"))
+    Some(match near {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => "it takes names such as sm_90; 'warpld help' lists them".into(),
+    })
 }
 
 /// The spelling of the option with this property.
@@ -119,7 +145,10 @@ mod tests {
             assert_eq!(target(value).as_deref(), Some(advice), "{value}");
         }
         assert!(target("native").unwrap().starts_with("only nvcc resolves it"));
-        assert_eq!(target("gfx1100"), None);
+        for value in ["gfx1100", "hopper", ""] {
+            let advice = "it takes names such as sm_90; 'warpld help' lists them";
+            assert_eq!(target(value).as_deref(), Some(advice), "{value}");
+        }
     }
 
     #[test]
@@ -129,6 +158,12 @@ mod tests {
             ("O3", "machine code is linked as it is; give -O3 to the compiler"),
             ("output", "did you mean '--output-file'?"),
             ("arhc", "did you mean '--arch'?"),
+            ("std", COMPILER),
+            ("I.", COMPILER),
+            ("Iinclude", COMPILER),
+            ("DX", COMPILER),
+            ("fPIC", "device code needs no such option"),
+            ("Wl,-z,now", "only compilers pass options on so; give them to the host linker"),
         ] {
             assert_eq!(option(word).as_deref(), Some(advice), "{word}");
         }

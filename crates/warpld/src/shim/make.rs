@@ -14,7 +14,7 @@ use warpld_compilers::toolkit::{self, Shim};
 /// Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc. Links through it stand for the
 /// release of CUDA_DIR.
 #[derive(Debug, Parser)]
-#[command(name = "warpld shim", disable_version_flag = true)]
+#[command(name = "warpld shim", version)]
 pub struct Args {
     /// The toolkit
     #[arg(value_name = "CUDA_DIR", value_hint = ValueHint::DirPath)]

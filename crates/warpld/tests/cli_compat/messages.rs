@@ -274,7 +274,8 @@ fn messages_for_programs() {
     assert_eq!(text.lines().count(), 4, "{text}");
     for line in text.lines() {
         assert!(
-            line.starts_with("{\"tool\":\"warpld\",\"severity\":\"") && line.ends_with("]}"),
+            line.starts_with("{\"format\":1,\"tool\":\"warpld\",\"severity\":\"")
+                && line.ends_with("]}"),
             "{line}"
         );
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use support::{Random, example, mutate};
+use support::{Random, example, fifo, member_header, mutate, thin_archive};
 
 /// Makes a file from a seed.
 pub type Make = fn(&mut Random) -> Vec<u8>;
@@ -79,7 +79,7 @@ pub const KINDS: &[(&str, Kind)] = &[
     (
         "archive-cut",
         Bytes(|r| {
-            let mut a = archive("x/", &cubin(r));
+            let mut a = archive("x", &cubin(r));
             a.truncate(r.below(a.len()));
             a
         }),
@@ -87,23 +87,20 @@ pub const KINDS: &[(&str, Kind)] = &[
     (
         "archive-mutated",
         Bytes(|r| {
-            let a = archive("x/", &cubin(r));
+            let a = archive("x", &cubin(r));
             mutate(&a, r)
         }),
     ),
-    ("archive-of-damage", Bytes(|r| archive("x/", &mutate(&cubin(r), r)))),
-    (
-        "archive-of-archives",
-        Bytes(|r| (0..64).fold(cubin(r), |inside, _| archive("x.a/", &inside))),
-    ),
-    ("archive-huge-member", Bytes(|r| patch(archive("x/", &cubin(r)), 56, b"9999999999"))),
-    ("archive-negative-member", Bytes(|r| patch(archive("x/", &cubin(r)), 56, b"-1        "))),
-    ("archive-name-nowhere", Bytes(|r| archive("/99999999", &cubin(r)))),
-    ("archive-name-hostile", Bytes(|r| archive("\x1b[2J\n\r../x/", &cubin(r)))),
-    ("archive-bsd-name", Bytes(|r| archive("#1/999999", &cubin(r)))),
-    ("thin-itself", Bytes(|_| thin("file"))),
-    ("thin-device", Bytes(|_| thin("../../../../../../../../../../../dev/zero"))),
-    ("thin-absolute", Bytes(|_| thin("/etc/passwd"))),
+    ("archive-of-damage", Bytes(|r| archive("x", &mutate(&cubin(r), r)))),
+    ("archive-of-archives", Bytes(|r| (0..64).fold(cubin(r), |inside, _| archive("x.a", &inside)))),
+    ("archive-huge-member", Bytes(|r| patch(archive("x", &cubin(r)), 56, b"9999999999"))),
+    ("archive-negative-member", Bytes(|r| patch(archive("x", &cubin(r)), 56, b"-1        "))),
+    ("archive-name-nowhere", Bytes(|r| archive_of("/99999999", &cubin(r)))),
+    ("archive-name-hostile", Bytes(|r| archive_of("\x1b[2J\n\r../x/", &cubin(r)))),
+    ("archive-bsd-name", Bytes(|r| archive_of("#1/999999", &cubin(r)))),
+    ("thin-itself", Bytes(|_| thin_archive(&["file"]))),
+    ("thin-device", Bytes(|_| thin_archive(&["../../../../../../../../../../../dev/zero"]))),
+    ("thin-absolute", Bytes(|_| thin_archive(&["/etc/passwd"]))),
     ("ptx-comment-without-end", Bytes(|_| [&b"/*"[..], &[b'x'; 200_000]].concat())),
     ("ptx-noise", Bytes(|r| [b".version 9.0\n.target sm_90\n".to_vec(), noise(r)].concat())),
     ("lto-noise", Bytes(|r| [vec![0xed, 0x43, 0x4e, 0x7f], noise(r)].concat())),
@@ -210,25 +207,16 @@ fn claims(r: &mut Random, flag: u64) -> Vec<u8> {
     patch(file, 16 + 56, &(1_u64 << r.below(60)).to_le_bytes())
 }
 
-fn header(name: &str, size: usize) -> Vec<u8> {
-    format!("{name:<16.16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644).into_bytes()
-}
-
-pub fn archive(name: &str, member: &[u8]) -> Vec<u8> {
-    let mut bytes = [b"!<arch>\n".to_vec(), header(name, member.len()), member.to_vec()].concat();
+/// An archive with one member, whatever the name in its header is.
+fn archive_of(name: &str, member: &[u8]) -> Vec<u8> {
+    let mut bytes =
+        [b"!<arch>\n".to_vec(), member_header(name, member.len()), member.to_vec()].concat();
     bytes.resize(bytes.len().next_multiple_of(2), b'\n');
     bytes
 }
 
-/// An archive whose only member is another file.
-pub fn thin(member: &str) -> Vec<u8> {
-    let mut names = format!("{member}/\n").into_bytes();
-    names.resize(names.len().next_multiple_of(2), b'\n');
-    [b"!<thin>\n".to_vec(), header("//", names.len()), names, header("/0", 4096)].concat()
-}
-
-fn fifo(path: &Path) {
-    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+fn archive(name: &str, member: &[u8]) -> Vec<u8> {
+    support::archive(&[(name, member)])
 }
 
 /// A file of 256 GiB that takes a page.

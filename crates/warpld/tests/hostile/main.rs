@@ -6,7 +6,7 @@
 
 mod kinds;
 
-use kinds::{KINDS, Kind, archive, thin};
+use kinds::{KINDS, Kind};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -154,11 +154,11 @@ fn run(folder: &Path, way: &str, bytes: &[u8], r: &mut Random, case: &str) {
     let words: &[&str] = match way {
         "input" => &alone,
         "member" => {
-            fs::write(folder.join("lib.a"), archive("file/", bytes)).unwrap();
+            fs::write(folder.join("lib.a"), support::archive(&[("file", bytes)])).unwrap();
             &["lib.a"]
         }
         "thin" => {
-            fs::write(folder.join("lib.a"), thin("file")).unwrap();
+            fs::write(folder.join("lib.a"), support::thin_archive(&["file"])).unwrap();
             &["lib.a"]
         }
         "response" => &["@file"],

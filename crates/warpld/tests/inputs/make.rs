@@ -6,6 +6,7 @@ use fatbin::{Compression, Flags, Kind};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
 use std::path::Path;
+use support::{member_header, thin_archive};
 
 /// A file to be made.
 #[derive(Clone, Debug)]
@@ -189,25 +190,4 @@ fn archive(members: &[(&'static str, Make)], images: &Images, bsd: bool) -> Vec<
         }
     }
     bytes
-}
-
-fn thin_archive(paths: &[&str]) -> Vec<u8> {
-    let mut names = String::new();
-    let mut members = Vec::new();
-    for path in paths {
-        members.extend(member_header(&format!("/{}", names.len()), 1000));
-        names.push_str(&format!("{path}/\n"));
-    }
-    if names.len() % 2 == 1 {
-        names.push('\n');
-    }
-    let mut bytes = b"!<thin>\n".to_vec();
-    bytes.extend(member_header("//", names.len()));
-    bytes.extend(names.bytes());
-    bytes.extend(members);
-    bytes
-}
-
-fn member_header(name: &str, size: usize) -> Vec<u8> {
-    format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644).into_bytes()
 }

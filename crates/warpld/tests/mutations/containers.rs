@@ -162,7 +162,7 @@ fn host_object(arch: Arch, members: &[Vec<u8>], random: &mut Random) -> Vec<u8> 
 }
 
 fn archive(arch: Arch, members: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
-    let mut bytes = b"!<arch>\n".to_vec();
+    let mut inside = Vec::new();
     for i in 0..1 + random.below(4) {
         let data = match random.below(6) {
             0 => image(members, random),
@@ -170,13 +170,8 @@ fn archive(arch: Arch, members: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
             2 => b"neither".to_vec(),
             _ => host_object(arch, members, random),
         };
-        let name = format!("{i}.o/");
-        let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, 644, data.len());
-        bytes.extend_from_slice(header.as_bytes());
-        bytes.extend_from_slice(&data);
-        if bytes.len() % 2 == 1 {
-            bytes.push(b'\n');
-        }
+        inside.push((format!("{i}.o"), data));
     }
-    bytes
+    let inside: Vec<_> = inside.iter().map(|(name, data)| (name.as_str(), data)).collect();
+    support::archive(&inside)
 }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// zsh: warpld completions zsh > ~/.zfunc/_warpld
 /// fish: warpld completions fish > ~/.config/fish/completions/warpld.fish
 #[derive(Debug, Parser)]
-#[command(name = "warpld completions", verbatim_doc_comment, disable_version_flag = true)]
+#[command(name = "warpld completions", verbatim_doc_comment, version)]
 pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum, value_name = "SHELL")]
@@ -36,7 +36,7 @@ enum Shell {
 
 /// Prints the man pages, or writes them to a folder
 #[derive(Debug, Parser)]
-#[command(name = "warpld man", disable_version_flag = true)]
+#[command(name = "warpld man", version)]
 pub(super) struct ManArgs {
     /// Write each page to a file of its own in this folder, which is created
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
