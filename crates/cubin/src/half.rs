@@ -29,9 +29,6 @@ pub struct Halves<'a> {
     counterparts: Vec<u32>,
     /// Text sections of kernels and their parameter banks, sorted.
     banks: Vec<(u32, u32)>,
-    /// Sections of the machine-code half and their relocation sections, where the Mercury half has no
-    /// relocations.
-    machine_relocs: Vec<(u32, u32)>,
 }
 
 impl<'a> Halves<'a> {
@@ -66,18 +63,7 @@ impl<'a> Halves<'a> {
             _ => Label::PLAIN,
         };
         let mercury = file.relabelled(sections.iter().map(label).collect(), symtab);
-        let unpaired = |&(_, &relocs): &(usize, &u32)| {
-            relocs != 0 && behind.get(relocs as usize).is_some_and(|&mercury| mercury == 0)
-        };
-        let machine_relocs = machine.relocs.iter().enumerate().filter(unpaired);
-        let machine_relocs = machine_relocs.map(|(of, &relocs)| (of as u32, relocs)).collect();
-        Ok(Self { mercury, sass: file.clone(), counterparts, banks, machine_relocs })
-    }
-
-    /// The relocations of a section of the machine-code half, if the Mercury half has none for it.
-    pub fn machine_relocs(&self, section: u32) -> Option<SectionRef<'a>> {
-        let found = self.machine_relocs.binary_search_by_key(&section, |&(of, _)| of).ok()?;
-        self.sass.section(self.machine_relocs.get(found)?.1)
+        Ok(Self { mercury, sass: file.clone(), counterparts, banks })
     }
 
     /// The parameter bank of the kernel whose machine code is in section `text`.

@@ -196,14 +196,21 @@ impl Resources {
             calls: Vec::new(),
         };
         out.kernel.resize(count, false);
+        let of_all = |s: &SectionRef<'_>| s.flags & shf::INFO_LINK == 0;
         for section in cubin.sections().iter().filter(|s| s.flags & shf::MERCURY == 0) {
             match section.kind {
-                SectionType::CUDA_INFO if section.flags & shf::INFO_LINK == 0 => {
-                    out.attributes(section.data);
-                }
+                SectionType::CUDA_INFO if of_all(&section) => out.attributes(section.data),
                 SectionType::CUDA_CALLGRAPH => out.callgraph(section.data, count),
                 _ => {}
             }
+        }
+        // The link adds up the stack of Mercury code. That of machine code can be larger, and nvlink's
+        // finalizer does not add it up for every kernel. [`system-calls`]
+        let mercury = |s: &SectionRef<'_>| s.kind == SectionType::CUDA_MERCURY_INFO && of_all(s);
+        for section in cubin.sections().iter().filter(mercury) {
+            let registers = out.registers.clone();
+            out.attributes(section.data);
+            out.registers = registers;
         }
         out
     }

@@ -1,7 +1,7 @@
 //! `.nv.info.F` of the machine-code half, derived from the Mercury half's.
 
 use super::code_edits::move_attribute;
-use super::{CapsuleFile, handles};
+use super::{CapsuleFile, handles, stacks};
 use crate::collections::Map;
 use crate::ids::{SectionId, SymbolId};
 use crate::merge::{Content, Meaning};
@@ -37,12 +37,18 @@ impl<'a> Translation<'a> {
 pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]> {
     let mercury = file.plan.contents.get(id);
     if file.linked.merged.section(id).function.is_none() {
-        return joint_frames(file, mercury);
+        return match stacks::machine(file, mercury) {
+            Some(table) => Cow::Owned(joint_frames(file, &table).into_owned()),
+            None => joint_frames(file, mercury),
+        };
     }
     let translation = translation(file, id);
     let moves = file.code_of(id).and_then(|text| file.edited.get(&text)).map(|e| &e.moves);
     let added: usize = translation.added.iter().map(|record| record.len()).sum();
     let mut out = Vec::with_capacity(mercury.len() + added + 8);
+    let function = file.linked.merged.section(id).function.get();
+    let function = function.and_then(|symbol| file.linked.cx.graph.function(symbol));
+    let mut called = function.map_or(&[][..], |function| file.plan.calls.externs(function));
     for record in info::raw_records(mercury) {
         let (code, payload) = (Attr(record[1]), &record[HEAD..]);
         // The compiler's hints to the finalizer are not for the driver.
@@ -51,12 +57,18 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
         }
         let start = out.len() + HEAD;
         match translation.get(code, payload) {
+            _ if code == Attr::EXTERNS => {
+                write_externs(payload, std::mem::take(&mut called), &mut out)
+            }
             Some(moved) => write(record, moved, &mut out),
             None => out.extend_from_slice(record),
         }
         if let Some(moves) = moves {
             move_attribute(code, &mut out[start..], moves);
         }
+    }
+    if !called.is_empty() {
+        write_externs(&[], called, &mut out);
     }
     for record in &translation.added {
         let start = out.len() + HEAD;
@@ -78,6 +90,16 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
         Record::scalar(Format::BVAL, ATTRIBUTE_67, 0).write(&mut out);
     }
     Cow::Owned(out)
+}
+
+/// Writes which external functions are called: those of Mercury code, and those of machine code alone.
+/// [`system-calls`]
+fn write_externs(mercury: &[u8], called: &[u32], out: &mut Vec<u8>) {
+    let length = (mercury.len() + called.len() * 4) as u16;
+    out.extend_from_slice(&[Format::SVAL.0, Attr::EXTERNS.0]);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(mercury);
+    out.extend(called.iter().flat_map(|number| number.to_le_bytes()));
 }
 
 /// Adds what the finalizer says about code of compilers that did not say it yet.
@@ -191,7 +213,7 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
         let newest = file.linked.cx.dialect.newest_attribute();
         rest.retain(|record| {
             let code = Attr(record[1]);
-            code <= newest && ![Attr::PREEXIT_USED, ATTRIBUTE_67].contains(&code)
+            code <= newest && ![Attr::EXTERNS, Attr::PREEXIT_USED, ATTRIBUTE_67].contains(&code)
         });
         out.added = rest;
     }

@@ -308,7 +308,10 @@ pub fn machine_relocs(
     let list = relocs.emitted_from.iter().copied().zip(relocs.emitted.iter());
     let mut out = machine_records(file, list)?;
     let target = match file.linked.merged.section(id).content() {
-        Content::Relocs(target, _) => file.debug_tables.get(&target),
+        Content::Relocs(target, _) => {
+            out.extend(file.plan.calls.relocs(file, target));
+            file.debug_tables.get(&target)
+        }
         _ => None,
     };
     if target.is_some_and(|table| table.sorted) {

@@ -163,7 +163,7 @@ pub(super) fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnos
             Code::WrongModeBits,
             format_args!("Input file '{name}' claims to be both machine code and Mercury"),
         ),
-        MercuryError::NeedsCompiler { .. } | MercuryError::MachineOnlyCall(_) => Diagnostic::fatal(
+        MercuryError::NeedsCompiler { .. } => Diagnostic::fatal(
             Code::NeedsCompiler,
             format_args!("Input file '{name}' cannot be linked for sm_{}", target.number),
         )

@@ -39,11 +39,6 @@ pub enum MercuryError {
         /// The target of the link.
         to: u16,
     },
-    /// Machine code that calls what its Mercury code does not.
-    #[error(
-        "its machine code calls '{0}', which its Mercury code does not; only nvlink links such code (--fallback=nvlink)"
-    )]
-    MachineOnlyCall(String),
     /// A file that contradicts itself.
     #[error("damaged file: {0}")]
     Damaged(String),
@@ -73,7 +68,7 @@ impl MercuryError {
     /// The number that NVIDIA's finalizer returns in this case (0 is success).
     pub fn code(&self) -> u32 {
         match self {
-            Self::NeedsCompiler { .. } | Self::MachineOnlyCall(_) => 4,
+            Self::NeedsCompiler { .. } => 4,
             Self::NotCapsule => 5,
             Self::Damaged(_) | Self::PureMercury | Self::BothKinds | Self::FileType(_) => 6,
             Self::RoundTrip(Mismatch::Section(_)) => 17,

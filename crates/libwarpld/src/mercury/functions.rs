@@ -3,7 +3,7 @@
 
 use super::data;
 use super::pairing::{PairCache, pair_at};
-use super::{CapsuleFile, damaged, system_calls};
+use super::{CapsuleFile, damaged};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -43,10 +43,8 @@ pub fn machine(
     id: SectionId,
     out: &mut [u8],
 ) -> Result<(), Diagnostic> {
-    if let Some(chunk) = file.linked.layout.chunks(file.linked.merged, id).first() {
-        system_calls::check(file.linked, chunk.from)?;
-    }
     out.copy_from_slice(unpatched(file, id));
+    file.plan.calls.set_mode(file, id, out)?;
     data::patch_machine(file, id, out)
 }
 

@@ -36,7 +36,7 @@ pub fn start(linked: Linked<'_, '_>, texts: &[SectionId]) -> Result<u64, Diagnos
         return Ok(largest);
     }
     for &text in texts {
-        let kernel = super::section_plan::text_function(linked, text);
+        let kernel = linked.text_function(text);
         if kernel.is_some_and(|kernel| linked.cx.resolution.get(kernel).entry) {
             largest = largest.max(parameter_bank(linked, text)?.0.len() as u64);
         }

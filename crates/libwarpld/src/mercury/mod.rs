@@ -35,6 +35,7 @@ mod reserved_shared;
 mod round_trip;
 mod section_plan;
 mod sections;
+mod stacks;
 mod symbols;
 mod system_calls;
 mod trace;
@@ -97,7 +98,7 @@ impl CapsuleFile<'_, '_> {
 /// Writes both halves.
 pub fn write(linked: Linked<'_, '_>, destination: &mut dyn Destination) -> Result<(), Diagnostic> {
     check_proportion(linked)?;
-    let plan = section_plan::plan(linked);
+    let plan = section_plan::plan(linked)?;
     let places = data::machine_places(linked);
     let edited = code_edits::edited(linked, &plan);
     let debug_tables = debug_tables::rebuild(linked, &plan.numbering, &edited)?;

@@ -24,6 +24,8 @@ pub struct Names {
     pub mercury_symtab: u32,
     /// Names of the tables of section indices, if there are any.
     pub symbol_sections: [u32; 2],
+    /// Name of each function that only machine code calls, and of each section of such calls.
+    pub calls: (Vec<u32>, Vec<u32>),
     /// Machine-code names of section symbols, by section.
     pub bank_symbols: Vec<(SectionId, u32)>,
 }
@@ -76,7 +78,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
     }
     let mercury = plan.mercury.iter().map(|&id| {
         let name = merged.section_name(id);
-        let prefix: &[u8] = match super::section_plan::text_function(linked, id) {
+        let prefix: &[u8] = match linked.text_function(id) {
             Some(_) => prefix::CAPSULE,
             None => prefix::MERCURY,
         };
@@ -87,6 +89,12 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
         symbol_sections[1] = append(&mut section_names, b"", names::MERCURY_SYMTAB_SHNDX);
     }
     let mercury_symtab = append(&mut section_names, b"", names::MERCURY_SYMTAB);
+    let functions = plan.calls.functions.iter();
+    let functions = functions.map(|function| append(&mut strings, b"", function.name)).collect();
+    let relocs = plan.calls.alone.iter();
+    let relocs = relocs
+        .map(|&code| append(&mut section_names, prefix::RELA, merged.section_name(code)))
+        .collect();
     Names {
         section_names,
         strings,
@@ -95,6 +103,7 @@ pub fn names(file: &CapsuleFile<'_, '_>) -> Names {
         mercury,
         mercury_symtab,
         symbol_sections,
+        calls: (functions, relocs),
         bank_symbols,
     }
 }

@@ -87,7 +87,7 @@ fn name_bytes(file: &CapsuleFile<'_, '_>) -> u64 {
 
 /// Size of a function's decoded Mercury stream.
 fn code_size(file: &CapsuleFile<'_, '_>, text: SectionId) -> u64 {
-    let function = super::section_plan::text_function(file.linked, text);
+    let function = file.linked.text_function(text);
     let definition = function.and_then(|f| file.linked.cx.resolution.get(f).definition);
     definition.and_then(|at| file.linked.cx.input_symbol(at)).map_or(0, |s| s.size)
 }

@@ -1,6 +1,8 @@
 //! Which sections the two halves have, and their indices.
 
 use super::fastpath;
+use super::system_calls::SystemCalls;
+use crate::diag::Diagnostic;
 use crate::ids::{SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::merge::{Content, Synthetic};
@@ -41,13 +43,15 @@ pub struct CapsulePlan<'a> {
     pub mercury_index: Vec<u32>,
     /// Index of `.nv.merc.symtab`.
     pub mercury_symtab: u32,
+    /// Calls that only machine code has. Their symbols and sections come last.
+    pub calls: SystemCalls<'a>,
     /// Whether each symbol table gets a table of section indices: there are more sections than 16
     /// bits can count, and the link did not create such tables.
     pub adds_numbers: bool,
 }
 
 /// Selects the sections and numbers them.
-pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
+pub fn plan<'a>(linked: Linked<'a, '_>) -> Result<CapsulePlan<'a>, Diagnostic> {
     let mut summaries = write::summary::collect(linked);
     let numbering = symbols::number(linked, &summaries);
     let targets = Some(fastpath::targets(linked));
@@ -57,8 +61,14 @@ pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
     let mut banks = parameter_banks(linked, &machine, &numbering);
     let mercury = mercury_order(linked, &machine);
     let mut mercury_index = machine_index.clone();
+    let has_relocs = |code: SectionId| {
+        let relocs = linked.merged.section(code).rela();
+        relocs.is_some_and(|relocs| machine_index[relocs.index()] != 0)
+    };
+    let symbol = (numbering.order.len() + banks.len()) as u32 + 1;
+    let calls = SystemCalls::find(linked, &machine, symbol, has_relocs)?;
     // The null section and the Mercury half's symbol table count, too.
-    let total = machine.len() + banks.len() + mercury.len() + 2;
+    let total = machine.len() + banks.len() + mercury.len() + 2 + calls.alone.len();
     let adds_numbers = !fits_header(total) && !linked.merged.needs_symbol_sections();
     let tables = u32::from(adds_numbers);
     for bank in &mut banks {
@@ -73,7 +83,7 @@ pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
         true => first - 1,
         false => first + mercury.len() as u32 + tables,
     };
-    CapsulePlan {
+    Ok(CapsulePlan {
         numbering,
         contents,
         machine,
@@ -82,8 +92,9 @@ pub fn plan<'a>(linked: Linked<'a, '_>) -> CapsulePlan<'a> {
         machine_index,
         mercury_index,
         mercury_symtab,
+        calls,
         adds_numbers,
-    }
+    })
 }
 
 /// One bank per kernel, in the order of the kernels' code. Kernels with texture handles already
@@ -94,7 +105,7 @@ fn parameter_banks(
     numbering: &Numbering,
 ) -> Vec<ParameterBank> {
     let kernels = machine.iter().filter_map(|&text| {
-        let kernel = text_function(linked, text)?;
+        let kernel = linked.text_function(text)?;
         let function = linked.cx.graph.function(kernel)?;
         let with_handles = linked.merged.function_sections[function].constant0.is_some();
         (linked.cx.resolution.get(kernel).entry && !with_handles).then_some((kernel, text))
@@ -107,17 +118,10 @@ fn parameter_banks(
     kernels.enumerate().map(bank).collect()
 }
 
-/// The function whose code is in the section.
-pub fn text_function(linked: Linked<'_, '_>, id: SectionId) -> Option<SymbolId> {
-    let symbol = linked.merged.section(id).function.get()?;
-    let function = linked.cx.graph.function(symbol)?;
-    (linked.merged.function_sections[function].text.get() == Some(id)).then_some(symbol)
-}
-
 /// Capsules come first, then the counterparts in the order of the machine-code half; or all are in
 /// that order. [`names-anew`]
 fn mercury_order(linked: Linked<'_, '_>, machine: &[SectionId]) -> Vec<SectionId> {
-    let is_text = |id: &SectionId| text_function(linked, *id).is_some();
+    let is_text = |id: &SectionId| linked.text_function(*id).is_some();
     let in_half = |id: &SectionId| is_text(id) || has_counterpart(linked, *id);
     let mut order: Vec<SectionId> = machine.iter().copied().filter(in_half).collect();
     if !linked.cx.dialect.rebuilds_names() {

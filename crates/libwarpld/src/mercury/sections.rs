@@ -1,7 +1,6 @@
 //! The sections of both halves: headers and contents.
 
 use super::names::Names;
-use super::section_plan::text_function;
 use super::symbols::Table;
 use super::{CapsuleFile, attributes, data, functions, nobits_bytes};
 use crate::diag::Diagnostic;
@@ -96,6 +95,8 @@ enum ToBuild {
     Mercury(usize),
     /// The Mercury half's symbol table.
     Symbols,
+    /// Calls that only machine code has.
+    Calls(usize),
 }
 
 /// All sections in file order.
@@ -113,12 +114,14 @@ pub fn sections<'b>(
     wanted.extend((0..plan.mercury.len()).map(ToBuild::Mercury));
     wanted.extend(plan.adds_numbers.then_some(ToBuild::Numbers(1)));
     wanted.extend((!symbols_first).then_some(ToBuild::Symbols));
+    wanted.extend((0..plan.calls.alone.len()).map(ToBuild::Calls));
     let make = |wanted: &ToBuild| match *wanted {
         ToBuild::Machine(id) => machine_section(file, id, names, &tables[0]),
         ToBuild::Numbers(half) => Ok(section_numbers(file, names, tables, half)),
         ToBuild::Bank(bank) => parameter_bank(file, bank, names.banks[bank].0),
         ToBuild::Mercury(i) => mercury_section(file, plan.mercury[i], names.mercury[i], &tables[1]),
         ToBuild::Symbols => Ok(mercury_symbols(names, &tables[1])),
+        ToBuild::Calls(i) => Ok(calls(file, plan.calls.alone[i], names.calls.1[i])),
     };
     // One result per section, in one allocation.
     let made: Vec<Result<_, Box<Diagnostic>>> =
@@ -183,6 +186,21 @@ fn mercury_symbols<'b>(names: &Names, table: &'b Table) -> FileSection<'b> {
     FileSection::of_bytes(head, &table.bytes)
 }
 
+/// The relocations of code that has no others. [`system-calls`]
+fn calls<'b>(file: &CapsuleFile<'_, '_>, code: SectionId, name: u32) -> FileSection<'b> {
+    let head = SectionHeader {
+        name,
+        kind: SectionType::RELA,
+        flags: shf::INFO_LINK,
+        link: SYMTAB,
+        info: file.plan.machine_index[code.index()],
+        align: 8,
+        entsize: size_of::<Rela64>() as u64,
+        ..SectionHeader::default()
+    };
+    FileSection::of_relocs(head, file.plan.calls.relocs(file, code))
+}
+
 fn machine_section<'b>(
     file: &'b CapsuleFile<'_, '_>,
     id: SectionId,
@@ -223,6 +241,9 @@ fn machine_section<'b>(
         Content::Synthetic(Synthetic::ToolNote) => {
             FileSection::of_bytes(head, plan.contents.notes.to_vec())
         }
+        Content::Synthetic(Synthetic::CallGraph) if !plan.calls.is_empty() => {
+            FileSection::of_bytes(head, plan.calls.call_graph(file, made()))
+        }
         Content::Synthetic(_) => FileSection::of_bytes(head, made()),
         Content::ImageRelocs(bank) => {
             FileSection::of_relocs(head, data::machine_handles(file, bank))
@@ -236,7 +257,7 @@ fn machine_section<'b>(
             let (size, align) = data::machine_nobits(file, id);
             FileSection::new(SectionHeader { align, ..head }, size, Body::NoBits)
         }
-        Content::Chunks(_) if text_function(linked, id).is_some() => {
+        Content::Chunks(_) if linked.text_function(id).is_some() => {
             FileSection::new(head, functions::machine_size(file, id), Body::Code(id))
         }
         Content::Chunks(_) => {
@@ -315,7 +336,7 @@ fn mercury_section<'b>(
             let kind = SectionType::CUDA_MERCURY_RESOLVED_RELA;
             FileSection::of_bytes(SectionHeader { kind, link: symtab, ..head }, made())
         }
-        _ if text_function(linked, id).is_some() => {
+        _ if linked.text_function(id).is_some() => {
             let head = SectionHeader {
                 kind: SectionType::CUDA_CAPMERC,
                 flags: shf::MERCURY,

@@ -74,6 +74,16 @@ pub fn machine(file: &CapsuleFile<'_, '_>, names: &Names) -> Table {
         out.sections.push(beyond_entry(bank.index).unwrap_or(0));
         out.info = (out.bytes.len() / size_of::<Sym64>()) as u32;
     }
+    for (function, name) in file.plan.calls.functions.iter().zip(&names.calls.0) {
+        let symbol = Sym64 {
+            st_name: (*name).into(),
+            st_info: function.info,
+            st_other: function.other,
+            ..Sym64::default()
+        };
+        out.bytes.extend_from_slice(symbol.as_bytes());
+        out.sections.push(0);
+    }
     out
 }
 
