@@ -374,6 +374,12 @@ impl Dialect {
         self.release.removes_delays
     }
 
+    /// Whether code of a toolkit gets the form that compilers since 13.0 give it
+    /// (`code-of-cuda-12`).
+    pub fn renews_code(self, toolkit: u32) -> bool {
+        toolkit < Release::OLDEST.toolkit
+    }
+
     /// Whether code of a toolkit is changed to wait where that of this release does
     /// (`waits-at-calls`).
     pub fn moves_waits(self, toolkit: u32) -> bool {
@@ -384,6 +390,13 @@ impl Dialect {
     /// (`unoptimised-code`).
     pub fn untimes_unoptimised(self) -> bool {
         self.release.untimes_unoptimised
+    }
+
+    /// Whether a variable is in its register from the last machine instruction of the Mercury
+    /// instruction that sets it; otherwise from the one before the next Mercury instruction's main
+    /// one, which comes later where something prepares that. [`registers-at-inserted-code`]
+    pub fn registers_start_with_setter(self) -> bool {
+        self.release.registers_start_with_setter
     }
 
     /// Whether attribute 0x67 ends those of a function's machine code in an executable

@@ -80,6 +80,9 @@ pub struct Release {
     pub(super) waits_at_calls: bool,
     /// Whether the finalizer leaves code of `-O0` without timing.
     pub(super) untimes_unoptimised: bool,
+    /// Whether a variable is in its register from the last machine instruction of the Mercury
+    /// instruction that sets it, not only from what prepares the next one.
+    pub(super) registers_start_with_setter: bool,
     /// The newest attribute of machine code that the finalizer writes.
     pub(super) newest_attribute: Attr,
 }
@@ -120,6 +123,7 @@ impl Release {
         removes_delays: true,
         waits_at_calls: false,
         untimes_unoptimised: false,
+        registers_start_with_setter: false,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
     };
 
@@ -142,6 +146,7 @@ impl Release {
         refuses_accelerated: true,
         aligns_shared_arrays: true,
         waits_at_calls: true,
+        registers_start_with_setter: true,
         ..Self::CUDA_13_0
     };
 

@@ -4,11 +4,12 @@
 //! variable's name, a word about the register, and the first and last offset in the code.
 
 use super::CapsuleFile;
-use super::code_edits::{moves_of_symbol, target};
+use super::code_edits::moves_of_symbol;
 use super::replaced_copies::SelectedCode;
+use super::round_trip::linker;
 use crate::collections::{Map, Set};
+use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
-use crate::mercury::code::Moves;
 
 /// Size of a number.
 const WORD: usize = 4;
@@ -25,6 +26,8 @@ pub struct Tables<'b, 'a, 'o> {
     seen: Set<SymbolId>,
     /// The functions of the last input looked up, by name.
     functions: Option<(ObjectId, Map<&'a [u8], u32>)>,
+    /// Which inputs a linker wrote.
+    linked: Map<ObjectId, bool>,
 }
 
 impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
@@ -48,25 +51,33 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
                 }
             }
         }
-        Self { file, selected, behind_alias, seen: Set::default(), functions: None }
+        Self {
+            file,
+            selected,
+            behind_alias,
+            seen: Set::default(),
+            functions: None,
+            linked: Map::default(),
+        }
     }
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies after the
     /// first (seen with templates in two files, and with local functions of one name:
-    /// `registers-of-namesakes`), and of functions behind an alias (`registers-with-alias`). The others follow the code: ranges of a replaced copy with
-    /// different code are translated with the selected copy's map, and are 0 where none of its
+    /// `registers-of-namesakes`), and of functions behind an alias (`registers-with-alias`). The others follow the code: ranges in Mercury
+    /// code are translated with the selected copy's map, and are 0 where none of its
     /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
     /// every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
         let object = &self.file.linked.cx.objects[from.object];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
+        let dialect = self.file.linked.cx.dialect;
         let mut at = 0;
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
             let place = self.place(from.object, &name);
             let Some(count) = number(table, after) else { return };
             at = after + WORD;
             let mut others = match &place {
-                Described::Other(_) => ranges(mercury, &name),
+                Described::Selected(_) => ranges(mercury, &name),
                 _ => Vec::new(),
             };
             for _ in 0..count {
@@ -75,11 +86,10 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
                 let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
                 match &place {
                     Described::Gone => range.fill(0),
-                    Described::Own(Some(moves)) => {
-                        range.chunks_exact_mut(WORD).for_each(|word| target(word, moves));
+                    Described::Unchanged => {}
+                    Described::Selected(selected) => {
+                        translate(range, &head, &mut others, selected, dialect)
                     }
-                    Described::Own(None) => {}
-                    Described::Other(selected) => translate(range, &head, &mut others, selected),
                 }
                 at = after + 3 * WORD;
             }
@@ -101,7 +111,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
 
     fn place(&mut self, object: ObjectId, name: &[u8]) -> Described<'a, 'b> {
         let (file, cx) = (self.file, self.file.linked.cx);
-        let Some(symbol) = self.symbol(object, name) else { return Described::Own(None) };
+        let Some(symbol) = self.symbol(object, name) else { return Described::Unchanged };
         let Some(&id) = self.selected.get(name).filter(|&&id| self.seen.insert(id)) else {
             return Described::Gone;
         };
@@ -111,23 +121,33 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         let (at, selected) = (SymbolRefId { object, symbol }, cx.resolution.get(id).definition);
         let is_other = selected
             .is_some_and(|selected| selected != at && code(file, selected) != code(file, at));
-        // A file that was linked before has no ranges of functions behind an alias.
-        if is_other || has_alias_before(file, at) {
-            return SelectedCode::new(file.linked, &file.edited, id)
-                .map_or(Described::Gone, Described::Other);
-        }
-        let moves = selected.and_then(|selected| {
-            moves_of_symbol(file.linked, &file.edited, selected.object, selected.symbol)
+        let is_edited = selected.is_some_and(|selected| {
+            moves_of_symbol(file.linked, &file.edited, selected.object, selected.symbol).is_some()
         });
-        Described::Own(moves)
+        // A file that was linked before has no ranges of functions behind an alias, and stale ones of
+        // replaced copies.
+        if is_other || is_edited || self.is_linked(object) {
+            return SelectedCode::new(file.linked, &file.edited, id)
+                .map_or(Described::Gone, Described::Selected);
+        }
+        Described::Unchanged
+    }
+
+    /// Whether an input was written by a linker.
+    fn is_linked(&mut self, object: ObjectId) -> bool {
+        let input = &self.file.linked.cx.objects[object].cubin;
+        *self.linked.entry(object).or_insert_with(|| linker(input).is_some())
     }
 }
 
 /// What happened to the code that a table describes.
 enum Described<'a, 'b> {
+    /// The output does not have it, or not in its own name.
     Gone,
-    Own(Option<&'b Moves>),
-    Other(SelectedCode<'a, 'b>),
+    /// It is where it was.
+    Unchanged,
+    /// This code of the output has its name.
+    Selected(SelectedCode<'a, 'b>),
 }
 
 /// A range of Mercury code: the fields before it in its record, start and end.
@@ -164,12 +184,13 @@ fn translate(
     head: &[u8],
     others: &mut Vec<Range>,
     selected: &SelectedCode<'_, '_>,
+    dialect: Dialect,
 ) {
     let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
     let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));
-    for (word, place) in range.chunks_exact_mut(WORD).zip([start, end]) {
-        let new = selected.place(place.into()).unwrap_or(0) as u32;
-        word.copy_from_slice(&new.to_le_bytes());
+    let new = selected.range(start.into(), end.into(), dialect);
+    for (word, place) in range.chunks_exact_mut(WORD).zip(new) {
+        word.copy_from_slice(&(place as u32).to_le_bytes());
     }
 }
 
@@ -178,16 +199,6 @@ fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
     let section = file.linked.cx.input_symbol(at).map_or(0, |s| s.shndx);
     let halves = file.linked.cx.objects[at.object].halves.as_ref();
     halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
-}
-
-/// Whether an alias precedes a function in the symbol table of its input.
-fn has_alias_before(file: &CapsuleFile<'_, '_>, at: SymbolRefId) -> bool {
-    let object = &file.linked.cx.objects[at.object];
-    let Some(own) = file.linked.cx.input_symbol(at).filter(|_| object.shares_code) else {
-        return false;
-    };
-    let mut before = object.cubin.symbols().take_while(|symbol| symbol.index.0 < at.symbol);
-    before.any(|s| s.kind() == cubin::SymbolType::FUNC && s.shndx == own.shndx)
 }
 
 fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {

@@ -3,8 +3,10 @@
 
 use super::CapsuleFile;
 use crate::collections::Map;
+use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
+use crate::mercury::code::instruction::Instruction;
 use crate::mercury::code::{Edited, MercuryMap, Moves};
 use crate::object::Object;
 use cubin::SectionRef;
@@ -65,6 +67,21 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
     /// instruction of the selected copy starts there.
     pub fn place(&self, mercury: u64) -> Option<u64> {
         self.map()?.place(mercury).map(|at| self.moved(at))
+    }
+
+    /// Maps a range of some copy's Mercury code in which a variable is in a register. It ends at an
+    /// instruction itself, and starts with the last machine instruction of the one that sets it, or
+    /// with the last that was inserted before the next one. 0 stands for what is not the start
+    /// of an instruction. [`registers-at-inserted-code`]
+    pub fn range(&self, start: u64, end: u64, dialect: Dialect) -> [u64; 2] {
+        let Some(map) = self.map() else { return [0; 2] };
+        let itself = |at| self.moves.map_or(at, |m| m.place(at));
+        let behind = match dialect.registers_start_with_setter() {
+            true => map.next_start(start).map(|at| self.moved(at)),
+            false => map.next(start).map(itself),
+        };
+        let last = |at: u64| at.saturating_sub(Instruction::SIZE as u64);
+        [behind.map_or(0, last), map.instruction(end).map_or(0, itself)]
     }
 
     /// The offset in the output's machine code of the selected copy's first instruction at or after

@@ -66,6 +66,30 @@ impl MercuryMap {
         Some(u64::from(place) * Instruction::SIZE as u64)
     }
 
+    /// The machine-code offset of the instruction at this Mercury offset; the end is none.
+    pub fn instruction(&self, offset: u64) -> Option<u64> {
+        self.place(offset).filter(|_| offset < self.size())
+    }
+
+    /// The same of the instruction after it, or the end.
+    pub fn next(&self, offset: u64) -> Option<u64> {
+        self.instruction(offset)?;
+        let behind = (1..).map(|units| offset + units * UNIT);
+        behind.take_while(|&at| at <= self.size()).find_map(|at| self.place(at))
+    }
+
+    /// The same, including the instructions that prepare it.
+    pub fn next_start(&self, offset: u64) -> Option<u64> {
+        self.instruction(offset)?;
+        let end = u64::from(self.end) * Instruction::SIZE as u64;
+        Some(self.place_from(offset + UNIT).unwrap_or(end))
+    }
+
+    /// Size of the Mercury code.
+    fn size(&self) -> u64 {
+        self.places.len() as u64 * UNIT
+    }
+
     /// The machine-code offset of the first instruction at or after this Mercury offset, including
     /// the instructions that prepare it (as in the rows of line tables).
     pub fn place_from(&self, offset: u64) -> Option<u64> {
