@@ -1,11 +1,11 @@
 //! Functions whose machine code the finalizer edits, and the attributes and tables that have to
 //! follow.
 
-use super::section_plan::{CapsulePlan, text_function};
+use super::section_plan::CapsulePlan;
 use crate::collections::Map;
 use crate::ids::{ObjectId, SectionId};
 use crate::linked::Linked;
-use crate::mercury::code::{Edited, Moves, Purpose, edit, rescoreboard, untime, wait_later};
+use crate::mercury::code::{Edited, Moves, Purpose, edit, renew, rescoreboard, untime, wait_later};
 use crate::merge::Content;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
@@ -22,6 +22,7 @@ pub fn edited(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, 
         protected: debug || config.relocatable,
         report_errors: debug || reports_errors(linked, plan),
         undelayed: linked.cx.dialect.removes_delays(),
+        older: false,
     };
     let texts: Vec<SectionId> =
         linked.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();
@@ -43,7 +44,7 @@ fn reports_errors(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> bool {
 }
 
 fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<Edited> {
-    let symbol = text_function(linked, id)?;
+    let symbol = linked.text_function(id)?;
     let is_kernel = linked.cx.resolution.get(symbol).entry;
     let Content::Chunks(chunks) = linked.merged.section(id).content() else { return None };
     let from = chunks.first()?.from;
@@ -53,11 +54,16 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     }
     let code = object.halves.as_ref()?.counterpart(from.section)?.data;
     let capsule = object.cubin.section(from.section)?.data;
+    let older = linked.cx.dialect.renews_code(object.toolkit);
+    let purpose = Purpose { older, ..purpose };
     let mut edited = match Edited::is_candidate(code, purpose) {
         // An unreadable capsule is reported where it is copied.
         true => edit(code, &Capsule::parse(capsule).ok()?, is_kernel, purpose),
         false => None,
     };
+    if older && let Some(code) = renew(edited.as_ref().map_or(code, |e| &e.code)) {
+        replace_code(&mut edited, code, capsule);
+    }
     if linked.cx.dialect.moves_waits(object.toolkit)
         && let Some(code) = wait_later(edited.as_ref().map_or(code, |e| &e.code))
     {

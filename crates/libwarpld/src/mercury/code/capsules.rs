@@ -18,6 +18,8 @@ pub(super) enum Edit {
     Remove,
     /// Remove it; the rest then stands for its Mercury instruction directly, which needs no item.
     RemoveForPlain,
+    /// Remove it; the item of the rest then has its short form.
+    RemoveForShort,
     /// Insert a NOP before a BSYNC, or after a BREAK.
     Delay,
     /// Insert an error wait before it, with or without a fence.
@@ -52,6 +54,9 @@ pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
 /// Mercury's form of `EXIT`; byte 4 is the guard, byte 11 the condition operand (`@P0 EXIT P1`,
 /// `errors-at-two-conditions`).
 const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
+
+/// The short form of Mercury's `WARPSYNC.ALL`.
+const MERCURY_WARPSYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
 
 /// The capsule with new counts. The body is followed by `fillers` padding instructions.
 pub(super) fn recount(
@@ -90,6 +95,9 @@ pub(super) fn recount(
         } else if edits.contains(&Edit::RemoveForPlain) {
             old.next()?;
             *mask.get_mut(i / 8)? |= 1 << (i % 8);
+        } else if edits.contains(&Edit::RemoveForShort) {
+            old.next()?;
+            items.push(Item { expands_to: None, form: ItemForm::Short(&MERCURY_WARPSYNC) });
         } else if capsule.is_sass_only(i as u32) {
             if removed != 0 {
                 return None;

@@ -15,7 +15,9 @@
 use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
 use super::instruction::{Flow, Instruction, Meeting, NO_GUARD};
 use super::moves::Moves;
+use super::retarget::retarget;
 use cubin::capsule::{Capsule, ItemForm};
+use std::cell::LazyCell;
 
 /// What the output is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct Purpose {
     pub report_errors: bool,
     /// NOPs that only delay go, whatever the rest says; otherwise they come where they lack.
     pub undelayed: bool,
+    /// The code is of CUDA 12, which delays what follows a WARPSYNC.
+    pub older: bool,
 }
 
 /// A kernel's edited code.
@@ -59,8 +63,9 @@ impl Edited {
                 true => is_delayed(before, operation),
                 false => before != NOP && matches!(operation, BSYNC | BREAK),
             };
+            let renewed = purpose.older && (before, operation) == (WARPSYNC, NOP);
             before = operation;
-            delayed || wanted(operation)
+            delayed || renewed || wanted(operation)
         })
     }
 }
@@ -78,9 +83,10 @@ const EXIT: u128 = Instruction::EXIT;
 pub(super) const FENCE: u16 = 0x192;
 const BSYNC: u16 = Instruction::BSYNC;
 const BREAK: u16 = Instruction::BREAK;
-/// The branch that they end.
-const BSSY: u16 = 0x145;
 const NOP: u16 = 0x118;
+/// `WARPSYNC.ALL`.
+const WARPSYNC: u16 = 0x148;
+const WARPSYNC_ALL: u128 = 0x0380_0000_0000_0000_0000_0948;
 /// The NOP that delays.
 const DELAY: Instruction = Instruction(0x000f_e200_0000_0000_0000_0000_0000_7918);
 /// STG.
@@ -111,6 +117,9 @@ pub fn edit(
         true => remove_delays(&code, &units, &mut edits)?,
         false => insert_delays(&code, &units, &mut edits)?,
     }
+    if purpose.older {
+        remove_delays_of_warps(&code, &units, &mut edits)?;
+    }
     if removes {
         remove_protection(&code, capsule, &units, &mut edits)?;
     }
@@ -128,7 +137,7 @@ pub fn edit(
         first.push(out.len() as u32);
         match edit {
             Edit::Keep => out.push(instruction),
-            Edit::Remove | Edit::RemoveForPlain => {}
+            Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort => {}
             Edit::Delay if instruction.operation() == BREAK => {
                 itself.push(out.len() as u32);
                 out.extend([instruction, delay_of(instruction)]);
@@ -139,7 +148,7 @@ pub fn edit(
                 wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
             }
         }
-        let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain);
+        let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort);
         itself.push(out.len().checked_sub(usize::from(!gone))? as u32);
     }
     let body = out.len();
@@ -206,15 +215,32 @@ fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
     Some(())
 }
 
+/// Marks the NOP behind a `WARPSYNC.ALL` that CUDA 12 made of one Mercury instruction. Where it delays
+/// what follows, too, it stays. [`code-of-cuda-12`]
+fn remove_delays_of_warps(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+    for unit in units.iter().filter(|u| u.count == 2) {
+        let [first, second] = code.get(unit.first..unit.first + unit.count)? else { continue };
+        let is_pair = first.essence() == WARPSYNC_ALL && second.operation() == NOP;
+        if is_pair && first.guard() == NO_GUARD && second.stall() == 1 {
+            *edits.get_mut(unit.first + 1)? = Edit::RemoveForShort;
+        }
+    }
+    Some(())
+}
+
 /// Marks what 13.2.86 and later delay with a NOP and older compilers did not: a BSYNC whose threads
-/// are sure to meet, and a BREAK from one without a condition. [`delays`]
+/// are sure to meet, and a BREAK from one without a condition that ends its block: the next
+/// instruction is where others branch to. [`delays`, `breaks-at-block-ends`]
 fn insert_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+    let targets = LazyCell::new(|| branch_targets(code));
     for unit in units {
         let [instruction] = code.get(unit.first..unit.first + unit.count)? else { continue };
         let delayed = match (instruction.operation(), instruction.meeting()) {
             (BSYNC, Meeting::Reliable | Meeting::Reconvergent) => true,
             (BREAK, Meeting::Reliable) => {
-                instruction.guard() == NO_GUARD && instruction.condition() == NO_GUARD
+                instruction.guard() == NO_GUARD
+                    && instruction.condition() == NO_GUARD
+                    && targets.get(unit.first + 1).is_some_and(|&target| target)
             }
             _ => false,
         };
@@ -223,6 +249,19 @@ fn insert_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
         }
     }
     Some(())
+}
+
+/// Whether each instruction is the target of a branch.
+fn branch_targets(code: &[Instruction]) -> Vec<bool> {
+    let mut out = vec![false; code.len()];
+    for (i, instruction) in code.iter().enumerate() {
+        let Flow::To(target) = instruction.flow((i * Instruction::SIZE) as i64) else { continue };
+        let index = usize::try_from(target).ok().map(|target| target / Instruction::SIZE);
+        if let Some(target) = index.and_then(|index| out.get_mut(index)) {
+            *target = true;
+        }
+    }
+    out
 }
 
 /// The NOP that delays an instruction. In code of `-O0` it is timed like that.
@@ -373,44 +412,6 @@ fn sets_no_predicate(instruction: Instruction) -> bool {
     )
 }
 
-/// Updates every instruction that refers to a code offset. [`errors-and-addresses`]
-fn retarget(
-    code: &[Instruction],
-    edits: &[Edit],
-    moves: &Moves,
-    out: &mut [Instruction],
-) -> Option<()> {
-    for (i, (instruction, edit)) in code.iter().zip(edits).enumerate() {
-        let at = (i * Instruction::SIZE) as i64;
-        match instruction.flow(at) {
-            Flow::Next => {}
-            Flow::Call | Flow::Unknown if *edit == Edit::Keep => {
-                if moves.place(at as u64) != at as u64 && !is_absolute(*instruction) {
-                    return None;
-                }
-            }
-            Flow::To(target) => {
-                let target = u64::try_from(target).ok().filter(|t| t % 16 == 0)?;
-                let place = moves.place(at as u64);
-                let new = out.get_mut(usize::try_from(place).ok()? / Instruction::SIZE)?;
-                // BSSY names the BSYNC, not what delays it.
-                let target = match instruction.operation() {
-                    BSSY => moves.place(target),
-                    _ => moves.target(target),
-                };
-                *new = new.towards(place as i64, target as i64);
-            }
-            Flow::Call | Flow::Unknown => return None,
-        }
-    }
-    Some(())
-}
-
-/// Calls and jumps whose target comes from a relocation.
-fn is_absolute(instruction: Instruction) -> bool {
-    matches!(instruction.operation(), 0x143 | 0x14a)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,9 +457,10 @@ mod tests {
         (code.iter().flat_map(|i| i.to_le_bytes()).collect(), capsule.to_bytes())
     }
 
-    const RUN: Purpose = Purpose { protected: false, report_errors: false, undelayed: true };
-    const DELAYED: Purpose = Purpose { protected: false, report_errors: false, undelayed: false };
-    const DEBUG: Purpose = Purpose { protected: true, report_errors: true, undelayed: true };
+    const DELAYED: Purpose =
+        Purpose { protected: false, report_errors: false, undelayed: false, older: false };
+    const RUN: Purpose = Purpose { undelayed: true, ..DELAYED };
+    const DEBUG: Purpose = Purpose { protected: true, report_errors: true, ..RUN };
 
     fn edited(kernel: &(Vec<u8>, Vec<u8>), purpose: Purpose) -> Option<Edited> {
         edit(&kernel.0, &Capsule::parse(&kernel.1).unwrap(), true, purpose)
@@ -524,7 +526,8 @@ mod tests {
     fn what_older_compilers_did_not_delay_is_delayed() {
         const RELIABLE: u128 = 1 << 72;
         let (meet, leave) = (MEET & !(3 << 72) | RELIABLE, LEAVE & !0xf000 | 0x7000 | RELIABLE);
-        let input = kernel(&[SKIP, leave, meet, MEET & !(3 << 72)], &[], &[CALL]);
+        let skip = SKIP & !(0xff << 16) | 4 << 16; // the BREAK
+        let input = kernel(&[skip, leave, meet, MEET & !(3 << 72)], &[], &[CALL]);
         let out = edited(&input, DELAYED).unwrap();
         assert_eq!(words(&out)[1..6], [leave, DELAY.0, DELAY.0, meet, MEET & !(3 << 72)]);
         assert_eq!((out.moves.target(0x20), out.moves.place(0x20)), (0x30, 0x40));
@@ -534,6 +537,8 @@ mod tests {
         let items: Vec<_> = capsule.items.iter().map(|item| item.expands_to).collect();
         assert_eq!(items, [Some(2), Some(2), None]);
         assert_eq!(edited(&kernel(&[DELAY.0, meet], &[], &[CALL]), RUN), None);
+        let goes_on = kernel(&[leave, SKIP], &[], &[CALL]);
+        assert_eq!(edited(&goes_on, DELAYED), None, "nothing branches to behind the BREAK");
     }
 
     #[test]
