@@ -1,6 +1,7 @@
 //! More runs of links that differ: some of nvlink's files are not the same from run to run.
 
 use crate::compare;
+use crate::mercury::{self, Split};
 use crate::release::Release;
 use crate::verdict::{self, Run, Verdict};
 use std::io;
@@ -28,14 +29,11 @@ impl Differing<'_> {
     pub fn machine_code(self, nvlink: &mut Linker<'_>) -> io::Result<Verdict> {
         let second = nvlink()?;
         let outputs = [self.nvlink, &second, self.warpld].map(|run| run.output.as_deref());
-        Ok(match outputs {
-            [Some(first), Some(again), Some(ours)]
-                if compare::zeros_where_varying(first, again, ours) =>
-            {
-                Verdict::NvlinkVaries
-            }
-            _ => Verdict::Different,
-        })
+        let [Some(first), Some(again), Some(ours)] = outputs else { return Ok(Verdict::Different) };
+        let cleared = compare::without_stale_memory(first, again, ours);
+        let same =
+            |file: Vec<u8>| file == ours || mercury::split(&file, ours).is_some_and(Split::agrees);
+        Ok(if cleared.is_some_and(same) { Verdict::NvlinkVaries } else { Verdict::Different })
     }
 
     /// LTO-IR: the optimizer orders some data by chance, in nvlink as in the text that warpld has

@@ -58,6 +58,9 @@ options
   --every-sm        each seed on every target, not on one of them in turn
   --links N         links per program (default 3)
   --jobs N          threads (default 2)
+  --label NAME      only the links of that name, such as plain
+  --boards          also counts kernels with nvlink's scoreboards, with and without --rescoreboard,
+                    and lists the others
   --hazards         also proves this of every Blackwell link, with and without --rescoreboard
   --faults N        seeds N faults of each kind into each function that was proved (default 0)
   --reduce          reduce failing cases
@@ -133,6 +136,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
         settings: Settings {
             jobs: 2,
             hazards: false,
+            boards: false,
+            label: None,
             faults: 0,
             reduce: false,
             keep: false,
@@ -194,6 +199,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--every-sm" => options.every_sm = true,
             "--links" => options.links = number(value()?)?,
             "--jobs" => options.settings.jobs = number(value()?)?.max(1),
+            "--boards" => options.settings.boards = true,
+            "--label" => options.settings.label = Some(value()?.clone()),
             "--hazards" => options.settings.hazards = true,
             "--faults" => options.settings.faults = number(value()?)?,
             "--reduce" => options.settings.reduce = true,

@@ -13,25 +13,55 @@ pub fn equal_but_for_note(a: &[u8], b: &[u8]) -> bool {
     cubin_tools::diff::compare(a, b, &options).is_ok_and(|report| report.is_same())
 }
 
-/// Whether `ours` differs from nvlink's output only in sections in which that varies from
-/// run to run, and has zeros there: nvlink wrote old contents of memory.
-pub fn zeros_where_varying(first: &[u8], again: &[u8], ours: &[u8]) -> bool {
+/// nvlink's file with our zeros where it wrote old contents of memory; `None` if it did not. It
+/// did in sections that vary from run to run and in tables of register ranges that name
+/// impossible places in code.
+pub fn without_stale_memory(first: &[u8], again: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let files = [first, again, ours].map(Cubin::parse);
-    let [Ok(first), Ok(again), Ok(ours)] = files else { return false };
+    let [Ok(theirs), Ok(again), Ok(ours)] = files else { return None };
     let shape = |file: &Cubin<'_>| -> Vec<_> {
         let sections = file.sections().iter();
-        sections.map(|s| (s.name.to_vec(), s.kind.0, s.flags, s.info, s.size)).collect()
+        sections.map(|s| (s.name.to_vec(), s.kind.0, s.flags, s.info, s.offset, s.size)).collect()
     };
-    if shape(&first) != shape(&again) || shape(&first) != shape(&ours) {
-        return false;
+    if shape(&theirs) != shape(&again) || shape(&theirs) != shape(&ours) {
+        return None;
     }
-    let sections = first.sections().iter().zip(again.sections()).zip(ours.sections());
-    let mut different = sections.filter(|((a, _), b)| a.data != b.data).peekable();
-    different.peek().is_some()
-        && different.all(|((a, again), b)| {
-            let mut bytes = a.data.iter().zip(b.data);
-            a.data != again.data && bytes.all(|(theirs, ours)| theirs == ours || *ours == 0)
-        })
+    let largest =
+        theirs.sections().iter().filter(|s| s.name.starts_with(b".text.")).map(|s| s.size);
+    let largest = largest.max().unwrap_or(0);
+    let mut out = first.to_vec();
+    let sections = theirs.sections().iter().zip(again.sections()).zip(ours.sections());
+    for ((a, again), b) in sections.filter(|((a, _), b)| a.data != b.data) {
+        if a.data != again.data || a.name == REGISTERS && names_impossible_places(a.data, largest) {
+            let start = usize::try_from(a.offset).ok()?;
+            let bytes = out.get_mut(start..start + a.data.len())?.iter_mut().zip(b.data);
+            bytes.filter(|(_, ours)| **ours == 0).for_each(|(theirs, _)| *theirs = 0);
+        }
+    }
+    (out != first).then_some(out)
+}
+
+/// The table of register ranges.
+const REGISTERS: &[u8] = b".nv_debug_info_reg_sass";
+
+/// Whether some range of a table starts or ends where no instruction does: per function a name and
+/// a count, per range a word, a name, a word, start and end.
+fn names_impossible_places(table: &[u8], largest: u64) -> bool {
+    let text = |at: usize| Some(at + table.get(at..)?.iter().position(|&b| b == 0)? + 1);
+    let word = |at: usize| Some(u32::from_le_bytes(table.get(at..at + 4)?.try_into().ok()?));
+    let impossible = |at: usize| word(at).is_some_and(|w| w % 16 != 0 || u64::from(w) > largest);
+    let mut at = 0;
+    while let Some((after, count)) = text(at).and_then(|after| Some((after, word(after)?))) {
+        at = after + 4;
+        for _ in 0..count {
+            let Some(after) = text(at + 4) else { return false };
+            if impossible(after + 4) || impossible(after + 8) {
+                return true;
+            }
+            at = after + 12;
+        }
+    }
+    false
 }
 
 /// Lines that tell the first differences.

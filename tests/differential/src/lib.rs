@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod boards;
 mod cli;
 mod compare;
 mod containers;

@@ -78,6 +78,14 @@ fn call_free_kernels<'a>(file: &Cubin<'a>) -> Kernels<'a> {
         .collect()
 }
 
+/// The code of the call-free kernels of a file with capsules, by the name of the section.
+pub fn kernels_without_calls(file: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
+    let file = Cubin::parse(file).ok().filter(|file| file.header().flags & 0xff == CAPSULE)?;
+    let all = call_free_kernels(&file).into_iter();
+    let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+    Some(all.map(|(section, kernel)| (name(section), kernel.code.to_vec())).collect())
+}
+
 /// Whether two files are equal but for the code of call-free kernels.
 fn same_outside(a: &[u8], b: &[u8], mine: &Kernels<'_>, theirs: &Kernels<'_>) -> bool {
     let ranges = |kernels: &Kernels<'_>| {

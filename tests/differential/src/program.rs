@@ -311,11 +311,13 @@ pub struct Case {
 type Members = Vec<(String, Vec<u8>)>;
 
 impl Case {
-    /// Whether all code is compiled from sources of these tests: only that may be disassembled. A
-    /// link may take the output of another one, so one that takes a library counts for all.
-    pub fn is_our_own(&self) -> bool {
-        let library = ["nccl", "nvshmem"].iter().any(|name| self.name.starts_with(name));
-        !library && self.files.is_empty() && !self.links.iter().any(Link::takes_library)
+    /// Whether all code of a link is compiled from sources of these tests: only that may be
+    /// disassembled. A link may take the output of another one, which must not take a library either.
+    pub fn is_our_own(&self, link: &Link) -> bool {
+        // Other files come from libraries.
+        let compiled = self.files.is_empty() || self.name.starts_with("cuda-");
+        let mut sources = self.links.iter().filter(|other| link.inputs.contains(&other.output));
+        compiled && !link.takes_library() && !sources.any(Link::takes_library)
     }
 
     /// Puts all inputs into `folder`. `image` gives what comes of a module: machine code, or PTX,

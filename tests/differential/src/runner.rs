@@ -1,5 +1,6 @@
 //! Many cases on a few threads, and the table of verdicts.
 
+use crate::boards::{Outputs, Scores};
 use crate::generate;
 use crate::hazards::{Cache, Checker, Tally as Proofs};
 use crate::inputs::{self, Inputs};
@@ -81,6 +82,10 @@ pub struct Settings {
     pub jobs: usize,
     /// Prove that the code of Blackwell links waits for all that it depends on.
     pub hazards: bool,
+    /// Score the scoreboards of Blackwell links.
+    pub boards: bool,
+    /// Only links with this label.
+    pub label: Option<String>,
     /// Seeded faults of each kind in each function proved.
     pub faults: usize,
     /// Reduce failing cases to fewer modules.
@@ -108,6 +113,7 @@ pub struct Report {
     refusals: BTreeMap<String, usize>,
     capsules: BTreeMap<Sm, Tally>,
     proofs: Proofs,
+    scores: Scores,
     messages_differ: usize,
     failures: Vec<String>,
     known: usize,
@@ -217,6 +223,9 @@ impl Report {
             if let Err(error) = fs::write(path, list.join("\n") + "\n") {
                 println!("{}: {error}", path.display());
             }
+        }
+        if settings.boards {
+            self.scores.print();
         }
         if settings.hazards {
             println!();
@@ -348,7 +357,11 @@ fn one(
             seed: case.name.bytes().map(u64::from).sum(),
             cache: Cache::default(),
         };
-        for link in &case.links {
+        let is_wanted = |link: &&Link| match &settings.label {
+            Some(label) => link.label == *label,
+            None => true,
+        };
+        for link in case.links.iter().filter(is_wanted) {
             let judged = judge::judge(tools, link, &folder)?;
             let id = format!("{} {}", case.name, link.label);
             let known = !judged.comparison.verdict.agrees() && settings.known.contains(&id);
@@ -361,10 +374,13 @@ fn one(
                 lock(report).new.push(id);
             }
             lock(report).add(case, &link.label, &judged);
-            if settings.hazards && link.sm.is_mercury() && case.is_our_own() {
+            if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
                 let (words, proofs) = prove(&checker, tools, link, &judged)?;
                 lock(report).proofs += &proofs;
                 bad.extend(words);
+            }
+            if settings.boards && link.sm.is_mercury() && case.is_our_own(link) {
+                score(&checker, tools, (case, link), &judged, report)?;
             }
             if link.label == "plain"
                 && let Some(conflict) = case.conflict
@@ -402,6 +418,29 @@ fn one(
         println!("{text}");
     }
     report.failures.push(case.name.clone());
+    Ok(())
+}
+
+/// Scores a link that both linkers made.
+fn score(
+    checker: &Checker,
+    tools: &Tools,
+    (case, link): (&Case, &Link),
+    judged: &Judged,
+    report: &Mutex<Report>,
+) -> std::io::Result<()> {
+    let kept = judged.warpld.as_ref().and_then(|run| run.output.as_deref());
+    let rescored = judge::rescored(tools, link, &checker.folder)?;
+    let (Some(nvlink), Some(kept), Some(rescored)) =
+        (judged.nvlink.output.as_deref(), kept, rescored.as_deref())
+    else {
+        return Ok(());
+    };
+    let outputs = Outputs { nvlink, kept, rescored };
+    let name = format!("{} {}", case.name, link.label);
+    let mut scores = Scores::default();
+    scores.add(checker, (link.sm, &name), &outputs).map_err(std::io::Error::other)?;
+    lock(report).scores += scores;
     Ok(())
 }
 

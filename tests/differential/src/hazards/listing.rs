@@ -55,6 +55,11 @@ impl Instruction {
         self.field(105, 4)
     }
 
+    /// Whether another warp may have the next turn.
+    pub fn yields(&self) -> bool {
+        self.field(109, 1) == 0
+    }
+
     /// The scoreboard that is released when the result is there.
     pub fn write_board(&self) -> Option<u8> {
         Some(self.field(110, 3)).filter(|&board| board != 7)

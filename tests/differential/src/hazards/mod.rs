@@ -19,11 +19,13 @@ mod stalls;
 mod tests;
 
 pub use check::Tally;
+pub use flow::Flow;
+pub use listing::{Function, Instruction};
+pub use operations::is_known;
 
 use check::Originals;
 use cubin_tools::extract::{Sections, Walk};
 use libwarpld::driver::InputFile;
-use listing::Function;
 use seeded::Seeds;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -68,6 +70,11 @@ impl Checker {
         let code = self.disassemble(image)?.map(Rc::new);
         self.cache.0.borrow_mut().insert(image.to_vec(), code.clone());
         Ok(code)
+    }
+
+    /// The functions of an image; none if it has no code.
+    pub fn listing(&self, image: &[u8]) -> Result<Vec<Function>, String> {
+        Ok(self.code(image)?.map_or_else(Vec::new, |code| code.functions.clone()))
     }
 
     /// Disassembles an image of machine code.

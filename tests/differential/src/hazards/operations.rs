@@ -74,6 +74,11 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
     }
 }
 
+/// Whether the timing of an instruction is known.
+pub fn is_known(instruction: &Instruction, sm: u16) -> bool {
+    timing(instruction, sm) != Timing::Unknown
+}
+
 /// Whether the operand's uniform registers are read late, too.
 fn reads_uniform_late(instruction: &Instruction) -> bool {
     matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXD" | "TMML")

@@ -101,16 +101,20 @@ impl BitOrAssign for Registers {
     }
 }
 
+impl Registers {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        File::ALL.into_iter().flat_map(|(file, base, prefix)| {
+            let held = |at: &usize| self.0[at / 64] >> (at % 64) & 1 != 0;
+            let all = (base..base + file.size()).filter(held);
+            all.map(move |at| format!("{prefix}{}", at - base))
+        })
+    }
+}
+
 impl std::fmt::Display for Registers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut names = Vec::new();
-        for (file, base, prefix) in File::ALL {
-            let held = |at: &usize| self.0[at / 64] >> (at % 64) & 1 != 0;
-            names.extend(
-                (base..base + file.size()).filter(held).map(|at| format!("{prefix}{}", at - base)),
-            );
-        }
-        f.write_str(&names.join(" "))
+        f.write_str(&self.names().collect::<Vec<_>>().join(" "))
     }
 }
 

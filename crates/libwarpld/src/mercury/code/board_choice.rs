@@ -10,7 +10,8 @@ use super::dependences::{Dependences, Users};
 use super::event::{BOARDS, Event, NEVER, STACK_POINTER};
 use super::instruction::Instruction;
 use super::kernel::Kernel;
-use super::units::{is_slow, is_texture, latency};
+use super::registers::RegisterSet;
+use super::units::{has_fixed_latency, is_fixed_latency, is_slow, is_texture, latency};
 use std::collections::BTreeMap;
 
 /// The board of results that leave their block and take long.
@@ -35,8 +36,6 @@ pub struct Allocator<'k> {
     pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
     waiter: Vec<usize>,
-    /// Instructions before which a slow event that leaves its block is pending.
-    slow_leaving: BitSet,
     /// Whether the kernel has any slow instruction with a result.
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
@@ -65,31 +64,29 @@ pub struct Allocation {
     pub unexplained: Vec<usize>,
 }
 
-/// Boards that the end of a block waits for without need: its own board is chosen before that.
-#[derive(Default)]
-pub struct Late {
-    pub was: u8,
-    pub now: u8,
-}
-
-/// Times in a block.
-pub struct Times<'v> {
-    pub clock: &'v Clock,
-    pub done: &'v [i64],
+/// What is pending in a block, in one of the two allocations.
+pub struct Pending {
+    pub boards: Boards,
+    /// When all that was set on each board is over, whoever waited for it.
+    pub ready: Ready,
+    /// Whether slow results of other blocks were pending where the block starts.
+    slow_enters: bool,
 }
 
 /// Boards at the ends of blocks, in one of the two allocations.
 struct Side {
     out: Vec<Option<Boards>>,
-    /// Cycles until the events pending there are over.
-    left: Vec<BTreeMap<usize, i64>>,
+    /// Cycles until the events of each board are over.
+    left: Vec<Ready>,
 }
+
+/// When the events of each board are over.
+pub type Ready = [i64; BOARDS as usize];
 
 /// What a choice in a block depends on.
 struct View<'v> {
     block: usize,
-    pending: &'v Boards,
-    left: &'v BTreeMap<usize, i64>,
+    pending: &'v Pending,
     side: &'v Side,
     clock: &'v Clock,
     done: &'v [i64],
@@ -107,6 +104,15 @@ impl Clock {
     /// When an instruction issues; the end of the block if it is not in it.
     pub fn at(&self, i: usize) -> i64 {
         i.checked_sub(self.start).and_then(|k| self.issue.get(k)).copied().unwrap_or(self.end)
+    }
+}
+
+impl Pending {
+    /// Puts an event on a board.
+    fn set(&mut self, board: u8, event: usize, done: i64) {
+        let board = usize::from(board);
+        self.boards[board].add(event);
+        self.ready[board] = done.max(self.ready[board]);
     }
 }
 
@@ -130,15 +136,11 @@ impl<'k> Allocator<'k> {
             next_waits: next_waits(body, blocks),
             at,
             waiter: Vec::new(),
-            slow_leaving: BitSet::none(body.len()),
             any_slow,
             last_slow: if any_texture { LAST - 1 } else { LAST },
             counted,
         };
         out.waiter = out.waiters();
-        let mut slow_leaving = BitSet::none(events.len());
-        (0..events.len()).filter(|&e| out.takes_last(e)).for_each(|e| slow_leaving.add(e));
-        out.slow_leaving = kernel.until_needed(&slow_leaving);
         out
     }
 
@@ -216,7 +218,7 @@ impl<'k> Allocator<'k> {
     pub fn run(&self) -> Option<Allocation> {
         let empty = || Side {
             out: vec![None; self.blocks.count()],
-            left: vec![BTreeMap::new(); self.blocks.count()],
+            left: vec![[0; BOARDS as usize]; self.blocks.count()],
         };
         let (mut old, mut new) = (empty(), empty());
         let mut allocation = Allocation {
@@ -229,121 +231,130 @@ impl<'k> Allocator<'k> {
         let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
             let clock = self.clock(block, &mut done);
-            let (mut was, was_left) = self.enter(block, &old);
-            let (mut now, now_left) = self.enter(block, &new);
-            patience = patience.checked_sub(was_left.len())?;
+            let mut was = self.enter(block, &old);
+            let mut now = self.enter(block, &new);
+            patience = patience.checked_sub(was.boards.iter().map(BitSet::len).sum())?;
             let (start, end) = self.blocks.range(block);
             let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
             for i in start..=end {
-                let times = Times { clock: &clock, done: &done };
-                let late = self.wait(i, &times, &mut was, &mut now, &mut allocation)?;
+                let unneeded = self.wait(i, &mut was.boards, &mut now.boards, &mut allocation)?;
                 for &number in &self.at[i] {
-                    let pending = was.iter().map(BitSet::len).sum();
+                    let pending = was.boards.iter().map(BitSet::len).sum();
                     patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
                     if number == STACK_POINTER {
-                        was[usize::from(event.board)].add(number);
+                        was.set(event.board, number, done[number]);
                         continue;
                     }
-                    let view = |pending, left, side| View {
+                    let view = |pending, side| View {
                         block,
                         pending,
-                        left,
                         side,
                         clock: &clock,
                         done: &done,
                         users: users.as_ref(),
                     };
-                    let explained =
-                        self.choose(number, &view(&was, &was_left, &old)) == event.board;
+                    let explained = self.choose(number, &view(&was, &old)) == event.board;
                     if !explained {
                         allocation.unexplained.push(number);
                     }
                     let board = match explained {
-                        true => self.choose(number, &view(&now, &now_left, &new)),
-                        false => self.follow(number, &was, &now, &allocation.boards),
+                        true => self.choose(number, &view(&now, &new)),
+                        false => self.follow(number, &was.boards, &now.boards, &allocation.boards),
                     };
-                    let fresh = now[usize::from(board)].is_empty();
+                    let fresh = now.boards[usize::from(board)].is_empty();
                     allocation.boards[number] = Some(Choice { board, fresh });
-                    was[usize::from(event.board)].add(number);
-                    now[usize::from(board)].add(number);
+                    was.set(event.board, number, done[number]);
+                    now.set(board, number, done[number]);
                 }
-                for (boards, late) in [(&mut was, late.was), (&mut now, late.now)] {
-                    for (board, events) in boards.iter_mut().enumerate() {
-                        if late >> board & 1 == 1 {
-                            *events = self.only(&self.at[i], events);
-                        }
-                    }
+                if self.kernel.dependences.is_some() && self.kernel.ends_block(i) {
+                    let both = [&mut was, &mut now];
+                    self.end_block(i, unneeded, both, &clock, &mut allocation);
                 }
             }
-            old.left[block] = self.remaining(&was, &was_left, &done, block, clock.end);
-            new.left[block] = self.remaining(&now, &now_left, &done, block, clock.end);
-            old.out[block] = Some(was);
-            new.out[block] = Some(now);
+            old.left[block] = was.ready.map(|time| (time - clock.end).max(0));
+            new.left[block] = now.ready.map(|time| (time - clock.end).max(0));
+            old.out[block] = Some(was.boards);
+            new.out[block] = Some(now.boards);
         }
         Some(allocation)
     }
 
     /// What is pending at the start of a block, from blocks that have had their turn.
-    fn enter(&self, block: usize, side: &Side) -> (Boards, BTreeMap<usize, i64>) {
-        let mut pending = vec![BitSet::none(self.events.len()); BOARDS.into()];
-        let mut left = BTreeMap::new();
+    fn enter(&self, block: usize, side: &Side) -> Pending {
+        let mut boards = vec![BitSet::none(self.events.len()); BOARDS.into()];
+        let mut ready = [0; BOARDS as usize];
         for &p in self.blocks.predecessors(block) {
             let Some(out) = &side.out[p] else { continue };
-            for (all, more) in pending.iter_mut().zip(out) {
+            for (all, more) in boards.iter_mut().zip(out) {
                 all.merge(more);
             }
-            for (&event, &cycles) in &side.left[p] {
-                let known = left.entry(event).or_insert(cycles);
-                *known = cycles.max(*known);
+            for (time, &left) in ready.iter_mut().zip(&side.left[p]) {
+                *time = left.max(*time);
             }
         }
-        (pending, left)
+        let slow_enters = boards.iter().any(|events| events.iter().any(|e| self.takes_last(e)));
+        Pending { boards, ready, slow_enters }
     }
 
-    fn remaining(
-        &self,
-        pending: &Boards,
-        left: &BTreeMap<usize, i64>,
-        done: &[i64],
-        block: usize,
-        end: i64,
-    ) -> BTreeMap<usize, i64> {
-        let cycles = |e: usize| self.over(e, block, left, done) - end;
-        pending.iter().flat_map(BitSet::iter).map(|e| (e, cycles(e).max(0))).collect()
-    }
-
-    /// When an event is over, by the clock of this block.
-    fn over(&self, e: usize, block: usize, left: &BTreeMap<usize, i64>, done: &[i64]) -> i64 {
-        match self.blocks.of(self.events[e].at) == block {
-            true => done[e],
-            false => left.get(&e).copied().unwrap_or(0),
-        }
-    }
-
-    fn only(&self, these: &[usize], events: &BitSet) -> BitSet {
-        let mut out = BitSet::none(self.events.len());
-        these.iter().filter(|&&e| events.has(e)).for_each(|&e| out.add(e));
-        out
-    }
-
-    /// When instructions issue, from stall counts and waits, and when events are over.
+    /// When instructions issue, from stall counts and waits, and when events are over. A stall count that
+    /// only keeps a distance to an earlier instruction of fixed latency does not add to a wait in between.
     fn clock(&self, block: usize, done: &mut [i64]) -> Clock {
         let (start, end) = self.blocks.range(block);
-        let mut issue = Vec::new();
+        let mut issue: Vec<i64> = Vec::new();
+        let mut stalls: Vec<i64> = Vec::new();
         let mut ready = BTreeMap::new();
-        let mut now = 0;
+        let mut writers = vec![NEVER; RegisterSet::BOUND];
+        let mut total = 0;
         for i in start..=end {
-            now = ready.get(&i).copied().unwrap_or(0).max(now);
+            let k = i - start;
+            stalls.push(total);
+            total += i64::from(self.body[i].stall());
+            let mut now = ready.get(&i).copied().unwrap_or(0);
+            if k > 0 {
+                let distances = self.distances(i, start, &writers, &stalls);
+                let kept = distances.iter().map(|&(p, distance)| issue[p - start] + distance);
+                let stall = i64::from(self.body[i - 1].stall());
+                let step = if distances.is_empty() { stall } else { stall.min(1) };
+                now = kept.chain([now, issue[k - 1] + step]).max().unwrap_or(now);
+            }
             issue.push(now);
             for &e in &self.at[i] {
                 done[e] = now + latency(self.body[i], self.events[e].writes);
                 let until = ready.entry(self.waiter[e]).or_insert(0);
                 *until = done[e].max(*until);
             }
-            now += i64::from(self.body[i].stall());
+            if let Some(dependences) = &self.kernel.dependences {
+                dependences.registers(i).writes.iter().for_each(|register| writers[register] = i);
+            }
         }
-        Clock { start, issue, end: now }
+        let end = issue.last().map_or(0, |last| last + i64::from(self.body[end].stall()));
+        Clock { start, issue, end }
+    }
+
+    /// Instructions of fixed latency, not the one before, whose results an instruction reads as soon as
+    /// it may, and after how many cycles.
+    fn distances(
+        &self,
+        i: usize,
+        start: usize,
+        writers: &[usize],
+        stalls: &[i64],
+    ) -> Vec<(usize, i64)> {
+        let Some(dependences) = &self.kernel.dependences else { return Vec::new() };
+        let mut out = Vec::new();
+        let distance = |p: usize| stalls[i - start] - stalls[p - start];
+        for register in dependences.registers(i).reads.iter() {
+            let p = writers[register];
+            if p != NEVER
+                && p + 1 < i
+                && has_fixed_latency(self.body[p])
+                && is_fixed_latency(self.body[p], self.body[i], register, distance(p))
+            {
+                out.push((p, distance(p)));
+            }
+        }
+        out
     }
 
     /// Who waits for a pending event first after an instruction, in the block.
@@ -365,21 +376,19 @@ impl<'k> Allocator<'k> {
         }
     }
 
-    /// Whether an event leaves the last board to slow ones.
-    fn avoids_last(&self, number: usize, block: usize) -> bool {
-        let waiter = self.waiter[number];
-        if waiter == NEVER {
+    /// Whether an event leaves the last board to slow ones: those that leave this block or enter it.
+    fn avoids_last(&self, number: usize, view: &View<'_>) -> bool {
+        if self.leaves(number) {
             return self.any_slow;
         }
-        let (start, end) = self.blocks.range(block);
-        let mut here = self.at[start..=end].iter().flatten();
-        here.any(|&e| self.takes_last(e))
-            || (self.events[number].at + 1..=waiter).any(|i| self.slow_leaving.has(i))
+        let (start, end) = self.blocks.range(view.block);
+        view.pending.slow_enters
+            || self.at[start..=end].iter().flatten().any(|&e| self.takes_last(e))
     }
 
     /// The board that the rule gives to an event.
     fn choose(&self, number: usize, view: &View<'_>) -> u8 {
-        let View { block, pending, left, side, clock, done, .. } = *view;
+        let View { block, pending, side, clock, done, .. } = *view;
         let event = &self.events[number];
         let is_counted = |board: u8| self.counted >> board & 1 == 1;
         if is_counted(event.board) {
@@ -390,20 +399,17 @@ impl<'k> Allocator<'k> {
         }
         let slow = event.writes && is_slow(self.body[event.at]);
         let low = if slow { FIRST_SLOW } else { 0 };
-        let top = if self.avoids_last(number, block) { self.last_slow } else { BOARDS };
+        let top = if self.avoids_last(number, view) { self.last_slow } else { BOARDS };
         let waiter = self.waiter[number];
-        let on = |board: u8| &pending[usize::from(board)];
+        let on = |board: u8| &pending.boards[usize::from(board)];
         let first = |board: u8| {
             let waiters = on(board).iter().map(|e| self.waiter_after(e, event.at, view));
             waiters.min().unwrap_or(NEVER)
         };
         // Events with one waiter share a board, and so do operands that leave the block.
-        let leaving_operands = |e: usize| {
-            !self.events[e].writes && self.leaves(e) && self.blocks.of(self.events[e].at) == block
-        };
         let shared = match waiter {
             NEVER if event.writes => None,
-            NEVER => (0..BOARDS).find(|&b| !on(b).is_empty() && on(b).iter().all(leaving_operands)),
+            NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), block)),
             _ => (0..top).find(|&b| first(b) == waiter),
         };
         if let Some(board) = shared {
@@ -428,10 +434,9 @@ impl<'k> Allocator<'k> {
                 return i64::MAX;
             }
             let first = first(board);
-            let others = on(board).iter().map(|e| self.over(e, block, left, done)).max();
             let cost = match first < waiter {
                 true => done[number] - clock.at(first),
-                false => others.unwrap_or(0) - clock.at(waiter),
+                false => pending.ready[usize::from(board)] - clock.at(waiter),
             };
             match (waiter, first) {
                 (NEVER, NEVER) => 0,
@@ -440,6 +445,12 @@ impl<'k> Allocator<'k> {
             }
         };
         (low..BOARDS).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
+    }
+
+    /// Whether events are all operands, and some of them leave this block.
+    pub fn has_leaving_operands(&self, events: &BitSet, block: usize) -> bool {
+        let leaving = |e: usize| self.leaves(e) && self.blocks.of(self.events[e].at) == block;
+        events.iter().all(|e| !self.events[e].writes) && events.iter().any(leaving)
     }
 
     /// The board of an event whose old one the rule does not explain.

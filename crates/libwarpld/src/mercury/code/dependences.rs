@@ -4,7 +4,7 @@
 //! the decoder does not know) control bits have to tell.
 
 use super::event::{Event, NEVER};
-use super::instruction::{Instruction, NO_GUARD};
+use super::instruction::Instruction;
 use super::registers::{RegisterSet, Registers};
 use super::units::{Unit, is_texture};
 use std::cell::Cell;
@@ -16,6 +16,8 @@ const PATIENCE: usize = 1000;
 pub struct Dependences<'k> {
     body: &'k [Instruction],
     registers: Vec<Registers>,
+    /// The guard of each instruction, if it has one, and who wrote it last in the order of the code.
+    guards: Vec<Option<(usize, usize)>>,
     /// Questions that may still be asked.
     patience: Cell<usize>,
 }
@@ -23,8 +25,15 @@ pub struct Dependences<'k> {
 impl<'k> Dependences<'k> {
     /// Decodes a kernel; `None` if it contains an instruction that is not known.
     pub fn of(body: &'k [Instruction]) -> Option<Self> {
-        let registers = body.iter().map(|i| Registers::of(i.0)).collect::<Option<_>>()?;
-        Some(Self { body, registers, patience: Cell::new(PATIENCE * (body.len() + 100)) })
+        let registers: Vec<_> = body.iter().map(|i| Registers::of(i.0)).collect::<Option<_>>()?;
+        let mut writers = vec![NEVER; RegisterSet::BOUND];
+        let mut guards = Vec::with_capacity(body.len());
+        for (i, instruction) in body.iter().enumerate() {
+            guards.push(Registers::guard(instruction.0).map(|guard| (guard, writers[guard])));
+            registers[i].writes.iter().for_each(|register| writers[register] = i);
+        }
+        let patience = Cell::new(PATIENCE * (body.len() + 100));
+        Some(Self { body, registers, guards, patience })
     }
 
     /// Registers of an instruction.
@@ -54,9 +63,8 @@ impl<'k> Dependences<'k> {
 
     fn needs_subject(&self, event: &Event, subject: &RegisterSet, i: usize, local: bool) -> bool {
         self.patience.set(self.patience.get().saturating_sub(1));
-        let (setter, user) = (self.body[event.at], self.body[i]);
-        let unit = Unit::of(setter);
-        let same = local && unit.is_some() && unit == Unit::of(user);
+        let unit = Unit::of(self.body[event.at]);
+        let same = local && unit.is_some() && unit == Unit::of(self.body[i]);
         let registers = &self.registers[i];
         let found = match event.writes {
             true => {
@@ -65,18 +73,24 @@ impl<'k> Dependences<'k> {
             }
             false => !same && registers.writes.meets(subject),
         };
-        found && !are_opposite(setter, user) || self.meets(event, i)
+        found && !self.are_opposite(event.at, i) || self.meets(event, i)
     }
 
     /// The same whatever guards the two have: a predicate may have changed in between.
     pub fn may_need(&self, event: &Event, i: usize, local: bool) -> bool {
-        let opposite = are_opposite(self.body[event.at], self.body[i]);
+        let opposite = self.are_opposite(event.at, i);
         opposite && self.touches(event, i) || self.needs(event, i, local)
     }
 
     fn touches(&self, event: &Event, i: usize) -> bool {
         let (subject, registers) = (self.subject(event), &self.registers[i]);
         registers.writes.meets(&subject) || event.writes && registers.reads.meets(&subject)
+    }
+
+    /// Whether of two instructions of a block at most one is executed: `@P0` and `@!P0`, with the same P0.
+    fn are_opposite(&self, a: usize, b: usize) -> bool {
+        let negated = |i: usize| self.body[i].guard() & 8;
+        self.guards[a].is_some() && self.guards[a] == self.guards[b] && negated(a) != negated(b)
     }
 
     /// Whether threads part or meet at an instruction, which therefore waits.
@@ -94,9 +108,6 @@ impl<'k> Dependences<'k> {
     pub fn first_user(&self, event: &Event, after: usize, users: &Users, local: bool) -> usize {
         let subject = self.subject(event);
         let mut first = NEVER;
-        if users.end > after && self.meets(event, users.end) {
-            first = users.end;
-        }
         for register in subject.iter() {
             let Some(list) = users.lists.get(register) else { continue };
             let from = list.partition_point(|&i| i <= after);
@@ -120,7 +131,7 @@ impl<'k> Dependences<'k> {
                 }
             }
         }
-        Users { lists, end }
+        Users { lists }
     }
 
     /// Whether the questions that were asked took too long: code that was made for that.
@@ -132,11 +143,4 @@ impl<'k> Dependences<'k> {
 /// Where a block uses each register.
 pub struct Users {
     lists: Vec<Vec<usize>>,
-    end: usize,
-}
-
-/// Whether of two instructions at most one is executed: `@P0` and `@!P0`.
-fn are_opposite(a: Instruction, b: Instruction) -> bool {
-    let number = |i: Instruction| i.guard() & 7;
-    number(a) != NO_GUARD && a.guard() ^ b.guard() == 8
 }

@@ -6,7 +6,6 @@ use super::dependences::Dependences;
 use super::event::{BOARDS, Event};
 use super::instruction::{Flow, Instruction};
 use super::registers::RegisterSet;
-use std::collections::BTreeMap;
 
 /// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
@@ -144,36 +143,6 @@ impl<'c> Kernel<'c> {
     /// Whether an instruction writes a register, as far as is known.
     pub fn has_result(&self, i: usize) -> bool {
         self.dependences.as_ref().is_none_or(|d| !d.registers(i).writes.is_empty())
-    }
-
-    /// Instructions before which any of some events is pending, if only those that need it wait for it.
-    /// Without registers, control bits tell.
-    pub fn until_needed(&self, events: &BitSet) -> BitSet {
-        let mut out = BitSet::none(self.body.len());
-        let mut before = vec![BitSet::none(self.events.len()); self.body.len()];
-        let mut work: Vec<usize> = Vec::new();
-        if self.dependences.is_none() {
-            let met = self.pending.iter().enumerate().filter(|(_, pending)| pending.meets(events));
-            met.for_each(|(i, _)| out.add(i));
-            return out;
-        }
-        let mut set = BTreeMap::new();
-        for e in events.iter() {
-            set.entry(self.events[e].at).or_insert_with(Vec::new).push(e);
-        }
-        work.extend(set.keys());
-        while let Some(i) = work.pop() {
-            let mut after = before[i].without(&self.needed(i, &before[i]));
-            set.get(&i).into_iter().flatten().for_each(|&e| after.add(e));
-            for &j in &self.next[i] {
-                if before[j].merge(&after) {
-                    work.push(j);
-                }
-            }
-        }
-        let met = before.iter().enumerate().filter(|(_, pending)| !pending.is_empty());
-        met.for_each(|(i, _)| out.add(i));
-        out
     }
 
     /// Whether an instruction needs an event, by registers.

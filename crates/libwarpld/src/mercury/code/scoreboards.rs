@@ -7,16 +7,12 @@
 //! nvlink's. The new numbers follow from the allocator's rule ([`super::board_choice`]).
 
 use super::board_check::is_safe;
-use super::board_choice::{Allocation, Allocator};
+use super::board_choice::Allocator;
 use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::Registers;
-use std::collections::BTreeSet;
-
-/// How many orders of blocks are tried.
-const ORDERS: usize = 8;
 
 /// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
 pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
@@ -26,9 +22,9 @@ pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
     if !loads_unused_stack_pointer(body) {
         return None;
     }
-    let mut kernel = Kernel::read(body)?;
-    let allocation = allocate(&mut kernel)?;
+    let kernel = Kernel::read(body)?;
     let allocator = Allocator::new(&kernel);
+    let allocation = allocator.run()?;
     if !allocator.keeps_counted(&allocation.boards) {
         return None;
     }
@@ -50,26 +46,6 @@ pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
         };
     }
     (out != code).then(|| out.iter().flat_map(|i| i.0.to_le_bytes()).collect())
-}
-
-/// The allocation in that order of blocks that explains most of the input's.
-fn allocate(kernel: &mut Kernel<'_>) -> Option<Allocation> {
-    let mut best = Allocator::new(kernel).run()?;
-    let mut tried = BTreeSet::new();
-    for _ in 0..ORDERS {
-        let blocks = |e: &usize| kernel.blocks.branches_to(kernel.blocks.of(kernel.events[*e].at));
-        let Some(branch) = best.unexplained.iter().flat_map(blocks).find(|b| !tried.contains(b))
-        else {
-            break;
-        };
-        tried.insert(branch);
-        kernel.blocks.swap_successors(branch);
-        match Allocator::new(kernel).run() {
-            Some(other) if other.unexplained.len() < best.unexplained.len() => best = other,
-            _ => kernel.blocks.swap_successors(branch),
-        }
-    }
-    Some(best)
 }
 
 /// Whether the kernel starts with a load of R1 that sets a board and that nothing reads.
@@ -179,9 +155,9 @@ mod tests {
     #[test]
     fn a_missing_wait_is_found() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let mut kernel = Kernel::read(&body).unwrap();
-        let allocation = allocate(&mut kernel).unwrap();
+        let kernel = Kernel::read(&body).unwrap();
         let allocator = Allocator::new(&kernel);
+        let allocation = allocator.run().unwrap();
         let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();
         assert!(is_safe(&kernel, &allocation, &waits));
         let mut found = 0;

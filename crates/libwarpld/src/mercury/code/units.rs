@@ -60,6 +60,35 @@ pub fn is_texture(instruction: Instruction) -> bool {
     Unit::of(instruction) == Some(Unit::Texture)
 }
 
+/// Whether stall counts alone tell when the result is there.
+pub fn has_fixed_latency(instruction: Instruction) -> bool {
+    instruction.operation() < 0x100 && Unit::of(instruction).is_none()
+}
+
+/// Whether an instruction that reads a register of an earlier one may come so many cycles later, but not sooner:
+/// the least distances in compiled code.
+pub fn is_fixed_latency(
+    writer: Instruction,
+    reader: Instruction,
+    register: usize,
+    cycles: i64,
+) -> bool {
+    const UMOV: u16 = 0x82;
+    let uniform = (0x80..0xd0).contains(&reader.operation());
+    let memory = matches!(Unit::of(reader), Some(Unit::Memory | Unit::Load | Unit::Constant));
+    match register {
+        0..256 if memory => cycles == 5 || cycles == 6,
+        0..256 => cycles == 4 || cycles == 5,
+        256..384 if writer.operation() == UMOV => cycles == 2 || cycles == 3,
+        256..384 if memory => cycles == 9,
+        256..384 if uniform => cycles == 4,
+        256..384 => cycles == 6,
+        384..392 => cycles == 13 || cycles == 4,
+        _ if uniform => cycles == 4,
+        _ => cycles == 9 || cycles == 6,
+    }
+}
+
 /// Estimated cycles until a result is there, or operands have been read.
 pub fn latency(instruction: Instruction, writes: bool) -> i64 {
     match (instruction.operation(), writes) {
@@ -67,15 +96,25 @@ pub fn latency(instruction: Instruction, writes: bool) -> i64 {
         (0x182, true) => 48,
         (0x184, true) => 40,
         (0x119, true) => 32,
-        (0x1c3 | 0x18c | 0x18d, true) => 27,
-        (0x101, true) => 22,
-        (0x100, true) => 19,
-        (0x1ac | 0x108 | 0x104 | 0x106 | 0x110 | 0x112, true) => 18,
-        (0x105 | 0x109 | 0x111, true) => 17,
+        (0x189 | 0x18c | 0x18d, true) => 25,
+        (0x1c3, true) => 23,
+        (0x1ac | 0x104 | 0x106 | 0x110 | 0x112, true) => 18,
+        (0x105 | 0x108 | 0x111, true) => 17,
+        (0x100 | 0x109, true) => 16,
+        (0x101, true) => 14,
         (_, true) => 30,
-        (0x186 | 0x1a8 | 0x1a9, false) => 12,
-        (0x181 | 0x105 | 0x111, false) => 10,
-        (0x188 | 0x18c | 0x18d | 0x106 | 0x112, false) => 8,
+        (0x181, false) => 10,
+        (0x186 | 0x1a8 | 0x1a9, false) => 8 + 2 * operands(instruction),
+        (0x188 | 0x18c | 0x18d, false) => 6 + 2 * operands(instruction),
+        (0x184 | 0x189 | 0x106 | 0x112, false) => 8,
+        (0x100 | 0x101 | 0x108 | 0x109, false) => 9,
+        (0x105 | 0x111, false) => 10,
         (_, false) => 15,
     }
+}
+
+/// How many of address and data of a store or an atomic are general registers.
+fn operands(instruction: Instruction) -> i64 {
+    let is_register = |bit: u32| i64::from(instruction.0 >> bit & 0xff != 0xff);
+    is_register(24) + is_register(32)
 }

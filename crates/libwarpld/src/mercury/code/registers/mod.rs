@@ -38,12 +38,18 @@ impl Registers {
     pub fn of(w: u128) -> Option<Self> {
         let row = Row::of(w)?;
         let mut out = Self::default();
-        let guard = if row.uniform_guard() { File::UniformPredicate } else { File::Predicate };
-        out.reads.add(guard, bits(w, 12, 3) as u8, 1)?;
+        out.reads.add(row.guard_file(), bits(w, 12, 3) as u8, 1)?;
         for operand in row.operands {
             out.add(w, operand)?;
         }
         Some(out)
+    }
+
+    /// The number of the predicate that guards an instruction, if it has a guard.
+    pub fn guard(w: u128) -> Option<usize> {
+        let mut guard = RegisterSet::default();
+        guard.add(Row::of(w)?.guard_file(), bits(w, 12, 3) as u8, 1)?;
+        guard.iter().next()
     }
 
     /// Numbers of the registers that are read or written, some twice.

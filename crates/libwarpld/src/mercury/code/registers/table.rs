@@ -1,5 +1,6 @@
 //! The operands of each operation.
 
+use super::set::File;
 use super::widths::*;
 
 /// What happens to a register.
@@ -73,9 +74,12 @@ impl Row {
         free || immediate || (w >> 91 & 1 == 1) == self.operands.iter().any(place)
     }
 
-    /// Whether its guard is a uniform predicate.
-    pub fn uniform_guard(&self) -> bool {
-        matches!(self.operation, 0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2)
+    /// The file of its guard.
+    pub fn guard_file(&self) -> File {
+        match self.operation {
+            0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 => File::UniformPredicate,
+            _ => File::Predicate,
+        }
     }
 
     /// Whether it was never seen with a guard, and may have one of either kind.
