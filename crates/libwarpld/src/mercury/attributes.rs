@@ -95,7 +95,9 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
 /// Writes which external functions are called: those of Mercury code, and those of machine code alone.
 /// [`system-calls`]
 fn write_externs(mercury: &[u8], called: &[u32], out: &mut Vec<u8>) {
-    let length = (mercury.len() + called.len() * 4) as u16;
+    let room = (usize::from(u16::MAX) - mercury.len().min(u16::MAX.into())) / size_of::<u32>();
+    let called = &called[..called.len().min(room)];
+    let length = (mercury.len() + size_of_val(called)) as u16;
     out.extend_from_slice(&[Format::SVAL.0, Attr::EXTERNS.0]);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(mercury);

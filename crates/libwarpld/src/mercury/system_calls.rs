@@ -24,6 +24,8 @@ const INSTRUCTION: usize = 16;
 const MOV_R4: [u8; 3] = [0x02, 0x78, 0x04];
 /// The number of instructions before a call that the word in R4 is looked for in. It was never more than 20.
 const FARTHEST: usize = 64;
+/// The most functions of the system that a link may call. There are a few for each kind of texture and surface.
+const MOST: usize = 1024;
 /// Bits of the word in R4: a texture, not a surface; texture references of independent mode.
 const TEXTURE: u32 = 0x400_0000;
 const INDEPENDENT: u32 = 0x200;
@@ -141,6 +143,9 @@ impl<'a> SystemCalls<'a> {
                 false => return Err(bad(&"only its machine code has a relocation")),
             }
             let Some(function) = halves.sass.symbol(reloc.symbol.0) else { continue };
+            if self.functions.len() >= MOST && !numbers.contains_key(function.name) {
+                return Err(bad(&"it calls more functions of the system than there are"));
+            }
             let symbol = *numbers.entry(function.name).or_insert_with(|| {
                 self.functions.push(function);
                 self.first + self.functions.len() as u32 - 1
@@ -155,35 +160,33 @@ impl<'a> SystemCalls<'a> {
     /// reach it, and a kernel's call that its attribute names by then is not in the call graph.
     /// [`system-calls-order`]
     fn list(&mut self, linked: Linked<'a, '_>, callers: &[FunctionId]) {
-        let reversed = match linked.cx.config.relocatable {
-            true => Adjacency::new(linked.cx.graph.len(), std::iter::empty()),
-            false => finalizer_graph(linked).reversed(),
-        };
         let kernels: Set<FunctionId> = linked.properties.entries.iter().copied().collect();
-        for &caller in callers {
-            let text = linked.merged.function_sections[caller].text.get();
-            let calls = text.and_then(|text| self.calls.get(&text)).map_or(&[][..], |calls| calls);
-            let mut added = Vec::new();
-            let mine = self.externs.entry(caller).or_default();
-            for symbol in calls.iter().map(|call| call.symbol) {
-                if !mine.contains(&symbol) {
-                    mine.push(symbol);
-                    added.push(symbol);
-                    self.entries.push((caller, symbol));
-                }
-            }
-            if kernels.contains(&caller) {
-                continue;
-            }
-            for kernel in reached(&reversed, caller).filter(|kernel| kernels.contains(kernel)) {
-                let list = self.externs.entry(kernel).or_default();
-                for &symbol in &added {
-                    if !list.contains(&symbol) {
-                        list.push(symbol);
-                    }
-                }
+        let own: Vec<Vec<u32>> = callers.iter().map(|&caller| self.own(linked, caller)).collect();
+        let mut first = FirstNames::new(linked, &kernels);
+        for symbol in self.first..self.first + self.functions.len() as u32 {
+            first.follow(symbol, callers, &own);
+        }
+        for (index, (&caller, own)) in callers.iter().zip(&own).enumerate() {
+            let is_kernel = kernels.contains(&caller);
+            let is_new = |symbol: &&u32| !is_kernel || first.by_itself.contains(&(index, **symbol));
+            let entries = own.iter().filter(is_new).map(|&symbol| (caller, symbol));
+            self.entries.extend(entries);
+            if !is_kernel {
+                self.externs.insert(caller, own.clone());
             }
         }
+        for (kernel, mut named) in first.named {
+            named.sort_unstable();
+            self.externs.insert(kernel, named.into_iter().map(|(_, symbol)| symbol).collect());
+        }
+    }
+
+    /// The functions that a function calls itself, in order.
+    fn own(&self, linked: Linked<'a, '_>, caller: FunctionId) -> Vec<u32> {
+        let text = linked.merged.function_sections[caller].text.get();
+        let calls = text.and_then(|text| self.calls.get(&text)).map_or(&[][..], |calls| calls);
+        let mut seen = Set::<u32>::default();
+        calls.iter().map(|call| call.symbol).filter(|&symbol| seen.insert(symbol)).collect()
     }
 
     /// Whether there are none.
@@ -278,16 +281,76 @@ pub fn finalizer_graph(linked: Linked<'_, '_>) -> Adjacency {
     Adjacency::new(graph.len(), edges.map(|&(from, to)| (from.as_u32(), to.as_u32())))
 }
 
-/// What a node of the graph reaches.
-fn reached(graph: &Adjacency, from: FunctionId) -> impl Iterator<Item = FunctionId> {
-    let mut open = graph.of(from.as_u32()).to_vec();
-    let mut seen = Set::<u32>::default();
-    while let Some(node) = open.pop() {
-        if seen.insert(node) {
-            open.extend(graph.of(node));
+/// Which caller first names each function to each kernel. One walk for each function of the system, of
+/// which there are few ([`MOST`]).
+struct FirstNames<'k> {
+    /// From a function to those that call it or take its address.
+    reversed: Adjacency,
+    kernels: &'k Set<FunctionId>,
+    /// By node: the last symbol whose walk came there.
+    visited: Vec<u32>,
+    /// By node: the last symbol that was named to it.
+    told: Vec<u32>,
+    /// By kernel: the symbols that are named to it.
+    named: Map<FunctionId, Vec<(Place, u32)>>,
+    /// Calls that a kernel, by its place among the callers, names itself.
+    by_itself: Set<(usize, u32)>,
+}
+
+/// The place of a caller among the callers, and of the call among its calls.
+type Place = (usize, usize);
+
+impl<'k> FirstNames<'k> {
+    fn new(linked: Linked<'_, '_>, kernels: &'k Set<FunctionId>) -> Self {
+        let nodes = linked.cx.graph.len();
+        let reversed = match linked.cx.config.relocatable {
+            true => Adjacency::new(nodes, std::iter::empty()),
+            false => finalizer_graph(linked).reversed(),
+        };
+        Self {
+            reversed,
+            kernels,
+            // No symbol has the number 0.
+            visited: vec![0; nodes],
+            told: vec![0; nodes],
+            named: Map::default(),
+            by_itself: Set::default(),
         }
     }
-    seen.into_iter().map(FunctionId::from)
+
+    /// Follows a symbol from its callers to kernels.
+    fn follow(&mut self, symbol: u32, callers: &[FunctionId], own: &[Vec<u32>]) {
+        let mut open = Vec::new();
+        for (index, (&caller, own)) in callers.iter().zip(own).enumerate() {
+            let Some(place) = own.iter().position(|&own| own == symbol) else { continue };
+            if self.kernels.contains(&caller) {
+                if self.tell(caller, (index, place), symbol) {
+                    self.by_itself.insert((index, symbol));
+                }
+                continue;
+            }
+            open.extend_from_slice(self.reversed.of(caller.as_u32()));
+            while let Some(node) = open.pop() {
+                let visited = std::mem::replace(&mut self.visited[node as usize], symbol);
+                if visited != symbol {
+                    self.tell(FunctionId::from(node), (index, place), symbol);
+                    open.extend_from_slice(self.reversed.of(node));
+                }
+            }
+        }
+    }
+
+    /// Names a symbol to a node, if it is a kernel that does not know it.
+    fn tell(&mut self, node: FunctionId, place: Place, symbol: u32) -> bool {
+        if !self.kernels.contains(&node) {
+            return false;
+        }
+        let is_new = std::mem::replace(&mut self.told[node.index()], symbol) != symbol;
+        if is_new {
+            self.named.entry(node).or_default().push((place, symbol));
+        }
+        is_new
+    }
 }
 
 /// Whether an input has texture references of independent mode.
