@@ -280,3 +280,42 @@ fn without_an_nvlink_everything_is_as_before() {
     assert!(text.contains("cannot run 'cuda/bin/nvlink'"), "{text}");
     assert!(text.contains("Unknown option '-new-thing'"), "{text}");
 }
+
+/// Code for sm_100 must be scheduled anew for sm_107: the nvlink of the toolkit does that for one input, and
+/// warpld links. Where links are handed over, nvlink gets the whole link.
+#[test]
+fn code_that_needs_a_compiler_goes_to_the_toolkit() {
+    let case = Case::new("translated");
+    for name in ["object.sm_100.cubin", "texref.sm_107.cubin"] {
+        fs::write(case.folder.join(name), fixture(name)).unwrap();
+    }
+    let words = "-arch=sm_107 object.sm_100.cubin -o o";
+    let refused = case.run(WARPLD.path(), &format!("--cuda-path=nowhere {words}"));
+    let text = stderr(&refused);
+    assert!(!refused.status.success() && text.contains("[needs-compiler]"), "{text}");
+    assert!(
+        text.contains("there is no nvlink that could translate") && text.contains("looked in"),
+        "{text}"
+    );
+    assert!(case.link(words).status.code() == Some(STATUS), "not handed over");
+    assert_eq!(case.arguments().as_deref(), Some(words));
+
+    // The last argument but one of `-r -arch=sm_107 IN -o OUT` is `-o`.
+    toolkit(&case.folder, NVLINK, "eval cp texref.sm_107.cubin \\${$#}");
+    let linked = case.run(WARPLD.path(), &format!("--cuda-path=cuda -v {words}"));
+    let text = String::from_utf8_lossy(&linked.stdout).into_owned() + &stderr(&linked);
+    assert!(linked.status.success(), "{text}");
+    assert!(text.contains("object.sm_100.cubin goes to cuda/bin/nvlink"), "{text}");
+    let arguments = case.arguments().unwrap();
+    assert!(arguments.starts_with("-r -arch=sm_107 "), "{arguments}");
+    let direct = case.run(WARPLD.path(), "-arch=sm_107 texref.sm_107.cubin -o direct");
+    assert!(direct.status.success(), "{}", stderr(&direct));
+    let output = |name: &str| fs::read(case.folder.join(name)).unwrap();
+    let sections = |image: &[u8]| cubin::Cubin::parse(image).unwrap().sections().len();
+    assert_eq!(sections(&output("o")), sections(&output("direct")));
+
+    toolkit(&case.folder, NVLINK, "echo no such code >&2; exit 1");
+    let failed = case.run(WARPLD.path(), &format!("--cuda-path=cuda {words}"));
+    let text = stderr(&failed);
+    assert!(text.contains("[finalizer-failed]") && text.contains("no such code"), "{text}");
+}

@@ -109,7 +109,7 @@ fn code_that_needs_a_compiler_is_named() {
     let image = fixture("object.sm_100.cubin");
     assert_eq!(needs_compiler(&image, arch("sm_100"), &mut trace), None);
     let reason = needs_compiler(&image, arch("sm_110"), &mut trace).expect("another family");
-    assert!(reason.to_string().contains("--finalizer"), "{reason}");
+    assert!(reason.to_string().contains("--cuda-path"), "{reason}");
     assert!(trace.lines.iter().any(|l| l == "FNLZR: can_finalize 100 -> 110: false"));
     assert_eq!(needs_compiler(&fixture("object.sm_90.cubin"), arch("sm_100"), &mut trace), None);
     let fit = fixture("shared.sm_120.lines.cubin");

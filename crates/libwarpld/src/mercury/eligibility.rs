@@ -136,6 +136,9 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
         CodeState::Mercury => Some(MercuryError::PureMercury),
         CodeState::CapsuleMercury => {
             let (from, to) = (flags.sm(), target.number);
+            if from == to {
+                return None;
+            }
             let declared = declared_targets(&Cubin::parse(image).ok()?);
             let fits = can_finalize_with_mask(declared, from, to, trace);
             (!fits).then_some(MercuryError::NeedsCompiler { from, to })

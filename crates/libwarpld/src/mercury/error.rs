@@ -20,7 +20,7 @@ pub enum MercuryError {
     NotCapsule,
     /// Mercury code alone, which needs a translator.
     #[error(
-        "the file holds Mercury code without machine code, which only NVIDIA's compiler translates; compile for the target, give PTX, or name an nvlink that does it (--finalizer=PATH)"
+        "the file holds Mercury code without machine code, which only NVIDIA's compiler translates; compile for the target, give PTX, or name a CUDA toolkit whose nvlink does it (--cuda-path=DIR)"
     )]
     PureMercury,
     /// Mutually exclusive flags.
@@ -31,7 +31,7 @@ pub enum MercuryError {
     FileType(u16),
     /// Code for a target that it does not declare itself fit for.
     #[error(
-        "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, give PTX, or name an nvlink that does it (--finalizer=PATH)"
+        "code for sm_{from} must be scheduled anew for sm_{to}, which needs a compiler; compile for sm_{to}, give PTX, or name a CUDA toolkit whose nvlink does it (--cuda-path=DIR)"
     )]
     NeedsCompiler {
         /// The target it was compiled for.

@@ -44,7 +44,7 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
         Ok(_) => diagnostics.as_slice(),
         Err(error) => error.diagnostics(),
     };
-    let mut remark = None;
+    let mut remark = translate::missing(settings, messages);
     if let Some(why) = fallback::reason(settings, messages)
         && let Some(fallback) = Fallback::permitted(&settings.toolkit)
     {

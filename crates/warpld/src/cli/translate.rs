@@ -1,29 +1,36 @@
-//! `--finalizer`: inputs that need a compiler go through NVIDIA's linker first.
+//! Inputs that need a compiler go through NVIDIA's linker first: the one that `--finalizer` names, or
+//! that of the user's toolkit.
 
+use super::fallback::Fallback;
 use super::translator::translate;
 use crate::options::LinkSettings;
 use libwarpld::Code;
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, needs_compiler};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::path::Path;
+use warpld_compilers::toolkit::{Search, Tool};
 
-/// The inputs, after translating those that cannot be linked unchanged.
+/// The inputs, after translating those that cannot be linked unchanged. Without a linker that
+/// translates, they stay as they are, and the link refuses them.
 pub fn inputs<'i, 'a>(
     settings: &LinkSettings,
     inputs: &'i Inputs<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Result<Cow<'i, Inputs<'a>>, Diagnostic> {
-    let Some(tool) = &settings.finalizer else {
-        return Ok(Cow::Borrowed(inputs));
-    };
     let (arch, debug) = (settings.target.arch(), settings.debug);
     let limit = settings.compile.time_limit;
+    let search = OnceCell::new();
     let mut out = Cow::Borrowed(inputs);
     for (i, input) in inputs.images.iter().enumerate() {
         let Some(reason) = needs_compiler(&input.image, arch) else {
             continue;
         };
-        if settings.mercury_trace {
+        let Some(tool) = tool(settings, &search) else {
+            break;
+        };
+        if settings.mercury_trace || settings.side.verbose {
             let text = format!("FNLZR: {} goes to {}: {reason}", input.name, tool.display());
             diagnostics.push(Diagnostic::new(Severity::Info, Code::FnlzrTrace, text));
         }
@@ -36,4 +43,30 @@ pub fn inputs<'i, 'a>(
         }
     }
     Ok(out)
+}
+
+/// The linker that translates. A toolkit is looked for when the first input needs one.
+fn tool<'s>(settings: &'s LinkSettings, search: &'s OnceCell<Option<Search>>) -> Option<&'s Path> {
+    match &settings.finalizer {
+        Some(named) => Some(named),
+        None => search.get_or_init(|| toolkit(settings)).as_ref()?.nvlink().ok().map(Tool::path),
+    }
+}
+
+/// Where a linker is looked for. A link that may be handed over is better handed over as a whole:
+/// its output is then nvlink's own, byte for byte.
+fn toolkit(settings: &LinkSettings) -> Option<Search> {
+    let hands_over = Fallback::permitted(&settings.toolkit).is_some();
+    (!hands_over).then(|| Search::new(settings.toolkit.clone()))
+}
+
+/// Where a linker was looked for that translates an input which these messages refuse.
+pub fn missing(settings: &LinkSettings, messages: &[Diagnostic]) -> Option<Diagnostic> {
+    let is_refusal = |d: &Diagnostic| matches!(d.code, Code::NeedsCompiler | Code::PureMercury);
+    if settings.finalizer.is_some() || !messages.iter().any(is_refusal) {
+        return None;
+    }
+    let missing = toolkit(settings)?.nvlink().err()?;
+    let message = "there is no nvlink that could translate this input".into();
+    Some(Diagnostic { message, severity: Severity::Info, ..*missing })
 }

@@ -361,7 +361,7 @@ options! {
     Finalizer: Row::new("finalizer", "", Output)
         .takes(Kind::Text, "PATH")
         .own()
-        .help("For sm_100 and later: use the nvlink at PATH to translate inputs that need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
+        .help("For sm_100 and later: use the nvlink at PATH, not that of the toolkit, to translate inputs that need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
     Rescoreboard: Row::new("rescoreboard", "", Output)
         .own()
         .help("For sm_100 and later: reallocate scoreboards in kernels without calls, as nvlink does, if the result is certain.");
