@@ -118,6 +118,17 @@ def search_filters(browser, view, word):
     browser.until("return document.querySelectorAll('main tbody tr').length === arguments[0]", all_rows)
 
 
+def functions_are_counted_once(browser):
+    """The figure, the tab and the table say the same: what only the driver defines is not in the output."""
+    go(browser, "overview")
+    figure = browser.run("return [...document.querySelectorAll('.figures div')].find((e) => e.firstChild.textContent === 'Functions').lastChild.textContent")
+    tab = browser.run("return document.querySelector('#nav [data-view=functions]').textContent.replace('Functions', '').trim()")
+    go(browser, "functions")
+    caption = browser.run("return document.querySelector('main caption').textContent")
+    check(tab == figure, "functions", tab, figure)
+    check(caption == f"Functions in the output: {figure}", caption, figure)
+
+
 def kernels_open(browser):
     go(browser, "kernels")
     browser.click("main tbody tr .open")
@@ -193,6 +204,7 @@ def main(folder):
             tables_sort(browser, "kernels", ["Registers", "Stack", "Shared", "Const 0", "Code", "With callees"])
             tables_sort(browser, "functions", ["Bytes", "Registers", "Callers"])
             tables_sort(browser, "inputs", ["Bytes in the output", "Functions"])
+            functions_are_counted_once(browser)
             kernels_open(browser)
             chains_are_those_of_the_report(browser)
             graph_walks(browser)

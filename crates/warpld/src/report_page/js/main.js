@@ -2,6 +2,8 @@
 const live = [];
 const removed = [];
 for (let f = 0; f < FUNCTIONS; f++) (isRemoved(f) ? removed : live).push(f);
+// Functions of the driver, such as vprintf, are called and not in the output.
+const inOutput = live.filter(isDefined);
 const ignored = INPUTS.filter((input) => input.fate === "ignored");
 const droppedBytes = COPIES.reduce((sum, c) => sum + c.bytes, 0);
 const sameBytes = SAME.reduce((sum, s) => sum + s.extra, 0);
@@ -11,7 +13,7 @@ const functionWords = (f) => `${nameOf(f)} ${symbolOf(f)} ${objectName(F.object[
 function overview() {
   const figures = [
     ["Output", bytes(D.size), `${num(D.size)} bytes`], ["Inputs", num(D.objects.length)], ["Kernels", num(KERNELS.length)],
-    ["Functions", num(live.filter(isDefined).length)], ["Sections", num(S.name.length)],
+    ["Functions", num(inOutput.length)], ["Sections", num(S.name.length)],
     ["Global memory", bytes(D.global)], ["Constants", bytes(D.constant || 0)],
     ["Dropped copies", bytes(droppedBytes)], ["Same code twice", bytes(sameBytes)], ["Time", `${totalTime.toFixed(1)} ms`],
   ];
@@ -57,13 +59,13 @@ function functionsView() {
   return table([
     { key: "name", label: "Function", class: "label", value: nameOf, cell: (f) => [functionLink(f), isKernel(f) ? el("span", { class: "dim" }, " kernel") : isTaken(f) ? el("span", { class: "dim" }, " address taken") : ""] },
     { key: "size", label: "Bytes", numeric: true, value: (f) => F.size[f] },
-    { key: "registers", label: "Registers", numeric: true, value: (f) => F.registers[f], cell: (f) => (isDefined(f) ? num(F.registers[f]) : "") },
+    { key: "registers", label: "Registers", numeric: true, value: (f) => F.registers[f] },
     { key: "frame", label: "Stack", numeric: true, value: (f) => F.frame[f] },
     { key: "barriers", label: "Barriers", numeric: true, value: (f) => F.barriers[f] },
     { key: "callers", label: "Callers", numeric: true, value: (f) => callersOf(f).length },
     { key: "calls", label: "Calls", numeric: true, value: (f) => calleesOf(f).length },
-    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => (F.object[f] < 0 ? el("span", { class: "dim" }, "no input defines it") : inputName(F.object[f])) },
-  ], live, { caption: "Functions in the output", words: functionWords, sort: { key: "size", down: true }, key: String });
+    { key: "object", label: "Input", class: "side", value: (f) => objectName(F.object[f]), cell: (f) => inputName(F.object[f]) },
+  ], inOutput, { caption: "Functions in the output", words: functionWords, sort: { key: "size", down: true }, key: String });
 }
 
 function droppedView() {
@@ -87,10 +89,10 @@ function droppedView() {
   ], COPIES, { caption: `Names with several definitions (${bytes(droppedBytes)} dropped)`, words: (c) => `${c.name} ${objectName(c.kept)}`, sort: { key: "bytes", down: true }, inside: copiesInside }) : null;
   const same = SAME.length ? table([
     { key: "name", label: "Functions", class: "label", value: (s) => nameOf(s.functions[0]), cell: (s) => name(nameOf(s.functions[0])) },
-    { key: "count", label: "Times", numeric: true, value: (s) => s.functions.length },
+    { key: "count", label: "Copies", numeric: true, value: (s) => s.functions.length },
     { key: "size", label: "Bytes each", numeric: true, value: (s) => s.size },
-    { key: "extra", label: "Bytes too many", numeric: true, value: (s) => s.extra },
-  ], SAME, { caption: `Groups (${bytes(sameBytes)} too many)`, words: (s) => s.functions.map(functionWords).join(" "), sort: { key: "extra", down: true }, inside: sameInside }) : null;
+    { key: "extra", label: "Duplicate bytes", numeric: true, value: (s) => s.extra },
+  ], SAME, { caption: `Groups (${bytes(sameBytes)} of duplicates)`, words: (s) => s.functions.map(functionWords).join(" "), sort: { key: "extra", down: true }, inside: sameInside }) : null;
   const inputs = ignored.length ? table([
     { key: "name", label: "Input", class: "label", value: (i) => i.name, cell: (i) => name(i.name) },
     { key: "why", label: "Why", value: (i) => i.reason || "nothing in it is for the target" },
@@ -156,14 +158,14 @@ function timeView() {
       { key: "bar", label: "Share", value: (t) => t.ms, cell: (t) => { const m = meter(t.ms, most); m.classList.add("wide"); return m; } },
     ], rows, { caption, words: (t) => t.name, sort: { key: "i", down: false } }) : null;
   };
-  return el("div", {}, el("h2", {}, "Phases"), list("step", `Phases, ${totalTime.toFixed(1)} ms in all`), ...[list("compiler", "Runs of compilers")].filter(Boolean).flatMap((t) => [
+  return el("div", {}, el("h2", {}, `Phases, ${totalTime.toFixed(1)} ms in total`), list("step", "Phases"), ...[list("compiler", "Runs of compilers")].filter(Boolean).flatMap((t) => [
     el("h2", {}, "Compilers"), el("p", { class: "dim" }, "They run side by side while images are chosen."), t]));
 }
 
 const VIEWS = {
   overview: ["Overview", overview],
   kernels: ["Kernels", kernelsView, KERNELS.length],
-  functions: ["Functions", functionsView, live.length],
+  functions: ["Functions", functionsView, inOutput.length],
   graph: ["Call graph", (f) => graphView(f >= 0 && f < FUNCTIONS ? f : defaultFunction())],
   memory: ["Memory", memoryView, MEMORY.length],
   dropped: ["Dropped", droppedView, removed.length + COPIES.length],
