@@ -70,6 +70,16 @@ fn sections_and_kinds() {
     assert!(!text.contains("\nSymbols") && !text.contains("\nKernels"), "{text}");
 }
 
+/// Parts and kinds may be lists, as in most programs.
+#[test]
+fn lists_with_commas() {
+    let file = example("saxpy.sm_90.cubin");
+    let list = dump(&file, &["--only", "functions,callgraph"]);
+    let twice = dump(&file, &["--only", "functions", "--only", "callgraph"]);
+    assert_eq!(list, twice);
+    assert!(list.contains("Kernels") && !list.contains("Symbols"), "{list}");
+}
+
 #[test]
 fn orders() {
     let file = path("linked-object.sm_90.cubin");
@@ -326,4 +336,36 @@ fn json_fits_its_schemas() {
     for line in text.lines() {
         fits("message", &serde_json::from_str(line).unwrap());
     }
+}
+
+/// The page of the guide shows what is printed today.
+#[test]
+fn examples_of_the_guide_are_current() {
+    let folder = WARPLD.folder("guide");
+    fs::create_dir(folder.join("examples")).unwrap();
+    for target in ["sm_90", "sm_100"] {
+        let names = ["saxpy", "scale"].map(|name| format!("{name}.{target}.cubin"));
+        for name in &names {
+            fs::copy(example(name), folder.join("examples").join(name)).unwrap();
+        }
+        let linked = format!("linked.{target}.cubin");
+        let arch = format!("-arch={target}");
+        let inputs = names.map(|name| format!("examples/{name}"));
+        let args = [&*arch, &*inputs[0], &*inputs[1], "--identity=nvlink", "-o", &*linked];
+        assert!(WARPLD.run(&folder, args).status.success());
+    }
+    let page = fs::read_to_string(support::root().join("docs/guide/dump.md")).unwrap();
+    let mut checked = 0;
+    for block in page.split("```console\n$ warpld ").skip(1) {
+        let block = block.split("```").next().unwrap();
+        let (command, wanted) = block.split_once('\n').unwrap();
+        // What needs other programs is not checked.
+        if command.contains("--code") || command.contains('|') {
+            continue;
+        }
+        let output = WARPLD.run(&folder, command.split(' '));
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), wanted, "{command}");
+        checked += 1;
+    }
+    assert_eq!(checked, 3);
 }

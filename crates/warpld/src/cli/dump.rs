@@ -19,16 +19,16 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "warpld dump", version)]
 pub(super) struct Args {
-    /// Files to show; `-` is standard input
+    /// Files to show; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// Show only these parts (may be repeated); JSON has all but lines and code anyway
-    #[arg(short, long, value_parser = parts(), value_name = "PART")]
+    /// Show only these parts (may be repeated, or a list with commas). JSON always has all parts except lines and code
+    #[arg(short, long, value_parser = parts(), value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
-    /// Show only this function and what belongs to it, by symbol or source name; `*` and `?` are
+    /// Show only this function and what belongs to it, by symbol or source name; '*' and '?' are
     /// wildcards (may be repeated)
     #[arg(short, long, value_name = "NAME")]
     function: Vec<String>,
@@ -45,18 +45,18 @@ pub(super) struct Args {
     /// Show the bytes of this section; wildcards as above
     #[arg(short = 'x', long, value_name = "SECTION")]
     hex: Vec<String>,
-    /// Show which source lines, and lines of PTX, code comes from
+    /// Show which lines of the source, and of PTX, the code comes from
     #[arg(long)]
     lines: bool,
     /// Show instructions with stall count, yield, boards, waits and reuse, with the text of
     /// nvdisasm if a CUDA toolkit has it
     #[arg(long)]
     code: bool,
-    /// The nvdisasm to use; nothing is looked for elsewhere
+    /// Use this nvdisasm and search for no other
     #[arg(long, value_name = "PATH")]
     nvdisasm: Option<PathBuf>,
-    /// Wrap lines to this many columns; 0 does not wrap them. By default they are wrapped on a
-    /// terminal, to its width
+    /// Wrap lines to this many columns; 0 does not wrap them. By default, lines are wrapped to the
+    /// width of a terminal, and not in a pipe or file
     #[arg(long, value_name = "COLUMNS")]
     width: Option<usize>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         // The reader closed the pipe, which is fine.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            subcommand::fatal(error);
+            subcommand::cannot_print(&error);
             1
         }
     }
