@@ -6,7 +6,6 @@ use cubin::words::{lossy, shown};
 use libwarpld::driver::readable;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Version of the JSON form.
 const FORMAT: u32 = 1;
@@ -124,37 +123,40 @@ impl Growth {
         let mut out =
             format!("{} to {}: {old} to {new} bytes ({total})\n", shown(names[0]), shown(names[1]));
         for (title, list) in self.groups().into_iter().filter(|(_, list)| !list.is_empty()) {
-            // Nothing here can fail to be written to a string.
-            let _ = match markdown {
-                true => write!(
-                    out,
-                    "\n| {title} | old | new | growth | registers |\n|---|--:|--:|--:|--:|\n"
-                ),
-                false => write!(
-                    out,
-                    "\n{:>12} {:>12} {:>12} {:>9}  {title}\n",
-                    "growth", "old", "new", "registers"
-                ),
-            };
+            // Sections have no registers, and so no column for them.
+            let columns = if list.iter().all(|c| c.registers == [None; 2]) { 3 } else { 4 };
+            let line = |name: &str, cells: [String; 4]| line(name, &cells, columns, markdown);
+            out.push('\n');
+            out += &line(title, ["old", "new", "growth", "registers"].map(str::to_owned));
+            if markdown {
+                out += &format!("|---|{}\n", "--:|".repeat(columns));
+            }
             for change in list {
                 let size = |size: Option<u64>| size.map_or("-".into(), |size| size.to_string());
-                let (old, new) = (size(change.old), size(change.new));
                 let growth = signed(change.growth());
-                let registers = registers(change.registers);
+                let cells =
+                    [size(change.old), size(change.new), growth, registers(change.registers)];
                 let name = readable(&change.name);
-                let name = shown(&name);
-                let _ = match markdown {
-                    true => {
-                        let name = name.replace('|', "\\|").replace('`', "'");
-                        writeln!(out, "| `{name}` | {old} | {new} | {growth} | {registers} |")
-                    }
-                    false => {
-                        writeln!(out, "{growth:>12} {old:>12} {new:>12} {registers:>9}  {name}")
-                    }
+                let name = match markdown {
+                    true => format!("`{}`", shown(&name).replace('|', "\\|").replace('`', "'")),
+                    false => shown(&name).into_owned(),
                 };
+                out += &line(&name, cells);
             }
         }
         out
+    }
+}
+
+/// A line of a table with three or four columns. As text, growth comes first and the name, which may be
+/// long, last.
+fn line(name: &str, cells: &[String; 4], columns: usize, markdown: bool) -> String {
+    let [old, new, growth, registers] = cells;
+    match (markdown, columns) {
+        (true, 3) => format!("| {name} | {old} | {new} | {growth} |\n"),
+        (true, _) => format!("| {name} | {old} | {new} | {growth} | {registers} |\n"),
+        (false, 3) => format!("{growth:>12} {old:>12} {new:>12}  {name}\n"),
+        (false, _) => format!("{growth:>12} {old:>12} {new:>12} {registers:>9}  {name}\n"),
     }
 }
 

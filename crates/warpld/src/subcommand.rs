@@ -35,6 +35,11 @@ pub(crate) fn fatal(message: impl Display) {
     print(&Diagnostic::fatal(Code::CannotOpenInput, message));
 }
 
+/// Prints why standard output could not be written.
+pub(crate) fn cannot_print(error: &io::Error) {
+    fatal(format_args!("cannot write to standard output: {error}"));
+}
+
 /// Prints a warning.
 pub(crate) fn warning(message: impl Display) {
     print(&Diagnostic::new(Severity::Warning, Code::CannotOpenInput, message));
@@ -66,7 +71,7 @@ fn wrong_arguments(name: &str, text: &str) -> Diagnostic {
         }
     }
     let command = name.strip_prefix("warpld ").unwrap_or(name);
-    diagnostic.note(format_args!("'warpld help {command}' says more"))
+    diagnostic.note(format_args!("see 'warpld help {command}'"))
 }
 
 #[cfg(test)]
@@ -83,7 +88,7 @@ mod tests {
         let notes = [
             "a similar argument exists: '--json'",
             "usage: warpld dump [OPTIONS] <FILE>...",
-            "'warpld help dump' says more",
+            "see 'warpld help dump'",
         ];
         assert_eq!(diagnostic.notes, notes);
     }

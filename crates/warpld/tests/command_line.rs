@@ -258,13 +258,16 @@ fn links_at_the_same_time_share_a_registration_file() {
 #[test]
 fn messages_about_the_command_line_as_json() {
     let folder = WARPLD.folder("json");
-    let output = WARPLD.run(&folder, ["--error-format=json", "--bogus"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(
-        stderr(&output),
-        "{\"format\":1,\"tool\":\"warpld\",\"severity\":\"fatal\",\"code\":\"unknown-option\",\
-         \"message\":\"Unknown option '-bogus'\",\"notes\":[]}\n"
-    );
+    // Wherever the option stands.
+    for args in [["--error-format=json", "--bogus"], ["--bogus", "--error-format=json"]] {
+        let output = WARPLD.run(&folder, args);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            stderr(&output),
+            "{\"format\":1,\"tool\":\"warpld\",\"severity\":\"fatal\",\"code\":\"unknown-option\",\
+             \"message\":\"Unknown option '-bogus'\",\"notes\":[]}\n"
+        );
+    }
 }
 
 #[test]

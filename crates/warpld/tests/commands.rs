@@ -143,6 +143,19 @@ fn every_shell_knows_every_option() {
         for command in COMMANDS {
             assert!(script.contains(command), "{shell}: {command}");
         }
+        // The shell can read its script, where it is installed.
+        let path = WARPLD.folder(&format!("completions-{shell}")).join("script");
+        fs::write(&path, script).unwrap();
+        if let Ok(output) = Command::new(shell).arg("-n").arg(&path).output() {
+            assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
+        }
+    }
+    // A shell's answer, by the way in which it asks itself.
+    let script = WARPLD.folder("completions-fish").join("script");
+    fs::write(&script, stdout(&run(&["completions", "fish"]))).unwrap();
+    let ask = format!("source '{}'; complete -C 'warpld du'", script.display());
+    if let Ok(output) = Command::new("fish").args(["--no-config", "-c", &ask]).output() {
+        assert!(stdout(&output).starts_with("dump\t"), "{output:?}");
     }
 }
 
@@ -166,6 +179,12 @@ fn man_pages_are_printed_or_installed() {
         assert!(groff.status.success() && !groff.stdout.is_empty());
     }
     assert!(all.contains(".SH ENVIRONMENT") && all.contains("LIBRARY_PATH"), "{all}");
+    for command in COMMANDS {
+        assert!(
+            all.contains(&format!("\n.BR warpld\\-{command} (1)")),
+            "no reference to {command}"
+        );
+    }
     // A folder that cannot be made is a message.
     fs::write(folder.join("file"), "").unwrap();
     let output = WARPLD.run(&folder, ["man", "file"]);
@@ -184,12 +203,25 @@ fn habits_of_other_programs_are_answered() {
         ("-c", "this is a linker; nvcc -c or nvcc -dc compiles"),
         ("-O3", "machine code is linked as it is; give -O3 to the compiler"),
         ("--output", "did you mean '--output-file'?"),
+        ("--gc-sections", "code that no kernel reaches is dropped anyway"),
+        ("-j8", "--threads=N sets the number of threads"),
+        ("-s", "debug information is there if the objects have it"),
+        ("-optf=nowhere", "No such file or directory"),
     ] {
         let output = run(&[word, &a, &b]);
         assert_eq!(output.status.code(), Some(1));
         let text = stderr(&output);
         assert!(text.contains(&format!("\n    = {note}")), "{word}: {text}");
     }
+    // One word that is no file was meant as a command.
+    for (word, note) in [
+        ("dmup", "did you mean 'warpld dump'?"),
+        ("objdump", "'objdump' is neither a file nor a command; 'warpld help' lists commands"),
+    ] {
+        let text = stderr(&run(&[word]));
+        assert!(text.ends_with(&format!("\n    = {note}\n")), "{word}: {text}");
+    }
+    assert!(!stderr(&run(&["a.cubin"])).contains("command"));
     let text = stderr(&run(&["-arch=sm_90", "-o", "", &a, &b]));
     assert!(text.starts_with("warpld fatal   : Could not open output file ''"), "{text}");
     assert!(text.contains("\n    = the name after -o is empty\n"), "{text}");
@@ -222,6 +254,12 @@ fn growth_between_two_links_is_shown() {
     let (_, markdown) = compare(&["old", "new", "--markdown"]);
     assert!(
         markdown.contains("| kernels | old | new | growth | registers |\n|---|--:|"),
+        "{markdown}"
+    );
+    // Sections have no registers.
+    assert!(text.contains("         new  sections\n"), "{text}");
+    assert!(
+        markdown.contains("| sections | old | new | growth |\n|---|--:|--:|--:|\n"),
         "{markdown}"
     );
     assert_eq!(compare(&["old", "/dev/null"]).0, Some(2));

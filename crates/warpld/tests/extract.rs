@@ -159,6 +159,15 @@ fn standard_input_and_output() {
     let entries = Container::parse(&bytes).unwrap().flat_entries().unwrap();
     let m1 = entries.iter().find(|entry| name(entry).starts_with("m1.")).unwrap();
     assert_eq!(output.stdout, m1.payload().unwrap()[..]);
+    // A name that begins with a dash would be taken for an option by other programs.
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = WARPLD.command();
+    command.args(["extract", "-"]).current_dir(folder.path());
+    let input = std::fs::File::open(images()).unwrap();
+    let output = command.stdin(input).output().unwrap();
+    let named = lines(&output.stdout);
+    assert!(output.status.success() && !named.is_empty(), "{output:?}");
+    assert!(named.iter().all(|name| !name.starts_with('-')), "{named:?}");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn functions_that_are_no_patches_are_refused() {
     }
     let output = WARPLD.run(&folder, args.into_iter().chain(["--cuda-release=13.2"]));
     let expected = "warpld fatal   : Unknown option 'astoolspatch' [unknown-option]\n    = CUDA \
-                    13.3 and later have it; --cuda-release says which one to stand for\n";
+                    13.3 and later have it; --cuda-release chooses the release\n";
     assert_eq!(stderr(&output), expected);
 }
 

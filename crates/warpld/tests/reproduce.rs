@@ -196,6 +196,22 @@ fn tar_lists_it() {
     assert!(text.contains("/lib/libscale.a\n") && text.contains("/in/a b.cubin\n"), "{text}");
 }
 
+/// `-` is standard output for everything that is written beside the cubin.
+#[test]
+fn dashes_are_standard_output() {
+    let folder = sources("dash");
+    let args = |more: &'static str| ["-arch=sm_90", "@words", "-lscale", "-o", "o", more];
+    assert!(WARPLD.run(&folder, args("--reproduce=reproduce.tar")).status.success());
+    let output = WARPLD.run(&folder, args("--reproduce=-"));
+    assert!(output.status.success());
+    assert_eq!(output.stdout, fs::read(folder.join("reproduce.tar")).unwrap());
+    assert!(WARPLD.run(&folder, args("--dependency-file=o.d")).status.success());
+    let output = WARPLD.run(&folder, args("--dependency-file=-"));
+    assert!(output.status.success());
+    assert_eq!(output.stdout, fs::read(folder.join("o.d")).unwrap());
+    assert!(!folder.join("-").exists());
+}
+
 /// The script of the guide: the second link comes from the cache, and a changed input does not.
 #[test]
 #[cfg(unix)]

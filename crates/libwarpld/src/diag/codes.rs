@@ -93,7 +93,7 @@ codes! {
     NoFatbin, "no-fatbin", "A host object announces device code but has none.", "";
     NoHostCode, "no-host-code", "A cubin or fatbin is registered, but has no host code to register it.", "";
     NoInputs, "no-inputs", "There is nothing to link.", "";
-    NoLibnvvm, "no-libnvvm", "Link-time optimisation was asked for and libnvvm is not there.", "";
+    NoLibnvvm, "no-libnvvm", "Link-time optimization was requested and there is no libnvvm.", "";
     NoOutputName, "no-output-name", "No output was named.", "";
     NoThreads, "no-threads", "The threads of the link cannot be started.", "";
     NoUidx, "no-uidx", "There are unified functions or variables and no index of them.", "";

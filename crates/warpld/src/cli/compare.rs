@@ -12,18 +12,18 @@ use std::path::PathBuf;
 /// Shows which kernels, functions and sections grew or shrank between two links
 ///
 /// Files may be containers; --arch and --image choose one image of each. The exit status is 0 if
-/// all sizes are the same, 1 if not, 2 in trouble.
+/// all sizes are the same, 1 if not, 2 if there was trouble.
 #[derive(Debug, Parser)]
 #[command(name = "warpld compare", version)]
 pub(super) struct Args {
-    /// The file before
+    /// The earlier file
     old: PathBuf,
-    /// The file after
+    /// The later file
     new: PathBuf,
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// Write tables of Markdown, for reviews
+    /// Write Markdown tables, for reviews
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
     #[command(flatten)]

@@ -15,11 +15,12 @@ const SAME: i32 = 0;
 const DIFFERENT: i32 = 1;
 const TROUBLE: i32 = 2;
 
-/// Says what differs between two device ELF files (cubins)
+/// Shows what differs between two device ELF files (cubins)
 ///
 /// Files may be containers; --arch and --image choose one image of each.
 /// References are compared by what they refer to, not by number. The exit
-/// status is 0 if the files are the same, 1 if they differ, 2 in trouble.
+/// status is 0 if the files are the same, 1 if they differ, 2 if there was
+/// trouble.
 #[derive(Debug, Parser)]
 #[command(name = "warpld diff", version)]
 pub(super) struct Args {
@@ -27,10 +28,10 @@ pub(super) struct Args {
     a: PathBuf,
     /// The second file
     b: PathBuf,
-    /// Leave out the note that names the tool which wrote each file
+    /// Ignore the note that names the tool that wrote each file
     #[arg(long)]
     ignore_tool_note: bool,
-    /// The cubins both files were linked from, to tell where bytes come from
+    /// The cubins that both files were linked from, to show where bytes come from
     #[arg(long, num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
     /// Write JSON
@@ -67,7 +68,7 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
     };
     match write(&args, &report, [&names[0], &names[1]]) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            subcommand::fatal(error);
+            subcommand::cannot_print(&error);
             TROUBLE
         }
         _ if report.is_same() => SAME,

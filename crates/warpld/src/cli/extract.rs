@@ -9,7 +9,7 @@ use crate::subcommand;
 use clap::{Parser, ValueEnum};
 use cubin::Arch;
 use cubin::words::shown;
-use cubin_tools::extract::{NamedImage, Sections, Walk, image_json, line, name_images, stem};
+use cubin_tools::extract::{NamedImage, Sections, Walk, image_json, line, name_images};
 use fatbin::Kind;
 use rayon::prelude::*;
 use serde_json::json;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Parser)]
 #[command(name = "warpld extract", version)]
 pub(super) struct Args {
-    /// Files to look into; `-` is standard input
+    /// Files to look into; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// List the images instead of writing them to files
@@ -31,11 +31,12 @@ pub(super) struct Args {
     /// Write the list as JSON
     #[arg(long, requires = "list")]
     json: bool,
-    /// Only images of this kind (may be repeated)
-    #[arg(short, long, value_enum, value_name = "KIND")]
+    /// Only images of this kind (may be repeated, or a list with commas)
+    #[arg(short, long, value_enum, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<ImageType>,
-    /// Only images for this architecture, such as sm_90 (may be repeated)
-    #[arg(short, long, value_name = "ARCH")]
+    /// Only images for this architecture, such as sm_90 (may be repeated, or a list with
+    /// commas)
+    #[arg(short, long, value_name = "ARCH", value_delimiter = ',')]
     arch: Vec<Arch>,
     /// Only images whose file name contains this text (may be repeated)
     #[arg(short, long, value_name = "TEXT")]
@@ -43,10 +44,10 @@ pub(super) struct Args {
     /// Look into relocatable code too where a file has linked code
     #[arg(long)]
     all: bool,
-    /// Folder to write to, which is created
+    /// Folder to write to; it is created if it does not exist
     #[arg(short = 'd', long, value_name = "DIR", default_value = ".")]
     output_dir: PathBuf,
-    /// Write the only image found to this file; `-` is standard output
+    /// Write the only image found to this file; '-' is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["output_dir", "list"])]
     output: Option<PathBuf>,
     /// Replace files that exist
@@ -225,7 +226,7 @@ fn named_images<'f>(args: &Args, opened: &'f File, report: &mut Report) -> Vec<N
     for error in walk.errors {
         report.fail(format!("{}: {error}", opened.name()));
     }
-    name_images(&stem(opened.name()), walk.images)
+    name_images(&opened.stem(), walk.images)
         .into_iter()
         .filter(|named| is_wanted(args, named))
         .collect()

@@ -78,7 +78,7 @@ pub(super) fn print_bytes(bytes: &[u8]) -> i32 {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            subcommand::fatal(format_args!("cannot write to standard output: {error}"));
+            subcommand::cannot_print(&error);
             1
         }
         _ => 0,

@@ -16,8 +16,8 @@ pub(super) struct Choice {
     /// Only images for this architecture, such as sm_90
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<Arch>,
-    /// Only the image with this number, or images whose name contains this text; `warpld extract
-    /// --list` shows both
+    /// Only the image with this number, or images whose name contains this text; 'warpld extract
+    /// --list' shows both
     #[arg(long, value_name = "N|TEXT")]
     pub image: Option<String>,
     /// Look into relocatable code too where a file has linked code
@@ -53,6 +53,15 @@ impl File {
         }
     }
 
+    /// What the names of its images begin with.
+    pub(super) fn stem(&self) -> String {
+        match self {
+            Self::Opened(opened) => stem(&opened.name),
+            // Files whose names begin with a dash are awkward to handle.
+            Self::Stream(_) => "stdin".into(),
+        }
+    }
+
     /// The file as the linker sees it.
     pub(super) fn input(&self) -> InputFile<'_> {
         match self {
@@ -70,7 +79,7 @@ impl File {
         let sections = if choice.all { Sections::All } else { Sections::LinkedFirst };
         let walk = Walk::new(&input, sections);
         let mut errors: Vec<String> = walk.errors.iter().map(ToString::to_string).collect();
-        let named = name_images(&stem(self.name()), walk.images);
+        let named = name_images(&self.stem(), walk.images);
         let found = named.len();
         let mut images = Vec::new();
         for named in named {

@@ -100,9 +100,9 @@ fn carry_out(
     }
     files.guard(&console.renderer, changed);
     stats.clock.lap("open");
-    if let (Some(path), Some(replay)) = (&settings.side.reproduce, &settings.replay) {
-        reproduce::write(path, replay, settings, &files)
-            .map_err(|error| diagnostics.fail(error.into()))?;
+    if let (Some(sink), Some(replay)) = (&settings.side.reproduce, &settings.replay) {
+        reproduce::write(sink, replay, settings, &files)
+            .map_err(|error| diagnostics.fail(error))?;
         stats.clock.lap("reproduce");
     }
     let outcome = link_files(settings, &files, &console.renderer, diagnostics, stats);
@@ -370,10 +370,10 @@ fn finish(
             write_file(path, register::text(&outcome.registration).as_bytes())?;
         }
     }
-    if let (Some(path), Some(text), false) =
+    if let (Some(sink), Some(text), false) =
         (&settings.side.dependencies, &outcome.dependencies, console.failed())
     {
-        write_file(path, text.as_bytes())?;
+        reports.put(sink, text, console)?;
     }
     if let (Some(path), Some(report)) = (&settings.side.dot, &outcome.report) {
         write_file(path, dot_text(&report.callgraph).as_bytes())?;

@@ -255,10 +255,10 @@ fn obey(name: &str, line: &mut CommandLine, shim: Option<&Shim>) -> i32 {
     let mut console = Console { limit: limit(line), ..Console::new(renderer(name, line)) };
     match Request::under(line, shim) {
         Err(error) => {
-            let meant = (name != "nvlink").then(|| meant_command(line)).flatten();
+            let hint = (name != "nvlink").then(|| command_hint(line)).flatten();
             let diagnostic = Diagnostic::from(error);
-            console.print(&match meant {
-                Some(command) => diagnostic.note(format_args!("did you mean 'warpld {command}'?")),
+            console.print(&match hint {
+                Some(hint) => diagnostic.note(hint),
                 None => diagnostic,
             });
             console.status()
@@ -279,11 +279,21 @@ fn obey(name: &str, line: &mut CommandLine, shim: Option<&Shim>) -> i32 {
     }
 }
 
-/// The subcommand that the first word may be a typo of, if it is not a file.
-fn meant_command(line: &CommandLine) -> Option<&'static str> {
+/// On a first word that is no file and may have been meant as a subcommand.
+fn command_hint(line: &CommandLine) -> Option<String> {
     let word = std::str::from_utf8(line.inputs.first()?).ok()?;
+    if Path::new(word).exists() {
+        return None;
+    }
     let names = SUBCOMMANDS.iter().map(|command| command.name);
-    closest(word, names).filter(|_| !Path::new(word).exists())
+    match closest(word, names) {
+        Some(command) => Some(format!("did you mean 'warpld {command}'?")),
+        // A name with a suffix or a folder is that of a file.
+        None if word.contains(['.', '/', '\\']) => None,
+        None => {
+            Some(format!("'{word}' is neither a file nor a command; 'warpld help' lists commands"))
+        }
+    }
 }
 
 fn early_console(name: &str, line: &CommandLine) -> Console {

@@ -21,7 +21,7 @@ impl Progress {
             return Self { running: None };
         }
         let (stop, stopped) = mpsc::channel();
-        let label = format!("{tool}: linking {inputs} inputs");
+        let label = label(tool, inputs);
         let thread = thread::spawn(move || {
             let begun = Instant::now();
             let mut shown = false;
@@ -48,7 +48,22 @@ impl Drop for Progress {
     }
 }
 
+fn label(tool: &str, inputs: usize) -> String {
+    format!("{tool}: linking {inputs} input{}", if inputs == 1 { "" } else { "s" })
+}
+
 fn show(text: &str) {
     let mut out = io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_counted_in_words() {
+        assert_eq!(label("warpld", 1), "warpld: linking 1 input");
+        assert_eq!(label("warpld", 2), "warpld: linking 2 inputs");
+    }
 }

@@ -74,11 +74,16 @@ impl Reports {
     }
 }
 
-/// A reader that has seen enough is no failure.
 fn print(parts: &[&str]) -> Result<(), Diagnostic> {
-    let mut out = io::stdout().lock();
-    let written = parts.iter().try_for_each(|part| out.write_all(part.as_bytes()));
-    match written.and_then(|()| out.flush()) {
+    print_with(|out| parts.iter().try_for_each(|part| out.write_all(part.as_bytes())))
+}
+
+/// Writes to standard output. A reader that has seen enough is no failure.
+pub(super) fn print_with(
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Diagnostic> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match fill(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Diagnostic::fatal(
             Code::WriteFailed,
             format_args!("cannot write to standard output: {error}"),

@@ -3,10 +3,12 @@
 //! Files are stored under `files`, by their full names, so that a thin archive finds its members.
 //! Nothing in the tar depends on when or by whom it was made.
 
-use super::output::{WriteError, write_atomically_with};
+use super::output::write_atomically_with;
+use super::reports::print_with;
 use super::version;
 use crate::files::{Files, Opened, whole};
-use crate::options::{LinkSettings, Opt, Replay, response_file, with_path};
+use crate::options::{LinkSettings, Opt, Replay, Sink, response_file, with_path};
+use libwarpld::Diagnostic;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -14,17 +16,17 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use tar::{Builder, EntryType, Header};
 
-/// Writes the tar file.
+/// Writes the tar file. Its folder has the name of the file.
 pub(super) fn write(
-    path: &Path,
+    sink: &Sink,
     replay: &Replay,
     settings: &LinkSettings,
     files: &Files,
-) -> Result<(), WriteError> {
+) -> Result<(), Diagnostic> {
     let mut stored = Stored::new(std::env::current_dir().unwrap_or_default());
     let response = response_file(&stored.words(replay, settings, files));
-    let folder = path.file_stem().unwrap_or(OsStr::new("reproduce"));
-    write_atomically_with(path, |out| {
+    let folder = sink.file().and_then(Path::file_stem).unwrap_or(OsStr::new("reproduce"));
+    let fill = |out: &mut dyn Write| {
         let mut tar = Builder::new(out);
         let folder = Path::new(folder);
         append(&mut tar, &folder.join("response.txt"), &response)?;
@@ -34,7 +36,11 @@ pub(super) fn write(
             append(&mut tar, &folder.join(label), bytes)?;
         }
         tar.into_inner()?.flush()
-    })
+    };
+    match sink.file() {
+        Some(path) => Ok(write_atomically_with(path, fill)?),
+        None => print_with(fill),
+    }
 }
 
 const HOW_TO: &str = "\nTo repeat the link, run 'warpld @response.txt' in this folder, with the \

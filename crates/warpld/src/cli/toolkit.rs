@@ -23,14 +23,14 @@ const JSON_FORMAT: u32 = 1;
 ///
 /// A link of machine code needs none. PTX and LTO-IR are compiled by programs
 /// of the toolkit, and --fallback runs its nvlink. The exit status is 0 if
-/// there is anything of that, 1 if not.
+/// any of these programs was found, 1 if not.
 #[derive(Debug, Parser)]
 #[command(name = "warpld toolkit", version)]
 pub(super) struct Args {
     /// Look in this toolkit only
     #[arg(long, value_name = "DIR")]
     cuda_path: Option<PathBuf>,
-    /// Look in the toolkit of this folder, too, as links with -nvvmpath do
+    /// Also look in the toolkit of this folder, as links with -nvvmpath do
     #[arg(long, value_name = "DIR")]
     nvvmpath: Option<PathBuf>,
     /// Write JSON

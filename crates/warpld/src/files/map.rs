@@ -176,7 +176,7 @@ fn open_onto(
     let metadata = file.metadata()?;
     small_files.expects_small = metadata.len() <= READ_AT_MOST;
     if metadata.is_dir() {
-        return Err(io::Error::other("it is a folder"));
+        return Err(whole::is_a_folder());
     }
     if !metadata.is_file() {
         return Err(whole::not_a_file());
@@ -262,7 +262,7 @@ mod tests {
                 _ => assert!(data.as_ref().unwrap()[..] == content(n), "file {n}"),
             }
         }
-        assert!(opened[0].1.as_ref().unwrap_err().to_string().contains("folder"));
+        assert!(opened[0].1.as_ref().unwrap_err().to_string().contains("Is a directory"));
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let pipe = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&pipe));
         for path in ["/dev/null", "/dev/zero", &pipe] {
             let error = Mapped::open(Path::new(path)).unwrap_err().to_string();
-            assert!(error.contains("neither a file"), "{path}: {error}");
+            assert!(error.contains("Not a regular file"), "{path}: {error}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Opening files and finding `-l` libraries.
 
 use super::map::{Mapped, OpenError};
-use super::{LoadRequest, Opened};
+use super::{LoadRequest, Opened, whole};
 use fatbin::{Archive, Content, MemberData};
 use libwarpld::Code;
 use libwarpld::Diagnostic;
@@ -64,6 +64,7 @@ impl Opened {
 
     /// A file that was opened, and what a thin archive points to.
     pub(super) fn found(path: &Path, data: Result<Mapped, OpenError>, library: bool) -> Self {
+        let data = data.map_err(|error| unread_response_file(path).unwrap_or(error));
         let members = match &data {
             Ok(mapped) => open_thin_members(path, mapped),
             Err(_) => Vec::new(),
@@ -73,6 +74,12 @@ impl Opened {
         let name = path.to_str().map_or_else(|| path.to_string_lossy().into(), Arc::from);
         Self { name, data, members, library, content }
     }
+}
+
+/// Why `@file` could not be read. It is then an input, as in nvlink, and there is none of that name.
+fn unread_response_file(path: &Path) -> Option<OpenError> {
+    let name = path.to_str()?.strip_prefix('@')?;
+    whole::read(Path::new(name)).err().map(OpenError)
 }
 
 /// The files of a thin archive. Their paths are relative to the archive's directory, as `ar` writes

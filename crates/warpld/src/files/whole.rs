@@ -27,7 +27,12 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 
 /// Why something that is neither a file nor a link to one is refused.
 pub(crate) fn not_a_file() -> io::Error {
-    io::Error::other("it is neither a file nor a link to one")
+    io::Error::other("Not a regular file")
+}
+
+/// Why a folder is refused, in the words that the system has for it.
+pub(crate) fn is_a_folder() -> io::Error {
+    io::Error::other("Is a directory")
 }
 
 /// Reads a file as a whole. A pipe that the shell has opened (`<(command)`) is read to its end.
@@ -39,7 +44,7 @@ fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = if is_descriptor(path) { File::open(path)? } else { open(path)? };
     let metadata = file.metadata()?;
     if metadata.is_dir() {
-        return Err(io::Error::other("it is a folder"));
+        return Err(is_a_folder());
     }
     let is_open_pipe = is_descriptor(path) && is_pipe(&metadata);
     if !metadata.is_file() && !is_open_pipe {

@@ -30,7 +30,21 @@ const OTHERS: &[(&str, &str)] = &[
     ("Wl", "only compilers pass options on so; give them to the host linker"),
     ("Xlinker", "only compilers pass options on so; give them to the host linker"),
     ("static", "device code is always linked as a whole"),
+    ("gc-sections", "code that no kernel reaches is dropped anyway"),
+    ("as-needed", "--lazy-archives links only the members that are needed"),
+    ("gpu-name", "a link is for one target: -arch=sm_90"),
+    ("s", STRIP),
+    ("S", STRIP),
+    ("strip-all", STRIP),
+    ("strip-debug", STRIP),
+    ("T", "the layout of a cubin is fixed; there are no linker scripts"),
+    ("e", "a cubin has no entry point; every kernel is one"),
+    ("entry", "a cubin has no entry point; every kernel is one"),
+    ("j", "--threads=N sets the number of threads"),
 ];
+
+const STRIP: &str =
+    "debug information is there if the objects have it; compile them without -g and -lineinfo";
 
 const COMPILER: &str = "this is a linker; give the option to the compiler";
 
@@ -40,7 +54,7 @@ impl ParseError {
         if let Some(since) = self.since() {
             let (major, minor) = (since.toolkit / 10, since.toolkit % 10);
             return Some(format!(
-                "CUDA {major}.{minor} and later have it; --cuda-release says which one to stand for"
+                "CUDA {major}.{minor} and later have it; --cuda-release chooses the release"
             ));
         }
         match self {
@@ -52,6 +66,10 @@ impl ParseError {
                     Kind::Choice(values) => Some(format!("it takes {}", values.join(", "))),
                     _ => None,
                 }
+            }
+            Self::OptionsFile { reason, .. } => Some(reason.clone()),
+            Self::TooManyOptionsFiles(_) => {
+                Some("options files that read each other, or one that reads itself?".into())
             }
             _ => None,
         }
@@ -68,6 +86,7 @@ fn option(word: &str) -> Option<String> {
         let value = word.strip_prefix(name);
         value.is_some_and(|value| match *name {
             "I" | "D" => !value.is_empty(),
+            "j" => value.parse::<u32>().is_ok(),
             "Wl" => value.starts_with(','),
             _ => value.starts_with('='),
         })
@@ -163,6 +182,9 @@ mod tests {
             ("Iinclude", COMPILER),
             ("DX", COMPILER),
             ("fPIC", "device code needs no such option"),
+            ("gc-sections", "code that no kernel reaches is dropped anyway"),
+            ("strip-all", STRIP),
+            ("j8", "--threads=N sets the number of threads"),
             ("Wl,-z,now", "only compilers pass options on so; give them to the host linker"),
         ] {
             assert_eq!(option(word).as_deref(), Some(advice), "{word}");

@@ -16,7 +16,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("compare OLD NEW", "show what grew between two links"),
     ("shim CUDA_DIR DEST", "create a toolkit of links whose nvlink is warpld"),
     ("toolkit", "show the compilers that a link would use"),
-    ("help [COMMAND]", "print this text, or explain a command"),
+    ("help [COMMAND]", "list all options, or explain a command"),
     ("version", "print the version"),
     ("completions SHELL", "print completions for bash, zsh or fish"),
     ("man [DIR]", "print the man pages, or write them to a folder"),
@@ -32,7 +32,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     ("WARPLD_PTX_CACHE", "Keep compiled PTX in this folder, as --ptx-cache does."),
     ("MAKEFLAGS", "A link under make takes its threads from make's jobserver."),
-    ("NO_COLOR", "If set, messages are not coloured."),
+    ("NO_COLOR", "If set, messages are not colored."),
     ("CAN_FINALIZE_DEBUG", "If set to anything but 0, messages of --fnlzr-trace are printed."),
 ];
 
@@ -193,6 +193,13 @@ pub fn man_page() -> String {
         for (name, what) in rows {
             let _ = writeln!(out, ".TP\n.B {}\n{}", roff(name), roff(what));
         }
+    }
+    out.push_str(".SH SEE ALSO\n");
+    let names: Vec<&str> =
+        COMMANDS.iter().filter_map(|(usage, _)| usage.split(' ').next()).collect();
+    for (at, name) in names.iter().enumerate() {
+        let comma = if at + 1 < names.len() { "," } else { "" };
+        let _ = writeln!(out, ".BR {} (1){comma}", roff(&format!("warpld-{name}")));
     }
     out
 }

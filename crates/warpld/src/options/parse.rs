@@ -40,8 +40,13 @@ pub enum ParseError {
     #[error(transparent)]
     Word(#[from] WordError),
     /// Cannot be read.
-    #[error("Could not open options file '{0}'")]
-    OptionsFile(String),
+    #[error("Could not open options file '{name}'")]
+    OptionsFile {
+        /// The file.
+        name: String,
+        /// What the system said.
+        reason: String,
+    },
     /// Options files that include each other.
     #[error("Too many options file opened '{0}'")]
     TooManyOptionsFiles(String),
@@ -54,7 +59,7 @@ impl ParseError {
             Self::UnknownOption(_) => Code::UnknownOption,
             Self::ValueMissing(_) | Self::ValueNotExpected(_) => Code::OptionArgument,
             Self::UndefinedValue { .. } | Self::NotABool(_) | Self::Word(_) => Code::BadOptionValue,
-            Self::OptionsFile(_) | Self::TooManyOptionsFiles(_) => Code::OptionsFile,
+            Self::OptionsFile { .. } | Self::TooManyOptionsFiles(_) => Code::OptionsFile,
         }
     }
 }
@@ -73,7 +78,7 @@ impl ParseError {
             | Self::ValueNotExpected(_)
             | Self::NotABool(_)
             | Self::Word(_)
-            | Self::OptionsFile(_)
+            | Self::OptionsFile { .. }
             | Self::TooManyOptionsFiles(_) => false,
         }
     }
@@ -136,7 +141,8 @@ impl CommandLine {
         args: impl IntoIterator<Item = OsString>,
         read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,
     ) -> Result<Self, Box<Rejected>> {
-        let args = args.into_iter().map(to_bytes).collect();
+        let args: Vec<_> = args.into_iter().map(to_bytes).collect();
+        let wants_json = args.iter().any(|arg| arg == b"--error-format=json");
         let mut parser = Parser {
             line: Self { values: vec![None; TABLE.len()], ..Self::default() },
             read,
@@ -144,7 +150,13 @@ impl CommandLine {
         };
         match parser.words(args) {
             Ok(()) => Ok(parser.line),
-            Err(error) => Err(Box::new(Rejected { error, line: parser.line })),
+            Err(error) => {
+                // Programs that read messages do not know which word is wrong, and may give it last.
+                if wants_json {
+                    parser.set(Opt::ErrorFormat, Value::Text(b"json".to_vec()));
+                }
+                Err(Box::new(Rejected { error, line: parser.line }))
+            }
         }
     }
 
@@ -330,7 +342,10 @@ impl Parser<'_> {
         if self.nesting == DEEPEST_NESTING {
             return Err(ParseError::TooManyOptionsFiles(lossy(name)));
         }
-        let text = (self.read)(&to_path(name)).map_err(|_| ParseError::OptionsFile(lossy(name)))?;
+        let text = (self.read)(&to_path(name)).map_err(|error| ParseError::OptionsFile {
+            name: lossy(name),
+            reason: error.to_string(),
+        })?;
         self.line.option_files.push(name.to_vec());
         self.nested(words::options_file_words(&text)?)
     }

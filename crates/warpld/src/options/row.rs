@@ -66,7 +66,7 @@ pub enum Group {
     Messages,
     /// Reports on the link.
     Reports,
-    /// Link-time optimisation.
+    /// Link-time optimization.
     Lto,
     /// The program itself.
     General,
@@ -92,7 +92,7 @@ impl Group {
             Self::Output => "What the output holds",
             Self::Messages => "Messages",
             Self::Reports => "Reports and side files",
-            Self::Lto => "Link-time optimisation",
+            Self::Lto => "Link-time optimization",
             Self::General => "General",
         }
     }

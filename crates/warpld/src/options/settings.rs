@@ -163,7 +163,7 @@ pub struct SideOutputs {
     /// `--report`.
     pub report: Option<Sink>,
     /// `--dependency-file`.
-    pub dependencies: Option<PathBuf>,
+    pub dependencies: Option<Sink>,
     /// `--why-live`.
     pub why_live: Vec<String>,
     /// `--why-dead`.
@@ -177,7 +177,7 @@ pub struct SideOutputs {
     /// `--stats`.
     pub stats: Option<Sink>,
     /// `--reproduce`.
-    pub reproduce: Option<PathBuf>,
+    pub reproduce: Option<Sink>,
     /// `--print-cuda-release`.
     pub print_release: bool,
 }
@@ -185,9 +185,10 @@ pub struct SideOutputs {
 impl SideOutputs {
     /// The files that are written.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let named = [&self.register, &self.dot, &self.time, &self.dependencies, &self.reproduce];
-        let sinks = [&self.map, &self.report, &self.trace, &self.print_resources, &self.stats];
-        let sinks = sinks.into_iter().flatten().chain([&self.why]);
+        let named = [&self.register, &self.dot, &self.time];
+        let reports = [&self.map, &self.report, &self.trace, &self.print_resources, &self.stats];
+        let sinks = reports.into_iter().chain([&self.dependencies, &self.reproduce]);
+        let sinks = sinks.flatten().chain([&self.why]);
         named.into_iter().flatten().map(PathBuf::as_path).chain(sinks.filter_map(Sink::file))
     }
 
@@ -534,14 +535,14 @@ fn side_outputs(line: &CommandLine) -> SideOutputs {
         verbose: line.has(Opt::Verbose),
         map: Sink::asked(line, Opt::Map),
         report: Sink::asked(line, Opt::Report),
-        dependencies: line.path(Opt::DependencyFile),
+        dependencies: Sink::asked(line, Opt::DependencyFile),
         why_live: texts(line, Opt::WhyLive),
         why_dead: texts(line, Opt::WhyDead),
         why: Sink::of(line, Opt::WhyFile),
         trace: Sink::asked(line, Opt::Trace),
         print_resources: Sink::asked(line, Opt::PrintResources),
         stats: Sink::asked(line, Opt::Stats),
-        reproduce: line.path(Opt::Reproduce),
+        reproduce: Sink::asked(line, Opt::Reproduce),
         print_release: line.has(Opt::PrintCudaRelease),
     }
 }

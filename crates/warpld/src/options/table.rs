@@ -200,7 +200,7 @@ options! {
         .note(Note::Always)
         .help("Use FILE as the index of unified functions and variables.");
     Help: Row::new("help", "h", General)
-        .help("Print this text.");
+        .help("Print a summary of all options.");
     Version: Row::new("version", "V", General)
         .help("Print the version, and the version of nvlink that it is compatible with.");
 
@@ -298,7 +298,7 @@ options! {
     DependencyFile: Row::new("dependency-file", "", Reports)
         .takes(Kind::Text, "FILE")
         .own()
-        .help("Write to FILE, as a rule for make and ninja, all files that the link read: inputs, libraries that were found, files of thin archives, options files.");
+        .help("Write to FILE, as a rule for make and ninja, all files that the link read: inputs, libraries that were found, files of thin archives, options files. '-' is standard output.");
     WhyLive: Row::new("why-live", "", Reports)
         .takes(Kind::Repeated, "SYMBOL")
         .own()
@@ -330,7 +330,7 @@ options! {
     Reproduce: Row::new("reproduce", "", Reports)
         .takes(Kind::Text, "FILE.tar")
         .own()
-        .help("Write to FILE.tar all that is needed to repeat the link elsewhere: inputs, libraries that were found, and response.txt for 'warpld @response.txt' in the unpacked folder, which writes the same bytes. It is written even if the link fails. Compilers are not part of it.");
+        .help("Write to FILE.tar all that is needed to repeat the link elsewhere: inputs, libraries that were found, and response.txt for 'warpld @response.txt' in the unpacked folder, which writes the same bytes. It is written even if the link fails. Compilers are not part of it. '-' is standard output.");
     PrintInputHash: Row::new("print-input-hash", "", Reports)
         .takes(Kind::OptionalFile, "FILE")
         .own()

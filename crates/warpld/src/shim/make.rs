@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use warpld_compilers::toolkit::{self, Shim};
 
-/// Makes DEST a toolkit like CUDA_DIR, by links, whose bin/nvlink is this program
+/// Creates DEST, a toolkit of links to CUDA_DIR whose bin/nvlink is this program
 ///
-/// Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc. Links through it stand for the
+/// Then use DEST/bin/nvcc, or -DCMAKE_CUDA_COMPILER=DEST/bin/nvcc. Links through it follow the
 /// release of CUDA_DIR.
 #[derive(Debug, Parser)]
 #[command(name = "warpld shim", version)]
@@ -74,7 +74,7 @@ fn warning(shim: &Shim) -> Option<String> {
         Some(version) => format!("the release of '{toolkit}', {version}, is not known here"),
         None => format!("the release of '{toolkit}' cannot be found out"),
     };
-    Some(format!("{reason}: links stand for the newest release among their inputs"))
+    Some(format!("{reason}: links follow the newest release among their inputs"))
 }
 
 fn make(toolkit: &Path, dest: &Path, linker: &Path) -> Result<Shim, ShimError> {

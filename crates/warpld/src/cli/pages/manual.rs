@@ -13,7 +13,7 @@ struct More {
     examples: &'static [(&'static str, &'static str)],
 }
 
-const NO_COLOR: (&str, &str) = ("NO_COLOR", "If set, nothing is coloured.");
+const NO_COLOR: (&str, &str) = ("NO_COLOR", "If set, nothing is colored.");
 
 const MORE: &[More] = &[
     More {

@@ -38,7 +38,7 @@ enum Shell {
 #[derive(Debug, Parser)]
 #[command(name = "warpld man", version)]
 pub(super) struct ManArgs {
-    /// Write each page to a file of its own in this folder, which is created
+    /// Write each page to a file in this folder, which is created if it does not exist
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: Option<PathBuf>,
 }
