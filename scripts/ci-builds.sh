@@ -101,6 +101,24 @@ build_cmake() { with_cmake cmake 'Unix Makefiles'; }
 
 build_ninja() { with_cmake ninja Ninja; }
 
+# The rule of the guide: ninja links once, then has nothing to do, and links again for a library that no build
+# statement names.
+build_depfile() {
+    local at=$work/depfile
+    rm -rf "$at"
+    mkdir -p "$at/lib"
+    cp "$here/examples/saxpy.sm_90.cubin" "$at/main.o"
+    (cd "$at/lib" && ar rcs libhelpers.a "$here/examples/scale.sm_90.cubin")
+    sed -n '/^```ninja$/,/^```$/{/^```/d;p}' "$here/docs/guide/build-systems.md" >"$at/build.ninja"
+    sed -i "s|= warpld|= $(realpath "$warpld")|; s| main.o scale.o| main.o|" "$at/build.ninja"
+    ninja -C "$at" | grep DEVLINK >/dev/null
+    ninja -C "$at" | grep 'no work to do' >/dev/null
+    sleep 1
+    touch "$at/lib/libhelpers.a"
+    ninja -C "$at" | grep DEVLINK >/dev/null
+    echo "$at: ninja follows the dependency file"
+}
+
 # Kernels that launch kernels: the link takes libcudadevrt.
 build_child() {
     mkdir -p "$work/child"
@@ -199,7 +217,7 @@ bring cmake 'builds of any kind'
 echo "$(cmake --version | head -1), ninja $(ninja --version)"
 "$warpld" shim "$cuda" "$shim"
 wanted=("$@")
-[ $# -gt 0 ] || wanted=(nvcc make cmake ninja child thrust lto cmake_lto ptx clang clang_cmake)
+[ $# -gt 0 ] || wanted=(nvcc make cmake ninja depfile child thrust lto cmake_lto ptx clang clang_cmake)
 for build in "${wanted[@]}"; do
     "build_$build"
 done

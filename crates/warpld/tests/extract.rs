@@ -118,6 +118,24 @@ fn failures_are_reported() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(text.contains(message), "{text}");
     }
+    // What was asked for and is not there, by either command.
+    std::fs::write(folder.path().join("k.ptx"), ".version 9.0\n.target sm_90\n").unwrap();
+    let input = images();
+    let input = input.to_str().unwrap();
+    for (args, message) in [
+        (
+            &["extract", "--arch", "sm_50", input][..],
+            "no image found that fits --kind, --arch and --name",
+        ),
+        (&["dump", "--arch", "sm_50", input], "no image that fits --arch and --image"),
+        (&["dump", "k.ptx"], "only PTX or LTO-IR in it, and no machine code"),
+        (&["dump", "text"], "neither a device ELF file nor a container of one"),
+    ] {
+        let output = WARPLD.run(folder.path(), args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(message), "{args:?}: {text}");
+    }
 }
 
 #[test]

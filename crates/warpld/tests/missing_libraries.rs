@@ -67,6 +67,9 @@ fn an_empty_output_is_worth_a_warning() {
         let output = Command::new(&nvlink).args(&args).current_dir(&folder).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{}", stderr(&output));
     }
+    fs::copy(example("saxpy.cu"), folder.join("saxpy.cu")).unwrap();
+    let text = stderr(&WARPLD.run(&folder, ["-arch=sm_90", "saxpy.cu", "-o", "o"]));
+    assert!(text.contains("\n    = 'saxpy.cu' is source code; nvcc -dc compiles it\n"), "{text}");
 }
 
 /// From `tests/differential/cases/undefined-globals-of-dead-code.case`: nvlink wants the variable
@@ -93,7 +96,16 @@ fn make_reads_the_dependency_file() {
     let output = WARPLD.run(&folder, args);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = fs::read_to_string(folder.join("o.d")).unwrap();
-    assert_eq!(text, "o: \\\n  a\\ b.cubin \\\n  ./libscale.a \\\n  words\n");
+    assert_eq!(
+        text,
+        "o: \\\n  a\\ b.cubin \\\n  ./libscale.a \\\n  words\na\\ b.cubin:\n./libscale.a:\nwords:\n"
+    );
+    // What ninja deletes after the link is no dependency.
+    fs::write(folder.join("o.rsp"), "-lscale").unwrap();
+    let with_rsp = args.map(|arg| if arg == "@words" { "@o.rsp" } else { arg });
+    assert!(WARPLD.run(&folder, with_rsp).status.success());
+    let without = fs::read_to_string(folder.join("o.d")).unwrap();
+    assert_eq!(without, "o: \\\n  a\\ b.cubin \\\n  ./libscale.a\na\\ b.cubin:\n./libscale.a:\n");
     // A failed link leaves none.
     fs::remove_file(folder.join("o.d")).unwrap();
     let failed = ["-arch=sm_90", "a b.cubin", "-o", "o", "--dependency-file=o.d"];
@@ -120,4 +132,8 @@ fn make_reads_the_dependency_file() {
         assert_eq!(String::from_utf8_lossy(&made.stdout), "linked\n", "{name}");
         file.set_modified(old).unwrap();
     }
+    // A library that is gone is a reason to link, not to give up.
+    fs::remove_file(folder.join("libscale.a")).unwrap();
+    let made = Command::new("make").current_dir(&folder).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&made.stdout), "linked\n", "{made:?}");
 }

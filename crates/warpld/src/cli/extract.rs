@@ -94,7 +94,10 @@ pub(super) fn main(args: Vec<OsString>) -> i32 {
         }
     }
     if found == 0 && report.failures == 0 {
-        report.fail("no image found".into());
+        let chosen = !(args.kind.is_empty() && args.arch.is_empty() && args.name.is_empty());
+        let hint =
+            if chosen { " that fits --kind, --arch and --name; --list shows all" } else { "" };
+        report.fail(format!("no image found{hint}"));
     }
     report.print()
 }

@@ -104,7 +104,7 @@ impl File {
             }
         }
         if images.is_empty() && errors.is_empty() {
-            errors.push(nothing(&input, found));
+            errors.push(nothing(&input, found, choice));
         }
         (images, errors)
     }
@@ -126,12 +126,17 @@ impl File {
 }
 
 /// Why a file has no image.
-fn nothing(input: &InputFile<'_>, found: usize) -> String {
+fn nothing(input: &InputFile<'_>, found: usize, choice: &Choice) -> String {
     match input.data.as_ref().map_or(Content::Unknown, |data| Content::of(data)) {
-        _ if found > 0 => "no machine code of that kind; `warpld extract --list` shows all".into(),
+        _ if found > 0 && choice.arch.is_none() && choice.image.is_none() => {
+            "only PTX or LTO-IR in it, and no machine code; 'warpld extract --list' shows it".into()
+        }
+        _ if found > 0 => {
+            "no image that fits --arch and --image; 'warpld extract --list' shows all".into()
+        }
         Content::HostElf | Content::HostCoff => "a host file without device code".into(),
         Content::Archive | Content::Fatbin => "no device code in it".into(),
         Content::Empty => "it is empty".into(),
-        _ => "not a device ELF file, and no container of one".into(),
+        _ => "neither a device ELF file nor a container of one".into(),
     }
 }

@@ -148,7 +148,7 @@ fn link_files(
         let _ = io::stdout().lock().write_all(release::text(settings, &selected).as_bytes());
     }
     if selected.inputs.images.is_empty() && selected.optimized.is_none() {
-        tell_that_nothing_is_left(settings, renderer, diagnostics);
+        tell_that_nothing_is_left(settings, files, renderer, diagnostics);
     }
     let trace = settings.side.trace.as_ref();
     let trace = trace.map(|to| trace::report(&selected, &compiler, files.skipped(), to.json));
@@ -191,6 +191,7 @@ fn compiler(settings: &LinkSettings) -> ToolkitCompiler {
 /// nvlink writes an empty output for inputs of other targets, with only a warning.
 fn tell_that_nothing_is_left(
     settings: &LinkSettings,
+    files: &Files,
     renderer: &Renderer,
     diagnostics: &mut Diagnostics,
 ) {
@@ -200,11 +201,20 @@ fn tell_that_nothing_is_left(
         last.notes.push(format!("no input has code for {target}: the output will be empty"));
     } else if matches!(target, Target::Real(_)) && !renderer.is_nvlink() {
         // nvlink says nothing at all.
-        diagnostics.push(
-            Diagnostic::warning(Code::EmptyOutput, "No input has device code to link")
-                .note("the output will be empty; --trace lists the inputs"),
-        );
+        let warning = Diagnostic::warning(Code::EmptyOutput, "No input has device code to link")
+            .note("the output will be empty; --trace lists the inputs");
+        diagnostics.push(match files.names().find(|name| is_source(name)) {
+            Some(name) => {
+                warning.note(format_args!("'{name}' is source code; nvcc -dc compiles it"))
+            }
+            None => warning,
+        });
     }
+}
+
+fn is_source(name: &str) -> bool {
+    let suffix = Path::new(name).extension().and_then(|suffix| suffix.to_str());
+    matches!(suffix, Some("cu" | "c" | "cc" | "cpp" | "cxx" | "h" | "cuh" | "hpp"))
 }
 
 fn changed(name: &str) -> Diagnostic {
