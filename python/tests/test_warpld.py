@@ -69,7 +69,7 @@ def test_settings():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"arch": "sm_XX"}, {"arch": "sm_90", "colour": True}, {"arch": "sm_90", "cuda_release": "11.8"}],
+    [{"arch": "sm_XX"}, {"arch": "sm_90", "colour": True}, {"arch": "sm_90", "speed": 3}, {"arch": "sm_90", "cuda_release": "11.8"}],
 )
 def test_settings_that_there_are_not(settings):
     with pytest.raises(warpld.SettingError):
@@ -105,8 +105,28 @@ def test_ptx_needs_a_toolkit():
 
 
 def test_missing_file():
-    with pytest.raises(OSError, match="nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere") as raised:
         warpld.link(["/nowhere"], arch="sm_90")
+    assert raised.value.filename == "/nowhere"
+    with pytest.raises(OSError, match="examples"):
+        warpld.link([EXAMPLES], arch="sm_90")
+
+
+@pytest.mark.parametrize("given", [str(SAXPY), SAXPY, SAXPY.read_bytes()], ids=["str", "path", "bytes"])
+def test_one_input_is_no_list(given):
+    with pytest.raises(TypeError, match="must be a list"):
+        warpld.link(given, arch="sm_90")
+
+
+def test_one_pattern_is_a_list():
+    # The kernel's name has an "i".
+    linked = warpld.link([SAXPY, SCALE], arch="sm_90", kernels_used="nothing")
+    assert linked.report["kernels"] == []
+
+
+def test_dump_of_a_path():
+    assert warpld.dump(SCALE, "scale.cubin") == warpld.dump(SCALE.read_bytes(), "scale.cubin")
+    assert warpld.dump(str(SCALE))["file"] == str(SCALE)
 
 
 def test_dump_is_that_of_the_command():

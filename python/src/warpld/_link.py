@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -56,13 +57,13 @@ def link(
     arch: str,
     relocatable: bool = False,
     debug: bool = False,
-    kernels_used: Iterable[str] = (),
-    variables_used: Iterable[str] = (),
+    kernels_used: str | Iterable[str] = (),
+    variables_used: str | Iterable[str] = (),
     cuda_release: str | None = None,
     cuda_path: str | os.PathLike[str] | None = None,
     report: bool = True,
     threads: int = 0,
-    **settings: bool | str,
+    **settings: bool | int | str,
 ) -> Linked:
     """Links inputs, in their order, for a target such as ``sm_90``.
 
@@ -75,11 +76,14 @@ def link(
     Raises `LinkError` with the diagnostics if the link fails, `SettingError` for settings that there are not, and
     `OSError` for files that cannot be read.
     """
+    # The characters of a name, and the bytes of a file, would be taken for inputs.
+    if isinstance(inputs, (str, bytes, bytearray, memoryview, os.PathLike)):
+        raise TypeError("inputs must be a list, even if there is one only: link([input], ...)")
     session = Session()
     session.set("arch", arch)
     flags = {"relocatable": relocatable, "debug": debug, "report": report, **settings}
     for name, value in flags.items():
-        text = ("on" if value else "off") if isinstance(value, bool) else value
+        text = ("on" if value else "off") if isinstance(value, bool) else str(value)
         session.set(name.replace("_", "-"), text)
     if cuda_release is not None:
         session.set("cuda-release", cuda_release)
@@ -87,14 +91,18 @@ def link(
         session.set("cuda-path", os.fspath(cuda_path))
     if threads:
         session.set("threads", str(threads))
-    for pattern in kernels_used:
+    for pattern in _list(kernels_used):
         session.set("kernels-used", pattern)
-    for pattern in variables_used:
+    for pattern in _list(variables_used):
         session.set("variables-used", pattern)
     for index, given in enumerate(inputs):
         _add(session, index, given)
     session.link()
     return Linked(session, report)
+
+
+def _list(patterns: str | Iterable[str]) -> Iterable[str]:
+    return [patterns] if isinstance(patterns, str) else patterns
 
 
 def _add(session: Session, index: int, given: Input) -> None:
@@ -104,14 +112,23 @@ def _add(session: Session, index: int, given: Input) -> None:
         name, data = given
         session.add(name, bytes(data))
     else:
-        session.add_file(os.fspath(given))
+        path = os.fspath(given)
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        session.add_file(path)
 
 
-def dump(data: bytes | bytearray | memoryview, name: str = "cubin") -> dict[str, Any]:
+def dump(data: bytes | bytearray | memoryview | str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:
     """Sections, symbols, relocations, attributes and kernels of a device ELF, as in ``warpld dump --json``.
 
-    Raises `NotACubinError` if it is none.
+    It is given as bytes or by its path. Raises `NotACubinError` if it is none.
     """
+    if isinstance(data, (str, os.PathLike)):
+        path = os.fspath(data)
+        name = name or path
+        with open(path, "rb") as file:
+            data = file.read()
     data = bytes(data)
+    name = name or "cubin"
     described: dict[str, Any] = json.loads(Session().text("dump", name.encode(), data, len(data)))
     return described
