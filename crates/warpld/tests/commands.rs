@@ -171,6 +171,14 @@ fn man_pages_are_printed_or_installed() {
         let path = page.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         assert!(all.contains(&text), "{}", path.display());
+        // For apropos: one line, in small letters.
+        let name = text.split(".SH NAME\n").nth(1).unwrap().lines().next().unwrap();
+        let (_, what) = name.split_once(" \\- ").unwrap();
+        let short = what.len() < 60 && !what.ends_with('.');
+        assert!(
+            short && (what.starts_with("CUDA") || what.starts_with(char::is_lowercase)),
+            "{name}"
+        );
         let Ok(groff) = Command::new("groff").args(["-man", "-ww", "-Tutf8"]).arg(&path).output()
         else {
             continue;

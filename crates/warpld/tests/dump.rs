@@ -141,7 +141,7 @@ fn a_bad_file_does_not_hide_the_others() {
     assert_eq!(output.status.code(), Some(1));
     let messages = String::from_utf8(output.stderr).expect("text");
     assert!(messages.contains("/nonexistent.cubin: No such file"), "{messages}");
-    assert!(messages.contains("-: not a device ELF file"), "{messages}");
+    assert!(messages.contains("-: neither a device ELF file"), "{messages}");
     let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(all["files"].as_array().map(Vec::len), Some(1));
     let host = dump(&[WARPLD.path().to_str().expect("a plain path")], b"");

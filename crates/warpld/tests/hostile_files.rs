@@ -89,7 +89,10 @@ fn a_stream_without_end_is_not_read() {
             .unwrap();
         assert_eq!(output.status.code(), Some(1), "{source}");
         let text = stderr(&output);
-        assert!(text.contains("warpld error   : -: neither a device ELF file nor a container of one"), "{text}");
+        assert!(
+            text.contains("warpld error   : -: neither a device ELF file nor a container of one"),
+            "{text}"
+        );
     }
 }
 

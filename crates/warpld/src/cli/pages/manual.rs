@@ -2,7 +2,7 @@
 
 use super::super::Subcommand;
 use super::SUBCOMMANDS;
-use crate::options::{man_page, roff};
+use crate::options::{COMMANDS, man_page, roff};
 use std::fmt::Write;
 
 /// What a page has besides the arguments.
@@ -109,19 +109,25 @@ fn page(of: &Subcommand) -> String {
         styled.map(|text| text.to_string()).unwrap_or_default()
     };
     let about = text(command.get_about());
+    // What apropos(1) lists: short, and in small letters.
+    let is_it = |usage: &str| usage.split(' ').next() == Some(of.name);
+    let summary = COMMANDS.iter().find(|(usage, _)| is_it(usage)).map_or(&*about, |(_, what)| what);
     let mut out = format!(
         ".TH WARPLD\\-{} 1 \"\" \"warpld {}\"\n.SH NAME\nwarpld\\-{} \\- {}\n",
         of.name.to_uppercase(),
         env!("CARGO_PKG_VERSION"),
         of.name,
-        roff(&about)
+        roff(summary)
     );
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     // Nothing here can fail to be written to a string.
     let _ = writeln!(out, ".SH SYNOPSIS\n{}\n.SH DESCRIPTION", roff(usage));
     let long = text(command.get_long_about());
-    for line in if long.is_empty() { &about } else { &long }.lines() {
+    let mut lines = if long.is_empty() { &about } else { &long }.lines();
+    // Help has no full stop after its first sentence.
+    let _ = writeln!(out, "{}.", roff(lines.next().unwrap_or_default().trim_end_matches('.')));
+    for line in lines {
         let _ = writeln!(out, "{}", if line.is_empty() { ".PP".into() } else { roff(line) });
     }
     out.push_str(".SH OPTIONS\n");
