@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use libwarpld::internals::Half;
 use libwarpld::internals::code::frame_moves::{code_unit, move_frame};
 use libwarpld::internals::code::frame_rows::{self, Rows};
-use libwarpld::internals::code::{MercuryMap, Moves, Purpose, edit, rescoreboard};
+use libwarpld::internals::code::{MercuryMap, Moves, Purpose, edit, renew, rescoreboard};
 use libwarpld::internals::translate_sequence;
 
 fuzz_target!(|data: &[u8]| {
@@ -62,8 +62,13 @@ fn frames(data: &[u8], cut: usize) {
 fn edits(data: &[u8], cut: usize) {
     let Some((code, capsule)) = halves(data, cut) else { return };
     let Ok(capsule) = Capsule::parse(capsule) else { return };
-    for (protected, report_errors) in [(false, false), (false, true), (true, true)] {
-        let purpose = Purpose { protected, report_errors, undelayed: true };
+    if let Some(renewed) = renew(code) {
+        assert_eq!(renewed.len(), code.len());
+    }
+    let purposes = [(false, false), (false, true), (true, true)];
+    for (i, (protected, report_errors)) in purposes.into_iter().cycle().take(12).enumerate() {
+        let (undelayed, older) = (i % 2 == 0, i < 6);
+        let purpose = Purpose { protected, report_errors, undelayed, older };
         if let Some(edited) = edit(code, &capsule, cut % 2 == 0, purpose) {
             assert_eq!(edited.moves.size(), edited.code.len() as u64);
             assert!(Capsule::parse(&edited.capsule).is_ok(), "a capsule that cannot be read");
