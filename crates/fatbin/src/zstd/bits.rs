@@ -2,6 +2,16 @@
 
 use super::Damage;
 
+/// Masks of so many bits. A table, because one instruction looks it up and applies it.
+static MASKS: [u32; 256] = {
+    let (mut masks, mut count) = ([u32::MAX; 256], 0);
+    while count < 32 {
+        masks[count] = (1 << count) - 1;
+        count += 1;
+    }
+    masks
+};
+
 /// Reads a stream from its end, which the highest set bit of the last byte marks.
 #[derive(Clone)]
 pub(super) struct Backward<'a> {
@@ -77,11 +87,22 @@ impl<'a> Backward<'a> {
         bits
     }
 
-    /// The next `count` bits, for which `mask` has ones.
+    /// How many bits of the word have been read.
     #[inline(always)]
-    pub(super) fn take_masked(&mut self, count: u32, mask: u64) -> u64 {
-        self.skip(count);
-        self.word.rotate_left(self.used) & mask
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// So many bits of the word have been read.
+    #[inline(always)]
+    pub(super) fn skip_to(&mut self, used: u32) {
+        self.used = used;
+    }
+
+    /// The `count` bits of the word that end at `end`, at most 31.
+    #[inline(always)]
+    pub(super) fn ending_at(&self, end: u32, count: u8) -> u64 {
+        self.word.rotate_left(end) & u64::from(MASKS[usize::from(count)])
     }
 
     /// Number of bits up to the start of the stream, if the word reaches it.

@@ -4,34 +4,37 @@ use super::Damage;
 use super::bits::{Backward, Forward};
 
 /// Maximum number of states of a table.
-const MOST_STATES: usize = 512;
+pub(super) const MOST_STATES: usize = 512;
 
-/// A state of a code: its value and how to get to the next state. The masks are for the bits to
-/// add; having them here saves their computation for every value.
+/// A state of a code: its value and how to get to the next state. It has eight bytes, so that the instruction that
+/// loads from it computes its address: sequences are decoded as fast as one state leads to the next.
 #[derive(Clone, Copy, Default)]
 pub(super) struct State {
     /// The value if the extra bits are zero.
     base: u32,
-    extra_mask: u32,
     /// The next state if its bits are zero.
     next: u16,
-    next_mask: u16,
     /// Number of bits to add to the value.
     pub(super) extra: u8,
     /// Number of bits to add to `next`.
-    bits: u8,
+    pub(super) bits: u8,
 }
 
 impl State {
     fn new((base, extra): (u32, u8), next: u16, bits: u8) -> Self {
-        let (extra_mask, next_mask) = ((1 << extra) - 1, (1 << bits) - 1);
-        Self { base, extra_mask, next, next_mask, extra, bits }
+        Self { base, next, extra, bits }
     }
 
-    /// The value, with bits from a stream.
+    /// The value, with the bits that end at `end`.
     #[inline(always)]
-    pub(super) fn value(&self, bits: &mut Backward<'_>) -> u32 {
-        self.base + bits.take_masked(self.extra.into(), self.extra_mask.into()) as u32
+    pub(super) fn value(&self, bits: &Backward<'_>, end: u32) -> u32 {
+        self.base + bits.ending_at(end, self.extra) as u32
+    }
+
+    /// The number of the next state, with the bits that end at `end`.
+    #[inline(always)]
+    pub(super) fn next(&self, bits: &Backward<'_>, end: u32) -> usize {
+        (usize::from(self.next) + bits.ending_at(end, self.bits) as usize) % MOST_STATES
     }
 }
 
@@ -151,16 +154,13 @@ impl Table {
         Ok(())
     }
 
-    /// The initial state of a stream.
-    pub(super) fn first(&self, bits: &mut Backward<'_>) -> &State {
-        &self.states[bits.take(self.log) as usize % MOST_STATES]
+    /// The number of a stream's initial state.
+    pub(super) fn first(&self, bits: &mut Backward<'_>) -> usize {
+        bits.take(self.log) as usize % MOST_STATES
     }
 
-    /// The next state. By reference: the fields of three states do not fit into registers.
     #[inline(always)]
-    pub(super) fn after(&self, state: &State, bits: &mut Backward<'_>) -> &State {
-        let more = bits.take_masked(state.bits.into(), state.next_mask.into());
-        let number = usize::from(state.next) + more as usize;
+    pub(super) fn state(&self, number: usize) -> &State {
         &self.states[number % MOST_STATES]
     }
 }

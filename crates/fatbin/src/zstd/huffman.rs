@@ -137,11 +137,13 @@ fn read_weights(data: &[u8], weights: &mut Vec<u8>) -> Result<(), Damage> {
     bits.refill();
     let (mut this, mut other) = (table.first(&mut bits), table.first(&mut bits));
     while weights.len() < 254 {
-        weights.push(this.value(&mut bits) as u8);
+        let state = table.state(this);
+        weights.push(state.value(&bits, 0) as u8);
         bits.refill();
-        this = table.after(this, &mut bits);
+        bits.skip(state.bits.into());
+        this = state.next(&bits, bits.used());
         if bits.overrun() {
-            weights.push(other.value(&mut bits) as u8);
+            weights.push(table.state(other).value(&bits, 0) as u8);
             return Ok(());
         }
         std::mem::swap(&mut this, &mut other);

@@ -100,16 +100,27 @@ struct Decoder {
     literals: Vec<u8>,
 }
 
-/// The literals of a block that are still to be copied, with a margin if there is one.
+/// The literals of a block that are still to be copied, and a margin of bytes after them.
 struct Literals<'a> {
     data: &'a [u8],
-    left: usize,
+    margin: usize,
 }
 
-impl Literals<'_> {
+impl<'a> Literals<'a> {
+    /// The first `size` bytes of `data`.
+    fn new(data: &'a [u8], size: usize) -> Self {
+        Self { data, margin: data.len().saturating_sub(size) }
+    }
+
+    fn left(&self) -> usize {
+        self.data.len().saturating_sub(self.margin)
+    }
+
     #[inline(always)]
     fn write(&mut self, count: usize, output: &mut Output<'_>) -> Result<(), Damage> {
-        self.left = self.left.checked_sub(count).ok_or(Damage::BadLiterals)?;
+        if count > self.left() {
+            return Err(Damage::BadLiterals);
+        }
         output.append(self.data, count)?;
         self.data = self.data.get(count..).ok_or(Damage::BadLiterals)?;
         Ok(())
@@ -188,14 +199,14 @@ impl Decoder {
         let (mut literals, rest) = if header.kind == LiteralsHeader::AS_THEY_ARE {
             // The bytes after them are the margin.
             let rest = data.get(header.size..).ok_or(Damage::CutShort)?;
-            (Literals { data, left: header.size }, rest)
+            (Literals::new(data, header.size), rest)
         } else {
             let rest = self.unpack_literals(&header, data)?;
             let margin = self.literals.get(..header.size + MARGIN).unwrap_or_default();
-            (Literals { data: margin, left: header.size }, rest)
+            (Literals::new(margin, header.size), rest)
         };
         self.sequences.write(rest, &mut literals, output)?;
-        literals.write(literals.left, output)
+        literals.write(literals.left(), output)
     }
 
     /// Decodes the literals, and returns the rest.

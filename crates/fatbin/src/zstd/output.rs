@@ -5,6 +5,23 @@ use super::{Damage, Literals};
 /// Short copies are made this many bytes at a time, if the buffer is long enough.
 const PIECE: usize = 16;
 
+/// Short sequences copy at most this much.
+const SHORT: usize = 2 * PIECE;
+
+/// Room for a short sequence.
+#[inline(always)]
+fn room(window: &mut [u8], at: usize) -> Option<&mut [u8; PIECE + SHORT]> {
+    window.get_mut(at..)?.first_chunk_mut()
+}
+
+/// Copies a piece of `window` to `to` bytes after `at`.
+#[inline(always)]
+fn copy_piece(window: &mut [u8], from: usize, at: usize, to: usize) -> Option<()> {
+    let piece = *window.get(from..)?.first_chunk::<PIECE>()?;
+    room(window, at)?[to..to + PIECE].copy_from_slice(&piece);
+    Some(())
+}
+
 /// One sequence.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Sequence {
@@ -77,51 +94,57 @@ impl<'a> Output<'a> {
         sequences: &[Sequence],
         literals: &mut Literals<'_>,
     ) -> Result<(), Damage> {
-        for sequence in sequences {
-            let (before, length) = (sequence.before as usize, sequence.length as usize);
-            if before.max(length) > PIECE
-                || !self.follow_short(before, length, sequence.offset, literals)
-            {
-                literals.write(before, self)?;
-                self.repeat(sequence.offset, length)?;
-            }
+        let mut rest = sequences;
+        loop {
+            rest = self.follow_short(rest, literals)?;
+            let Some((long, after)) = rest.split_first() else { return Ok(()) };
+            literals.write(long.before as usize, self)?;
+            self.repeat(long.offset, long.length as usize)?;
+            rest = after;
         }
-        Ok(())
     }
 
-    /// Executes a short sequence by copying two whole pieces, if there is room: the next bytes
-    /// overwrite what was too much.
+    /// Executes short sequences by copying whole pieces, while there is room, and returns the rest: the next bytes
+    /// overwrite what was too much. What changes is in local variables: for all the compiler knows, copied bytes may
+    /// overwrite what references refer to.
     #[inline(always)]
-    fn follow_short(
+    fn follow_short<'s>(
         &mut self,
-        before: usize,
-        length: usize,
-        offset: usize,
+        sequences: &'s [Sequence],
         literals: &mut Literals<'_>,
-    ) -> bool {
-        let Some(piece) = literals.data.first_chunk::<PIECE>() else { return false };
-        let Some(window) = self.buffer.get_mut(self.start..) else { return false };
-        let at = self.at - self.start;
-        let Some(room) = window.get_mut(at..).and_then(|room| room.first_chunk_mut()) else {
-            return false;
-        };
-        *room = *piece;
-        let Some((done, room)) = window.split_at_mut_checked(at + before) else { return false };
-        let from = (at + before).wrapping_sub(offset);
-        let (Some(piece), Some(room)) =
-            (done.get(from..).and_then(|done| done.first_chunk::<PIECE>()), room.first_chunk_mut())
-        else {
-            return false;
-        };
-        *room = *piece;
-        let (Some(data), Some(left)) =
-            (literals.data.get(before..), literals.left.checked_sub(before))
-        else {
-            return false;
-        };
-        (literals.data, literals.left) = (data, left);
-        self.at += before + length;
-        true
+    ) -> Result<&'s [Sequence], Damage> {
+        let Some(window) = self.buffer.get_mut(self.start..) else { return Ok(sequences) };
+        let (mut at, mut data) = (self.at - self.start, literals.data);
+        let mut done = 0;
+        for &Sequence { before, length, offset } in sequences {
+            let (before, length) = (before as usize, length as usize);
+            if before > PIECE || length > SHORT || offset < PIECE {
+                break;
+            }
+            let (Some(piece), Some(room)) = (data.first_chunk::<PIECE>(), room(window, at)) else {
+                break;
+            };
+            room[..PIECE].copy_from_slice(piece);
+            // An offset that is too large gives a number that is too large.
+            let from = (at + before).wrapping_sub(offset);
+            if copy_piece(window, from, at, before).is_none() {
+                break;
+            }
+            // The second piece may begin in the first.
+            if copy_piece(window, from + PIECE, at, before + PIECE).is_none() {
+                break;
+            }
+            at += before + length;
+            data = &data[before..];
+            done += 1;
+        }
+        self.at = self.start + at;
+        literals.data = data;
+        // Some of the margin has been copied.
+        if data.len() < literals.margin {
+            return Err(Damage::BadLiterals);
+        }
+        Ok(&sequences[done..])
     }
 
     /// Appends `count` bytes from `offset` bytes back; the ranges may overlap.

@@ -2,8 +2,9 @@
 
 use super::Damage;
 use super::bits::Backward;
-use super::fse::{Frequencies, Meaning, State, Table};
+use super::fse::{Frequencies, MOST_STATES, Meaning, State, Table};
 use super::output::{Output, Sequence};
+use std::hint::select_unpredictable;
 
 /// The tables of a frame; blocks may use those of the previous block.
 pub(super) struct Sequences {
@@ -174,7 +175,7 @@ impl Sequences {
             match (left, some.split_last_mut()) {
                 (0, Some((last, some))) => {
                     self.decode(&mut states, &mut bits, &mut recent, some);
-                    *last = sequence(&states, &mut bits, &mut recent);
+                    *last = self.states(states).sequence(&mut bits, &mut recent);
                     output.follow(some, literals)?;
                     output.follow(&[*last], literals)?;
                 }
@@ -188,51 +189,84 @@ impl Sequences {
         bits.finish()
     }
 
+    /// The states with these numbers.
+    #[inline(always)]
+    fn states(&self, [literals, offset, matches]: [usize; 3]) -> States<'_> {
+        States {
+            literals: self.literals.table.state(literals),
+            offset: self.offsets.table.state(offset),
+            matches: self.matches.table.state(matches),
+        }
+    }
+
     /// Decodes sequences that are not the last ones.
     #[inline(never)]
-    fn decode<'t>(
-        &'t self,
-        states: &mut [&'t State; 3],
+    fn decode(
+        &self,
+        states: &mut [usize; 3],
         stream: &mut Backward<'_>,
         recent: &mut [usize; 3],
         sequences: &mut [Sequence],
     ) {
         let (mut bits, mut latest) = (stream.clone(), *recent);
-        let [mut of_literals, mut of_offset, mut of_match] = *states;
+        let [mut literals, mut offset, mut matches] = states.map(|number| number % MOST_STATES);
         for next in sequences {
-            *next = sequence(&[of_literals, of_offset, of_match], &mut bits, &mut latest);
-            of_literals = self.literals.table.after(of_literals, &mut bits);
-            of_match = self.matches.table.after(of_match, &mut bits);
-            of_offset = self.offsets.table.after(of_offset, &mut bits);
+            let now = self.states([literals, offset, matches]);
+            *next = now.sequence(&mut bits, &mut latest);
+            let start = bits.used();
+            let first = u32::from(now.literals.bits);
+            let both = first + u32::from(now.matches.bits);
+            let all = both + u32::from(now.offset.bits);
+            literals = now.literals.next(&bits, start.wrapping_add(first));
+            matches = now.matches.next(&bits, start.wrapping_add(both));
+            offset = now.offset.next(&bits, start.wrapping_add(all));
+            bits.skip(all);
         }
-        *states = [of_literals, of_offset, of_match];
+        *states = [literals, offset, matches];
         (*stream, *recent) = (bits, latest);
     }
 }
 
-/// The sequence of these states. Afterwards there are bits for the next ones.
-#[inline(always)]
-fn sequence(
-    [of_literals, of_offset, of_match]: &[&State; 3],
-    bits: &mut Backward<'_>,
-    recent: &mut [usize; 3],
-) -> Sequence {
-    /// Bits for at most three next states.
-    const STATES: u32 = 9 + 9 + 8;
-    bits.refill();
-    let extra =
-        u32::from(of_offset.extra) + u32::from(of_match.extra) + u32::from(of_literals.extra);
-    let offset = of_offset.value(bits);
-    if extra > Backward::READY {
+/// The states of the three codes.
+#[derive(Clone, Copy)]
+struct States<'t> {
+    literals: &'t State,
+    offset: &'t State,
+    matches: &'t State,
+}
+
+impl States<'_> {
+    /// The sequence of these states. Afterwards there are bits for the next ones.
+    #[inline(always)]
+    fn sequence(self, bits: &mut Backward<'_>, recent: &mut [usize; 3]) -> Sequence {
+        /// Bits for at most three next states.
+        const STATES: u32 = 9 + 9 + 8;
+        let Self { literals, offset, matches } = self;
         bits.refill();
+        // Where the bits of each end. These sums do not wait for one another.
+        let start = bits.used();
+        let both = u32::from(offset.extra) + u32::from(matches.extra);
+        let all = both + u32::from(literals.extra);
+        let end_of_offset = start.wrapping_add(offset.extra.into());
+        let value = offset.value(bits, end_of_offset);
+        let (length, before);
+        if all + STATES > Backward::READY {
+            bits.skip_to(end_of_offset);
+            bits.refill();
+            let end_of_matches = bits.used().wrapping_add(matches.extra.into());
+            let end = end_of_matches.wrapping_add(literals.extra.into());
+            length = matches.value(bits, end_of_matches);
+            before = literals.value(bits, end);
+            bits.skip_to(end);
+            bits.refill();
+        } else {
+            length = matches.value(bits, start.wrapping_add(both));
+            before = literals.value(bits, start.wrapping_add(all));
+            bits.skip(all);
+        }
+        let offset = real_offset(value as usize, before == 0, recent);
+        Sequence { before, length, offset }
     }
-    let length = of_match.value(bits);
-    let before = of_literals.value(bits);
-    if extra + STATES > Backward::READY {
-        bits.refill();
-    }
-    let offset = real_offset(offset as usize, before == 0, recent);
-    Sequence { before, length, offset }
 }
 
 /// How many sequences are decoded before they are executed.
@@ -244,13 +278,16 @@ const TOGETHER: usize = 64;
 #[inline(always)]
 fn real_offset(value: usize, no_literals: bool, recent: &mut [usize; 3]) -> usize {
     let [first, second, third] = *recent;
-    let choices = [first, second, third, first.wrapping_sub(1), value.wrapping_sub(3)];
-    let number = if value > 3 { 4 } else { (value + usize::from(no_literals)).wrapping_sub(1) & 3 };
-    let offset = choices[number];
+    // 1 to 3 are recent, 4 is one less than the latest.
+    let number = value + usize::from(no_literals);
+    let early = select_unpredictable(number == 2, second, first);
+    let late = select_unpredictable(number == 3, third, first.wrapping_sub(1));
+    let known = select_unpredictable(number < 3, early, late);
+    let offset = select_unpredictable(value > 3, value.wrapping_sub(3), known);
     *recent = [
         offset,
-        if number >= 1 { first } else { second },
-        if number >= 2 { second } else { third },
+        select_unpredictable(number == 1, second, first),
+        select_unpredictable(number >= 3, second, third),
     ];
     offset
 }
