@@ -91,7 +91,9 @@ impl<'f> Unpacked<'f> {
             return;
         }
         let work = Work { entries: &entries, how, end };
-        let filled = groups.par_iter().map(|group| Buffer::fill(store, group.clone(), work));
+        // Each by itself: a thread that has nothing left takes over single groups, not a quarter of all.
+        let each = groups.par_iter().with_max_len(1);
+        let filled = each.map(|group| Buffer::fill(store, group.clone(), work));
         let filled: Vec<Option<Buffer>> = filled.collect();
         let (mut buffers, mut places) = (Vec::with_capacity(groups.len()), Vec::new());
         for (group, buffer) in groups.iter().zip(filled) {

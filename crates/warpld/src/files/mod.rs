@@ -1,6 +1,7 @@
 //! From names on the command line to bytes: small files are read, large ones mapped, thin archives
 //! opened, libraries searched. [`Files`] owns all of it, and the library scans it.
 
+mod blocks;
 pub(crate) mod guard;
 pub(crate) mod map;
 mod search;
@@ -13,10 +14,9 @@ pub(crate) use search::Skipped;
 use crate::render::Renderer;
 use fatbin::Content;
 use libwarpld::Diagnostic;
-use libwarpld::driver::{Block, Found, InputFile, Loaded, Store, scan};
+use libwarpld::driver::{Found, InputFile, Loaded, Store, scan};
 pub(crate) use map::FileKey;
 use map::Mapped;
-use memmap2::MmapMut;
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -92,7 +92,7 @@ impl Files {
         opened.extend(libraries);
         take_archives_once(&mut opened);
         let working_directory = request.working_directory.to_string_lossy().into_owned();
-        Self { opened, skipped, store: Store::new(mapped_block), working_directory }
+        Self { opened, skipped, store: Store::new(blocks::allocate), working_directory }
     }
 
     /// Scans the files.
@@ -181,23 +181,4 @@ fn take_archives_once(opened: &mut Vec<search::Found>) {
         }) => mapped.key(name).is_none_or(|key| seen.insert(key)),
         _ => true,
     });
-}
-
-/// A block of memory whose pages the system provides in advance.
-fn mapped_block(size: usize) -> Option<Box<dyn Block>> {
-    Some(Box::new(MappedBlock(MmapMut::map_anon(size).ok()?)))
-}
-
-struct MappedBlock(MmapMut);
-
-impl Block for MappedBlock {
-    fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
-    fn prepare(&self, start: usize, size: usize) {
-        small_files::provide(&self.0, start, size);
-    }
 }
