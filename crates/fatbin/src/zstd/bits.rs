@@ -87,6 +87,12 @@ impl<'a> Backward<'a> {
         bits
     }
 
+    /// The bits of the word that have not been read, from the top.
+    #[inline(always)]
+    pub(super) fn ahead(&self) -> u64 {
+        self.word.wrapping_shl(self.used)
+    }
+
     /// How many bits of the word have been read.
     #[inline(always)]
     pub(super) fn used(&self) -> u32 {

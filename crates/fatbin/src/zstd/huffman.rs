@@ -112,11 +112,15 @@ impl Codes {
     #[inline(always)]
     fn some(&self, bits: &mut Backward<'_>, literals: &mut [u8]) {
         bits.refill();
+        let (mut word, mut used) = (bits.ahead(), bits.used());
         for literal in literals {
-            let code = self.0[bits.peek(MOST_BITS) as usize % self.0.len()];
+            let code = self.0[(word >> (u64::BITS - MOST_BITS)) as usize];
             *literal = code as u8;
-            bits.skip((code >> 8).into());
+            let length = u32::from(code >> 8);
+            word = word.wrapping_shl(length);
+            used = used.wrapping_add(length);
         }
+        bits.skip_to(used);
     }
 
     /// Fills the rest from a stream, which must end there.
