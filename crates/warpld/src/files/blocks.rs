@@ -14,6 +14,9 @@ const HUGE: usize = 2 << 20;
 /// Address space of a region; what is not used takes no memory.
 const REGION: usize = 64 << 20;
 
+/// Blocks from this size on are worth a huge page, which has to be zeroed (0.1 ms).
+const LEAST: usize = HUGE / 4;
+
 /// Alignment of blocks in a region: a cache line.
 const ALIGN: usize = 64;
 
@@ -23,7 +26,8 @@ static UNUSED: Mutex<&'static mut [u8]> = Mutex::new(&mut []);
 /// A block of zeroed memory.
 pub(super) fn allocate(size: usize) -> Option<Box<dyn Block>> {
     static HUGE_PAGES: OnceLock<bool> = OnceLock::new();
-    if *HUGE_PAGES.get_or_init(|| !host_takes_free_memory())
+    if size >= LEAST
+        && *HUGE_PAGES.get_or_init(|| !host_takes_free_memory())
         && let Some(part) = part_of_region(size)
     {
         return Some(Box::new(Part(part)));
