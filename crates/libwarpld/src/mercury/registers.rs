@@ -8,7 +8,6 @@ use super::code_edits::moves_of_symbol;
 use super::replaced_copies::SelectedCode;
 use super::round_trip::linker;
 use crate::collections::{Map, Set};
-use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SymbolId, SymbolRefId};
 
 /// Size of a number.
@@ -63,35 +62,49 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
 
     /// Zeroes the ranges of functions that the output does not have, and of all copies after the
     /// first (seen with templates in two files, and with local functions of one name:
-    /// `registers-of-namesakes`), and of functions behind an alias (`registers-with-alias`). The others follow the code: ranges in Mercury
-    /// code are translated with the selected copy's map, and are 0 where none of its
-    /// instructions starts. Quirk: nvlink reads past the end of the map, with a different result
-    /// every time; warpld writes 0.
+    /// `registers-of-namesakes`), and of functions behind an alias (`registers-with-alias`). The
+    /// others follow the code: ranges in Mercury code are translated with the selected copy's map,
+    /// and are 0 where none of its instructions starts. Quirk: nvlink reads past the end of the map,
+    /// with a different result every time; warpld writes 0.
     pub fn follow(&mut self, from: InputSection, table: &mut [u8]) {
         let object = &self.file.linked.cx.objects[from.object];
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
-        let dialect = self.file.linked.cx.dialect;
-        let mut at = 0;
+        let (mut described, mut at) = (None, 0);
         while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
-            let place = self.place(from.object, &name);
+            let place = self.place(from.object, name);
             let Some(count) = number(table, after) else { return };
+            let mut others = Ranges::default();
+            if let Described::Selected(_) = &place {
+                let starts = described.get_or_insert_with(|| functions(mercury));
+                others = starts.get(name).map(|&at| ranges(mercury, at)).unwrap_or_default();
+            }
             at = after + WORD;
-            let mut others = match &place {
-                Described::Selected(_) => ranges(mercury, &name),
-                _ => Vec::new(),
-            };
             for _ in 0..count {
-                let Some((_, after)) = text(table, at + WORD) else { return };
-                let Some(head) = table.get(at..after + WORD).map(<[u8]>::to_vec) else { return };
-                let Some(range) = table.get_mut(after + WORD..after + 3 * WORD) else { return };
-                match &place {
-                    Described::Gone => range.fill(0),
-                    Described::Unchanged => {}
-                    Described::Selected(selected) => {
-                        translate(range, &head, &mut others, selected, dialect)
-                    }
+                let Some(record) = record(table, at) else { return };
+                let (end, new) = (record.end, self.range(&record, &place, &mut others));
+                let Some(words) = table.get_mut(end - 2 * WORD..end) else { return };
+                for (word, place) in words.chunks_exact_mut(WORD).zip(new) {
+                    word.copy_from_slice(&place.to_le_bytes());
                 }
-                at = after + 3 * WORD;
+                at = end;
+            }
+        }
+    }
+
+    /// The range of a record in the output.
+    fn range(
+        &self,
+        own: &Record<'_>,
+        place: &Described<'a, 'b>,
+        others: &mut Ranges<'_>,
+    ) -> [u32; 2] {
+        match place {
+            Described::Gone => [0; 2],
+            Described::Unchanged => own.range,
+            Described::Selected(selected) => {
+                let found = others.get_mut(own.head).and_then(Vec::pop);
+                let [start, end] = found.unwrap_or_default().map(u64::from);
+                selected.range(start, end, self.file.linked.cx.dialect).map(|at| at as u32)
             }
         }
     }
@@ -150,48 +163,51 @@ enum Described<'a, 'b> {
     Selected(SelectedCode<'a, 'b>),
 }
 
-/// A range of Mercury code: the fields before it in its record, start and end.
-type Range = (Vec<u8>, u32, u32);
+/// The Mercury ranges of one function: by the fields before them in their records (variable and
+/// register), the last one first. Both halves have the ranges of one variable in one register in the
+/// same order.
+type Ranges<'a> = Map<&'a [u8], Vec<[u32; 2]>>;
 
-/// The ranges of a function in a Mercury table, by offset.
-fn ranges(table: &[u8], function: &[u8]) -> Vec<Range> {
-    let (mut at, mut out) = (0, Vec::new());
+/// Where the records of each function start in a Mercury table. A file that was linked before has
+/// those of replaced copies as well: the first of a name counts (`debug-places-of-copies`).
+fn functions(table: &[u8]) -> Map<&[u8], usize> {
+    let (mut at, mut out) = (0, Map::default());
     while let Some((name, after)) = text(table, at).filter(|(name, _)| !name.is_empty()) {
+        out.entry(name).or_insert(after);
         let Some(count) = number(table, after) else { break };
         at = after + WORD;
         for _ in 0..count {
-            let Some((_, after)) = text(table, at + WORD) else { return out };
-            let end = after + WORD;
-            let (Some(head), Some(start), Some(stop)) =
-                (table.get(at..end), number(table, end), number(table, end + WORD))
-            else {
-                return out;
-            };
-            if name == function {
-                out.push((head.to_vec(), start, stop));
-            }
-            at = end + 2 * WORD;
+            let Some(record) = record(table, at) else { return out };
+            at = record.end;
         }
     }
-    out.sort_by_key(|(_, start, end)| (*start, *end));
     out
 }
 
-/// Writes where the Mercury range of a record is in the selected copy. Both halves have the ranges
-/// of one variable in one register in the same order.
-fn translate(
-    range: &mut [u8],
-    head: &[u8],
-    others: &mut Vec<Range>,
-    selected: &SelectedCode<'_, '_>,
-    dialect: Dialect,
-) {
-    let found = others.iter().position(|other| other.0 == head).map(|at| others.remove(at));
-    let (start, end) = found.map_or((0, 0), |(_, start, end)| (start, end));
-    let new = selected.range(start.into(), end.into(), dialect);
-    for (word, place) in range.chunks_exact_mut(WORD).zip(new) {
-        word.copy_from_slice(&(place as u32).to_le_bytes());
+/// The ranges of the function whose number of records is at an offset.
+fn ranges(table: &[u8], at: usize) -> Ranges<'_> {
+    let (count, mut at) = (number(table, at).unwrap_or(0), at + WORD);
+    let mut out = Ranges::default();
+    for _ in 0..count {
+        let Some(record) = record(table, at) else { break };
+        out.entry(record.head).or_default().push(record.range);
+        at = record.end;
     }
+    out.values_mut().for_each(|ranges| ranges.sort_by(|a, b| b.cmp(a)));
+    out
+}
+
+/// A record of a table.
+struct Record<'a> {
+    head: &'a [u8],
+    range: [u32; 2],
+    end: usize,
+}
+
+fn record(table: &[u8], at: usize) -> Option<Record<'_>> {
+    let head_end = text(table, at + WORD)?.1 + WORD;
+    let range = [number(table, head_end)?, number(table, head_end + WORD)?];
+    Some(Record { head: table.get(at..head_end)?, range, end: head_end + 2 * WORD })
 }
 
 /// The machine code of a definition.
@@ -201,10 +217,10 @@ fn code<'a>(file: &CapsuleFile<'a, '_>, at: SymbolRefId) -> &'a [u8] {
     halves.and_then(|h| h.counterpart(section)).map_or(&[], |s| s.data)
 }
 
-fn text(table: &[u8], at: usize) -> Option<(Vec<u8>, usize)> {
+fn text(table: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let rest = table.get(at..)?;
     let end = rest.iter().position(|&b| b == 0)?;
-    Some((rest[..end].to_vec(), at + end + 1))
+    Some((&rest[..end], at + end + 1))
 }
 
 fn number(table: &[u8], at: usize) -> Option<u32> {
