@@ -63,7 +63,7 @@ impl<'a> Joined<'a> {
             if !is_own(entry) || !is_whole {
                 let found = self.table(entry, Half::Mercury).rows(entry.mercury_address);
                 for (place, row) in found.unwrap_or_default() {
-                    if let Some(place) = selected.place(place) {
+                    if let Some(place) = selected.row(place) {
                         rows.insert(place, row);
                     }
                 }

@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::mercury::code::instruction::Instruction;
-use crate::mercury::code::{Edited, MercuryMap, Moves};
+use crate::mercury::code::{Edited, MercuryMap, Moves, block_starts};
 use crate::object::Object;
 use cubin::SectionRef;
 use cubin::attr::Attr;
@@ -29,6 +29,8 @@ pub struct SelectedCode<'a, 'e> {
     map: OnceCell<Option<MercuryMap>>,
     /// Maps jump table targets from Mercury to machine code; built on first use.
     jumps: OnceCell<Map<u32, u32>>,
+    /// Where blocks of the input's machine code start; built on first use.
+    block_starts: OnceCell<Vec<bool>>,
     /// How its code moved, if it did.
     pub moves: Option<&'e Moves>,
 }
@@ -59,8 +61,8 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
         let edited = edited.get(&text);
         let size = edited.map_or(code.len(), |e| e.code.len()) as u64;
         let moves = edited.map(|e| &e.moves);
-        let (map, jumps) = (OnceCell::new(), OnceCell::new());
-        Some(Self { from, size, code, capsule, map, jumps, moves })
+        let (map, jumps, block_starts) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Some(Self { from, size, code, capsule, map, jumps, block_starts, moves })
     }
 
     /// Maps an offset in some copy's Mercury code to the output's machine code; `None` if no
@@ -71,17 +73,40 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
 
     /// Maps a range of some copy's Mercury code in which a variable is in a register. It ends at an
     /// instruction itself, and starts with the last machine instruction of the one that sets it, or
-    /// with the last that was inserted before the next one. 0 stands for what is not the start
-    /// of an instruction. [`registers-at-inserted-code`]
+    /// with the last before the next one. 0 stands for what is not the start of an instruction.
+    /// [`registers-at-inserted-code`]
     pub fn range(&self, start: u64, end: u64, dialect: Dialect) -> [u64; 2] {
         let Some(map) = self.map() else { return [0; 2] };
-        let itself = |at| self.moves.map_or(at, |m| m.place(at));
         let behind = match dialect.registers_start_with_setter() {
             true => map.next_start(start).map(|at| self.moved(at)),
-            false => map.next(start).map(itself),
+            false => self.next_in_block(map, start),
         };
         let last = |at: u64| at.saturating_sub(Instruction::SIZE as u64);
-        [behind.map_or(0, last), map.instruction(end).map_or(0, itself)]
+        [behind.map_or(0, last), map.instruction(end).map_or(0, |at| self.itself(at))]
+    }
+
+    /// The offset in the output of the main machine instruction after the one at a Mercury offset, or
+    /// of the end of that one's block if it comes first. [`offsets-in-groups`]
+    fn next_in_block(&self, map: &MercuryMap, mercury: u64) -> Option<u64> {
+        let (own, next) = (map.instruction(mercury)?, map.next(mercury)?);
+        let read = || block_starts(&Instruction::all(self.code).unwrap_or_default());
+        let starts = self.block_starts.get_or_init(read);
+        let size = Instruction::SIZE as u64;
+        let is_start = |at: &u64| {
+            usize::try_from(at / size).is_ok_and(|i| starts.get(i).is_some_and(|first| *first))
+        };
+        let mut behind = (own / size + 1..=next / size).map(|i| i * size);
+        let end = behind.find(is_start).map(|at| self.moved(at));
+        Some(end.unwrap_or_else(|| self.itself(next)))
+    }
+
+    /// Maps where a row of some copy's frame begins: right behind the main machine instruction before
+    /// it. `None` if no instruction of the selected copy starts there. [`offsets-in-groups`]
+    pub fn row(&self, mercury: u64) -> Option<u64> {
+        let map = self.map()?;
+        map.place(mercury)?;
+        let behind = |at| self.itself(at).saturating_add(Instruction::SIZE as u64);
+        Some(map.before(mercury).map_or(0, behind))
     }
 
     /// The offset in the output's machine code of the selected copy's first instruction at or after
@@ -115,6 +140,11 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
         let read = || jump_targets(file, self.from).unwrap_or_default();
         let found = self.jumps.get_or_init(read).get(&u32::try_from(mercury).ok()?)?;
         Some(self.moved((*found).into()))
+    }
+
+    /// The new offset of an instruction of the input's machine code.
+    fn itself(&self, machine: u64) -> u64 {
+        self.moves.map_or(machine, |m| m.place(machine))
     }
 
     /// Maps an offset in the input's machine code to the output's.

@@ -123,6 +123,31 @@ fn leaders(body: &[Instruction], next: &[Vec<usize>]) -> Option<Vec<bool>> {
     Some(first)
 }
 
+/// Whether each instruction is the first of a block, as far as the code alone says: jump tables are
+/// not looked at. `WARPSYNC.COLLECTIVE` is a block of its own. [`offsets-in-groups`]
+pub fn block_starts(code: &[Instruction]) -> Vec<bool> {
+    let mut first = vec![false; code.len()];
+    let mut mark = |at: usize| {
+        if let Some(first) = first.get_mut(at) {
+            *first = true;
+        }
+    };
+    for (i, instruction) in code.iter().enumerate() {
+        if instruction.is_collective() {
+            mark(i);
+        }
+        if ENDS.contains(&instruction.operation()) || instruction.is_collective() {
+            mark(i + 1);
+        }
+        if let Flow::To(target) = instruction.flow((i * Instruction::SIZE) as i64)
+            && let Ok(target) = usize::try_from(target)
+        {
+            mark(target / Instruction::SIZE);
+        }
+    }
+    first
+}
+
 /// Which of the successors of a block is visited first depends on its number alone: the compiler keeps them in
 /// a hash table with eight buckets. (Found with 107 kernels in which the two arms of a branch have all kinds
 /// of numbers; FNV-1a is the usual function that explains them all.)

@@ -71,6 +71,13 @@ impl MercuryMap {
         self.place(offset).filter(|_| offset < self.size())
     }
 
+    /// The same of the instruction before it; `None` for the first.
+    pub fn before(&self, offset: u64) -> Option<u64> {
+        let end = usize::try_from(offset / UNIT).ok()?.min(self.places.len());
+        let place = self.places[..end].iter().rev().find_map(|place| *place)?;
+        Some(u64::from(place) * Instruction::SIZE as u64)
+    }
+
     /// The same of the instruction after it, or the end.
     pub fn next(&self, offset: u64) -> Option<u64> {
         self.instruction(offset)?;
@@ -138,20 +145,35 @@ fn size(instruction: Instruction) -> u64 {
 }
 
 /// Which machine instruction of a group stands for the Mercury instruction: not one that prepares
-/// or protects it.
+/// or protects it. (Ranges of registers at all offsets of 69 kinds of groups: `offsets-in-groups`.)
 fn main(group: &[Instruction]) -> usize {
     let operations: Vec<u16> = group.iter().map(|i| i.operation()).collect();
     match operations.as_slice() {
         [_] | [] => 0,
         [0x148, 0x019, 0x012, ..] => 3,
-        [0x192, 0x1ab, 0x1ab, ..] => 3,
         [0x148 | 0x1c6, ..] if group[0].0 & 0xe00 == 0x200 => 1,
         [0x152, ..] => 1,
-        [0x184, rest @ ..] => {
-            let reads = 1 + rest.iter().take_while(|&&o| o == 0x184).count();
-            let two_fences = operations.get(reads..reads + 2) == Some(&[0x192, 0x192]);
-            reads + usize::from(two_fences)
-        }
+        [LDS | MEMBAR, ..] => fenced(&operations),
         _ => 0,
+    }
+}
+
+const LDS: u16 = 0x184;
+const MEMBAR: u16 = 0x192;
+
+/// The same behind loads and fences: what they protect, or the last fence if nothing follows but
+/// error barriers and what completes a fence (NOP, CCTL, FENCE.VIEW, UCGABAR, ENDCOLLECTIVE).
+fn fenced(operations: &[u16]) -> usize {
+    const ERROR_BARRIER: u16 = 0x1ab;
+    let run = |from: usize, operation: u16| {
+        let rest = operations.get(from..).unwrap_or_default();
+        from + rest.iter().take_while(|&&o| o == operation).count()
+    };
+    let reads = run(0, LDS);
+    let fences = run(reads, MEMBAR);
+    let protected = run(fences, ERROR_BARRIER);
+    match operations.get(protected) {
+        None | Some(0x118 | 0x11b | 0x18f | 0x1c6 | 0x1c7) if fences > reads => fences - 1,
+        _ => protected.min(operations.len().saturating_sub(1)),
     }
 }

@@ -27,6 +27,7 @@ mod scoreboards;
 mod units;
 mod untimed;
 
+pub use blocks::block_starts;
 pub use edits::{Edited, Purpose, edit};
 pub use later_waits::wait_later;
 pub use mercury_map::MercuryMap;
