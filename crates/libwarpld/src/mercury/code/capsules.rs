@@ -20,6 +20,8 @@ pub(super) enum Edit {
     RemoveForPlain,
     /// Remove it; the item of the rest then has its short form.
     RemoveForShort,
+    /// Wait for these boards.
+    Wait(u8),
     /// Insert a NOP before a BSYNC, or after a BREAK.
     Delay,
     /// Insert an error wait before it, with or without a fence.

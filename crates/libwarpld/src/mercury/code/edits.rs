@@ -14,6 +14,7 @@
 
 use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
 use super::instruction::{Flow, Instruction, Meeting, NO_GUARD};
+use super::lost_waits::{is_wait, remove_waits};
 use super::moves::Moves;
 use super::retarget::retarget;
 use cubin::capsule::{Capsule, ItemForm};
@@ -63,9 +64,10 @@ impl Edited {
                 true => is_delayed(before, operation),
                 false => before != NOP && matches!(operation, BSYNC | BREAK),
             };
+            let lost = !purpose.report_errors && is_wait(before, operation);
             let renewed = purpose.older && (before, operation) == (WARPSYNC, NOP);
             before = operation;
-            delayed || renewed || wanted(operation)
+            delayed || renewed || lost || wanted(operation)
         })
     }
 }
@@ -126,6 +128,8 @@ pub fn edit(
     if purpose.report_errors {
         // The fence before an EXIT is protection as well.
         insert_waits(&code, &units, !removes, &mut edits)?;
+    } else {
+        remove_waits(&code, &units, &mut edits)?;
     }
     if edits.iter().all(|&e| e == Edit::Keep) {
         return None;
@@ -137,6 +141,7 @@ pub fn edit(
         first.push(out.len() as u32);
         match edit {
             Edit::Keep => out.push(instruction),
+            Edit::Wait(boards) => out.push(instruction.waiting(boards)),
             Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort => {}
             Edit::Delay if instruction.operation() == BREAK => {
                 itself.push(out.len() as u32);

@@ -18,6 +18,7 @@ pub(in crate::mercury) mod instruction;
 mod kernel;
 mod later_waits;
 pub mod line_rows;
+mod lost_waits;
 mod mercury_map;
 mod moves;
 mod older_code;
