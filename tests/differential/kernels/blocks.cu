@@ -1,5 +1,7 @@
 // Algorithms of a block and of a warp from CUB.
 #include <cub/cub.cuh>
+struct Larger { __device__ float operator()(float a, float b) const { return a < b ? b : a; } };
+struct Differs { __device__ bool operator()(int a, int b) const { return a != b; } };
 template <class V, int N> __device__ void sorted(V *keys, int *values) {
     typedef cub::BlockLoad<V, 128, N, cub::BLOCK_LOAD_TRANSPOSE> Load;
     typedef cub::BlockRadixSort<V, 128, N, int> Sort;
@@ -51,7 +53,7 @@ __global__ void by_warp(const float *in, float *out) {
     typedef cub::WarpReduce<float, 16> Reduce;
     __shared__ union { typename Scan::TempStorage scan[4]; typename Reduce::TempStorage reduce[8]; } s;
     float v = in[threadIdx.x], inclusive, exclusive;
-    Scan(s.scan[threadIdx.x / 32]).Scan(v, inclusive, exclusive, cub::Max());
+    Scan(s.scan[threadIdx.x / 32]).Scan(v, inclusive, exclusive, Larger());
     __syncthreads();
     float most = Reduce(s.reduce[threadIdx.x / 16]).HeadSegmentedSum(v, threadIdx.x % 3 == 0);
     out[threadIdx.x] = inclusive + exclusive * most;
@@ -74,6 +76,6 @@ __global__ void exchanged(const int4 *in, int *out) {
     *(int4 *)v = in[threadIdx.x];
     Exchange(s.exchange).BlockedToWarpStriped(v, v);
     __syncthreads();
-    Heads(s.heads).FlagHeads(head, v, cub::Inequality());
+    Heads(s.heads).FlagHeads(head, v, Differs());
     for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = head[i] * v[i];
 }

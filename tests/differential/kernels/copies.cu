@@ -67,7 +67,7 @@ __global__ void bulk(const float *in, float *out, int tiles) {
 }
 __global__ void map(const __grid_constant__ CUtensorMap from, const __grid_constant__ CUtensorMap to, int rows, float factor) {
     __shared__ alignas(1024) float s[2][32][32];
-    __shared__ alignas(8) unsigned long long bar[2];
+    __shared__ alignas(8) unsigned long bar[2];
     if (threadIdx.x == 0) {
         ptx::mbarrier_init(bar, 1);
         ptx::mbarrier_init(bar + 1, 1);

@@ -2,17 +2,18 @@
 typedef unsigned u32;
 #define SUMS "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
 #define FACTORS "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])
-#define KERNEL(name, text) \
+#define PRODUCTS(name, text) \
     __global__ void name(const uint4 *x, const uint2 *y, const u32 *scale, float *out, int n) { \
         float c[4] = {out[threadIdx.x], 0, 1, 2}; \
         for (int i = 0; i < n; ++i) { \
             uint4 va = x[i * 32 + threadIdx.x]; \
             uint2 vb = y[i * 32 + threadIdx.x]; \
             u32 a[4] = {va.x, va.y, va.z, va.w}, b[2] = {vb.x, vb.y}; \
-            asm volatile("mma.sync.aligned." text : SUMS : FACTORS, "r"(scale[i]), "r"(scale[i + n])); \
+            asm volatile(text : SUMS : FACTORS, "r"(scale[i]), "r"(scale[i + n])); \
         } \
         for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = c[i]; \
     }
+#define KERNEL(name, text) PRODUCTS(name, "mma.sync.aligned." text)
 #define DENSE " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3}"
 #define SCALES ", {%10}, {0,0}, {%11}, {0,0};"
 KERNEL(eight, "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0" DENSE ", {%10}, {1,0}, {%11}, {2,1};")
@@ -22,8 +23,9 @@ KERNEL(four_fine, "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32
 KERNEL(four_coarse, "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0" DENSE SCALES)
 KERNEL(plain, "m16n8k32.row.col.kind::f8f6f4.f32.e5m2.e2m1.f32" DENSE "; // %10 %11")
 #define SPARSE " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9,%8,%9}, {%0,%1,%2,%3}, %10, 0"
-KERNEL(sparse_plain, "m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32" SPARSE "; // %11")
+PRODUCTS(sparse_plain, "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32" SPARSE "; // %11")
 #undef KERNEL
+#undef PRODUCTS
 __global__ void sums_of_halves(const uint4 *x, u32 *out, int n) {
     u32 c0 = 0, c1 = 1;
     for (int i = 0; i < n; ++i) {

@@ -8,9 +8,9 @@ use super::kernel::Kernel;
 /// those that it waits for in the input without a reason that is known. An event that the input does
 /// not wait for, although it is pending there, needs no wait: the unit answers in order, or only one of the
 /// two instructions is executed.
-pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8]) -> bool {
+pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stalls: &[u8]) -> bool {
     let board = |e: usize| allocation.boards[e].map(|c| c.board);
-    if waits_too_soon(kernel, &board, waits) {
+    if waits_too_soon(kernel, allocation, waits, stalls) {
         return false;
     }
     let Some(pending) = kernel.flow(&board, waits) else { return false };
@@ -33,10 +33,46 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8]) -> bo
 
 /// Whether an instruction waits for a board in the cycle after it was set. Neither the compiler nor nvlink writes such
 /// code (5,900 functions), so the wait may come before the board counts as set.
-fn waits_too_soon(kernel: &Kernel<'_>, board: &impl Fn(usize) -> Option<u8>, waits: &[u8]) -> bool {
-    let quick = |at: usize| kernel.body.get(at).is_some_and(|i| i.stall() < 2);
-    kernel.events.iter().enumerate().filter(|(_, event)| quick(event.at)).any(|(number, event)| {
-        let waits_for = |b: u8| kernel.next[event.at].iter().any(|&j| waits[j] >> b & 1 == 1);
-        board(number).is_some_and(waits_for)
+fn waits_too_soon(
+    kernel: &Kernel<'_>,
+    allocation: &Allocation,
+    waits: &[u8],
+    stalls: &[u8],
+) -> bool {
+    let quick = |at: usize| stalls.get(at).is_some_and(|&stall| stall < 2);
+    set_before_waits(kernel, allocation, waits).any(quick)
+}
+
+/// Instructions with a board that the next one waits for.
+fn set_before_waits<'a>(
+    kernel: &'a Kernel<'_>,
+    allocation: &'a Allocation,
+    waits: &'a [u8],
+) -> impl Iterator<Item = usize> + 'a {
+    kernel.events.iter().zip(&allocation.boards).filter_map(|(event, choice)| {
+        let board = (*choice)?.board;
+        let is_waited_for = kernel.next[event.at].iter().any(|&j| waits[j] >> board & 1 == 1);
+        is_waited_for.then_some(event.at)
     })
+}
+
+/// Stall counts with the new boards: nvlink lets the next instruction wait one cycle longer where its wait would come
+/// too soon (8 of 8 kernels).
+pub fn stalls(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8]) -> Vec<u8> {
+    let mut out: Vec<u8> = kernel.body.iter().map(|i| i.stall()).collect();
+    for at in set_before_waits(kernel, allocation, waits) {
+        let is_odd = is_waited_for_too_soon(kernel, at);
+        if let Some(stall) = out.get_mut(at).filter(|stall| **stall == 1 && !is_odd) {
+            *stall = 2;
+        }
+    }
+    out
+}
+
+/// Whether that is so in the input, which no compiler wrote then.
+fn is_waited_for_too_soon(kernel: &Kernel<'_>, at: usize) -> bool {
+    let Some(instruction) = kernel.body.get(at) else { return true };
+    let boards = [instruction.read_board(), instruction.write_board()];
+    let mut next = kernel.next[at].iter().filter_map(|&j| kernel.body.get(j));
+    next.any(|next| boards.iter().flatten().any(|&board| next.waits() >> board & 1 == 1))
 }

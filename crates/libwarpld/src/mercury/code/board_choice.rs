@@ -41,7 +41,7 @@ pub struct Allocator<'k> {
     /// The board of slow results that leave their block: textures have the last one for themselves.
     last_slow: u8,
     /// Boards whose events DEPBAR counts, one bit each.
-    counted: u8,
+    pub(super) counted: u8,
 }
 
 /// The new board of an event.
@@ -58,6 +58,11 @@ pub struct Allocation {
     pub boards: Vec<Option<Choice>>,
     /// What each instruction waits for as far as is known without back edges.
     pub early: Vec<u8>,
+    /// Registers with events under way, by board, when the last instruction of each block has waited, as
+    /// far as is known without back edges.
+    pub known: BTreeMap<usize, Known>,
+    /// The same in the input.
+    pub known_before: BTreeMap<usize, Known>,
     /// Events that each instruction of the input waits for without a reason that is known.
     pub copied: Vec<BitSet>,
     /// Events whose boards in the input the rule does not explain.
@@ -80,6 +85,8 @@ struct Side {
     left: Vec<Ready>,
 }
 
+/// Registers with events under way, by board.
+pub type Known = [RegisterSet; BOARDS as usize];
 /// When the events of each board are over.
 pub type Ready = [i64; BOARDS as usize];
 
@@ -224,6 +231,8 @@ impl<'k> Allocator<'k> {
         let mut allocation = Allocation {
             boards: vec![None; self.events.len()],
             early: vec![0; self.body.len()],
+            known: BTreeMap::new(),
+            known_before: BTreeMap::new(),
             copied: vec![BitSet::none(self.events.len()); self.body.len()],
             unexplained: Vec::new(),
         };
@@ -238,6 +247,12 @@ impl<'k> Allocator<'k> {
             let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
             for i in start..=end {
                 let unneeded = self.wait(i, &mut was.boards, &mut now.boards, &mut allocation)?;
+                if let Some(dependences) = self.kernel.dependences.as_ref().filter(|_| i == end) {
+                    let [before, known] =
+                        [&was, &now].map(|p| self.subjects(dependences, &p.boards));
+                    allocation.known_before.insert(i, before);
+                    allocation.known.insert(i, known);
+                }
                 for &number in &self.at[i] {
                     let pending = was.boards.iter().map(BitSet::len).sum();
                     patience = patience.checked_sub(pending)?;
@@ -278,6 +293,16 @@ impl<'k> Allocator<'k> {
             new.out[block] = Some(now.boards);
         }
         Some(allocation)
+    }
+
+    /// The registers that the events of each board are about.
+    fn subjects(&self, dependences: &Dependences<'_>, boards: &Boards) -> Known {
+        let mut out = [RegisterSet::default(); BOARDS as usize];
+        for (set, events) in out.iter_mut().zip(boards) {
+            let subjects = events.iter().map(|e| dependences.subject(&self.events[e]));
+            subjects.for_each(|subject| set.merge(&subject));
+        }
+        out
     }
 
     /// What is pending at the start of a block, from blocks that have had their turn.
@@ -328,8 +353,12 @@ impl<'k> Allocator<'k> {
                 dependences.registers(i).writes.iter().for_each(|register| writers[register] = i);
             }
         }
-        let end = issue.last().map_or(0, |last| last + i64::from(self.body[end].stall()));
-        Clock { start, issue, end }
+        // What is left of events when the block ends follows from all stall counts (`ISETP; LDG; EXIT` with a wait in
+        // between: k291 of seed 501).
+        let stall = |i: usize| i64::from(self.body[i].stall());
+        let last = issue.last().copied().unwrap_or(0);
+        let before = issue.iter().rev().nth(1).map_or(0, |time| time + stall(end - 1));
+        Clock { start, issue, end: last.max(before) + stall(end) }
     }
 
     /// Instructions of fixed latency, not the one before, whose results an instruction reads as soon as

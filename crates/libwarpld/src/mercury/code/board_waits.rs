@@ -1,7 +1,7 @@
 //! Which boards instructions wait for once events have new ones, back edges included.
 
 use super::bit_set::BitSet;
-use super::board_choice::{Allocation, Allocator, Choice};
+use super::board_choice::{Allocation, Allocator, Choice, Known};
 use super::event::{ALL, BOARDS, STACK_POINTER};
 use super::kernel::Kernel;
 
@@ -78,10 +78,13 @@ impl<'k> Waits<'k> {
         if self.kernel.dependences.is_some() && !instruction.is_collective() {
             let mut needed = self.kernel.needed(i, &state.pending);
             if self.kernel.ends_block(i) {
-                needed.merge(&state.back);
+                state.back.iter().filter(|&e| !self.is_known(e, i)).for_each(|e| needed.add(e));
             }
             // The compiler knows better where it does not wait.
-            let ignored = self.kernel.pending[i].without(&self.awaited(i));
+            let mut ignored = self.kernel.pending[i].without(&self.awaited(i));
+            if self.kernel.ends_block(i) {
+                state.back.iter().filter(|&e| self.was_known(e, i)).for_each(|e| ignored.remove(e));
+            }
             ended.merge(&needed.without(&ignored));
         }
         waits |= self.boards(&ended);
@@ -98,6 +101,10 @@ impl<'k> Waits<'k> {
                 waits |= bit;
             }
         }
+        // Boards whose events are counted keep their events, and so their waits: LDGDEPBAR sets them again
+        // without one.
+        let counted = self.allocator.counted;
+        waits = waits & !counted | instruction.waits() & counted;
         self.remove(&mut state.pending, waits);
         self.remove(&mut state.back, waits);
         self.set[i].iter().for_each(|&(number, _)| state.pending.add(number));
@@ -106,6 +113,27 @@ impl<'k> Waits<'k> {
             _ if instruction.is_collective() => waits | self.boards(&state.pending),
             _ => waits,
         }
+    }
+
+    /// Whether the first phase knows of events with the board and all registers of one that came back. It remembers
+    /// registers by board, so it takes such an event for one that is under way already (k62 of seed 7000011:
+    /// `LDC R3` before the loop and a store of R3 in it share a board). A result in RZ is never known.
+    fn is_known(&self, e: usize, i: usize) -> bool {
+        let board = self.allocation.boards[e].map_or(0, |choice| choice.board);
+        self.is_among(e, self.allocation.known.get(&i), board)
+    }
+
+    /// The same in the input, which does not wait for it then.
+    fn was_known(&self, e: usize, i: usize) -> bool {
+        self.is_among(e, self.allocation.known_before.get(&i), self.kernel.events[e].board)
+    }
+
+    fn is_among(&self, e: usize, known: Option<&Known>, board: u8) -> bool {
+        let (Some(dependences), Some(known)) = (&self.kernel.dependences, known) else {
+            return false;
+        };
+        let own = dependences.subject(&self.kernel.events[e]);
+        !own.is_empty() && known[usize::from(board)].contains(&own)
     }
 
     /// Events that the input's instruction waits for.

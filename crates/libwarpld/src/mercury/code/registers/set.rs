@@ -50,6 +50,21 @@ impl RegisterSet {
             || self.uniform_predicates & other.uniform_predicates != 0
     }
 
+    /// Whether the set contains all registers of another.
+    pub fn contains(&self, other: &Self) -> bool {
+        let mut both = *self;
+        both.merge(other);
+        both == *self
+    }
+
+    /// Adds the registers of another set.
+    pub fn merge(&mut self, other: &Self) {
+        self.general.iter_mut().zip(&other.general).for_each(|(a, b)| *a |= b);
+        self.uniform.iter_mut().zip(&other.uniform).for_each(|(a, b)| *a |= b);
+        self.predicates |= other.predicates;
+        self.uniform_predicates |= other.uniform_predicates;
+    }
+
     /// Whether the set contains no register.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
