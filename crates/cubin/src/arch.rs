@@ -43,7 +43,7 @@ impl fmt::Display for Arch {
 
 /// A name that is not that of a real architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown architecture '{0}'")]
+#[error("unknown architecture '{0}'; names look like sm_90 or sm_100a")]
 pub struct UnknownArch(pub String);
 
 impl FromStr for Arch {
@@ -60,5 +60,19 @@ impl FromStr for Arch {
             return Err(unknown());
         }
         Ok(Self { number: digits.parse().map_err(|_| unknown())?, variant })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_almost_right_are_answered_with_the_form() {
+        for name in ["sm90", "90", "SM_90", "sm_", "sm_90x", "compute_90", ""] {
+            let error = name.parse::<Arch>().unwrap_err().to_string();
+            assert!(error.contains(&format!("'{name}'")) && error.contains("sm_90 or"), "{error}");
+        }
+        assert_eq!("sm_100a".parse::<Arch>().unwrap().to_string(), "sm_100a");
     }
 }
