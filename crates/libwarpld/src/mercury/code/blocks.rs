@@ -124,7 +124,7 @@ fn leaders(body: &[Instruction], next: &[Vec<usize>]) -> Option<Vec<bool>> {
 }
 
 /// Whether each instruction is the first of a block, as far as the code alone says: jump tables are
-/// not looked at. `WARPSYNC.COLLECTIVE` is a block of its own. [`offsets-in-groups`]
+/// not looked at. `WARPSYNC.COLLECTIVE` is a block of its own. (`offsets-in-groups`)
 pub fn block_starts(code: &[Instruction]) -> Vec<bool> {
     let mut first = vec![false; code.len()];
     let mut mark = |at: usize| {
