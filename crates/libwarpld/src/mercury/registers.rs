@@ -74,7 +74,7 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
             let place = self.place(from.object, name);
             let Some(count) = number(table, after) else { return };
             let mut others = Ranges::default();
-            if let Described::Selected(_) = &place {
+            if let Described::Selected(_) | Described::Linked(_) = &place {
                 let starts = described.get_or_insert_with(|| functions(mercury));
                 others = starts.get(name).map(|&at| ranges(mercury, at)).unwrap_or_default();
             }
@@ -101,8 +101,11 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         match place {
             Described::Gone => [0; 2],
             Described::Unchanged => own.range,
-            Described::Selected(selected) => {
+            Described::Selected(selected) | Described::Linked(selected) => {
                 let found = others.get_mut(own.head).and_then(Vec::pop);
+                if matches!(place, Described::Linked(_)) && !own.range.contains(&0) {
+                    return own.range;
+                }
                 let [start, end] = found.unwrap_or_default().map(u64::from);
                 selected.range(start, end, self.file.linked.cx.dialect).map(|at| at as u32)
             }
@@ -137,13 +140,12 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
         let is_edited = selected.is_some_and(|selected| {
             moves_of_symbol(file.linked, &file.edited, selected.object, selected.symbol).is_some()
         });
-        // A file that was linked before has no ranges of functions behind an alias, and stale ones of
-        // replaced copies.
-        if is_other || is_edited || self.is_linked(object) {
-            return SelectedCode::new(file.linked, &file.edited, id)
-                .map_or(Described::Gone, Described::Selected);
-        }
-        Described::Unchanged
+        let described = match () {
+            () if is_other || is_edited => Described::Selected,
+            () if self.is_linked(object) => Described::Linked,
+            () => return Described::Unchanged,
+        };
+        SelectedCode::new(file.linked, &file.edited, id).map_or(Described::Gone, described)
     }
 
     /// Whether an input was written by a linker.
@@ -161,6 +163,9 @@ enum Described<'a, 'b> {
     Unchanged,
     /// This code of the output has its name.
     Selected(SelectedCode<'a, 'b>),
+    /// It is where it was, but the link before left out ranges: of functions behind an alias, and of replaced
+    /// copies.
+    Linked(SelectedCode<'a, 'b>),
 }
 
 /// The Mercury ranges of one function: by the fields before them in their records (variable and

@@ -131,8 +131,10 @@ fn size(instruction: Instruction) -> u64 {
         // MOV and what sets predicates from a mask; add 0x80 for the uniform ones
         0x02 | 0x06 | 0x82 | 0x86 => false,
         _ if has_immediate => true,
-        // comparisons with a carry or a second condition
+        // comparisons with a carry or a second condition; FSET, FSETP and DSETP; HSET2 and HSETP2
         0x0c | 0x8c => bit(72) || bit(74) || predicate != 7,
+        0x0a | 0x0b | 0x2a => predicate != 7,
+        0x33 | 0x34 => true,
         // sums of three, or with a carry
         0x10 | 0x90 => third_operand != 0xff || bit(74),
         0x12 | 0x92 => third_operand != 0xff,
