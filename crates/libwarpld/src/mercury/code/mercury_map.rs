@@ -179,3 +179,28 @@ fn fenced(operations: &[u16]) -> usize {
         _ => protected.min(operations.len().saturating_sub(1)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes by the offset of a kernel's EXIT in both halves (sm_100 and sm_120, 13.0.88).
+    #[test]
+    fn comparisons_with_a_condition_have_32_bytes() {
+        let rows: [(u64, u64, u64); 9] = [
+            (0x004f_c400_0380_2080, 0x0000_0011_0011_7233, 32), // HSET2.BF.EQ.AND R17, R0, R17, PT
+            (0x004f_e400_0000_2080, 0x0000_0011_0011_7233, 32), // HSET2.BF.EQ.AND R17, R0, R17, P0
+            (0x004f_da00_0390_2000, 0x0000_0011_0000_7234, 32), // HSETP2.EQ.AND P0, P1, R0, R17, PT
+            (0x008f_d200_0380_2000, 0x0000_0013_0013_720a, 16), // FSET.BF.EQ.AND R19, R0, R19, PT
+            (0x008f_ca00_0000_2000, 0x0000_0013_0013_720a, 32), // FSET.BF.EQ.AND R19, R0, R19, P0
+            (0x008f_da00_03f0_4000, 0x0000_0000_1300_720b, 16), // FSETP.GT.AND P0, PT, R19, R0, PT
+            (0x008f_da00_0070_4000, 0x0000_0000_1300_720b, 32), // FSETP.GT.AND P0, PT, R19, R0, P0
+            (0x010f_dc00_03f0_4000, 0x0000_0006_0400_722a, 16), // DSETP.GT.AND P0, PT, R4, R6, PT
+            (0x010f_dc00_0070_4000, 0x0000_0006_0400_722a, 32), // DSETP.GT.AND P0, PT, R4, R6, P0
+        ];
+        for (high, low, bytes) in rows {
+            let instruction = Instruction(u128::from(high) << 64 | u128::from(low));
+            assert_eq!(size(instruction), bytes, "{:#x}", instruction.0);
+        }
+    }
+}
