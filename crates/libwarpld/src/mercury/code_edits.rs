@@ -3,9 +3,12 @@
 
 use super::section_plan::CapsulePlan;
 use crate::collections::Map;
-use crate::ids::{ObjectId, SectionId};
+use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
-use crate::mercury::code::{Edited, Moves, Purpose, edit, renew, rescoreboard, untime, wait_later};
+use crate::mercury::code::instruction::Instruction;
+use crate::mercury::code::{
+    Edited, Jumps, Moves, Purpose, edit, renew, rescoreboard, untime, wait_later,
+};
 use crate::merge::Content;
 use cubin::attr::Attr;
 use cubin::capsule::Capsule;
@@ -75,11 +78,48 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     {
         replace_code(&mut edited, code, capsule);
     } else if rescoreboards
-        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code))
+        && let jumps = jumps(linked, (from.object, symbol), edited.as_ref().map(|e| &e.moves))
+        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code), &jumps)
     {
         replace_code(&mut edited, code, capsule);
     }
     edited
+}
+
+/// Where the branches of a function lead that take their target from a table, as the compiler says.
+fn jumps(
+    linked: Linked<'_, '_>,
+    (object, function): (ObjectId, SymbolId),
+    moves: Option<&Moves>,
+) -> Jumps {
+    let mut out = Jumps::default();
+    let sections = linked.cx.graph.function(function).map(|f| &linked.merged.function_sections[f]);
+    let Some(id) = sections.and_then(|sections| sections.info.get()) else { return out };
+    let Content::Attributes(sources) = linked.merged.section(id).content() else { return out };
+    for from in sources.iter().filter(|from| from.object == object) {
+        let halves = linked.cx.objects[from.object].halves.as_ref();
+        let table = halves.and_then(|halves| halves.counterpart(from.section));
+        let records = info::raw_records(table.map_or(&[], |table| table.data));
+        for record in records.filter(|r| Attr(r[1]) == Attr::INDIRECT_BRANCH_TARGETS) {
+            let mut payload = record.get(4..).unwrap_or_default().to_vec();
+            if let Some(moves) = moves {
+                move_branches(&mut payload, moves);
+            }
+            list_branches(&payload, &mut out);
+        }
+    }
+    out
+}
+
+/// Adds the branches of a record: offset, a word, number of targets, targets.
+fn list_branches(mut rest: &[u8], out: &mut Jumps) {
+    while let Some((head, tail)) = rest.split_at_checked(12) {
+        let size = (word(&head[8..]) as usize).saturating_mul(4).min(tail.len());
+        let (targets, next) = tail.split_at(size);
+        let index = |bytes: &[u8]| word(bytes) as usize / Instruction::SIZE;
+        out.insert(index(head), targets.chunks_exact(4).map(index).collect());
+        rest = next;
+    }
 }
 
 /// Takes code with other control bits.

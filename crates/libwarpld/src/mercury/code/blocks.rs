@@ -4,6 +4,8 @@ use super::instruction::{Flow, Instruction};
 
 /// Operations after which a block ends: BSYNC, BRA, BRX, EXIT, RET, ENDCOLLECTIVE.
 const ENDS: [u16; 6] = [Instruction::BSYNC, 0x147, 0x149, 0x14d, 0x150, 0x11b];
+/// BRXU, which only [`Blocks`] looks at.
+const UNIFORM_JUMP: u16 = 0x158;
 /// Starts a region; its end is a meeting place.
 const BSSY: u16 = 0x145;
 
@@ -107,7 +109,8 @@ fn leaders(body: &[Instruction], next: &[Vec<usize>]) -> Option<Vec<bool>> {
     *first.first_mut()? = true;
     for (i, instruction) in body.iter().enumerate() {
         let operation = instruction.operation();
-        if ENDS.contains(&operation) || instruction.is_collective() {
+        let ends = ENDS.contains(&operation) || operation == UNIFORM_JUMP;
+        if ends || instruction.is_collective() {
             *first.get_mut(i + 1)? = true;
             for &j in next.get(i)? {
                 *first.get_mut(j)? = true;

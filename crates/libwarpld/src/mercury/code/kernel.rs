@@ -4,8 +4,9 @@ use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::Dependences;
 use super::event::{BOARDS, Event};
-use super::instruction::{Flow, Instruction};
+use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::registers::RegisterSet;
+use crate::collections::Map;
 
 /// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
@@ -28,9 +29,9 @@ pub struct Kernel<'c> {
 }
 
 impl<'c> Kernel<'c> {
-    pub fn read(body: &'c [Instruction]) -> Option<Self> {
+    pub fn read(body: &'c [Instruction], jumps: &Jumps) -> Option<Self> {
         let next: Vec<Vec<usize>> =
-            (0..body.len()).map(|i| successors(body, i)).collect::<Option<_>>()?;
+            (0..body.len()).map(|i| successors(body, i, jumps)).collect::<Option<_>>()?;
         let mut events = Vec::new();
         for (at, instruction) in body.iter().enumerate() {
             let event = |board, writes| Event { at, board, writes };
@@ -181,15 +182,30 @@ impl<'c> Kernel<'c> {
 const EXIT: u16 = 0x14d;
 const ENDCOLLECTIVE: u16 = 0x11b;
 
+/// The targets of branches by jump tables, by instruction.
+pub type Jumps = Map<usize, Vec<usize>>;
+
 /// Where control may go from an instruction; `None` if unknown.
-fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
+fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Vec<usize>> {
     const BRANCH: u16 = 0x147;
+    // BRX, BRXU
+    const INDIRECT: [u16; 2] = [0x149, 0x158];
     let instruction = *body.get(i)?;
     let at = (i * Instruction::SIZE) as i64;
     let next = Some(i + 1).filter(|&n| n < body.len());
     let mut out = Vec::new();
     match (instruction.operation(), instruction.flow(at)) {
-        (_, Flow::Call | Flow::Unknown) | (0x149 | 0x158, _) => return None,
+        (operation, _) if INDIRECT.contains(&operation) => {
+            let targets = jumps.get(&i).filter(|targets| !targets.is_empty())?;
+            out.extend_from_slice(targets);
+            if out.iter().any(|&target| target >= body.len()) {
+                return None;
+            }
+            if instruction.guard() != NO_GUARD {
+                out.extend(next);
+            }
+        }
+        (_, Flow::Call | Flow::Unknown) => return None,
         (BRANCH, Flow::To(target)) => {
             let target = usize::try_from(target).ok()? / Instruction::SIZE;
             out.extend(Some(target).filter(|&t| t < body.len()));
@@ -201,4 +217,23 @@ fn successors(body: &[Instruction], i: usize) -> Option<Vec<usize>> {
         _ => out.extend(next),
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BRX R2` by a table, with and without a guard.
+    #[test]
+    fn jumps_lead_where_their_table_says() {
+        const JUMP: u128 = 0x000f_ea00_0383_ffff_ffff_fffc_0200_7949;
+        let guarded = Instruction(JUMP & !0xf000);
+        let body = [Instruction(JUMP), guarded, Instruction::NOP, Instruction::NOP];
+        let jumps = |targets: &[usize]| (0..2).map(|i| (i, targets.to_vec())).collect::<Jumps>();
+        assert_eq!(successors(&body, 0, &jumps(&[3, 2])), Some(vec![3, 2]));
+        assert_eq!(successors(&body, 1, &jumps(&[3])), Some(vec![3, 2]));
+        assert_eq!(successors(&body, 0, &jumps(&[3, 4])), None, "behind the code");
+        assert_eq!(successors(&body, 0, &jumps(&[])), None);
+        assert_eq!(successors(&body, 0, &Jumps::default()), None);
+    }
 }

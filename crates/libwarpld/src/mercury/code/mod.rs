@@ -30,6 +30,7 @@ mod untimed;
 
 pub use blocks::block_starts;
 pub use edits::{Edited, Purpose, edit};
+pub use kernel::Jumps;
 pub use later_waits::wait_later;
 pub use mercury_map::MercuryMap;
 pub use moves::Moves;

@@ -11,18 +11,18 @@ use super::board_choice::Allocator;
 use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
-use super::kernel::Kernel;
+use super::kernel::{Jumps, Kernel};
 use super::registers::Registers;
 
 /// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
-pub fn rescoreboard(code: &[u8]) -> Option<Vec<u8>> {
+pub fn rescoreboard(code: &[u8], jumps: &Jumps) -> Option<Vec<u8>> {
     let code = Instruction::all(code)?;
     let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
     let body = code.get(..end)?;
     if !loads_unused_stack_pointer(body) {
         return None;
     }
-    let kernel = Kernel::read(body)?;
+    let kernel = Kernel::read(body, jumps)?;
     let allocator = Allocator::new(&kernel);
     let allocation = allocator.run()?;
     if !allocator.keeps_counted(&allocation.boards) {
@@ -95,7 +95,7 @@ mod tests {
 
     fn changed(code: &[u128]) -> Option<Vec<u128>> {
         let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let out = rescoreboard(&bytes)?;
+        let out = rescoreboard(&bytes, &Jumps::default())?;
         Some(Instruction::all(&out).unwrap().iter().map(|i| i.0).collect())
     }
 
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_waited_for_at_once_takes_a_second_cycle() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body).unwrap();
+        let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
         let allocation = Allocator::new(&kernel).run().unwrap();
         let mut waits = vec![0; body.len()];
         waits[2] = 1;
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_missing_wait_is_found() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body).unwrap();
+        let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
         let allocator = Allocator::new(&kernel);
         let allocation = allocator.run().unwrap();
         let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();
