@@ -11,6 +11,9 @@ use crate::collections::Map;
 /// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
 
+/// The most targets of all jump tables: blocks that share successors look at each other's ends.
+const MOST_TARGETS: usize = 4096;
+
 /// Who sets which board and who waits for it.
 pub struct Kernel<'c> {
     pub body: &'c [Instruction],
@@ -30,6 +33,9 @@ pub struct Kernel<'c> {
 
 impl<'c> Kernel<'c> {
     pub fn read(body: &'c [Instruction], jumps: &Jumps) -> Option<Self> {
+        if jumps.values().map(Vec::len).sum::<usize>() > MOST_TARGETS {
+            return None;
+        }
         let next: Vec<Vec<usize>> =
             (0..body.len()).map(|i| successors(body, i, jumps)).collect::<Option<_>>()?;
         let mut events = Vec::new();
@@ -235,5 +241,9 @@ mod tests {
         assert_eq!(successors(&body, 0, &jumps(&[3, 4])), None, "behind the code");
         assert_eq!(successors(&body, 0, &jumps(&[])), None);
         assert_eq!(successors(&body, 0, &Jumps::default()), None);
+        let many = (0..2).map(|i| (i, vec![2; MOST_TARGETS])).collect();
+        assert!(
+            Kernel::read(&body, &many).is_none() && Kernel::read(&body, &jumps(&[2])).is_some()
+        );
     }
 }
