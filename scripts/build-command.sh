@@ -30,7 +30,7 @@ windows)
     exit 2
     ;;
 esac
-if ! rustup target list --installed 2>/dev/null | grep -qx "$triple" && [ ! -d "$sysroot/lib/rustlib/$triple/lib" ]; then
+if ! grep -qx "$triple" <<<"$(rustup target list --installed 2>/dev/null)" && [ ! -d "$sysroot/lib/rustlib/$triple/lib" ]; then
     rustup -q target add "$triple" >&2
 fi
 

@@ -35,7 +35,7 @@ if [ ! -e "$tools/v/complete" ]; then
         hatchling==1.33.0 build==1.6.1
     touch "$tools/v/complete"
 fi
-if ! rustup target list --installed | grep -qx "$triple"; then
+if ! grep -qx "$triple" <<<"$(rustup target list --installed)"; then
     rustup -q target add "$triple"
 fi
 

@@ -23,7 +23,8 @@ for major in 12 13; do
         sort >"$work/wanted"
     nm -D --defined-only "$library" | awk '$2 != "A" {print $3}' | sort >"$work/exported"
     diff "$work/wanted" "$work/exported"
-    readelf -d "$library" | grep -q "SONAME.*\[libnvJitLink.so.$major\]"
+    readelf -d "$library" >"$work/dynamic"
+    grep -q "SONAME.*\[libnvJitLink.so.$major\]" "$work/dynamic"
 done
 echo "$(wc -l <"$work/exported") names exported by each library"
 
