@@ -40,6 +40,10 @@ pub struct Allocator<'k> {
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
     last_slow: u8,
+    /// The first board that events leave to slow ones if they leave their block.
+    first_leaving: u8,
+    /// The first board that is for textures alone, in all blocks of a kernel that has any.
+    first_texture: u8,
     /// Boards whose events DEPBAR counts, one bit each.
     pub(super) counted: u8,
 }
@@ -134,6 +138,8 @@ impl<'k> Allocator<'k> {
         let is_slow = |i: usize| is_slow(body[i]) && kernel.has_result(i);
         let any_slow = (0..body.len()).any(is_slow);
         let any_texture = body.iter().any(|&i| is_texture(i));
+        let only_textures = !(0..body.len()).any(|i| is_slow(i) && !is_texture(body[i]));
+        let last_slow = if any_texture { LAST - 1 } else { LAST };
         let counted = body.iter().filter_map(|i| i.counted_board()).fold(0, |c, b| c | 1 << b);
         let mut out = Self {
             kernel,
@@ -144,7 +150,13 @@ impl<'k> Allocator<'k> {
             at,
             waiter: Vec::new(),
             any_slow,
-            last_slow: if any_texture { LAST - 1 } else { LAST },
+            last_slow,
+            first_leaving: match (any_slow, only_textures) {
+                (false, _) => BOARDS,
+                (true, true) => LAST,
+                (true, false) => last_slow,
+            },
+            first_texture: if any_texture { LAST } else { BOARDS },
             counted,
         };
         out.waiter = out.waiters();
@@ -205,6 +217,11 @@ impl<'k> Allocator<'k> {
         let instruction = self.body[event.at];
         let slow = event.writes && is_slow(instruction);
         slow && (self.leaves(number) && self.any_slow || is_texture(instruction))
+    }
+
+    /// Whether an event is a slow result that leaves its block, and no texture.
+    fn takes_last_slow(&self, number: usize) -> bool {
+        self.takes_last(number) && !is_texture(self.body[self.events[number].at])
     }
 
     /// Whether the boards whose events are counted have the same events as before.
@@ -318,7 +335,8 @@ impl<'k> Allocator<'k> {
                 *time = left.max(*time);
             }
         }
-        let slow_enters = boards.iter().any(|events| events.iter().any(|e| self.takes_last(e)));
+        let slow = |events: &BitSet| events.iter().any(|e| self.takes_last_slow(e));
+        let slow_enters = boards.iter().any(slow);
         Pending { boards, ready, slow_enters }
     }
 
@@ -405,14 +423,20 @@ impl<'k> Allocator<'k> {
         }
     }
 
-    /// Whether an event leaves the last board to slow ones: those that leave this block or enter it.
-    fn avoids_last(&self, number: usize, view: &View<'_>) -> bool {
+    /// The first board that an event leaves to others: to textures, and to slow results that leave this
+    /// block or enter it. Textures of other blocks count, too (`march` of tests/differential/kernels), but
+    /// do not make others take board 4, unlike a load that leaves (an LDG elsewhere in the kernel, k59 of
+    /// 60 random kernels with textures).
+    fn top(&self, number: usize, view: &View<'_>) -> u8 {
         if self.leaves(number) {
-            return self.any_slow;
+            return self.first_leaving;
         }
         let (start, end) = self.blocks.range(view.block);
-        view.pending.slow_enters
-            || self.at[start..=end].iter().flatten().any(|&e| self.takes_last(e))
+        let mut set = self.at[start..=end].iter().flatten();
+        match view.pending.slow_enters || set.any(|&e| self.takes_last_slow(e)) {
+            true => self.last_slow,
+            false => self.first_texture,
+        }
     }
 
     /// The board that the rule gives to an event.
@@ -428,7 +452,7 @@ impl<'k> Allocator<'k> {
         }
         let slow = event.writes && is_slow(self.body[event.at]);
         let low = if slow { FIRST_SLOW } else { 0 };
-        let top = if self.avoids_last(number, view) { self.last_slow } else { BOARDS };
+        let top = self.top(number, view);
         let waiter = self.waiter[number];
         let on = |board: u8| &pending.boards[usize::from(board)];
         let first = |board: u8| {
