@@ -3,7 +3,7 @@
 use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Boards, Clock, Pending};
 use super::event::{ALL, BOARDS};
-use super::units::is_slow;
+use super::units::{is_slow, is_texture};
 
 impl Allocator<'_> {
     /// Ends what an instruction waits for because it needs it. Returns the boards of the input that it waits for
@@ -32,6 +32,10 @@ impl Allocator<'_> {
             if !own.is_empty() {
                 ended.merge(&own);
                 *events = BitSet::none(self.events.len());
+            } else if known && self.is_for_lost_results(i, events) {
+                let lost = events.iter().filter(|&e| self.loses_result(e));
+                let boards = lost.filter_map(|e| out.boards[e]).map(|choice| choice.board);
+                out.early[i] |= boards.fold(0, |mask, board| mask | 1 << board);
             } else if known && self.is_for_back_edge(i, board, &pending) {
             } else if pending.is_empty() && waits != ALL {
                 return None;
@@ -93,6 +97,28 @@ impl Allocator<'_> {
         let mut out = BitSet::none(self.events.len());
         these.iter().filter(|&&e| events.has(e)).for_each(|&e| out.add(e));
         out
+    }
+
+    /// Whether an instruction ends the first block of a loop and events with results in RZ may come back to it. It
+    /// waits for them although they are from before the loop and others have waited: RZ is never among the
+    /// registers that are known to be under way (`TEX RZ, R13` before a loop; k17 and k23 of 60 kernels).
+    fn is_for_lost_results(&self, i: usize, events: &BitSet) -> bool {
+        let block = self.blocks.of(i);
+        let (start, end) = self.blocks.range(block);
+        let is_back =
+            |&p: &usize| self.blocks.place(self.blocks.range(p).0) >= self.blocks.place(start);
+        i == end
+            && self.blocks.predecessors(block).iter().any(is_back)
+            && events.iter().any(|e| self.loses_result(e))
+    }
+
+    /// Whether a part of a result goes to RZ.
+    fn loses_result(&self, e: usize) -> bool {
+        const RZ: u128 = 0xff;
+        let (event, word) = (&self.events[e], self.body[self.events[e].at].0);
+        event.writes
+            && is_texture(self.body[event.at])
+            && (word >> 16 & RZ == RZ || word >> 64 & RZ == RZ)
     }
 
     /// Whether an instruction waits for events that came over a back edge: because it needs them, sets
