@@ -19,7 +19,7 @@ compile() { # source, target, further options
         -o "$work/$(basename "$source" .cu).$target.cubin" "$source"
 }
 for target in ${TARGETS:-100 103 110 120 121}; do
-    for name in arithmetic memory textures warps tensor; do
+    for name in arithmetic scalars memory textures warps tensor; do
         compile tests/registers/$name.cu "$target"
     done
     case $target in

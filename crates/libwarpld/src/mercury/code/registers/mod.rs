@@ -77,6 +77,10 @@ impl Registers {
                 set.add_predicates(bits(w, at, 8) as u8);
                 return Some(());
             }
+            (Place::UniformMask(at), _) => {
+                set.add_uniform_predicates(bits(w, at, 8) as u8);
+                return Some(());
+            }
             (Place::Second, REGISTERS) => (File::General, 32),
             (Place::Second, IMMEDIATE_THIRD | UNIFORM_THIRD) => (File::General, 64),
             (Place::Third, REGISTERS | IMMEDIATE | UNIFORM) => (File::General, 64),

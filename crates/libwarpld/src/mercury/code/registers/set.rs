@@ -40,6 +40,11 @@ impl RegisterSet {
         self.predicates |= mask & !(1 << TRUE);
     }
 
+    /// The same for uniform ones.
+    pub fn add_uniform_predicates(&mut self, mask: u8) {
+        self.uniform_predicates |= mask & !(1 << TRUE);
+    }
+
     /// Whether the sets intersect.
     pub fn meets(&self, other: &Self) -> bool {
         let general = self.general.iter().zip(&other.general).any(|(a, b)| a & b != 0);

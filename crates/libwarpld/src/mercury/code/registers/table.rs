@@ -21,6 +21,7 @@ pub enum Place {
     EitherPredicate(u32),
     /// A mask of predicates.
     Mask(u32),
+    UniformMask(u32),
     /// The second and third operand of arithmetic.
     Second,
     Third,
@@ -68,7 +69,9 @@ impl Row {
         const STSM: u16 = 0x44;
         let form = w >> 9 & 7;
         let free = self.operation >= 0x100 || matches!(self.operation, LDSM | STSM) || form >= 6;
-        let place = |o: &Operand| matches!(o.place, Place::UniformSecond | Place::UniformThird);
+        let place = |o: &Operand| {
+            matches!(o.place, Place::UniformSecond | Place::UniformThird | Place::UniformMask(_))
+        };
         // A 64-bit immediate takes these bits.
         let immediate = form == 2 && self.operands.len() == 1;
         free || immediate || (w >> 91 & 1 == 1) == self.operands.iter().any(place)
@@ -77,14 +80,14 @@ impl Row {
     /// The file of its guard.
     pub fn guard_file(&self) -> File {
         match self.operation {
-            0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 => File::UniformPredicate,
+            0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 | 0x1c3 => File::UniformPredicate,
             _ => File::Predicate,
         }
     }
 
     /// Whether it was never seen with a guard, and may have one of either kind.
     fn has_unknown_guard(&self) -> bool {
-        matches!(self.operation, 0x55..=0x5e | 0x86 | 0xcb | 0xcc | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
+        matches!(self.operation, 0x51..=0x5e | 0x86 | 0xcb | 0xcc | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
     }
 
     #[cfg(test)]
@@ -188,6 +191,7 @@ static ROWS: &[Row] = &[
     row(0x00a, R | F4 | F6, &[d(one), a(one), z(one), p(87)]), // FSET
     row(0x00b, R | F4 | F6, &[pd(81), pd(84), a(one), z(one), p(87)]), // FSETP
     row(0x00c, R | F4 | F6, &[pd(81), pd(84), a(wide_80), z(wide_80), p(87), p(68)]), // ISETP
+    row(0x00f, ARITHMETIC, &[d(one), a(one), b(one), c(one), p(87)]), // VIMNMX3
     row(0x010, ARITHMETIC, &[d(one), pd(81), pd(84), a(one), b(one), c(one), p(87), p(77)]), // IADD3
     row(0x011, ARITHMETIC, &[d(one), pd(81), a(one), b(one), c(one), p(87)]), // LEA
     row(0x012, ARITHMETIC, &[d(one), pd(81), a(one), b(one), c(one), p(87)]), // LOP3
@@ -237,7 +241,11 @@ static ROWS: &[Row] = &[
     row(0x04a, R | F4, &[ud(one), upd(81), upd(84), ua(one), ub(one), up(87)]), // UVIMNMX
     row(0x04b, R, &[d(two), a(two), g(32, two)]), // FADD2
     row(0x04c, F4, &[]), // UVIRTCOUNT
+    row(0x051, R | F4, &[ud(one), ua(one), ub(one), up(87)]), // UFSEL
+    row(0x053, R | F4, &[upd(81), upd(84), ua(one), ub(one), up(87)]), // UFSETP
+    row(0x054, R | F2, &[ud(one), ua(one), uc(one)]), // UFADD
     row(0x055, R | F2 | F4, &[ud(one), ua(one), ub(one), uc(one)]), // UFFMA
+    row(0x056, R | F4, &[ud(one), ua(one), ub(one)]), // UFMUL
     row(0x05a, R, &[ud(one), ub(one)]), // UI2F
     row(0x05c, R, &[ud(one), ub(one)]), // UF2I
     row(0x05e, R, &[ud(one), ub(one)]), // UI2FP
@@ -246,6 +254,7 @@ static ROWS: &[Row] = &[
     row(0x082, F2, &[ud(two)]), // UMOV.64 of 64 bits
     row(0x082, F4, &[ud(one)]), // UMOV
     row(0x082, F6, &[ud(wide_80), u(32, wide_80)]),
+    row(0x083, F4, &[ud(one), ua(one), read(Place::UniformMask(32), one)]), // UP2UR
     row(0x085, R | F4, &[ud(wide_74), upd(81), upd(84), ua(wide_74), ub(wide_74), up(87), up(77)]), // UIMNMX
     row(0x086, F4, &[ud(one), upd(81), p(87)]), // VOTEU
     row(0x087, R | F4, &[ud(one), ua(one), ub(one), up(87)]), // USEL
@@ -269,7 +278,8 @@ static ROWS: &[Row] = &[
     row(0x0cc, R, &[ud(one), a(one)]), // CREDUX
     row(0x100, R | F6, &[d(one), pd(81), z(one)]), // FLO
     row(0x101, R | F6, &[d(one), z(one)]), // BREV
-    row(0x102, R, &[pd(81), a(one), z(one)]), // FCHK
+    row(0x102, R | F4 | F6, &[pd(81), a(one), z(one)]), // FCHK
+    row(0x104, R, &[d(one), z(one)]), // F2F of 16 bits
     row(0x105, R | F6, &[d(converted_to), z(converted_from)]), // F2I
     row(0x106, R | F6, &[d(converted_to), z(converted_from)]), // I2F
     row(0x107, R | F6, &[d(converted_to), z(converted_from)]), // FRND

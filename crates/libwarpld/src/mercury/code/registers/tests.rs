@@ -27,7 +27,7 @@ fn listed(names: &str) -> String {
     if kept.is_empty() { "-".into() } else { kept.join(",") }
 }
 
-/// What listings leave out: the predicates of P2R and R2P, the fourth component of a texture and the
+/// What listings leave out: the predicates of P2R, R2P and UP2UR, the fourth component of a texture and the
 /// second half of its handle, uniform registers from UR63 on. They mark the condition of LDGSTS as written.
 fn is_gap(w: u128, registers: &Registers, [writes, reads]: [&str; 2]) -> bool {
     let holds = |ours: &str, listed: &str| {
@@ -35,7 +35,7 @@ fn is_gap(w: u128, registers: &Registers, [writes, reads]: [&str; 2]) -> bool {
     };
     let (ours, read) = (names(&registers.writes), names(&registers.reads));
     match w & 0x1ff {
-        0x003 => ours == writes && holds(&read, reads),
+        0x003 | 0x083 => ours == writes && holds(&read, reads),
         0x004 => holds(&ours, writes) && read == reads,
         0x160..=0x16f => holds(&ours, writes) && holds(&read, reads),
         0x1ae => ours == "-" && holds(reads, writes) && read == reads,
