@@ -1,7 +1,7 @@
 #!/bin/bash
 # Proves that Blackwell code still waits for everything that it depends on: random programs, some
 # named cases and CUDA C++ programs for sm_100 and sm_120, linked by nvlink, by warpld and by warpld
-# with --rescoreboard. Every function that is proved gets seeded faults, which must be found.
+# with --no-rescoreboard. Every function that is proved gets seeded faults, which must be found.
 # Prints functions, pairs, faults and instructions that are not known as its last line.
 #
 #   scripts/ci-hazards.sh [options of `differential run`]

@@ -298,10 +298,10 @@ impl ConfigBuilder {
         self
     }
 
-    /// Allocates scoreboards anew in kernels without calls, where the result is certain
-    /// (`--rescoreboard`).
+    /// Reallocates scoreboards in kernels without calls, as nvlink does, where the result is certain
+    /// (`--rescoreboard`). On by default.
     pub fn rescoreboard(mut self, on: bool) -> Self {
-        self.0.mercury.rescoreboard = on;
+        self.0.mercury.keep_scoreboards = !on;
         self
     }
 

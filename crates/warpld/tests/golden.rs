@@ -10,7 +10,7 @@ fn compare(inputs: &[&str], words: &[&str], answer: &str) {
         let name = |name: &str| format!("{name}.{target}.cubin");
         let output = name(answer);
         let mut command = WARPLD.command();
-        command.args(["-arch", target, "--identity=nvlink", "--rescoreboard"]).args(words);
+        command.args(["-arch", target, "--identity=nvlink"]).args(words);
         command.args(inputs.iter().map(|input| fixture_path(&name(input))));
         let done = command.arg("-o").arg(&output).current_dir(&folder).output();
         let done = done.expect("warpld runs");

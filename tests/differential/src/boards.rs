@@ -1,7 +1,7 @@
 //! How much of nvlink's allocation of scoreboards warpld reproduces, and where it first differs.
 //!
 //! nvlink's finalizer allocates scoreboards anew in kernels that call nothing. A link counts for
-//! its target with and without `--rescoreboard`; a kernel whose code differs is a miss, listed with
+//! its target with and without `--no-rescoreboard`; a kernel whose code differs is a miss, listed with
 //! the first field that differs and with what the kernel has that could be the reason.
 
 use crate::hazards::{Checker, Flow, Function, Instruction, is_known};
@@ -14,9 +14,9 @@ use std::ops::AddAssign;
 /// The files that one link made.
 pub struct Outputs<'a> {
     pub nvlink: &'a [u8],
-    /// By warpld, which keeps the schedule of the input.
+    /// By warpld with `--no-rescoreboard`.
     pub kept: &'a [u8],
-    /// By warpld with `--rescoreboard`.
+    /// By warpld.
     pub rescored: &'a [u8],
 }
 
@@ -236,8 +236,8 @@ impl Scores {
     /// Prints the table of targets, the causes and the misses.
     pub fn print(&self) {
         println!(
-            "\n| target | links | identical | with --rescoreboard | call-free kernels | identical \
-             | with --rescoreboard | share |\n|---|---|---|---|---|---|---|---|"
+            "\n| target | links | with --no-rescoreboard | identical | call-free kernels \
+             | with --no-rescoreboard | identical | share |\n|---|---|---|---|---|---|---|---|"
         );
         let mut total = Row::default();
         for (sm, row) in &self.rows {
@@ -253,7 +253,7 @@ impl Scores {
         causes.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         println!("\nfirst difference, kernels:");
         causes.iter().for_each(|(cause, count)| println!("  {count:>4} {cause}"));
-        println!("\nkernels that differ with --rescoreboard:");
+        println!("\nkernels that differ:");
         let mut misses: Vec<&Miss> = self.misses.iter().collect();
         misses.sort_by_key(|miss| (&miss.kernel, &miss.case, miss.sm));
         misses.iter().for_each(|miss| println!("{miss}"));

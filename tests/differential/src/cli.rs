@@ -59,9 +59,9 @@ options
   --links N         links per program (default 3)
   --jobs N          threads (default 2)
   --label NAME      only the links of that name, such as plain
-  --boards          also counts kernels with nvlink's scoreboards, with and without --rescoreboard,
+  --boards          also counts kernels with nvlink's scoreboards, with and without --no-rescoreboard,
                     and lists the others
-  --hazards         also proves this of every Blackwell link, with and without --rescoreboard
+  --hazards         also proves this of every Blackwell link, with and without --no-rescoreboard
   --faults N        seeds N faults of each kind into each function that was proved (default 0)
   --reduce          reduce failing cases
   --keep            keep the folders of all cases

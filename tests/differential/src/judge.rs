@@ -27,7 +27,7 @@ pub const WARPLD_OUT: &str = "w";
 /// Status of the program that stands in for nvlink if its library cannot do such a link.
 const UNAVAILABLE: i32 = 77;
 /// For links with new scoreboards.
-const RESCORED_OUT: &str = "s";
+const KEPT_OUT: &str = "s";
 /// For more runs of either.
 const AGAIN_OUT: &str = "v";
 
@@ -196,12 +196,12 @@ pub fn judge(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Judged> {
     Ok(Judged { comparison, nvlink, warpld })
 }
 
-/// What warpld writes with new scoreboards, if it writes anything.
-pub fn rescored(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Option<Vec<u8>>> {
+/// What warpld writes if it keeps the compiler's scoreboards, if it writes anything.
+pub fn kept(tools: &Tools, link: &Link, folder: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(program) = &tools.warpld else { return Ok(None) };
     let mut warpld = warpld_command(program, &Stand::in_for(tools));
-    warpld.arg("--rescoreboard");
-    let run = run(warpld, link, folder, RESCORED_OUT, &Folders::of(tools))?;
+    warpld.arg("--no-rescoreboard");
+    let run = run(warpld, link, folder, KEPT_OUT, &Folders::of(tools))?;
     Ok(run.output.filter(|_| run.outcome.status == Some(0)))
 }
 

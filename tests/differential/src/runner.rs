@@ -429,10 +429,10 @@ fn score(
     judged: &Judged,
     report: &Mutex<Report>,
 ) -> std::io::Result<()> {
-    let kept = judged.warpld.as_ref().and_then(|run| run.output.as_deref());
-    let rescored = judge::rescored(tools, link, &checker.folder)?;
+    let rescored = judged.warpld.as_ref().and_then(|run| run.output.as_deref());
+    let kept = judge::kept(tools, link, &checker.folder)?;
     let (Some(nvlink), Some(kept), Some(rescored)) =
-        (judged.nvlink.output.as_deref(), kept, rescored.as_deref())
+        (judged.nvlink.output.as_deref(), kept.as_deref(), rescored)
     else {
         return Ok(());
     };
@@ -444,7 +444,7 @@ fn score(
     Ok(())
 }
 
-/// Proves the code of both linkers' outputs, and of warpld's with new scoreboards.
+/// Proves the code of both linkers' outputs, and of warpld's with the compiler's scoreboards.
 fn prove(
     checker: &Checker,
     tools: &Tools,
@@ -457,7 +457,7 @@ fn prove(
     let outputs = [
         ("nvlink", judged.nvlink.output.clone()),
         ("warpld", warpld),
-        ("warpld --rescoreboard", judge::rescored(tools, link, folder)?),
+        ("warpld --no-rescoreboard", judge::kept(tools, link, folder)?),
     ];
     let mut words = Vec::new();
     let mut proofs = Proofs::default();

@@ -29,8 +29,8 @@ pub struct MercuryConfig {
     pub fastpath: Fastpath,
     /// Check that the output, read and written again, is the same.
     pub self_check: bool,
-    /// Allocate scoreboards anew in kernels without calls.
-    pub rescoreboard: bool,
+    /// Keep the compiler's scoreboards in kernels without calls, too.
+    pub keep_scoreboards: bool,
     /// Say what is done.
     pub trace: bool,
     /// Say how compatibility is decided (`CAN_FINALIZE_DEBUG`).

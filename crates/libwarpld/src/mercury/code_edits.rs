@@ -72,7 +72,7 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     {
         replace_code(&mut edited, code, capsule);
     }
-    let rescoreboards = linked.cx.config.mercury.rescoreboard && is_kernel && !purpose.protected;
+    let rescoreboards = !linked.cx.config.mercury.keep_scoreboards && is_kernel && !purpose.protected;
     if linked.cx.dialect.untimes_unoptimised()
         && let Some(code) = untime(edited.as_ref().map_or(code, |e| &e.code))
     {

@@ -504,7 +504,7 @@ fn mercury(line: &CommandLine, config: ConfigBuilder) -> ConfigBuilder {
         .machine_code_only(line.bytes(Opt::BinaryKind) == Some(b"sass"))
         .fastpath(line.bytes(Opt::Fastpath) != Some(b"off"))
         .self_check(line.has(Opt::SelfCheck))
-        .rescoreboard(line.has(Opt::Rescoreboard))
+        .rescoreboard(!line.has(Opt::NoRescoreboard))
         .mercury_trace(trace, trace || asked)
 }
 

@@ -364,7 +364,10 @@ options! {
         .help("For sm_100 and later: use the nvlink at PATH, not that of the toolkit, to translate inputs that need a compiler (code for sm_100 with double precision on sm_103, Mercury without machine code).");
     Rescoreboard: Row::new("rescoreboard", "", Output)
         .own()
-        .help("For sm_100 and later: reallocate scoreboards in kernels without calls, as nvlink does, if the result is certain.");
+        .help("For sm_100 and later: reallocate scoreboards in kernels without calls, as nvlink does, if the result is certain. This is the default.");
+    NoRescoreboard: Row::new("no-rescoreboard", "", Output)
+        .own()
+        .help("For sm_100 and later: keep the compiler's scoreboards in all kernels.");
     SelfCheck: Row::new("self-check", "", Output)
         .own()
         .help("For sm_100 and later: read the output back, write it again and fail if sections, relocations or symbols differ.");

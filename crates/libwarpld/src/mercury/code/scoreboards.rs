@@ -1,4 +1,4 @@
-//! Reallocates scoreboards in kernels that call nothing (`--rescoreboard`).
+//! Reallocates scoreboards in kernels that call nothing (`--rescoreboard`, the default).
 //!
 //! A compiler that does not see the whole program keeps a board for the load of the stack pointer,
 //! R1. If nothing is called and R1 is not used, nvlink drops it and reallocates all other boards as
