@@ -5,11 +5,13 @@
 //! of an architecture or a half themselves. A new release is a row in [`release`], a new target
 //! a row in [`target`].
 
+mod board_rules;
 mod compat_rules;
 mod images;
 mod release;
 pub mod target;
 
+pub use board_rules::BoardRules;
 pub use compat_rules::{Combine, CompatRule, Missing};
 pub use release::Release;
 
@@ -384,6 +386,11 @@ impl Dialect {
     /// (`waits-at-calls`).
     pub fn moves_waits(self, toolkit: u32) -> bool {
         self.release.waits_at_calls && !Release::of_toolkit(toolkit).waits_at_calls
+    }
+
+    /// How scoreboards were chosen in code of a toolkit, and how this release chooses them.
+    pub fn board_rules(self, toolkit: u32) -> [BoardRules; 2] {
+        [Release::of_toolkit(toolkit).boards, self.release.boards]
     }
 
     /// Whether code of `-O0` loses its timing: stall counts, boards and waits

@@ -119,6 +119,19 @@ impl<'k> Dependences<'k> {
         first
     }
 
+    /// What the instructions of a block read and write.
+    pub fn summary(&self, (start, end): (usize, usize)) -> Registers {
+        let mut out = Registers::default();
+        self.registers[start..=end].iter().for_each(|registers| out.merge(registers));
+        out
+    }
+
+    /// Whether a block needs an event of another, given what its instructions read and write.
+    pub fn is_needed_by(&self, event: &Event, block: &Registers) -> bool {
+        let subject = self.subject(event);
+        block.writes.meets(&subject) || event.writes && block.reads.meets(&subject)
+    }
+
     /// Where a block uses each register.
     pub fn users(&self, (start, end): (usize, usize)) -> Users {
         let mut lists = vec![Vec::new(); RegisterSet::BOUND];
