@@ -354,6 +354,12 @@ impl Dialect {
         self.arch.number == 100
     }
 
+    /// Whether a comparison of single precision with a number counts for one of double precision, which takes
+    /// another time on sm_103 (`fastpath-comparisons`).
+    pub fn mistakes_comparisons(self) -> bool {
+        self.release.mistakes_comparisons
+    }
+
     /// The targets that a file without code allows (`finalizer-records`).
     pub fn targets_without_code(self) -> u64 {
         match self.release.runs_anywhere_without_code {

@@ -81,6 +81,8 @@ pub struct Release {
     pub(super) waits_at_calls: bool,
     /// How scoreboards are chosen.
     pub(super) boards: BoardRules,
+    /// Whether a comparison of single precision with a number counts for one of double precision.
+    pub(super) mistakes_comparisons: bool,
     /// Whether the finalizer leaves code of `-O0` without timing.
     pub(super) untimes_unoptimised: bool,
     /// Whether a variable is in its register from the last machine instruction of the Mercury
@@ -126,6 +128,7 @@ impl Release {
         removes_delays: true,
         waits_at_calls: false,
         boards: BoardRules::CUDA_13_0,
+        mistakes_comparisons: true,
         untimes_unoptimised: false,
         registers_start_with_setter: false,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
@@ -214,6 +217,7 @@ impl Release {
         compat: compat_rules::CUDA_13_3,
         tells_of_missing_host_code: true,
         prefers_zeros_to_common: true,
+        mistakes_comparisons: false,
         untimes_unoptimised: true,
         ..Self::CUDA_13_2
     };

@@ -36,7 +36,7 @@ impl Allocator<'_> {
             } else if known && self.is_before_loop(i) && !events.is_empty() {
                 unneeded |= 1 << board;
             } else if known && self.is_for_back_edge(i, board, &pending) {
-            } else if known && self.may_come_back(i, &pending) {
+                // The second phase waits.
             } else if pending.is_empty() && waits != ALL {
                 return None;
             } else if known && self.kernel.ends_block(i) {
@@ -106,6 +106,9 @@ impl Allocator<'_> {
     /// their board again, or is the last of its block.
     fn is_for_back_edge(&self, i: usize, board: u8, pending: &BitSet) -> bool {
         let instruction = self.body[i];
+        if self.may_come_back(i, pending) {
+            return true;
+        }
         let all = self.rules[0].ends_all_that_comes_back;
         if [instruction.read_board(), instruction.write_board()].contains(&Some(board)) {
             return pending.is_empty() || pending.iter().any(|e| self.kernel.came_back(e, i, all));
