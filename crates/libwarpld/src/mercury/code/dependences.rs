@@ -97,9 +97,10 @@ impl<'k> Dependences<'k> {
     fn meets(&self, event: &Event, i: usize) -> bool {
         const ENDCOLLECTIVE: u16 = 0x11b;
         const EXIT: u16 = 0x14d;
+        const JUMP: u16 = 0x149;
         match self.body[i].operation() {
             ENDCOLLECTIVE => true,
-            Instruction::BSYNC | EXIT => self.is_uniform(event),
+            Instruction::BSYNC | EXIT | JUMP => self.is_uniform(event),
             _ => false,
         }
     }

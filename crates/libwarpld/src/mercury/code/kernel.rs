@@ -186,7 +186,7 @@ impl<'c> Kernel<'c> {
         let Some(dependences) = &self.dependences else { return out };
         let mut about = BitSet::none(self.events.len());
         match self.body[i].operation() {
-            Instruction::BSYNC | EXIT | ENDCOLLECTIVE => about.merge(pending),
+            Instruction::BSYNC | EXIT | JUMP | ENDCOLLECTIVE => about.merge(pending),
             _ => false,
         };
         for register in dependences.registers(i).both() {
@@ -239,6 +239,8 @@ impl<'c> Kernel<'c> {
 
 /// Operations at which threads part or meet.
 const EXIT: u16 = 0x14d;
+/// BRX.
+const JUMP: u16 = 0x149;
 const ENDCOLLECTIVE: u16 = 0x11b;
 
 /// The targets of branches by jump tables, by instruction.
