@@ -5,11 +5,13 @@
 //! of an architecture or a half themselves. A new release is a row in [`release`], a new target
 //! a row in [`target`].
 
+mod board_rules;
 mod compat_rules;
 mod images;
 mod release;
 pub mod target;
 
+pub use board_rules::BoardRules;
 pub use compat_rules::{Combine, CompatRule, Missing};
 pub use release::Release;
 
@@ -352,6 +354,12 @@ impl Dialect {
         self.arch.number == 100
     }
 
+    /// Whether a comparison of single precision with a number counts for one of double precision, which takes
+    /// another time on sm_103 (`fastpath-comparisons`).
+    pub fn mistakes_comparisons(self) -> bool {
+        self.release.mistakes_comparisons
+    }
+
     /// The targets that a file without code allows (`finalizer-records`).
     pub fn targets_without_code(self) -> u64 {
         match self.release.runs_anywhere_without_code {
@@ -384,6 +392,11 @@ impl Dialect {
     /// (`waits-at-calls`).
     pub fn moves_waits(self, toolkit: u32) -> bool {
         self.release.waits_at_calls && !Release::of_toolkit(toolkit).waits_at_calls
+    }
+
+    /// How scoreboards were chosen in code of a toolkit, and how this release chooses them.
+    pub fn board_rules(self, toolkit: u32) -> [BoardRules; 2] {
+        [Release::of_toolkit(toolkit).boards, self.release.boards]
     }
 
     /// Whether code of `-O0` loses its timing: stall counts, boards and waits

@@ -1,6 +1,7 @@
 //! Releases of the CUDA toolkit, one row each. A row names what changed since the row before it
 //! and takes the rest over.
 
+use super::board_rules::BoardRules;
 use super::compat_rules::{self, CompatRule};
 use super::target::{self, CarriesOver};
 use cubin::compat::Compat;
@@ -78,6 +79,10 @@ pub struct Release {
     /// Whether calls wait themselves, not the instruction before them, and wide fences for the
     /// narrow ones before them.
     pub(super) waits_at_calls: bool,
+    /// How scoreboards are chosen.
+    pub(super) boards: BoardRules,
+    /// Whether a comparison of single precision with a number counts for one of double precision.
+    pub(super) mistakes_comparisons: bool,
     /// Whether the finalizer leaves code of `-O0` without timing.
     pub(super) untimes_unoptimised: bool,
     /// Whether a variable is in its register from the last machine instruction of the Mercury
@@ -122,6 +127,8 @@ impl Release {
         runs_anywhere_without_code: false,
         removes_delays: true,
         waits_at_calls: false,
+        boards: BoardRules::CUDA_13_0,
+        mistakes_comparisons: true,
         untimes_unoptimised: false,
         registers_start_with_setter: false,
         newest_attribute: Attr::RT_LIVESTATE_SASS_MAP,
@@ -146,6 +153,7 @@ impl Release {
         refuses_accelerated: true,
         aligns_shared_arrays: true,
         waits_at_calls: true,
+        boards: BoardRules::CUDA_13_1,
         registers_start_with_setter: true,
         ..Self::CUDA_13_0
     };
@@ -209,6 +217,7 @@ impl Release {
         compat: compat_rules::CUDA_13_3,
         tells_of_missing_host_code: true,
         prefers_zeros_to_common: true,
+        mistakes_comparisons: false,
         untimes_unoptimised: true,
         ..Self::CUDA_13_2
     };

@@ -79,7 +79,8 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
         replace_code(&mut edited, code, capsule);
     } else if rescoreboards
         && let jumps = jumps(linked, (from.object, symbol), edited.as_ref().map(|e| &e.moves))
-        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code), &jumps)
+        && let rules = linked.cx.dialect.board_rules(object.toolkit)
+        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code), &jumps, rules)
     {
         replace_code(&mut edited, code, capsule);
     }

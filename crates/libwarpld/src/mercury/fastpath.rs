@@ -51,7 +51,8 @@ fn function_targets(linked: Linked<'_, '_>, from: InputSection) -> u64 {
         .and_then(|h| h.counterpart(from.section))
         .map_or(&[][..], |t| t.data);
     let native = linked.cx.dialect.may_run_on_sm_103() && declared & 1 != 0;
-    let allowed = match native && declared & SM_103 == 0 && !has_other_latency(code) {
+    let mistaken = linked.cx.dialect.mistakes_comparisons();
+    let allowed = match native && declared & SM_103 == 0 && !has_other_latency(code, mistaken) {
         true => declared | SM_103,
         false => declared,
     };
@@ -77,24 +78,25 @@ fn declared(object: &Object<'_>) -> Option<u64> {
 /// Whether some instruction has another latency on sm_103, or does not exist there (integers in the
 /// fifth tensor core). Found with kernels of one instruction each, some 330 kinds.
 /// [`fastpath-latencies`, `fastpath-integers`, `fastpath-matrices`]
-fn has_other_latency(code: &[u8]) -> bool {
+fn has_other_latency(code: &[u8], mistaken: bool) -> bool {
     code.chunks_exact(Instruction::SIZE).any(|bytes| {
         let Ok(bytes) = bytes.try_into() else { return false };
         let instruction = Instruction(u128::from_le_bytes(bytes));
         match instruction.operation() {
             UTCMMA => instruction.matrix_kind() == UTCMMA_INTEGER,
             operation if SLOWER.contains(&operation) => true,
-            _ => is_slower_comparison(instruction),
+            _ => is_slower_comparison(instruction, mistaken),
         }
     })
 }
 
 /// *Quirk*: a comparison with a number that is not combined with another predicate counts for the
-/// wrong type: FSETP does, though its latency is the same, and DSETP does not. [`fastpath-comparisons`]
-fn is_slower_comparison(instruction: Instruction) -> bool {
+/// wrong type: FSETP does, though its latency is the same, and DSETP does not. Since 13.3 FSETP does not.
+/// [`fastpath-comparisons`]
+fn is_slower_comparison(instruction: Instruction, mistaken: bool) -> bool {
     let alone = instruction.condition() == NO_GUARD;
     match instruction.opcode() {
-        FSETP_NUMBER => alone,
+        FSETP_NUMBER => alone && mistaken,
         DSETP_NUMBER => !alone,
         _ => instruction.operation() == DSETP,
     }

@@ -91,6 +91,22 @@ impl Blocks {
         !self.successors[block].is_empty()
     }
 
+    /// Where control goes from a block.
+    pub fn successors(&self, block: usize) -> &[usize] {
+        &self.successors[block]
+    }
+
+    /// Whether a block is entered by a back edge.
+    pub fn is_header(&self, block: usize) -> bool {
+        self.predecessors[block].iter().any(|&p| self.places[p] >= self.places[block])
+    }
+
+    /// Whether a loop may start after a block.
+    pub fn precedes_loop(&self, block: usize) -> bool {
+        let place = self.places[block];
+        self.successors[block].iter().any(|&s| self.places[s] > place && self.is_header(s))
+    }
+
     /// Where a block is entered from.
     pub fn predecessors(&self, block: usize) -> &[usize] {
         &self.predecessors[block]

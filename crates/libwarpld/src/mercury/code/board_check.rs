@@ -1,7 +1,6 @@
 //! Checks new boards before they are used: whatever the rule says, no instruction may miss a wait.
 
 use super::board_choice::Allocation;
-use super::event::STACK_POINTER;
 use super::kernel::Kernel;
 
 /// Whether every instruction waits, on all paths, for the events that it needs by its registers, and for
@@ -21,7 +20,7 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stall
                 left.remove(e);
             }
         }
-        left.remove(STACK_POINTER);
+        kernel.dropped.iter().for_each(|&e| left.remove(e));
         let is_ignored = |e: usize| {
             let waited = instruction.waits() >> kernel.events[e].board & 1 == 1;
             kernel.pending[i].has(e) && !waited

@@ -7,11 +7,12 @@
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::{Dependences, Users};
-use super::event::{BOARDS, Event, NEVER, STACK_POINTER};
+use super::event::{BOARDS, Event, NEVER, NEXT};
 use super::instruction::Instruction;
 use super::kernel::Kernel;
-use super::registers::RegisterSet;
+use super::registers::{RegisterSet, Registers};
 use super::units::{has_fixed_latency, is_fixed_latency, is_slow, is_texture, latency};
+use crate::dialect::BoardRules;
 use std::collections::BTreeMap;
 
 /// The board of results that leave their block and take long.
@@ -36,6 +37,8 @@ pub struct Allocator<'k> {
     pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
     waiter: Vec<usize>,
+    /// What the blocks that follow each block read and write.
+    used_next: Vec<Registers>,
     /// Whether the kernel has any slow instruction with a result.
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
@@ -46,6 +49,8 @@ pub struct Allocator<'k> {
     first_texture: u8,
     /// Boards whose events DEPBAR counts, one bit each.
     pub(super) counted: u8,
+    /// Rules of the input's compiler and of the linker.
+    pub(super) rules: [BoardRules; 2],
 }
 
 /// The new board of an event.
@@ -67,6 +72,8 @@ pub struct Allocation {
     pub known: BTreeMap<usize, Known>,
     /// The same in the input.
     pub known_before: BTreeMap<usize, Known>,
+    /// Events that leave each block, as far as is known without back edges.
+    pub leaving: Vec<BitSet>,
     /// Events that each instruction of the input waits for without a reason that is known.
     pub copied: Vec<BitSet>,
     /// Events whose boards in the input the rule does not explain.
@@ -102,6 +109,7 @@ struct View<'v> {
     clock: &'v Clock,
     done: &'v [i64],
     users: Option<&'v Users>,
+    rules: BoardRules,
 }
 
 /// Estimated times in a block.
@@ -129,7 +137,7 @@ impl Pending {
 
 impl<'k> Allocator<'k> {
     /// Collects it.
-    pub fn new(kernel: &'k Kernel<'k>) -> Self {
+    pub fn new(kernel: &'k Kernel<'k>, rules: [BoardRules; 2]) -> Self {
         let Kernel { body, blocks, events, .. } = kernel;
         let mut at = vec![Vec::new(); body.len()];
         for (number, event) in events.iter().enumerate() {
@@ -149,6 +157,7 @@ impl<'k> Allocator<'k> {
             next_waits: next_waits(body, blocks),
             at,
             waiter: Vec::new(),
+            used_next: Vec::new(),
             any_slow,
             last_slow,
             first_leaving: match (any_slow, only_textures) {
@@ -158,9 +167,24 @@ impl<'k> Allocator<'k> {
             },
             first_texture: if any_texture { LAST } else { BOARDS },
             counted,
+            rules,
         };
         out.waiter = out.waiters();
+        out.used_next = out.used_next();
         out
+    }
+
+    /// What the blocks that follow each block read and write.
+    fn used_next(&self) -> Vec<Registers> {
+        let Some(dependences) = &self.kernel.dependences else { return Vec::new() };
+        let ranges = (0..self.blocks.count()).map(|block| self.blocks.range(block));
+        let used: Vec<_> = ranges.map(|range| dependences.summary(range)).collect();
+        let next = |block: usize| {
+            let mut out = Registers::default();
+            self.blocks.successors(block).iter().for_each(|&s| out.merge(&used[s]));
+            out
+        };
+        (0..self.blocks.count()).map(next).collect()
     }
 
     /// The instruction of its block that waits for each event.
@@ -190,7 +214,7 @@ impl<'k> Allocator<'k> {
     /// end of a block waits for leaves.
     fn waiter_of(&self, number: usize, known: Option<usize>) -> usize {
         const BRANCHES: [u16; 5] = [Instruction::BSYNC, 0x147, 0x14d, 0x148, 0x11b];
-        if number == STACK_POINTER {
+        if self.kernel.drops(number) {
             return NEVER;
         }
         let event = &self.events[number];
@@ -250,6 +274,7 @@ impl<'k> Allocator<'k> {
             early: vec![0; self.body.len()],
             known: BTreeMap::new(),
             known_before: BTreeMap::new(),
+            leaving: vec![BitSet::none(self.events.len()); self.blocks.count()],
             copied: vec![BitSet::none(self.events.len()); self.body.len()],
             unexplained: Vec::new(),
         };
@@ -274,11 +299,12 @@ impl<'k> Allocator<'k> {
                     let pending = was.boards.iter().map(BitSet::len).sum();
                     patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
-                    if number == STACK_POINTER {
+                    if self.kernel.drops(number) {
                         was.set(event.board, number, done[number]);
                         continue;
                     }
-                    let view = |pending, side| View {
+                    let view = |pending, side, rules| View {
+                        rules,
                         block,
                         pending,
                         side,
@@ -286,12 +312,13 @@ impl<'k> Allocator<'k> {
                         done: &done,
                         users: users.as_ref(),
                     };
-                    let explained = self.choose(number, &view(&was, &old)) == event.board;
+                    let explained =
+                        self.choose(number, &view(&was, &old, self.rules[0])) == event.board;
                     if !explained {
                         allocation.unexplained.push(number);
                     }
                     let board = match explained {
-                        true => self.choose(number, &view(&now, &new)),
+                        true => self.choose(number, &view(&now, &new, self.rules[1])),
                         false => self.follow(number, &was.boards, &now.boards, &allocation.boards),
                     };
                     let fresh = now.boards[usize::from(board)].is_empty();
@@ -306,6 +333,7 @@ impl<'k> Allocator<'k> {
             }
             old.left[block] = was.ready.map(|time| (time - clock.end).max(0));
             new.left[block] = now.ready.map(|time| (time - clock.end).max(0));
+            now.boards.iter().for_each(|events| _ = allocation.leaving[block].merge(events));
             old.out[block] = Some(was.boards);
             new.out[block] = Some(now.boards);
         }
@@ -410,7 +438,7 @@ impl<'k> Allocator<'k> {
         if self.blocks.of(event.at) == view.block {
             return self.waiter[e];
         }
-        if e == STACK_POINTER {
+        if self.kernel.drops(e) {
             return NEVER;
         }
         if let (Some(dependences), Some(users)) = (&self.kernel.dependences, view.users) {
@@ -456,13 +484,13 @@ impl<'k> Allocator<'k> {
         let waiter = self.waiter[number];
         let on = |board: u8| &pending.boards[usize::from(board)];
         let first = |board: u8| {
-            let waiters = on(board).iter().map(|e| self.waiter_after(e, event.at, view));
-            waiters.min().unwrap_or(NEVER)
+            let waiters = on(board).iter().map(|e| (e, self.waiter_after(e, event.at, view)));
+            waiters.map(|(e, waiter)| self.or_next(waiter, e, view)).min().unwrap_or(NEVER)
         };
         // Events with one waiter share a board, and so do operands that leave the block.
         let shared = match waiter {
             NEVER if event.writes => None,
-            NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), block)),
+            NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), view)),
             _ => (0..top).find(|&b| first(b) == waiter),
         };
         if let Some(board) = shared {
@@ -479,6 +507,7 @@ impl<'k> Allocator<'k> {
             return board;
         }
         // None is free: the one on which waiting for all costs least.
+        let until = self.or_next(waiter, number, view);
         let cost = |board: u8| {
             if is_counted(board)
                 || on(board).is_empty()
@@ -487,11 +516,11 @@ impl<'k> Allocator<'k> {
                 return i64::MAX;
             }
             let first = first(board);
-            let cost = match first < waiter {
+            let cost = match first < until {
                 true => done[number] - clock.at(first),
-                false => pending.ready[usize::from(board)] - clock.at(waiter),
+                false => pending.ready[usize::from(board)] - clock.at(until),
             };
-            match (waiter, first) {
+            match (until, first) {
                 (NEVER, NEVER) => 0,
                 (NEVER, _) => cost.max(0),
                 _ => cost,
@@ -500,10 +529,24 @@ impl<'k> Allocator<'k> {
         (low..BOARDS).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
     }
 
+    /// Who waits for an event: the next block if nothing in this one does, but something there.
+    fn or_next(&self, waiter: usize, number: usize, view: &View<'_>) -> usize {
+        if waiter == NEVER && self.is_needed_next(number, view) { NEXT } else { waiter }
+    }
+
+    /// Whether a next block needs an event, for releases that look there.
+    fn is_needed_next(&self, number: usize, view: &View<'_>) -> bool {
+        let Some(dependences) = &self.kernel.dependences else { return false };
+        view.rules.looks_at_next_blocks
+            && !self.kernel.drops(number)
+            && dependences.is_needed_by(&self.events[number], &self.used_next[view.block])
+    }
+
     /// Whether events are all operands, and some of them leave this block.
-    pub fn has_leaving_operands(&self, events: &BitSet, block: usize) -> bool {
-        let leaving = |e: usize| self.leaves(e) && self.blocks.of(self.events[e].at) == block;
-        events.iter().all(|e| !self.events[e].writes) && events.iter().any(leaving)
+    fn has_leaving_operands(&self, events: &BitSet, view: &View<'_>) -> bool {
+        let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
+        events.iter().all(|e| !self.events[e].writes && !self.is_needed_next(e, view))
+            && events.iter().any(|e| self.leaves(e) && own(e))
     }
 
     /// The board of an event whose old one the rule does not explain.

@@ -4,6 +4,7 @@ use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Boards, Clock, Pending};
 use super::event::{ALL, BOARDS};
 use super::units::{is_slow, is_texture};
+use crate::dialect::BoardRules;
 
 impl Allocator<'_> {
     /// Ends what an instruction waits for because it needs it. Returns the boards of the input that it waits for
@@ -36,7 +37,10 @@ impl Allocator<'_> {
                 let lost = events.iter().filter(|&e| self.loses_result(e));
                 let boards = lost.filter_map(|e| out.boards[e]).map(|choice| choice.board);
                 out.early[i] |= boards.fold(0, |mask, board| mask | 1 << board);
+            } else if known && self.is_before_loop(i) && !events.is_empty() {
+                unneeded |= 1 << board;
             } else if known && self.is_for_back_edge(i, board, &pending) {
+                // The second phase waits.
             } else if pending.is_empty() && waits != ALL {
                 return None;
             } else if known && self.kernel.ends_block(i) {
@@ -68,9 +72,12 @@ impl Allocator<'_> {
     ) {
         let mut waited = BitSet::none(self.events.len());
         let mut ignored = BitSet::none(self.events.len());
-        let over = self.over_at_end(i, clock, was);
+        let [old, new] = self.rules;
+        let over = self.over_at_end(i, clock, was, old);
         for (board, events) in was.boards.iter_mut().enumerate() {
             match (unneeded >> board & 1 == 1, over >> board & 1 == 1) {
+                // For what comes back.
+                (true, false) if old.ends_all_that_comes_back && self.ends_header(i) => continue,
                 (true, false) => {
                     let on_board = self.kernel.on(board as u8);
                     out.copied[i].merge(&self.kernel.pending[i].and(on_board));
@@ -83,7 +90,7 @@ impl Allocator<'_> {
                 *events = self.only(&self.at[i], events);
             }
         }
-        let over = self.over_at_end(i, clock, now);
+        let over = self.over_at_end(i, clock, now, new);
         for (board, events) in now.boards.iter_mut().enumerate() {
             let is_over = over >> board & 1 == 1 && !events.meets(&ignored);
             if is_over || events.meets(&waited) {
@@ -125,24 +132,52 @@ impl Allocator<'_> {
     /// their board again, or is the last of its block.
     fn is_for_back_edge(&self, i: usize, board: u8, pending: &BitSet) -> bool {
         let instruction = self.body[i];
+        if self.may_come_back(i, pending) {
+            return true;
+        }
+        let all = self.rules[0].ends_all_that_comes_back;
         if [instruction.read_board(), instruction.write_board()].contains(&Some(board)) {
-            return pending.is_empty() || pending.iter().any(|e| self.kernel.came_back(e, i));
+            return pending.is_empty() || pending.iter().any(|e| self.kernel.came_back(e, i, all));
         }
         let mut back = pending.clone();
-        pending.iter().filter(|&e| !self.kernel.came_back(e, i)).for_each(|e| back.remove(e));
+        pending.iter().filter(|&e| !self.kernel.came_back(e, i, all)).for_each(|e| back.remove(e));
         !back.is_empty() && (self.kernel.ends_block(i) || !self.kernel.needed(i, &back).is_empty())
+    }
+
+    /// Whether an instruction of the input ends a block before a loop, which waits for what is over.
+    fn is_before_loop(&self, i: usize) -> bool {
+        let before = self.kernel.ends_block(i) && self.blocks.precedes_loop(self.blocks.of(i));
+        self.rules[0].ends_blocks_before_loops && before
+    }
+
+    /// Whether the input may wait at an instruction for what comes over a back edge if no wait of the second phase ends
+    /// it on its way.
+    fn may_come_back(&self, i: usize, pending: &BitSet) -> bool {
+        let all = self.rules[0].ends_all_that_comes_back;
+        all && (pending.is_empty() || self.ends_header(i))
+    }
+
+    /// Whether an instruction is the last of a block that a back edge enters.
+    fn ends_header(&self, i: usize) -> bool {
+        self.kernel.ends_block(i) && self.blocks.is_header(self.blocks.of(i))
     }
 
     /// Boards with events that come from this block and leave it, and that are over at its last
     /// instruction. Slow ones never are.
-    fn over_at_end(&self, i: usize, clock: &Clock, pending: &Pending) -> u8 {
+    fn over_at_end(&self, i: usize, clock: &Clock, pending: &Pending, rules: BoardRules) -> u8 {
         let block = self.blocks.of(i);
+        let before_loops = rules.ends_blocks_before_loops;
+        if before_loops && !self.blocks.precedes_loop(block) {
+            return 0;
+        }
         let own = |e: usize| self.blocks.of(self.events[e].at) == block && self.leaves(e);
+        let counts = |e: usize| before_loops || own(e);
         let slow = |e: usize| self.events[e].writes && is_slow(self.body[self.events[e].at]);
         let mut over = 0;
         for (board, (events, ready)) in pending.boards.iter().zip(pending.ready).enumerate() {
             let any_slow = events.iter().any(slow);
-            over |= u8::from(ready <= clock.at(i) && !any_slow && events.iter().any(own)) << board;
+            over |=
+                u8::from(ready <= clock.at(i) && !any_slow && events.iter().any(counts)) << board;
         }
         over
     }

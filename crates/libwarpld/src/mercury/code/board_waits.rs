@@ -2,7 +2,7 @@
 
 use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Choice, Known};
-use super::event::{ALL, BOARDS, STACK_POINTER};
+use super::event::{ALL, BOARDS};
 use super::kernel::Kernel;
 
 /// How often waits are computed anew because of loops.
@@ -42,7 +42,7 @@ impl<'k> Waits<'k> {
             }
         }
         let mut set = vec![Vec::new(); kernel.body.len()];
-        for (number, event) in kernel.events.iter().enumerate().skip(STACK_POINTER + 1) {
+        for (number, event) in kernel.events.iter().enumerate().filter(|(e, _)| !kernel.drops(*e)) {
             set.get_mut(event.at)?.push((number, (*allocation.boards.get(number)?)?));
         }
         Some(Self { kernel, allocator, allocation, previous, set })
@@ -75,15 +75,23 @@ impl<'k> Waits<'k> {
         let instruction = self.kernel.body[i];
         let mut ended = self.allocation.copied[i].and(&state.pending);
         let mut waits = self.allocation.early[i];
+        let all = self.allocator.rules[1].ends_all_that_comes_back;
         if self.kernel.dependences.is_some() && !instruction.is_collective() {
             let mut needed = self.kernel.needed(i, &state.pending);
+            if all {
+                needed.merge(&self.kernel.needed(i, &state.back));
+            }
             if self.kernel.ends_block(i) {
-                state.back.iter().filter(|&e| !self.is_known(e, i)).for_each(|e| needed.add(e));
+                let writes = |e: usize| self.kernel.events[e].writes;
+                let known = |e: usize| (writes(e) || !all) && self.is_known(e, i);
+                state.back.iter().filter(|&e| !known(e)).for_each(|e| needed.add(e));
             }
             // The compiler knows better where it does not wait.
             let mut ignored = self.kernel.pending[i].without(&self.awaited(i));
             if self.kernel.ends_block(i) {
-                state.back.iter().filter(|&e| self.was_known(e, i)).for_each(|e| ignored.remove(e));
+                let [old, new] = self.allocator.rules;
+                let had_none = |e: usize| old != new || self.was_known(e, i);
+                state.back.iter().filter(|&e| had_none(e)).for_each(|e| ignored.remove(e));
             }
             ended.merge(&needed.without(&ignored));
         }
@@ -177,6 +185,10 @@ impl<'k> Waits<'k> {
             if !starts {
                 out.back.merge(&before.back);
             } else if blocks.place(p) >= place {
+                if self.allocator.rules[1].ends_all_that_comes_back {
+                    out.back.merge(&self.allocation.leaving[blocks.of(p)]);
+                    continue;
+                }
                 let late = |&e: &usize| blocks.place(self.kernel.events[e].at) >= place;
                 before.pending.iter().filter(late).for_each(|e| out.back.add(e));
             }

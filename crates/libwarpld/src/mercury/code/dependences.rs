@@ -97,9 +97,10 @@ impl<'k> Dependences<'k> {
     fn meets(&self, event: &Event, i: usize) -> bool {
         const ENDCOLLECTIVE: u16 = 0x11b;
         const EXIT: u16 = 0x14d;
+        const JUMP: u16 = 0x149;
         match self.body[i].operation() {
             ENDCOLLECTIVE => true,
-            Instruction::BSYNC | EXIT => self.is_uniform(event),
+            Instruction::BSYNC | EXIT | JUMP => self.is_uniform(event),
             _ => false,
         }
     }
@@ -117,6 +118,19 @@ impl<'k> Dependences<'k> {
             }
         }
         first
+    }
+
+    /// What the instructions of a block read and write.
+    pub fn summary(&self, (start, end): (usize, usize)) -> Registers {
+        let mut out = Registers::default();
+        self.registers[start..=end].iter().for_each(|registers| out.merge(registers));
+        out
+    }
+
+    /// Whether a block needs an event of another, given what its instructions read and write.
+    pub fn is_needed_by(&self, event: &Event, block: &Registers) -> bool {
+        let subject = self.subject(event);
+        block.writes.meets(&subject) || event.writes && block.reads.meets(&subject)
     }
 
     /// Where a block uses each register.

@@ -6,7 +6,9 @@ pub const BOARDS: u8 = 6;
 pub const ALL: u8 = 0x3f;
 /// No instruction: an event that nothing in its block waits for.
 pub const NEVER: usize = usize::MAX;
-/// Index of the event that is dropped.
+/// An instruction of a block that follows.
+pub const NEXT: usize = NEVER - 1;
+/// Index of the event of the load of R1, where it is dropped.
 pub const STACK_POINTER: usize = 0;
 
 /// A board set by an instruction.

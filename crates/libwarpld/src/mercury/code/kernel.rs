@@ -3,7 +3,7 @@
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::Dependences;
-use super::event::{BOARDS, Event};
+use super::event::{BOARDS, Event, STACK_POINTER};
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::registers::RegisterSet;
 use crate::collections::Map;
@@ -18,12 +18,16 @@ const MOST_TARGETS: usize = 4096;
 pub struct Kernel<'c> {
     pub body: &'c [Instruction],
     pub events: Vec<Event>,
+    /// The event that is dropped: nothing reads R1.
+    pub dropped: Option<usize>,
     /// Events that may be pending before each instruction.
     pub pending: Vec<BitSet>,
     /// The registers of the instructions, if all are known.
     pub dependences: Option<Dependences<'c>>,
     /// Events, by board.
     of_board: Vec<BitSet>,
+    /// Events that come over back edges, by the block that they enter.
+    back: Vec<BitSet>,
     /// Events, by the registers that they are about.
     about: Vec<BitSet>,
     /// Where control may go from each instruction.
@@ -60,10 +64,55 @@ impl<'c> Kernel<'c> {
             }
         }
         let pending = Vec::new();
-        let mut kernel = Self { body, events, pending, dependences, of_board, about, next, blocks };
+        let back = Vec::new();
+        let dropped = Some(STACK_POINTER);
+        let mut kernel = Self {
+            dropped,
+            body,
+            events,
+            pending,
+            dependences,
+            of_board,
+            back,
+            about,
+            next,
+            blocks,
+        };
         let waits: Vec<u8> = body.iter().map(|i| i.waits()).collect();
         kernel.pending = kernel.flow(&|e| kernel.events.get(e).map(|event| event.board), &waits)?;
+        kernel.back = (0..kernel.blocks.count()).map(|block| kernel.coming_back(block)).collect();
         Some(kernel)
+    }
+
+    /// Whether an event is dropped.
+    pub fn drops(&self, e: usize) -> bool {
+        self.dropped == Some(e)
+    }
+
+    /// Events that come over back edges into a block.
+    fn coming_back(&self, block: usize) -> BitSet {
+        let mut out = BitSet::none(self.events.len());
+        let place = self.blocks.place(self.blocks.range(block).0);
+        for &p in self.blocks.predecessors(block) {
+            let (_, end) = self.blocks.range(p);
+            if self.blocks.place(end) < place {
+                continue;
+            }
+            let mut after = self.pending[end].clone();
+            let ends = if self.body[end].is_collective() { 0 } else { self.body[end].waits() };
+            for (board, events) in self.of_board.iter().enumerate() {
+                if ends >> board & 1 == 1 {
+                    after = after.without(events);
+                }
+            }
+            out.merge(&after);
+            // Those that the last instruction sets.
+            let set = self.events.partition_point(|event| event.at < end);
+            (set..self.events.len())
+                .take_while(|&e| self.events[e].at == end)
+                .for_each(|e| out.add(e));
+        }
+        out
     }
 
     /// Events that may be pending before each instruction, if they have these boards and instructions
@@ -137,7 +186,7 @@ impl<'c> Kernel<'c> {
         let Some(dependences) = &self.dependences else { return out };
         let mut about = BitSet::none(self.events.len());
         match self.body[i].operation() {
-            Instruction::BSYNC | EXIT | ENDCOLLECTIVE => about.merge(pending),
+            Instruction::BSYNC | EXIT | JUMP | ENDCOLLECTIVE => about.merge(pending),
             _ => false,
         };
         for register in dependences.registers(i).both() {
@@ -165,9 +214,13 @@ impl<'c> Kernel<'c> {
     }
 
     /// Whether an event is pending at an instruction of an earlier block, or earlier in its own, so
-    /// that it came over a back edge.
-    pub fn came_back(&self, e: usize, i: usize) -> bool {
+    /// that it came over a back edge; or whether any event did, those from before the loop included.
+    pub fn came_back(&self, e: usize, i: usize, all: bool) -> bool {
         let at = self.events[e].at;
+        if all {
+            let set_since = self.is_local(e, i);
+            return !set_since && self.back[self.blocks.of(i)].has(e);
+        }
         let (place, here) = (self.blocks.place(at), self.blocks.place(i));
         place > here || place == here && at >= i
     }
@@ -186,6 +239,8 @@ impl<'c> Kernel<'c> {
 
 /// Operations at which threads part or meet.
 const EXIT: u16 = 0x14d;
+/// BRX.
+const JUMP: u16 = 0x149;
 const ENDCOLLECTIVE: u16 = 0x11b;
 
 /// The targets of branches by jump tables, by instruction.

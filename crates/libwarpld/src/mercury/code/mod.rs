@@ -7,6 +7,8 @@ mod blocks;
 mod board_check;
 mod board_choice;
 mod board_ends;
+#[cfg(test)]
+mod board_releases;
 mod board_waits;
 mod capsules;
 mod dependences;

@@ -13,17 +13,26 @@ use super::dependences::Dependences;
 use super::instruction::Instruction;
 use super::kernel::{Jumps, Kernel};
 use super::registers::Registers;
+use super::untimed::is_unoptimised;
+use crate::dialect::BoardRules;
 
 /// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
-pub fn rescoreboard(code: &[u8], jumps: &Jumps) -> Option<Vec<u8>> {
+/// The rules are those of the code's compiler, and of the release that links.
+pub fn rescoreboard(code: &[u8], jumps: &Jumps, rules: [BoardRules; 2]) -> Option<Vec<u8>> {
     let code = Instruction::all(code)?;
     let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
     let body = code.get(..end)?;
-    if !loads_unused_stack_pointer(body) {
+    let drops = loads_unused_stack_pointer(body);
+    let [old, new] = rules;
+    if !drops && (old == new || is_unoptimised(body)) {
         return None;
     }
-    let kernel = Kernel::read(body, jumps)?;
-    let allocator = Allocator::new(&kernel);
+    let mut kernel = Kernel::read(body, jumps)?;
+    if !drops {
+        kernel.dropped = None;
+        kernel.dependences.as_ref()?;
+    }
+    let allocator = Allocator::new(&kernel, rules);
     let allocation = allocator.run()?;
     if !allocator.keeps_counted(&allocation.boards) {
         return None;
@@ -81,6 +90,9 @@ fn may_read_r1(instruction: Instruction) -> bool {
 mod tests {
     use super::*;
 
+    /// Those of 13.0.
+    const RULES: [BoardRules; 2] = [BoardRules::CUDA_13_0; 2];
+
     /// A load, a comparison and a branch over a store.
     const KERNEL: [u128; 8] = [
         0x000e_3000_0000_0800_0000_df00_ff01_7b82,
@@ -95,7 +107,7 @@ mod tests {
 
     fn changed(code: &[u128]) -> Option<Vec<u128>> {
         let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let out = rescoreboard(&bytes, &Jumps::default())?;
+        let out = rescoreboard(&bytes, &Jumps::default(), RULES)?;
         Some(Instruction::all(&out).unwrap().iter().map(|i| i.0).collect())
     }
 
@@ -190,7 +202,7 @@ mod tests {
     fn what_is_waited_for_at_once_takes_a_second_cycle() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
         let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
-        let allocation = Allocator::new(&kernel).run().unwrap();
+        let allocation = Allocator::new(&kernel, RULES).run().unwrap();
         let mut waits = vec![0; body.len()];
         waits[2] = 1;
         let found = stalls(&kernel, &allocation, &waits);
@@ -202,7 +214,7 @@ mod tests {
     fn a_missing_wait_is_found() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
         let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
-        let allocator = Allocator::new(&kernel);
+        let allocator = Allocator::new(&kernel, RULES);
         let allocation = allocator.run().unwrap();
         let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();
         let stalls = stalls(&kernel, &allocation, &waits);

@@ -45,6 +45,12 @@ impl Registers {
         Some(out)
     }
 
+    /// Adds those of another instruction.
+    pub fn merge(&mut self, other: &Self) {
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
+    }
+
     /// The number of the predicate that guards an instruction, if it has a guard.
     pub fn guard(w: u128) -> Option<usize> {
         let mut guard = RegisterSet::default();

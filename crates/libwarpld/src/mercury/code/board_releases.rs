@@ -1,0 +1,86 @@
+//! Tests of scoreboards as releases since 13.1 choose them, on code of ptxas 13.0.88 and 13.4.92.
+
+use super::instruction::Instruction;
+use super::kernel::Jumps;
+use super::scoreboards::rescoreboard;
+use crate::dialect::BoardRules;
+
+const OLD: BoardRules = BoardRules::CUDA_13_0;
+const NEW: BoardRules = BoardRules::CUDA_13_1;
+
+/// A store before a loop, `L: R0 -= 1; @P0 EXIT; @P1 BRA L`, as 13.0 compiles it.
+const LOOP: [u128; 15] = [
+    0x000e_3000_0000_0800_0000_df00_ff01_7b82,
+    0x000e_6200_0000_0a00_0000_e000_ff02_7b82,
+    0x000e_6e00_0800_0a00_0000_6b00_ff04_77ac,
+    0x000e_6400_0000_0a00_0000_e200_ff04_7b82,
+    0x0023_e200_0c11_5904_0000_0004_0200_7986,
+    0x000f_c400_03f0_4270_0000_0006_0500_780c,
+    0x001f_d600_078e_c0ff_0000_03ff_0400_7812,
+    0x000f_c800_07ff_e0ff_ffff_ffff_0000_7810,
+    0x000f_e200_03f2_4270_0000_00ff_0000_720c,
+    0x000f_d800_0380_0000_0000_0000_0000_094d,
+    0x000f_ea00_0383_ffff_ffff_fffc_00f0_1947,
+    0x002e_2400_0000_0a00_0000_e000_ff02_7b82,
+    0x001e_a800_0c1f_5900_0000_0404_0205_7981,
+    0x004f_e200_0c11_5904_0000_0005_0200_7986,
+    0x000f_ea00_0380_0000_0000_0000_0000_794d,
+];
+
+/// Stores of R5 and R4, `@P0 EXIT`, and `R5 = R5 * R4`, as 13.0 compiles it.
+const STORES: [u128; 15] = [
+    0x000e_3000_0000_0800_0000_df00_ff01_7b82,
+    0x000e_6200_0000_0a00_0000_e200_ff04_7b82,
+    0x000e_ae00_0800_0a00_0000_6b00_ff04_77ac,
+    0x000e_a200_0000_0a00_0000_e000_ff02_7b82,
+    0x002f_e200_03f0_4270_0000_0006_0500_780c,
+    0x0043_e800_0c11_5904_0000_0005_0200_7986,
+    0x0003_f000_0c11_5904_0000_0404_0200_7986,
+    0x001f_ea00_0380_0000_0000_0000_0000_094d,
+    0x000e_2200_0000_2100_0000_0000_0007_7919,
+    0x002f_e200_078e_02ff_0000_0004_0505_7224,
+    0x000f_c800_0000_5000_0000_0000_0009_7805,
+    0x000f_e800_0c11_5904_0000_0c05_0200_7986,
+    0x001f_e800_0c11_5904_0000_0c07_0200_7986,
+    0x000f_e200_0c11_5904_0000_0809_0200_7986,
+    0x000f_ea00_0380_0000_0000_0000_0000_794d,
+];
+
+fn linked(code: &[u128], rules: [BoardRules; 2]) -> Vec<Instruction> {
+    let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
+    Instruction::all(&rescoreboard(&bytes, &Jumps::default(), rules).unwrap()).unwrap()
+}
+
+/// The first block of a loop waits at its end for operands of a store before the loop, as they come round, too.
+/// After the loop they are waited for again.
+#[test]
+fn loops_since_13_1_wait_for_operands_from_before() {
+    let old = linked(&LOOP, [OLD; 2]);
+    assert_eq!((old[4].read_board(), old[9].waits(), old[11].waits()), (Some(0), 0, 1));
+    // The same code by 13.4: `@P0 EXIT` waits.
+    let mut compiled = LOOP;
+    compiled[9] = Instruction(compiled[9]).waiting(2).0;
+    let new = linked(&compiled, [NEW; 2]);
+    assert_eq!((new[4].read_board(), new[9].waits(), new[11].waits()), (Some(0), 1, 1));
+    assert_eq!(linked(&LOOP, [OLD, NEW]), new, "as from code of 13.0");
+}
+
+/// R5 is overwritten in the next block, so its store keeps a scoreboard to itself. Nor does the end of a block wait
+/// for what is over.
+#[test]
+fn stores_since_13_1_share_boards_that_the_next_block_does_not_need() {
+    let boards = |code: &[Instruction]| {
+        (code[5].read_board(), code[6].read_board(), code[8].write_board(), code[9].waits())
+    };
+    let old = linked(&STORES, [OLD; 2]);
+    assert_eq!(boards(&old), (Some(0), Some(0), Some(1), 1));
+    let new = linked(&STORES, [OLD, NEW]);
+    assert_eq!(boards(&new), (Some(0), Some(1), Some(2), 1));
+    // The same code by 13.4.
+    let mut compiled = STORES.map(Instruction);
+    compiled[6] = compiled[6].reading(2);
+    compiled[7] = compiled[7].waiting(0);
+    compiled[8] = compiled[8].writing(Some(3));
+    compiled[12] = compiled[12].waiting(8);
+    assert_eq!(linked(&compiled.map(|i| i.0), [NEW; 2]), new);
+}
