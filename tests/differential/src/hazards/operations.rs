@@ -9,7 +9,7 @@ use super::registers::{File, Registers};
 pub enum Unit {
     /// Shared memory, shuffles, and stores of all kinds.
     Memory,
-    /// Loads and atomics that answer: only their operands are read in order.
+    /// Loads, copies to shared memory and atomics that answer: only operands are read in order.
     Load,
     /// Transcendental functions, counts of bits and conversions.
     Function,
@@ -25,8 +25,6 @@ pub enum Unit {
     Texture,
     /// Reads of constants by register.
     Constant,
-    /// Copies to shared memory: only operands in order.
-    Copy,
     /// Sums and the like over a warp (REDUX).
     Reduction,
     /// Tensor memory.
@@ -44,12 +42,7 @@ impl Unit {
     pub fn orders_results(self) -> bool {
         !matches!(
             self,
-            Self::Load
-                | Self::Constant
-                | Self::Copy
-                | Self::TensorCopy
-                | Self::BlockCopy
-                | Self::Phase
+            Self::Load | Self::Constant | Self::TensorCopy | Self::BlockCopy | Self::Phase
         )
     }
 }
@@ -72,7 +65,7 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
     match instruction.operation() {
         "LDS" | "LDSM" | "ATOMS" | "SHFL" | "STS" | "STG" | "ST" | "STL" | "REDG" | "RED"
         | "STSM" | "REDS" => Variable(Some(Unit::Memory)),
-        "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" => Variable(Some(Unit::Load)),
+        "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" | "LDGSTS" => Variable(Some(Unit::Load)),
         "F2F" | "I2F" | "F2I" | "FRND" if wide => Variable(Some(Unit::Conversion)),
         "MUFU" | "POPC" | "FLO" | "BREV" | "FRND" | "F2I" | "F2F" | "I2F" | "FCHK" => {
             Variable(Some(Unit::Function))
@@ -83,7 +76,6 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
             Variable(Some(Unit::Texture))
         }
         "LDC" => Variable(Some(Unit::Constant)),
-        "LDGSTS" => Variable(Some(Unit::Copy)),
         "DADD" | "DMUL" | "DFMA" | "DSETP" | "DMMA" if sm != 100 => Variable(Some(Unit::Double)),
         "REDUX" => Variable(Some(Unit::Reduction)),
         "LDTM" | "STTM" => Variable(Some(Unit::Tensor)),

@@ -376,6 +376,34 @@ fn bulk_copies_read_uniform_registers_late() {
 }
 
 #[test]
+fn a_copy_reads_its_operands_before_later_loads_do() {
+    // In a function that saves R16: nothing else waits for the copy to read it.
+    let text = |board: &str| {
+        format!(
+            "- - - 4 LDGSTS [R3], desc[UR6][R16.64] | | R3 R16 R17
+             - {board} 2 2 LDL R16, [R1+0x4] | R16 | R1
+             12 - - 5 RET.ABS.NODEC R20 0x0 | | R20"
+        )
+    };
+    assert_eq!(faults(&text("1")), []);
+    assert_eq!(faults("- - - 4 LDGSTS | | R16\n - - - 4 MOV R16 | R16 |").len(), 1);
+}
+
+#[test]
+fn a_jump_table_does_not_lead_to_the_start() {
+    // In code that is not linked the jump names what it is relative to.
+    let mut function = code(
+        ".text.f:
+         - - 0 2 LDC R2 | R2 | R0
+         0 - - 5 BRX R2 `(((.text.f - .) - 0x10)) (*\"BRANCH_TARGETS .L_x_1\"*) | | R2
+         .L_x_1:
+         - - - 5 EXIT",
+    );
+    function.labels.insert(".text.f".into(), 0);
+    assert_eq!(Flow::of(&function).next[1], [2]);
+}
+
+#[test]
 fn tensor_memory_answers_in_order() {
     let text = |wait: &str| {
         format!(
