@@ -376,6 +376,19 @@ fn bulk_copies_read_uniform_registers_late() {
 }
 
 #[test]
+fn a_row_of_registers_stands_behind_the_second_half() {
+    // With debug information the first half has a row of another instruction.
+    let blank = LOOP.lines().map(|line| match line.split_once("// | ") {
+        Some((body, row)) if body.contains("/*0") && body.contains(';') => {
+            format!("{body}// | {}", row.replacen("   ", " ^x", 1))
+        }
+        _ => line.to_owned(),
+    });
+    let strange = only(&blank.collect::<Vec<_>>().join("\n"));
+    assert_eq!(strange.code, only(LOOP).code);
+}
+
+#[test]
 fn a_copy_reads_its_operands_before_later_loads_do() {
     // In a function that saves R16: nothing else waits for the copy to read it.
     let text = |board: &str| {
