@@ -2,8 +2,9 @@
 
 use super::flow::Flow;
 use super::listing::Function;
+use super::operations::group;
 use super::pairs;
-use super::proof::{Count, Kind, Proof};
+use super::proof::{Count, Fault, Kind, Proof};
 use super::seeded::{Seeds, Sown};
 use super::stalls::{self, Distances};
 use std::collections::{BTreeMap, HashMap};
@@ -15,13 +16,34 @@ pub struct Original {
     pub function: Function,
     /// Its results of fixed latency.
     pub distances: Distances,
+    sm: u16,
+    exact: bool,
 }
 
 impl Original {
-    /// Prepares a function of an input for `sm`.
-    pub fn new(function: Function, sm: u16) -> Self {
+    /// Prepares a function of an input for `sm`; `exact` if that is the output's target, and not
+    /// another of its family.
+    pub fn new(function: Function, sm: u16, exact: bool) -> Self {
         let distances = stalls::distances(&function, &Flow::of(&function), sm);
-        Self { function, distances }
+        Self { function, distances, sm, exact }
+    }
+
+    /// Takes out the faults that the compiler's own code has; how many.
+    fn forgive(&self, origins: &[Option<usize>], faults: &mut Vec<Fault>) -> usize {
+        if faults.is_empty() {
+            return 0;
+        }
+        let all = faults.len();
+        let own = Proof::new(&self.function, &Flow::of(&self.function), self.sm).faults();
+        faults.retain(|fault| {
+            let (producer, consumer) = (origins[fault.producer], origins[fault.consumer]);
+            !own.iter().any(|own| {
+                (Some(own.producer), Some(own.consumer)) == (producer, consumer)
+                    && own.kind == fault.kind
+                    && fault.registers.without(&own.registers).is_empty()
+            })
+        });
+        all - faults.len()
     }
 }
 
@@ -30,20 +52,21 @@ impl Original {
 pub struct Originals(HashMap<String, Vec<Original>>);
 
 impl Originals {
-    /// Adds the functions of an input.
-    pub fn add(&mut self, functions: Vec<Function>, sm: u16) {
+    /// Adds the functions of an input; for `exact` see [`Original::new`].
+    pub fn add(&mut self, functions: Vec<Function>, sm: u16, exact: bool) {
         for function in functions {
             let same = self.0.entry(function.name.clone()).or_default();
-            same.push(Original::new(function, sm));
+            same.push(Original::new(function, sm, exact));
         }
     }
 
-    /// The one that `function` was made of: most of its instructions are that one's.
+    /// The one that `function` was made of: most of its instructions are that one's. Code for several
+    /// targets may differ in stall counts alone.
     pub fn of(&self, function: &Function) -> Option<(&Original, Vec<Option<usize>>)> {
         let known = self.0.get(&function.name)?.iter();
         known
             .map(|original| (original, stalls::origins(&function.code, &original.function.code)))
-            .max_by_key(|(_, origins)| origins.iter().flatten().count())
+            .max_by_key(|(original, origins)| (origins.iter().flatten().count(), original.exact))
     }
 }
 
@@ -51,60 +74,73 @@ impl Originals {
 pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<String>, Tally) {
     let flow = Flow::of(function);
     let proof = Proof::new(function, &flow, sm);
-    let mut tally = Tally { functions: 1, ..Tally::default() };
+    let mut tally = Tally { functions: 1, jumps: flow.unknown, ..Tally::default() };
     for instruction in proof.unknown() {
         *tally.unknown.entry(instruction.operation().to_owned()).or_default() += 1;
     }
-    tally.jumps = flow.unknown;
-    let text = |at: usize| {
-        let instruction = &function.code[at];
-        format!("{:04x} {}", instruction.offset, instruction.full_text())
-    };
-    let mut words = Vec::new();
-    for fault in proof.faults() {
-        if fault.doubtful {
-            tally.doubtful += 1;
-            continue;
-        }
-        let what = match fault.kind {
-            Kind::Write => "the result of",
-            Kind::Read => "the operands of",
-        };
-        let (consumer, producer) = (text(fault.consumer), text(fault.producer));
-        words.push(format!("{consumer} does not wait for {what} {producer} ({})", fault.registers));
-    }
     tally.pairs = pairs::pairs(&function.code, &flow, &proof).len();
-    if let Some((original, origins)) = originals.of(function) {
+    let (mut faults, doubtful): (Vec<_>, Vec<_>) =
+        proof.faults().into_iter().partition(|fault| !fault.doubtful);
+    tally.doubtful = doubtful.len();
+    let original = originals.of(function);
+    if let Some((original, origins)) = &original {
+        tally.inherited = original.forgive(origins, &mut faults);
+    }
+    let mut words: Vec<String> = faults.iter().map(|fault| in_words(function, fault)).collect();
+    if let Some((original, origins)) = original {
         let output = stalls::distances(function, &flow, sm);
         let (close, compared) =
             stalls::compare(&function.code, &output, &original.distances, &origins);
         tally.stalls = compared;
         for pair in close {
-            let (consumer, producer) = (text(pair.consumer), text(pair.producer));
+            let (consumer, producer) =
+                (text(function, pair.consumer), text(function, pair.producer));
             let (now, before) = (pair.cycles, pair.before);
             words.push(format!("{consumer} follows {producer} after {now} cycles, not {before}"));
         }
-        let before = groups(&original.function);
-        for (&(group, counter), &counted) in &groups(function) {
-            if let (Some(from), Some(to)) = (origins[group], origins[counter])
-                && before.get(&(from, to)).is_some_and(|&was| was && !counted)
-            {
-                words.push(format!("{} no longer counts {}", text(counter), text(group)));
-            }
-        }
+        words.extend(lost_groups(function, &original.function, &origins));
     }
     tally.rejected = usize::from(!words.is_empty());
     (words, tally)
 }
 
-/// Groups of copies to shared memory and the DEPBARs of a function, and whether one counts the other. No
+fn text(function: &Function, at: usize) -> String {
+    let instruction = &function.code[at];
+    format!("{:04x} {}", instruction.offset, instruction.full_text())
+}
+
+fn in_words(function: &Function, fault: &Fault) -> String {
+    let what = match fault.kind {
+        Kind::Write => "the result of",
+        Kind::Read => "the operands of",
+    };
+    let (consumer, producer) = (text(function, fault.consumer), text(function, fault.producer));
+    format!("{consumer} does not wait for {what} {producer} ({})", fault.registers)
+}
+
+/// Groups of copies that a DEPBAR counted in the input, but does no longer.
+fn lost_groups(function: &Function, input: &Function, origins: &[Option<usize>]) -> Vec<String> {
+    let before = groups(input);
+    let mut lost = Vec::new();
+    for ((group, counter), counted) in groups(function) {
+        if let (Some(from), Some(to)) = (origins[group], origins[counter])
+            && before.get(&(from, to)).is_some_and(|&was| was && !counted)
+        {
+            let (counter, group) = (text(function, counter), text(function, group));
+            lost.push(format!("{counter} no longer counts {group}"));
+        }
+    }
+    lost
+}
+
+/// Ends of groups of copies and the DEPBARs of a function, and whether one counts the other. No
 /// register tells what depends on a copy, so that the input's pairs must remain.
 fn groups(function: &Function) -> BTreeMap<(usize, usize), bool> {
     let code = function.code.iter().enumerate();
-    let ends: Vec<_> = code.clone().filter(|(_, i)| i.operation() == "LDGDEPBAR").collect();
+    let ends: Vec<_> = code.clone().filter(|(_, i)| group::is_end(i)).collect();
     let counters: Vec<_> = code.filter_map(|(at, i)| Some((at, Count::of(i)?.board))).collect();
     let pairs = ends.iter().flat_map(|(at, end)| {
-        counters.iter().map(|&(counter, board)| ((*at, counter), end.write_board() == Some(board)))
+        counters.iter().map(|&(counter, board)| ((*at, counter), group::board(end) == Some(board)))
     });
     pairs.collect()
 }
@@ -114,7 +150,7 @@ pub fn seed(function: &Function, sm: u16, seeds: &mut Seeds, count: usize) -> (V
     let mut tally = Tally::default();
     let mut words = Vec::new();
     let mut originals = Originals::default();
-    originals.add(vec![function.clone()], sm);
+    originals.add(vec![function.clone()], sm, true);
     for Sown { kind, code, what } in seeds.sow(function, sm, count) {
         let changed = Function { code, ..function.clone() };
         let found = !faults(&changed, sm, &originals).0.is_empty();
@@ -145,6 +181,8 @@ pub struct Tally {
     pub doubtful: usize,
     /// Jumps whose targets are not known.
     pub jumps: usize,
+    /// Dependences that the compiler's own code does not wait for either.
+    pub inherited: usize,
     /// Seeded faults of each kind, and how many of them were found.
     pub seeded: BTreeMap<&'static str, (usize, usize)>,
 }
@@ -157,6 +195,7 @@ impl AddAssign<&Self> for Tally {
         self.stalls += other.stalls;
         self.doubtful += other.doubtful;
         self.jumps += other.jumps;
+        self.inherited += other.inherited;
         for (name, count) in &other.unknown {
             *self.unknown.entry(name.clone()).or_default() += count;
         }
@@ -192,14 +231,15 @@ impl std::fmt::Display for Tally {
         write!(
             f,
             "{} functions, {} rejected; {} pairs and {} stalls proved; {found} of {sown} seeded faults \
-             rejected; {} instructions not known ({} pairs), {} jumps",
+             rejected; {} instructions not known ({} pairs), {} jumps; {} faults of the compiler",
             self.functions,
             self.rejected,
             self.pairs,
             self.stalls,
             self.unknown.values().sum::<usize>(),
             self.doubtful,
-            self.jumps
+            self.jumps,
+            self.inherited
         )
     }
 }

@@ -13,8 +13,10 @@ pub struct Flow {
     pub unknown: usize,
 }
 
-/// Names of labels in an instruction's text: `` `(NAME) `` and lists of targets of jump tables.
+/// Names of labels in an instruction's text: `` `(NAME) ``, or the list of targets of a jump table (which
+/// in code that is not linked follows what the jump is relative to, the start of the function).
 fn targets<'a>(function: &'a Function, text: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let text = text.split_once("BRANCH_TARGETS").map_or(text, |(_, list)| list);
     let ends = |c: char| matches!(c, '(' | ')' | '`' | ',' | '"' | ' ' | '*');
     text.split(ends).filter_map(|word| function.labels.get(word).copied())
 }

@@ -258,7 +258,6 @@ impl Reader {
         let mut instruction = instruction(text);
         instruction.bits = u128::from(word);
         instruction.offset = offset as usize;
-        mark(&mut instruction, table, &self.columns);
         function.code.push(instruction);
     }
 }
@@ -301,6 +300,8 @@ fn barriers(instruction: &mut Instruction) {
     }
 }
 
+/// Takes registers from the table's row, which stands behind the second half of an encoding. (Behind the
+/// first half there is nothing, or with debug information a row of some other instruction.)
 fn mark(instruction: &mut Instruction, table: &str, columns: &[Column]) {
     let table = table.as_bytes();
     for &(at, file, number) in columns {
@@ -311,5 +312,10 @@ fn mark(instruction: &mut Instruction, table: &str, columns: &[Column]) {
         if matches!(c, b'v' | b'x') {
             instruction.reads.add(file, number);
         }
+    }
+    // The table has the condition of `LDGSTS [R9], desc[UR6][R2.64], P0` as written, too.
+    if instruction.operation() == "LDGSTS" {
+        let conditions = instruction.writes.of(File::Predicate);
+        instruction.writes = instruction.writes.without(&conditions);
     }
 }

@@ -55,9 +55,10 @@ pub struct Checker {
 #[derive(Default)]
 pub struct Cache(RefCell<HashMap<Vec<u8>, Option<Rc<Code>>>>);
 
-/// Functions of a file, and the number of its target.
+/// Functions of a file, and its target: `100a`, 100.
 pub struct Code {
     functions: Vec<Function>,
+    target: String,
     sm: u16,
 }
 
@@ -88,12 +89,16 @@ impl Checker {
             .map_err(|e| format!("{}: {e}", self.nvdisasm.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
         // A file without code has no target in its listing.
-        let code = |sm| Code { functions: listing::functions(&text), sm };
+        let code = |(target, sm): (&str, u16)| Code {
+            functions: listing::functions(&text),
+            target: target.to_owned(),
+            sm,
+        };
         Ok(target(&text).map(code))
     }
 
-    /// Every image of machine code for `sm` or its family in a file of any kind.
-    fn originals(&self, files: &[PathBuf], sm: u16) -> Result<Originals, String> {
+    /// Every image of machine code for the output's target or its family in files of any kind.
+    fn originals(&self, files: &[PathBuf], output: &Code) -> Result<Originals, String> {
         let mut originals = Originals::default();
         for path in files {
             let data = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -104,9 +109,10 @@ impl Checker {
                     continue;
                 }
                 if let Some(code) = self.code(&payload)?
-                    && code.sm / 10 == sm / 10
+                    && code.sm / 10 == output.sm / 10
                 {
-                    originals.add(code.functions.clone(), code.sm);
+                    let exact = code.target == output.target;
+                    originals.add(code.functions.clone(), code.sm, exact);
                 }
             }
         }
@@ -128,7 +134,7 @@ impl Checker {
             let Some(code) = self.code(output)? else { continue };
             let originals = match &mut originals {
                 Some(originals) => originals,
-                none => none.insert(self.originals(inputs, code.sm)?),
+                none => none.insert(self.originals(inputs, &code)?),
             };
             let (mut words, mut tally) = Checked::default();
             for function in &code.functions {
@@ -140,8 +146,10 @@ impl Checker {
                 let (found, counts) = check::faults(function, code.sm, originals);
                 tally += &counts;
                 if found.is_empty() {
+                    // A fault at a pair that has one is no news.
+                    let seeds_tell = counts.inherited == 0;
                     known.insert(key, counts);
-                    if self.faults > 0 && function.code.len() <= SEEDED_SIZE {
+                    if self.faults > 0 && seeds_tell && function.code.len() <= SEEDED_SIZE {
                         let (missed, counts) =
                             check::seed(function, code.sm, &mut seeds, self.faults);
                         words.extend(missed);
@@ -159,12 +167,12 @@ impl Checker {
 /// Faults in words, and what was counted.
 pub type Checked = (Vec<String>, Tally);
 
-/// The number in `.target sm_100a`.
-fn target(listing: &str) -> Option<u16> {
+/// What `.target sm_100a` says: `100a`, 100.
+fn target(listing: &str) -> Option<(&str, u16)> {
     let line = listing.lines().find(|line| line.trim_start().starts_with(".target"))?;
-    let digits = line.split("sm_").nth(1)?;
-    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
+    let name = line.split("sm_").nth(1)?.trim();
+    let end = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
+    Some((name, name[..end].parse().ok()?))
 }
 
 /// `differential hazards INPUT... OUTPUT`; true if everything was proved.

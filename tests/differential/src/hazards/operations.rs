@@ -9,7 +9,7 @@ use super::registers::{File, Registers};
 pub enum Unit {
     /// Shared memory, shuffles, and stores of all kinds.
     Memory,
-    /// Loads and atomics that answer: only their operands are read in order.
+    /// Loads, copies to shared memory and atomics that answer: only operands are read in order.
     Load,
     /// Transcendental functions, counts of bits and conversions.
     Function,
@@ -25,14 +25,25 @@ pub enum Unit {
     Texture,
     /// Reads of constants by register.
     Constant,
-    /// Copies to shared memory: only operands in order.
-    Copy,
+    /// Sums and the like over a warp (REDUX).
+    Reduction,
+    /// Tensor memory.
+    Tensor,
+    /// Copies of tensors (UTMALDG and so on): only operands in order.
+    TensorCopy,
+    /// Copies of blocks of memory (UBLKCP and so on): only operands in order.
+    BlockCopy,
+    /// Barriers in shared memory (SYNCS): only operands in order.
+    Phase,
 }
 
 impl Unit {
     /// Whether results come in order, too.
     pub fn orders_results(self) -> bool {
-        !matches!(self, Self::Load | Self::Constant | Self::Copy)
+        !matches!(
+            self,
+            Self::Load | Self::Constant | Self::TensorCopy | Self::BlockCopy | Self::Phase
+        )
     }
 }
 
@@ -54,9 +65,9 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
     match instruction.operation() {
         "LDS" | "LDSM" | "ATOMS" | "SHFL" | "STS" | "STG" | "ST" | "STL" | "REDG" | "RED"
         | "STSM" | "REDS" => Variable(Some(Unit::Memory)),
-        "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" => Variable(Some(Unit::Load)),
+        "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" | "LDGSTS" => Variable(Some(Unit::Load)),
         "F2F" | "I2F" | "F2I" | "FRND" if wide => Variable(Some(Unit::Conversion)),
-        "MUFU" | "POPC" | "FLO" | "BREV" | "FRND" | "F2I" | "F2F" | "I2F" => {
+        "MUFU" | "POPC" | "FLO" | "BREV" | "FRND" | "F2I" | "F2F" | "I2F" | "FCHK" => {
             Variable(Some(Unit::Function))
         }
         "S2UR" => Variable(Some(Unit::Special)),
@@ -65,10 +76,15 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
             Variable(Some(Unit::Texture))
         }
         "LDC" => Variable(Some(Unit::Constant)),
-        "LDGSTS" => Variable(Some(Unit::Copy)),
         "DADD" | "DMUL" | "DFMA" | "DSETP" | "DMMA" if sm != 100 => Variable(Some(Unit::Double)),
-        "LDCU" | "S2R" | "REDUX" | "MATCH" | "BMOV" | "FCHK" | "QSPC" | "LDGDEPBAR" | "SYNCS"
-        | "UBLKCP" | "CCTL" => Variable(None),
+        "REDUX" => Variable(Some(Unit::Reduction)),
+        "LDTM" | "STTM" => Variable(Some(Unit::Tensor)),
+        "UTMALDG" | "UTMASTG" | "UTMAREDG" | "UTMAPF" => Variable(Some(Unit::TensorCopy)),
+        "UBLKCP" | "UBLKPF" | "UBLKRED" => Variable(Some(Unit::BlockCopy)),
+        "SYNCS" => Variable(Some(Unit::Phase)),
+        "LDCU" | "S2R" | "MATCH" | "BMOV" | "QSPC" | "LDGDEPBAR" | "LDGMC" | "UTMACMDFLUSH"
+        | "CCTL" => Variable(None),
+        name if FIFTH.contains(&name) => Variable(None),
         name if FIXED.contains(&name) => Fixed,
         _ => Timing::Unknown,
     }
@@ -79,9 +95,29 @@ pub fn is_known(instruction: &Instruction, sm: u16) -> bool {
     timing(instruction, sm) != Timing::Unknown
 }
 
+/// Tensor cores of the fifth generation: all operands are uniform registers.
+const FIFTH: &[&str] =
+    &["UTCATOMSWS", "UTCBAR", "UTCCP", "UTCHMMA", "UTCIMMA", "UTCOMMA", "UTCQMMA"];
+
 /// Whether the operand's uniform registers are read late, too.
 fn reads_uniform_late(instruction: &Instruction) -> bool {
-    matches!(instruction.operation(), "TEX" | "TLD" | "TLD4" | "TXD" | "TMML")
+    match instruction.operation() {
+        "TEX" | "TLD" | "TLD4" | "TXD" | "TMML" => true,
+        "UTMALDG" | "UTMASTG" | "UTMAREDG" | "UTMAPF" | "UBLKCP" | "UBLKPF" | "UBLKRED" => true,
+        // Also has a form with general registers.
+        "SYNCS" => instruction.operands().starts_with("UR"),
+        name => FIFTH.contains(&name),
+    }
+}
+
+/// The registers whose new values are there after a fixed time.
+pub fn fixed_results(instruction: &Instruction, sm: u16) -> Registers {
+    match timing(instruction, sm) {
+        Timing::Fixed => instruction.writes,
+        // BSYNC follows `BMOV.32 B10, R50` after 5 cycles, without a wait.
+        _ if instruction.operation() == "BMOV" => instruction.writes.of(File::Barrier),
+        _ => Registers::NONE,
+    }
 }
 
 /// The registers that `instruction` may still read when later ones issue.
@@ -99,12 +135,30 @@ pub fn late_reads(instruction: &Instruction) -> Registers {
 #[rustfmt::skip]
 const FIXED: &[&str] = &[
     "ACQBULK", "BAR", "BPT", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CGAERRBAR",
-    "CS2R", "CS2UR", "DADD", "DEPBAR", "DFMA", "DMMA", "DMUL", "DSETP", "ELECT", "ENDCOLLECTIVE",
-    "ERRBAR", "EXIT", "F2FP", "FADD", "FENCE", "FFMA", "FMNMX", "FMUL", "FSEL", "FSET", "FSETP",
-    "HADD2", "HFMA2", "HMMA", "HMUL2", "HSET2", "HSETP2", "I2FP", "IABS", "IADD", "IADD3", "IDP",
-    "IMAD", "IMMA", "IMNMX", "ISETP", "LEA", "LEPC", "LOP3", "MEMBAR", "MOV", "NANOSLEEP", "NOP",
-    "P2R", "PLOP3", "PRMT", "R2P", "R2UR", "RET", "SEL", "SGXT", "SHF", "UBMSK", "UBREV",
-    "UCGABAR_ARV", "UCGABAR_WAIT", "UF2I", "UFLO", "UFRND", "UI2FP", "UIADD3", "UIMAD", "UISETP",
-    "ULEA", "ULOP3", "UMOV", "UPLOP3", "UPOPC", "UPRMT", "USEL", "USHF", "UVIMNMX", "VIADD",
-    "VIADDMNMX", "VIMNMX", "VOTE", "VOTEU", "WARPSYNC", "YIELD",
+    "CREDUX", "CS2R", "CS2UR", "DADD", "DEPBAR", "DFMA", "DMMA", "DMUL", "DSETP", "ELECT",
+    "ENDCOLLECTIVE", "ERRBAR", "EXIT", "F2FP", "FADD", "FADD2", "FENCE", "FFMA", "FFMA2", "FMNMX",
+    "FMNMX3", "FMUL", "FMUL2", "FSEL", "FSET", "FSETP", "HADD2", "HFMA2", "HMMA", "HMNMX2", "HMUL2",
+    "HSET2", "HSETP2", "I2FP", "IABS", "IADD", "IADD3", "IDP", "IMAD", "IMMA", "IMNMX", "ISETP",
+    "LEA", "LEPC", "LOP3", "MEMBAR", "MOV", "NANOSLEEP", "NOP", "OMMA", "P2R", "PLOP3", "PREEXIT",
+    "PRMT", "QMMA", "R2P", "R2UR", "RET", "RPCMOV", "SEL", "SGXT", "SHF", "UBMSK", "UBREV",
+    "UCGABAR_ARV", "UCGABAR_WAIT", "UF2I", "UFADD", "UFFMA", "UFLO", "UFMUL", "UFRND", "UFSEL",
+    "UFSETP", "UGETNEXTWORKID", "UI2F", "UI2FP", "UIADD3", "UIMAD", "UIMNMX", "UISETP", "ULEA", "ULOP3",
+    "UMOV", "UP2UR", "UPLOP3", "UPOPC", "UPRMT", "USEL", "USHF", "UTCSHIFT", "UVIMNMX",
+    "UVIRTCOUNT", "VABSDIFF4", "VIADD", "VIADDMNMX", "VIMNMX", "VIMNMX3", "VOTE", "VOTEU",
+    "WARPSYNC", "YIELD",
 ];
+
+/// Ends of groups of copies, which DEPBAR counts.
+pub mod group {
+    use super::Instruction;
+
+    /// Whether the instruction is one.
+    pub fn is_end(instruction: &Instruction) -> bool {
+        matches!(instruction.operation(), "LDGDEPBAR" | "UTMACMDFLUSH")
+    }
+
+    /// The scoreboard that it is counted on.
+    pub fn board(end: &Instruction) -> Option<u8> {
+        if end.operation() == "LDGDEPBAR" { end.write_board() } else { end.read_board() }
+    }
+}

@@ -131,6 +131,7 @@ pub struct Proof<'a> {
     pub events: Vec<Event>,
     first_event: Vec<u32>,
     timings: Vec<Timing>,
+    fixed: Vec<Registers>,
 }
 
 impl<'a> Proof<'a> {
@@ -138,7 +139,9 @@ impl<'a> Proof<'a> {
     pub fn new(function: &'a Function, flow: &'a Flow, sm: u16) -> Self {
         let code = &function.code[..];
         let timings: Vec<Timing> = code.iter().map(|i| operations::timing(i, sm)).collect();
-        let mut proof = Self { code, flow, events: Vec::new(), first_event: Vec::new(), timings };
+        let fixed = code.iter().map(|i| operations::fixed_results(i, sm)).collect();
+        let (events, first_event) = (Vec::new(), Vec::new());
+        let mut proof = Self { code, flow, events, first_event, timings, fixed };
         for at in 0..code.len() {
             proof.first_event.push(proof.events.len() as u32);
             proof.add_events(at);
@@ -174,10 +177,10 @@ impl<'a> Proof<'a> {
         // A generic atomic tells by a predicate what memory it is, once it has its address.
         let early = match instruction.operation() {
             "ATOM" => instruction.writes.of(File::Predicate),
-            "BMOV" => instruction.writes.of(File::Barrier),
             _ => Registers::NONE,
         };
-        let results = [(early, read | write), (instruction.writes.without(&early), write)];
+        let others = instruction.writes.without(&early).without(&self.fixed[at]);
+        let results = [(early, read | write), (others, write)];
         for (registers, boards) in results {
             if !registers.is_empty() && (!doubtful || write != 0) {
                 let event = Event { at, kind: Kind::Write, registers, unit, boards, doubtful };

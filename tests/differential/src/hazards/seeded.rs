@@ -6,7 +6,7 @@
 
 use super::flow::Flow;
 use super::listing::{BOARDS, Function, Instruction};
-use super::operations::{self, Timing};
+use super::operations::{self, Timing, group};
 use super::pairs;
 use super::proof::{Count, Event, Kind, Proof};
 use super::stalls;
@@ -90,12 +90,13 @@ impl Seeds {
         let code = &function.code;
         let counts = |board| code.iter().filter_map(Count::of).any(|count| count.board == board);
         let groups: Vec<usize> = (0..code.len())
-            .filter(|&at| code[at].operation() == "LDGDEPBAR")
-            .filter(|&at| code[at].write_board().is_some_and(counts))
+            .filter(|&at| group::is_end(&code[at]))
+            .filter(|&at| group::board(&code[at]).is_some_and(counts))
             .collect();
         let lose = |at: usize| {
             let mut code = code.clone();
             code[at].set_write_board(None);
+            code[at].set_read_board(None);
             let what = format!("{} {:04x}", function.name, code[at].offset);
             Sown { kind: "group not counted", code, what }
         };
@@ -115,11 +116,16 @@ impl Seeds {
             let before = distances[&(from, to)];
             let at = from + self.0.below(to - from);
             let stall = function.code[at].stall();
-            if sown.len() == count || stall < 2 || before > stalls::longest(&function.code[from]) {
+            if sown.len() == count || stall < 2 {
+                continue;
+            }
+            let new = 1 + self.0.below(usize::from(stall) - 1) as u8;
+            let enough = stalls::enough(&function.code[from], &function.code[to]);
+            if before - u32::from(stall - new) >= enough {
                 continue;
             }
             let mut code = function.code.clone();
-            code[at].set_stall(1 + self.0.below(usize::from(stall) - 1) as u8);
+            code[at].set_stall(new);
             let name = &function.name;
             let what = format!("{name} {:04x}: {}", code[at].offset, code[at].full_text());
             sown.push(Sown { kind: "stall shortened", code, what });
@@ -179,8 +185,8 @@ fn is_exposed(
         Kind::Write => bit(producer.write_board()),
         Kind::Read => bit(producer.write_board()) | bit(producer.read_board()),
     };
-    // A generic atomic's predicate and a barrier have other rules.
-    if matches!(producer.operation(), "ATOM" | "BMOV") || event.doubtful {
+    // A generic atomic's predicate has other rules.
+    if producer.operation() == "ATOM" || event.doubtful {
         return false;
     }
     let unit = operations::timing(producer, sm);

@@ -2,8 +2,8 @@
 
 use super::flow::Flow;
 use super::listing::{Function, Instruction};
-use super::operations::{self, Timing};
-use super::registers::Registers;
+use super::operations;
+use super::registers::{File, Registers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
@@ -13,12 +13,28 @@ pub const LONGEST: u32 = 40;
 /// Cycles after which a result of this operation is there: where more lie between, some may go (with
 /// a fence that is removed). A predicate takes 13 until it can guard, a register of the vector file
 /// 13 until it can be used as a uniform one; what takes longer is listed.
-pub fn longest(instruction: &Instruction) -> u32 {
+fn longest(instruction: &Instruction) -> u32 {
     match instruction.operation() {
         name if name.ends_with("MMA") => LONGEST,
         "DADD" | "DMUL" | "DFMA" | "DSETP" | "UF2I" | "UFRND" | "UI2F" | "UF2F" => LONGEST,
         _ => 13,
     }
+}
+
+/// Cycles that are enough between a result and an instruction that depends on it, where the input
+/// has more. Compilers put 6 between integer arithmetic in uniform registers and in general ones;
+/// the finalizer takes away what is over.
+pub fn enough(producer: &Instruction, consumer: &Instruction) -> u32 {
+    let sums = ["UIADD3", "UIMAD", "ULEA", "ULOP3", "USEL", "USHF"];
+    let users = ["IADD3", "IMAD", "ISETP", "LOP3", "MOV"];
+    let shared = producer.writes & (consumer.reads | consumer.writes);
+    if sums.contains(&producer.operation())
+        && users.contains(&consumer.operation())
+        && shared == shared.of(File::Uniform)
+    {
+        return 6;
+    }
+    longest(producer)
 }
 
 /// Pairs of a producer of fixed latency and an instruction that depends on it, with the fewest
@@ -29,8 +45,9 @@ pub type Distances = BTreeMap<(usize, usize), u32>;
 pub fn distances(function: &Function, flow: &Flow, sm: u16) -> Distances {
     let mut all = Distances::new();
     for (at, instruction) in function.code.iter().enumerate() {
-        if operations::timing(instruction, sm) == Timing::Fixed && !instruction.writes.is_empty() {
-            Search { function, flow, producer: at }.run(&mut all);
+        let results = operations::fixed_results(instruction, sm);
+        if !results.is_empty() {
+            Search { function, flow, producer: at }.run(results, &mut all);
         }
     }
     all
@@ -44,10 +61,10 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Goes forward along all paths, nearest instructions first.
-    fn run(&self, found: &mut Distances) {
+    fn run(&self, results: Registers, found: &mut Distances) {
         let code = &self.function.code;
         let mut seen: HashMap<usize, Registers> = HashMap::new();
-        let mut left: Vec<Registers> = vec![code[self.producer].writes];
+        let mut left: Vec<Registers> = vec![results];
         let mut queue = BinaryHeap::new();
         let step = |at: usize| u32::from(code[at].stall());
         for &next in &self.flow.next[self.producer] {
@@ -104,7 +121,7 @@ pub fn compare(
         let (Some(from), Some(to)) = (origin[producer], origin[consumer]) else { continue };
         compared += 1;
         let before = input.get(&(from, to)).copied().unwrap_or(LONGEST);
-        if cycles < before.min(longest(&code[producer])) {
+        if cycles < before.min(enough(&code[producer], &code[consumer])) {
             close.push(TooClose { producer, consumer, cycles, before });
         }
     }
