@@ -7,7 +7,9 @@ use libfuzzer_sys::fuzz_target;
 use libwarpld::internals::Half;
 use libwarpld::internals::code::frame_moves::{code_unit, move_frame};
 use libwarpld::internals::code::frame_rows::{self, Rows};
-use libwarpld::internals::code::{Jumps, MercuryMap, Moves, Purpose, edit, renew, rescoreboard};
+use libwarpld::internals::code::{
+    Change, Jumps, MercuryMap, Moves, Purpose, edit, renew, rescoreboard,
+};
 use libwarpld::internals::translate_sequence;
 
 fuzz_target!(|data: &[u8]| {
@@ -19,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         2 => frames(data, cut),
         3 => {
             let jumps = (0..data.len() / 16).step_by(3).map(|i| (i, vec![cut, i / 2, i + 2]));
-            drop(rescoreboard(data, &jumps.collect::<Jumps>()));
+            drop(rescoreboard(data, &jumps.collect::<Jumps>(), &Change::default()));
         }
         _ => edits(data, cut),
     }

@@ -21,7 +21,9 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stall
                 left.remove(e);
             }
         }
-        left.remove(STACK_POINTER);
+        if kernel.drops(STACK_POINTER) {
+            left.remove(STACK_POINTER);
+        }
         let is_ignored = |e: usize| {
             let waited = instruction.waits() >> kernel.events[e].board & 1 == 1;
             kernel.pending[i].has(e) && !waited

@@ -1,7 +1,7 @@
 //! Why instructions of the input wait, and what waits in their place in the new allocation.
 
 use super::bit_set::BitSet;
-use super::board_choice::{Allocation, Allocator, Boards, Clock, Pending};
+use super::board_choice::{Allocation, Allocator, Boards, Pending};
 use super::event::{ALL, BOARDS};
 use super::units::is_slow;
 
@@ -59,12 +59,11 @@ impl Allocator<'_> {
         i: usize,
         unneeded: u8,
         [was, now]: [&mut Pending; 2],
-        clock: &Clock,
         out: &mut Allocation,
     ) {
         let mut waited = BitSet::none(self.events.len());
         let mut ignored = BitSet::none(self.events.len());
-        let over = self.over_at_end(i, clock, was);
+        let over = self.over_at_end(i, was);
         for (board, events) in was.boards.iter_mut().enumerate() {
             match (unneeded >> board & 1 == 1, over >> board & 1 == 1) {
                 (true, false) => {
@@ -79,7 +78,7 @@ impl Allocator<'_> {
                 *events = self.only(&self.at[i], events);
             }
         }
-        let over = self.over_at_end(i, clock, now);
+        let over = self.over_at_end(i, now);
         for (board, events) in now.boards.iter_mut().enumerate() {
             let is_over = over >> board & 1 == 1 && !events.meets(&ignored);
             if is_over || events.meets(&waited) {
@@ -109,14 +108,15 @@ impl Allocator<'_> {
 
     /// Boards with events that come from this block and leave it, and that are over at its last
     /// instruction. Slow ones never are.
-    fn over_at_end(&self, i: usize, clock: &Clock, pending: &Pending) -> u8 {
+    fn over_at_end(&self, i: usize, pending: &Pending) -> u8 {
         let block = self.blocks.of(i);
         let own = |e: usize| self.blocks.of(self.events[e].at) == block && self.leaves(e);
         let slow = |e: usize| self.events[e].writes && is_slow(self.body[self.events[e].at]);
         let mut over = 0;
         for (board, (events, ready)) in pending.boards.iter().zip(pending.ready).enumerate() {
             let any_slow = events.iter().any(slow);
-            over |= u8::from(ready <= clock.at(i) && !any_slow && events.iter().any(own)) << board;
+            over |= u8::from(ready <= pending.clock.at(i) && !any_slow && events.iter().any(own))
+                << board;
         }
         over
     }

@@ -2,7 +2,7 @@
 
 use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Choice, Known};
-use super::event::{ALL, BOARDS, STACK_POINTER};
+use super::event::{ALL, BOARDS};
 use super::kernel::Kernel;
 
 /// How often waits are computed anew because of loops.
@@ -42,7 +42,10 @@ impl<'k> Waits<'k> {
             }
         }
         let mut set = vec![Vec::new(); kernel.body.len()];
-        for (number, event) in kernel.events.iter().enumerate().skip(STACK_POINTER + 1) {
+        for (number, event) in kernel.events.iter().enumerate() {
+            if kernel.drops(number) {
+                continue;
+            }
             set.get_mut(event.at)?.push((number, (*allocation.boards.get(number)?)?));
         }
         Some(Self { kernel, allocator, allocation, previous, set })

@@ -6,7 +6,7 @@ pub const BOARDS: u8 = 6;
 pub const ALL: u8 = 0x3f;
 /// No instruction: an event that nothing in its block waits for.
 pub const NEVER: usize = usize::MAX;
-/// Index of the event that is dropped.
+/// Index of the load of the stack pointer, in kernels that start with it.
 pub const STACK_POINTER: usize = 0;
 
 /// A board set by an instruction.

@@ -3,7 +3,7 @@
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::Dependences;
-use super::event::{BOARDS, Event};
+use super::event::{BOARDS, Event, STACK_POINTER};
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::registers::RegisterSet;
 use crate::collections::Map;
@@ -29,10 +29,22 @@ pub struct Kernel<'c> {
     /// Where control may go from each instruction.
     pub next: Vec<Vec<usize>>,
     pub blocks: Blocks,
+    /// Stall counts of the input; `None` for instructions that the link inserts.
+    pub stalls_before: Vec<Option<u8>>,
+    drops_stack_pointer: bool,
+}
+
+/// How a link changes a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Stall counts of the input by new instruction, `None` if the link inserts it; those of the code if empty.
+    pub stalls_before: Vec<Option<u8>>,
+    /// For a debugger the load of the stack pointer keeps its board.
+    pub keeps_stack_pointer: bool,
 }
 
 impl<'c> Kernel<'c> {
-    pub fn read(body: &'c [Instruction], jumps: &Jumps) -> Option<Self> {
+    pub fn read(body: &'c [Instruction], jumps: &Jumps, change: &Change) -> Option<Self> {
         if jumps.values().map(Vec::len).sum::<usize>() > MOST_TARGETS {
             return None;
         }
@@ -59,8 +71,20 @@ impl<'c> Kernel<'c> {
                 dependences.subject(event).iter().for_each(|r| about[r].add(number));
             }
         }
-        let pending = Vec::new();
-        let mut kernel = Self { body, events, pending, dependences, of_board, about, next, blocks };
+        let mut stalls_before = change.stalls_before.clone();
+        stalls_before.extend(body.iter().skip(stalls_before.len()).map(|i| Some(i.stall())));
+        let mut kernel = Self {
+            body,
+            events,
+            pending: Vec::new(),
+            dependences,
+            of_board,
+            about,
+            next,
+            blocks,
+            stalls_before,
+            drops_stack_pointer: !change.keeps_stack_pointer,
+        };
         let waits: Vec<u8> = body.iter().map(|i| i.waits()).collect();
         kernel.pending = kernel.flow(&|e| kernel.events.get(e).map(|event| event.board), &waits)?;
         Some(kernel)
@@ -145,6 +169,16 @@ impl<'c> Kernel<'c> {
         }
         about.and(pending).iter().filter(|&e| is(e, i)).for_each(|e| out.add(e));
         out
+    }
+
+    /// Whether the link inserts an instruction.
+    pub fn is_inserted(&self, i: usize) -> bool {
+        self.stalls_before.get(i) == Some(&None)
+    }
+
+    /// Whether an event goes.
+    pub fn drops(&self, e: usize) -> bool {
+        e == STACK_POINTER && self.drops_stack_pointer
     }
 
     /// Whether an instruction writes a register, as far as is known.
@@ -243,7 +277,8 @@ mod tests {
         assert_eq!(successors(&body, 0, &Jumps::default()), None);
         let many = (0..2).map(|i| (i, vec![2; MOST_TARGETS])).collect();
         assert!(
-            Kernel::read(&body, &many).is_none() && Kernel::read(&body, &jumps(&[2])).is_some()
+            Kernel::read(&body, &many, &Change::default()).is_none()
+                && Kernel::read(&body, &jumps(&[2]), &Change::default()).is_some()
         );
     }
 }
