@@ -10,8 +10,8 @@ mod families;
 mod structure;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use libwarpld::{Config, Release};
 use libwarpld::driver::{Diagnostics, Inputs, LinkInput, Memory, link_images};
+use libwarpld::{Config, Release};
 use std::borrow::Cow;
 
 const INTACT: [&[u8]; 2] = [

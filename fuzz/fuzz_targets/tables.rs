@@ -4,11 +4,13 @@
 
 use cubin::capsule::Capsule;
 use libfuzzer_sys::fuzz_target;
-use libwarpld::internals::Half;
 use libwarpld::internals::code::frame_moves::{code_unit, move_frame};
 use libwarpld::internals::code::frame_rows::{self, Rows};
-use libwarpld::internals::code::{Jumps, MercuryMap, Moves, Purpose, edit, renew, rescoreboard};
+use libwarpld::internals::code::{
+    Change, Jumps, MercuryMap, Moves, Purpose, edit, renew, rescoreboard,
+};
 use libwarpld::internals::translate_sequence;
+use libwarpld::internals::{BoardRules, Half};
 
 fuzz_target!(|data: &[u8]| {
     let [which, cut, data @ ..] = data else { return };
@@ -17,13 +19,25 @@ fuzz_target!(|data: &[u8]| {
         0 => map(data, cut),
         1 => lines(data, cut as u64),
         2 => frames(data, cut),
-        3 => {
-            let jumps = (0..data.len() / 16).step_by(3).map(|i| (i, vec![cut, i / 2, i + 2]));
-            drop(rescoreboard(data, &jumps.collect::<Jumps>()));
-        }
+        3 => boards(data, cut),
         _ => edits(data, cut),
     }
 });
+
+/// By the rules of either release, with and without instructions that the link inserts.
+fn boards(data: &[u8], cut: usize) {
+    let jumps = (0..data.len() / 16).step_by(3).map(|i| (i, vec![cut, i / 2, i + 2]));
+    let rules = |bit: usize| match cut >> bit & 1 {
+        0 => BoardRules::CUDA_13_0,
+        _ => BoardRules::CUDA_13_1,
+    };
+    let stalls = (0..cut).map(|i| (i % 5 != 0).then_some((i % 16) as u8));
+    let change = match cut & 4 {
+        0 => Change::default(),
+        _ => Change { stalls_before: stalls.collect(), keeps_stack_pointer: cut & 8 != 0 },
+    };
+    drop(rescoreboard(data, &jumps.collect::<Jumps>(), &change, [rules(0), rules(1)]));
+}
 
 /// Code of so many instructions, then its capsule.
 fn halves(data: &[u8], cut: usize) -> Option<(&[u8], &[u8])> {

@@ -131,7 +131,7 @@ pub use dialect::Release;
 /// need no link around them. Nothing here is meant to stay.
 #[doc(hidden)]
 pub mod internals {
-    pub use crate::dialect::Half;
+    pub use crate::dialect::{BoardRules, Half};
     pub use crate::inputs::{best_image, check};
     pub use crate::mercury::{
         Linker, MercuryError, Trace, code, compare, linker, needs_compiler, round_trip,

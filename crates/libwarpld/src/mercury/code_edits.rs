@@ -7,7 +7,7 @@ use crate::ids::{ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::mercury::code::instruction::Instruction;
 use crate::mercury::code::{
-    Edited, Jumps, Moves, Purpose, edit, renew, rescoreboard, untime, wait_later,
+    Change, Edited, Jumps, Moves, Purpose, edit, renew, rescoreboard, untime, wait_later,
 };
 use crate::merge::Content;
 use cubin::attr::Attr;
@@ -72,19 +72,27 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     {
         replace_code(&mut edited, code, capsule);
     }
-    let rescoreboards = !linked.cx.config.mercury.keep_scoreboards && is_kernel && !purpose.protected;
+    let rescoreboards = !linked.cx.config.mercury.keep_scoreboards && is_kernel;
     if linked.cx.dialect.untimes_unoptimised()
         && let Some(code) = untime(edited.as_ref().map_or(code, |e| &e.code))
     {
         replace_code(&mut edited, code, capsule);
     } else if rescoreboards
+        && let change = change(code, edited.as_ref(), purpose)
         && let jumps = jumps(linked, (from.object, symbol), edited.as_ref().map(|e| &e.moves))
         && let rules = linked.cx.dialect.board_rules(object.toolkit)
-        && let Some(code) = rescoreboard(edited.as_ref().map_or(code, |e| &e.code), &jumps, rules)
+        && let code = edited.as_ref().map_or(code, |e| &e.code)
+        && let Some(code) = rescoreboard(code, &jumps, &change, rules)
     {
         replace_code(&mut edited, code, capsule);
     }
     edited
+}
+
+/// What a link changes in code besides boards.
+fn change(code: &[u8], edited: Option<&Edited>, purpose: Purpose) -> Change {
+    let stalls_before = edited.map_or_else(Vec::new, |edited| edited.moves.stalls_before(code));
+    Change { stalls_before, keeps_stack_pointer: purpose.protected }
 }
 
 /// Where the branches of a function lead that take their target from a table, as the compiler says.

@@ -6,12 +6,13 @@
 
 use super::bit_set::BitSet;
 use super::blocks::Blocks;
+use super::board_clock::{Clock, Times};
 use super::dependences::{Dependences, Users};
 use super::event::{BOARDS, Event, NEVER, NEXT};
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::{RegisterSet, Registers};
-use super::units::{has_fixed_latency, is_fixed_latency, is_slow, is_texture, latency};
+use super::units::{is_slow, is_texture};
 use crate::dialect::BoardRules;
 use std::collections::BTreeMap;
 
@@ -36,7 +37,7 @@ pub struct Allocator<'k> {
     /// Events of each instruction.
     pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
-    waiter: Vec<usize>,
+    pub(super) waiter: Vec<usize>,
     /// What the blocks that follow each block read and write.
     used_next: Vec<Registers>,
     /// Whether the kernel has any slow instruction with a result.
@@ -85,6 +86,7 @@ pub struct Pending {
     pub boards: Boards,
     /// When all that was set on each board is over, whoever waited for it.
     pub ready: Ready,
+    pub clock: Clock,
     /// Whether slow results of other blocks were pending where the block starts.
     slow_enters: bool,
 }
@@ -94,6 +96,7 @@ struct Side {
     out: Vec<Option<Boards>>,
     /// Cycles until the events of each board are over.
     left: Vec<Ready>,
+    times: Times,
 }
 
 /// Registers with events under way, by board.
@@ -106,23 +109,16 @@ struct View<'v> {
     block: usize,
     pending: &'v Pending,
     side: &'v Side,
-    clock: &'v Clock,
-    done: &'v [i64],
     users: Option<&'v Users>,
     rules: BoardRules,
 }
 
-/// Estimated times in a block.
-pub struct Clock {
-    start: usize,
-    issue: Vec<i64>,
-    end: i64,
-}
-
-impl Clock {
-    /// When an instruction issues; the end of the block if it is not in it.
-    pub fn at(&self, i: usize) -> i64 {
-        i.checked_sub(self.start).and_then(|k| self.issue.get(k)).copied().unwrap_or(self.end)
+impl Side {
+    /// What a block leaves to others.
+    fn leave(&mut self, block: usize, pending: Pending) {
+        let end = pending.clock.end;
+        self.left[block] = pending.ready.map(|time| (time - end).max(0));
+        self.out[block] = Some(pending.boards);
     }
 }
 
@@ -264,11 +260,13 @@ impl<'k> Allocator<'k> {
 
     /// The new board of each event but the stack pointer's.
     pub fn run(&self) -> Option<Allocation> {
-        let empty = || Side {
+        let empty = |stalls| Side {
             out: vec![None; self.blocks.count()],
             left: vec![[0; BOARDS as usize]; self.blocks.count()],
+            times: Times::new(stalls, self.events.len()),
         };
-        let (mut old, mut new) = (empty(), empty());
+        let mut old = empty(self.kernel.stalls_before.iter().map(|s| s.unwrap_or(0)).collect());
+        let mut new = empty(self.body.iter().map(|i| i.stall()).collect());
         let mut allocation = Allocation {
             boards: vec![None; self.events.len()],
             early: vec![0; self.body.len()],
@@ -278,12 +276,10 @@ impl<'k> Allocator<'k> {
             copied: vec![BitSet::none(self.events.len()); self.body.len()],
             unexplained: Vec::new(),
         };
-        let mut done = vec![0; self.events.len()];
         let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
-            let clock = self.clock(block, &mut done);
-            let mut was = self.enter(block, &old);
-            let mut now = self.enter(block, &new);
+            let mut was = self.enter(block, &mut old);
+            let mut now = self.enter(block, &mut new);
             patience = patience.checked_sub(was.boards.iter().map(BitSet::len).sum())?;
             let (start, end) = self.blocks.range(block);
             let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
@@ -300,18 +296,11 @@ impl<'k> Allocator<'k> {
                     patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
                     if self.kernel.drops(number) {
-                        was.set(event.board, number, done[number]);
+                        was.set(event.board, number, old.times.done[number]);
                         continue;
                     }
-                    let view = |pending, side, rules| View {
-                        rules,
-                        block,
-                        pending,
-                        side,
-                        clock: &clock,
-                        done: &done,
-                        users: users.as_ref(),
-                    };
+                    let users = users.as_ref();
+                    let view = |pending, side, rules| View { block, pending, side, users, rules };
                     let explained =
                         self.choose(number, &view(&was, &old, self.rules[0])) == event.board;
                     if !explained {
@@ -323,19 +312,16 @@ impl<'k> Allocator<'k> {
                     };
                     let fresh = now.boards[usize::from(board)].is_empty();
                     allocation.boards[number] = Some(Choice { board, fresh });
-                    was.set(event.board, number, done[number]);
-                    now.set(board, number, done[number]);
+                    was.set(event.board, number, old.times.done[number]);
+                    now.set(board, number, new.times.done[number]);
                 }
                 if self.kernel.dependences.is_some() && self.kernel.ends_block(i) {
-                    let both = [&mut was, &mut now];
-                    self.end_block(i, unneeded, both, &clock, &mut allocation);
+                    self.end_block(i, unneeded, [&mut was, &mut now], &mut allocation);
                 }
             }
-            old.left[block] = was.ready.map(|time| (time - clock.end).max(0));
-            new.left[block] = now.ready.map(|time| (time - clock.end).max(0));
             now.boards.iter().for_each(|events| _ = allocation.leaving[block].merge(events));
-            old.out[block] = Some(was.boards);
-            new.out[block] = Some(now.boards);
+            old.leave(block, was);
+            new.leave(block, now);
         }
         Some(allocation)
     }
@@ -351,7 +337,8 @@ impl<'k> Allocator<'k> {
     }
 
     /// What is pending at the start of a block, from blocks that have had their turn.
-    fn enter(&self, block: usize, side: &Side) -> Pending {
+    fn enter(&self, block: usize, side: &mut Side) -> Pending {
+        let clock = self.clock(block, &mut side.times);
         let mut boards = vec![BitSet::none(self.events.len()); BOARDS.into()];
         let mut ready = [0; BOARDS as usize];
         for &p in self.blocks.predecessors(block) {
@@ -365,71 +352,7 @@ impl<'k> Allocator<'k> {
         }
         let slow = |events: &BitSet| events.iter().any(|e| self.takes_last_slow(e));
         let slow_enters = boards.iter().any(slow);
-        Pending { boards, ready, slow_enters }
-    }
-
-    /// When instructions issue, from stall counts and waits, and when events are over. A stall count that
-    /// only keeps a distance to an earlier instruction of fixed latency does not add to a wait in between.
-    fn clock(&self, block: usize, done: &mut [i64]) -> Clock {
-        let (start, end) = self.blocks.range(block);
-        let mut issue: Vec<i64> = Vec::new();
-        let mut stalls: Vec<i64> = Vec::new();
-        let mut ready = BTreeMap::new();
-        let mut writers = vec![NEVER; RegisterSet::BOUND];
-        let mut total = 0;
-        for i in start..=end {
-            let k = i - start;
-            stalls.push(total);
-            total += i64::from(self.body[i].stall());
-            let mut now = ready.get(&i).copied().unwrap_or(0);
-            if k > 0 {
-                let distances = self.distances(i, start, &writers, &stalls);
-                let kept = distances.iter().map(|&(p, distance)| issue[p - start] + distance);
-                let stall = i64::from(self.body[i - 1].stall());
-                let step = if distances.is_empty() { stall } else { stall.min(1) };
-                now = kept.chain([now, issue[k - 1] + step]).max().unwrap_or(now);
-            }
-            issue.push(now);
-            for &e in &self.at[i] {
-                done[e] = now + latency(self.body[i], self.events[e].writes);
-                let until = ready.entry(self.waiter[e]).or_insert(0);
-                *until = done[e].max(*until);
-            }
-            if let Some(dependences) = &self.kernel.dependences {
-                dependences.registers(i).writes.iter().for_each(|register| writers[register] = i);
-            }
-        }
-        // What is left of events when the block ends follows from all stall counts (`ISETP; LDG; EXIT` with a wait in
-        // between: k291 of seed 501).
-        let stall = |i: usize| i64::from(self.body[i].stall());
-        let last = issue.last().copied().unwrap_or(0);
-        let before = issue.iter().rev().nth(1).map_or(0, |time| time + stall(end - 1));
-        Clock { start, issue, end: last.max(before) + stall(end) }
-    }
-
-    /// Instructions of fixed latency, not the one before, whose results an instruction reads as soon as
-    /// it may, and after how many cycles.
-    fn distances(
-        &self,
-        i: usize,
-        start: usize,
-        writers: &[usize],
-        stalls: &[i64],
-    ) -> Vec<(usize, i64)> {
-        let Some(dependences) = &self.kernel.dependences else { return Vec::new() };
-        let mut out = Vec::new();
-        let distance = |p: usize| stalls[i - start] - stalls[p - start];
-        for register in dependences.registers(i).reads.iter() {
-            let p = writers[register];
-            if p != NEVER
-                && p + 1 < i
-                && has_fixed_latency(self.body[p])
-                && is_fixed_latency(self.body[p], self.body[i], register, distance(p))
-            {
-                out.push((p, distance(p)));
-            }
-        }
-        out
+        Pending { boards, ready, clock, slow_enters }
     }
 
     /// Who waits for a pending event first after an instruction, in the block.
@@ -469,7 +392,8 @@ impl<'k> Allocator<'k> {
 
     /// The board that the rule gives to an event.
     fn choose(&self, number: usize, view: &View<'_>) -> u8 {
-        let View { block, pending, side, clock, done, .. } = *view;
+        let View { block, pending, side, .. } = *view;
+        let (clock, done) = (&pending.clock, &side.times.done);
         let event = &self.events[number];
         let is_counted = |board: u8| self.counted >> board & 1 == 1;
         if is_counted(event.board) {
@@ -526,7 +450,7 @@ impl<'k> Allocator<'k> {
                 _ => cost,
             }
         };
-        (low..BOARDS).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
+        (low..self.first_texture).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
     }
 
     /// Who waits for an event: the next block if nothing in this one does, but something there.

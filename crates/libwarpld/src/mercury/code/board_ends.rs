@@ -1,7 +1,7 @@
 //! Why instructions of the input wait, and what waits in their place in the new allocation.
 
 use super::bit_set::BitSet;
-use super::board_choice::{Allocation, Allocator, Boards, Clock, Pending};
+use super::board_choice::{Allocation, Allocator, Boards, Pending};
 use super::event::{ALL, BOARDS};
 use super::units::{is_slow, is_texture};
 use crate::dialect::BoardRules;
@@ -67,13 +67,12 @@ impl Allocator<'_> {
         i: usize,
         unneeded: u8,
         [was, now]: [&mut Pending; 2],
-        clock: &Clock,
         out: &mut Allocation,
     ) {
         let mut waited = BitSet::none(self.events.len());
         let mut ignored = BitSet::none(self.events.len());
         let [old, new] = self.rules;
-        let over = self.over_at_end(i, clock, was, old);
+        let over = self.over_at_end(i, was, old);
         for (board, events) in was.boards.iter_mut().enumerate() {
             match (unneeded >> board & 1 == 1, over >> board & 1 == 1) {
                 // For what comes back.
@@ -90,7 +89,7 @@ impl Allocator<'_> {
                 *events = self.only(&self.at[i], events);
             }
         }
-        let over = self.over_at_end(i, clock, now, new);
+        let over = self.over_at_end(i, now, new);
         for (board, events) in now.boards.iter_mut().enumerate() {
             let is_over = over >> board & 1 == 1 && !events.meets(&ignored);
             if is_over || events.meets(&waited) {
@@ -164,7 +163,7 @@ impl Allocator<'_> {
 
     /// Boards with events that come from this block and leave it, and that are over at its last
     /// instruction. Slow ones never are.
-    fn over_at_end(&self, i: usize, clock: &Clock, pending: &Pending, rules: BoardRules) -> u8 {
+    fn over_at_end(&self, i: usize, pending: &Pending, rules: BoardRules) -> u8 {
         let block = self.blocks.of(i);
         let before_loops = rules.ends_blocks_before_loops;
         if before_loops && !self.blocks.precedes_loop(block) {
@@ -176,8 +175,8 @@ impl Allocator<'_> {
         let mut over = 0;
         for (board, (events, ready)) in pending.boards.iter().zip(pending.ready).enumerate() {
             let any_slow = events.iter().any(slow);
-            over |=
-                u8::from(ready <= clock.at(i) && !any_slow && events.iter().any(counts)) << board;
+            let is_over = ready <= pending.clock.at(i);
+            over |= u8::from(is_over && !any_slow && events.iter().any(counts)) << board;
         }
         over
     }

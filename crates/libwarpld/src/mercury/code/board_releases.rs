@@ -1,7 +1,7 @@
 //! Tests of scoreboards as releases since 13.1 choose them, on code of ptxas 13.0.88 and 13.4.92.
 
 use super::instruction::Instruction;
-use super::kernel::Jumps;
+use super::kernel::{Change, Jumps};
 use super::scoreboards::rescoreboard;
 use crate::dialect::BoardRules;
 
@@ -48,7 +48,8 @@ const STORES: [u128; 15] = [
 
 fn linked(code: &[u128], rules: [BoardRules; 2]) -> Vec<Instruction> {
     let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
-    Instruction::all(&rescoreboard(&bytes, &Jumps::default(), rules).unwrap()).unwrap()
+    Instruction::all(&rescoreboard(&bytes, &Jumps::default(), &Change::default(), rules).unwrap())
+        .unwrap()
 }
 
 /// The first block of a loop waits at its end for operands of a store before the loop, as they come round, too.

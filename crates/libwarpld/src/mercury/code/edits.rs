@@ -12,7 +12,9 @@
 //! after computing the counts (a comparison before a fence and the branch after it are as far apart
 //! with four reads in between as without).
 
+use super::blocks::block_starts;
 use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
+use super::guard_boards::boards_of_guard;
 use super::instruction::{Flow, Instruction, Meeting, NO_GUARD};
 use super::lost_waits::{is_wait, remove_waits};
 use super::moves::Moves;
@@ -137,6 +139,7 @@ pub fn edit(
     let mut out = Vec::with_capacity(code.len());
     let (mut first, mut itself) = (Vec::new(), Vec::new());
     let end = units.last()?.first + 1;
+    let starts = LazyCell::new(|| block_starts(&code));
     for (i, (&instruction, &edit)) in code.iter().zip(&edits).enumerate().take(end) {
         first.push(out.len() as u32);
         match edit {
@@ -150,7 +153,7 @@ pub fn edit(
             }
             Edit::Delay => out.extend([delay_of(instruction), instruction]),
             Edit::WaitForErrors { fence } => {
-                wait_for_errors(code.get(..i)?, instruction, fence, &mut out);
+                wait_for_errors(&code, i, fence, &starts, &mut out)?;
             }
         }
         let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort);
@@ -302,15 +305,14 @@ fn insert_waits(
 /// waited for before them (nvlink: by the second), others where they were. Right after a fence of
 /// the same kind the first is not needed, and the second waits for that fence.
 fn wait_for_errors(
-    before: &[Instruction],
-    exit: Instruction,
+    code: &[Instruction],
+    at: usize,
     has_fence: bool,
+    starts: &[bool],
     out: &mut Vec<Instruction>,
-) {
-    let mut early = match exit.guard() {
-        NO_GUARD => 0,
-        guard => boards_of_predicate(before, guard & 7, exit.waits()),
-    };
+) -> Option<()> {
+    let (before, exit) = (code.get(..at)?, *code.get(at)?);
+    let mut early = boards_of_guard(code, starts, at);
     let [fence, report, group] = ERROR_WAIT.map(|i| i.guarded(exit.guard()));
     if has_fence {
         let hurries = |i: &&mut Instruction| i.stall() == 2 && i.operation() != GLOBAL_STORE;
@@ -328,10 +330,11 @@ fn wait_for_errors(
     if is_unoptimised(before, exit) {
         let waits = exit.waits();
         out.extend([report.waiting(early | waits), group.timed_like(exit), exit]);
-        return;
+        return Some(());
     }
     let rest = exit.waits() & !early;
     out.extend([report.waiting(early), group, unhurried(exit).waiting(rest)]);
+    Some(())
 }
 
 /// Whether code was compiled with -O0, where every instruction waits for all boards in use and
@@ -348,13 +351,13 @@ fn is_unoptimised(before: &[Instruction], exit: Instruction) -> bool {
 }
 
 /// An EXIT that stalls longer than it has to, for the code after or before it; the inserted
-/// instructions take that time (6, 8 and 12 cycles seen), and 5 cycles remain.
+/// instructions take that time (6, 8 and 12 cycles seen), and 5 cycles remain, in which it may yield.
 /// [`errors-at-early-ends`]
 fn unhurried(exit: Instruction) -> Instruction {
     const OWN: u8 = 5;
     const MOST: u8 = 15;
     match exit.stall() {
-        stall if (OWN..MOST).contains(&stall) => exit.stalling(OWN),
+        stall if (OWN..MOST).contains(&stall) => exit.stalling(OWN).yielding(),
         _ => exit,
     }
 }
@@ -390,31 +393,6 @@ impl BusyBoards {
     pub(super) fn free(self) -> u8 {
         (0..6).find(|b| self.0 >> b & 1 == 0).unwrap_or(5)
     }
-}
-
-/// The boards that may guard a predicate: those whose last setter can produce it.
-fn boards_of_predicate(before: &[Instruction], predicate: u8, boards: u8) -> u8 {
-    let mut out = 0;
-    for board in (0..6).filter(|b| boards >> b & 1 == 1) {
-        let sets =
-            |i: &&Instruction| i.write_board() == Some(board) || i.read_board() == Some(board);
-        let comes_from = match before.iter().rev().find(sets) {
-            Some(i) if i.read_board() == Some(board) => false,
-            Some(i) => !sets_no_predicate(*i) && (i.0 >> 81) as u8 & 7 == predicate,
-            None => true,
-        };
-        out |= u8::from(comes_from) << board;
-    }
-    out
-}
-
-/// Loads, reads of special registers, saved reconvergence barriers: LDC, LDCU, LD, LDG, LDL, LDS,
-/// S2R, S2UR, BMOV.
-fn sets_no_predicate(instruction: Instruction) -> bool {
-    matches!(
-        instruction.operation(),
-        0x182 | 0x1ac | 0x180 | 0x181 | 0x183 | 0x184 | 0x119 | 0x1c3 | 0x155
-    )
 }
 
 #[cfg(test)]

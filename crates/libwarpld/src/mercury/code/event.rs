@@ -8,7 +8,7 @@ pub const ALL: u8 = 0x3f;
 pub const NEVER: usize = usize::MAX;
 /// An instruction of a block that follows.
 pub const NEXT: usize = NEVER - 1;
-/// Index of the event of the load of R1, where it is dropped.
+/// Index of the load of the stack pointer, in kernels that start with it.
 pub const STACK_POINTER: usize = 0;
 
 /// A board set by an instruction.

@@ -128,6 +128,12 @@ impl Instruction {
         Self(self.0 & !(0xf << CONTROL) | u128::from(cycles & 0xf) << CONTROL)
     }
 
+    /// The same instruction with the bit that short stall counts come with.
+    #[must_use]
+    pub fn yielding(self) -> Self {
+        Self(self.0 | 1 << (CONTROL + 4))
+    }
+
     /// Scoreboards it waits for, one bit each.
     pub fn waits(self) -> u8 {
         (self.0 >> (CONTROL + 11)) as u8 & 0x3f

@@ -33,10 +33,21 @@ pub struct Kernel<'c> {
     /// Where control may go from each instruction.
     pub next: Vec<Vec<usize>>,
     pub blocks: Blocks,
+    /// Stall counts of the input; `None` for instructions that the link inserts.
+    pub stalls_before: Vec<Option<u8>>,
+}
+
+/// How a link changes a kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Stall counts of the input by new instruction, `None` if the link inserts it; those of the code if empty.
+    pub stalls_before: Vec<Option<u8>>,
+    /// For a debugger the load of the stack pointer keeps its board.
+    pub keeps_stack_pointer: bool,
 }
 
 impl<'c> Kernel<'c> {
-    pub fn read(body: &'c [Instruction], jumps: &Jumps) -> Option<Self> {
+    pub fn read(body: &'c [Instruction], jumps: &Jumps, change: &Change) -> Option<Self> {
         if jumps.values().map(Vec::len).sum::<usize>() > MOST_TARGETS {
             return None;
         }
@@ -63,20 +74,20 @@ impl<'c> Kernel<'c> {
                 dependences.subject(event).iter().for_each(|r| about[r].add(number));
             }
         }
-        let pending = Vec::new();
-        let back = Vec::new();
-        let dropped = Some(STACK_POINTER);
+        let mut stalls_before = change.stalls_before.clone();
+        stalls_before.extend(body.iter().skip(stalls_before.len()).map(|i| Some(i.stall())));
         let mut kernel = Self {
-            dropped,
+            dropped: (!change.keeps_stack_pointer).then_some(STACK_POINTER),
             body,
             events,
-            pending,
+            pending: Vec::new(),
             dependences,
             of_board,
-            back,
+            back: Vec::new(),
             about,
             next,
             blocks,
+            stalls_before,
         };
         let waits: Vec<u8> = body.iter().map(|i| i.waits()).collect();
         kernel.pending = kernel.flow(&|e| kernel.events.get(e).map(|event| event.board), &waits)?;
@@ -196,6 +207,11 @@ impl<'c> Kernel<'c> {
         out
     }
 
+    /// Whether the link inserts an instruction.
+    pub fn is_inserted(&self, i: usize) -> bool {
+        self.stalls_before.get(i) == Some(&None)
+    }
+
     /// Whether an instruction writes a register, as far as is known.
     pub fn has_result(&self, i: usize) -> bool {
         self.dependences.as_ref().is_none_or(|d| !d.registers(i).writes.is_empty())
@@ -298,7 +314,8 @@ mod tests {
         assert_eq!(successors(&body, 0, &Jumps::default()), None);
         let many = (0..2).map(|i| (i, vec![2; MOST_TARGETS])).collect();
         assert!(
-            Kernel::read(&body, &many).is_none() && Kernel::read(&body, &jumps(&[2])).is_some()
+            Kernel::read(&body, &many, &Change::default()).is_none()
+                && Kernel::read(&body, &jumps(&[2]), &Change::default()).is_some()
         );
     }
 }

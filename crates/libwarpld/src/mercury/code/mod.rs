@@ -6,6 +6,7 @@ mod bit_set;
 mod blocks;
 mod board_check;
 mod board_choice;
+mod board_clock;
 mod board_ends;
 #[cfg(test)]
 mod board_releases;
@@ -16,6 +17,7 @@ mod edits;
 mod event;
 pub mod frame_moves;
 pub mod frame_rows;
+mod guard_boards;
 pub(in crate::mercury) mod instruction;
 mod kernel;
 mod later_waits;
@@ -32,7 +34,7 @@ mod untimed;
 
 pub use blocks::block_starts;
 pub use edits::{Edited, Purpose, edit};
-pub use kernel::Jumps;
+pub use kernel::{Change, Jumps};
 pub use later_waits::wait_later;
 pub use mercury_map::MercuryMap;
 pub use moves::Moves;

@@ -41,6 +41,18 @@ impl Moves {
         u64::from(self.count) * Instruction::SIZE as u64
     }
 
+    /// Stall counts before the move, by new instruction; `None` for those that were inserted.
+    pub fn stalls_before(&self, old: &[u8]) -> Vec<Option<u8>> {
+        let mut out = vec![None; self.count as usize];
+        for (instruction, &new) in old.chunks_exact(Instruction::SIZE).zip(&self.itself) {
+            let Ok(bytes) = instruction.try_into() else { continue };
+            if let Some(slot) = out.get_mut(new as usize) {
+                *slot = Some(Instruction(u128::from_le_bytes(bytes)).stall());
+            }
+        }
+        out
+    }
+
     fn moved(&self, list: &[u32], offset: u64) -> u64 {
         let size = Instruction::SIZE as u64;
         let index = usize::try_from(offset / size).unwrap_or(usize::MAX);

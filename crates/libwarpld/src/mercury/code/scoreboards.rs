@@ -2,8 +2,9 @@
 //!
 //! A compiler that does not see the whole program keeps a board for the load of the stack pointer,
 //! R1. If nothing is called and R1 is not used, nvlink drops it and reallocates all other boards as
-//! if it had never been there. The input's control bits say who sets a board and who waits for it;
-//! those pairs are preserved under any numbering, so the result is safe even if it differs from
+//! if it had never been there. In a link for a debugger (`-g`) it keeps that board, but the barriers that nvlink
+//! inserts before every EXIT take time, and boards are allocated again with it. The input's control
+//! bits say who sets a board and who waits for it; those pairs are preserved under any numbering, so the result is safe even if it differs from
 //! nvlink's. The new numbers follow from the allocator's rule ([`super::board_choice`]).
 
 use super::board_check::{is_safe, stalls};
@@ -11,23 +12,29 @@ use super::board_choice::Allocator;
 use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
-use super::kernel::{Jumps, Kernel};
+use super::kernel::{Change, Jumps, Kernel};
 use super::registers::Registers;
 use super::untimed::is_unoptimised;
 use crate::dialect::BoardRules;
 
 /// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
 /// The rules are those of the code's compiler, and of the release that links.
-pub fn rescoreboard(code: &[u8], jumps: &Jumps, rules: [BoardRules; 2]) -> Option<Vec<u8>> {
+pub fn rescoreboard(
+    code: &[u8],
+    jumps: &Jumps,
+    change: &Change,
+    rules: [BoardRules; 2],
+) -> Option<Vec<u8>> {
     let code = Instruction::all(code)?;
     let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
     let body = code.get(..end)?;
-    let drops = loads_unused_stack_pointer(body);
+    let drops = !change.keeps_stack_pointer && loads_unused_stack_pointer(body);
+    let has_barriers = change.keeps_stack_pointer && !change.stalls_before.is_empty();
     let [old, new] = rules;
-    if !drops && (old == new || is_unoptimised(body)) {
+    if !drops && (old == new && !has_barriers || is_unoptimised(body)) {
         return None;
     }
-    let mut kernel = Kernel::read(body, jumps)?;
+    let mut kernel = Kernel::read(body, jumps, change)?;
     if !drops {
         kernel.dropped = None;
         kernel.dependences.as_ref()?;
@@ -107,7 +114,7 @@ mod tests {
 
     fn changed(code: &[u128]) -> Option<Vec<u128>> {
         let bytes: Vec<u8> = code.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let out = rescoreboard(&bytes, &Jumps::default(), RULES)?;
+        let out = rescoreboard(&bytes, &Jumps::default(), &Change::default(), RULES)?;
         Some(Instruction::all(&out).unwrap().iter().map(|i| i.0).collect())
     }
 
@@ -198,10 +205,44 @@ mod tests {
         assert_eq!((at(11).waits(), at(17).waits()), (0, 1));
     }
 
+    /// `LDC R1; S2R R0; ISETP; @P0 MEMBAR; @P0 ERRBAR; @P0 CGAERRBAR; @P0 EXIT`: with the barriers that `-g` inserts, the
+    /// load of R1 is over when the EXIT comes (`ticket` of atomics.cu), and its board is free behind it.
+    #[test]
+    fn barriers_give_results_time_to_arrive() {
+        let code = [
+            0x000e_2200_0000_0800_0000_df00_ff01_7b82,
+            0x000e_6400_0000_2100_0000_0000_0000_7919,
+            0x002f_da00_03f0_5270_0000_00ff_0000_720c,
+            0x000f_c000_0000_5000_0000_0000_0000_0992,
+            0x000f_c000_0000_0000_0000_0000_0000_09ab,
+            0x000f_ec00_0000_0000_0000_0000_0000_05ab,
+            0x000f_ea00_0380_0000_0000_0000_0000_094d,
+            // LDC.64 R2 and its use, on board 1 in the input
+            0x000e_6400_0000_0a00_0000_e000_ff02_7b82,
+            0x002f_e200_07ff_e0ff_0000_0001_0204_7810,
+            0x000f_ea00_0380_0000_0000_0000_0000_794d,
+        ];
+        let bytes: Vec<u8> = code.iter().flat_map(|i: &u128| i.to_le_bytes()).collect();
+        let inserted = 3..6;
+        let stall = |i: usize| (!inserted.contains(&i)).then(|| Instruction(code[i]).stall());
+        let stalls_before: Vec<_> = (0..code.len()).map(stall).collect();
+        let change = Change { stalls_before, keeps_stack_pointer: true };
+        let out = rescoreboard(&bytes, &Jumps::default(), &change, RULES).unwrap();
+        let out = Instruction::all(&out).unwrap();
+        assert_eq!(out[0].write_board(), Some(0), "R1 keeps its board");
+        assert_eq!((out[6].waits(), out[7].write_board(), out[8].waits()), (1, Some(0), 1));
+        let nothing = Change { stalls_before: Vec::new(), keeps_stack_pointer: true };
+        assert_eq!(
+            rescoreboard(&bytes, &Jumps::default(), &nothing, RULES),
+            None,
+            "nothing inserted"
+        );
+    }
+
     #[test]
     fn what_is_waited_for_at_once_takes_a_second_cycle() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
+        let kernel = Kernel::read(&body, &Jumps::default(), &Change::default()).unwrap();
         let allocation = Allocator::new(&kernel, RULES).run().unwrap();
         let mut waits = vec![0; body.len()];
         waits[2] = 1;
@@ -213,7 +254,7 @@ mod tests {
     #[test]
     fn a_missing_wait_is_found() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body, &Jumps::default()).unwrap();
+        let kernel = Kernel::read(&body, &Jumps::default(), &Change::default()).unwrap();
         let allocator = Allocator::new(&kernel, RULES);
         let allocation = allocator.run().unwrap();
         let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();

@@ -107,6 +107,8 @@ impl RegisterSet {
 
     /// One more than the largest number of a member.
     pub const BOUND: usize = 448;
+    /// The number of P0.
+    pub const FIRST_PREDICATE: usize = 384;
 }
 
 fn add<const N: usize>(words: &mut [u64; N], first: u8, width: u8) -> Option<()> {

@@ -279,7 +279,7 @@ static ROWS: &[Row] = &[
     row(0x100, R | F6, &[d(one), pd(81), z(one)]), // FLO
     row(0x101, R | F6, &[d(one), z(one)]), // BREV
     row(0x102, R | F4 | F6, &[pd(81), a(one), z(one)]), // FCHK
-    row(0x104, R, &[d(one), z(one)]), // F2F of 16 bits
+    row(0x104, R | F6, &[d(one), z(one)]), // F2F of at most 32 bits
     row(0x105, R | F6, &[d(converted_to), z(converted_from)]), // F2I
     row(0x106, R | F6, &[d(converted_to), z(converted_from)]), // I2F
     row(0x107, R | F6, &[d(converted_to), z(converted_from)]), // FRND
