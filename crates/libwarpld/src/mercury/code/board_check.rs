@@ -14,13 +14,8 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stall
     }
     let Some(pending) = kernel.flow(&board, waits) else { return false };
     kernel.body.iter().enumerate().all(|(i, instruction)| {
-        let mut left = pending[i].clone();
-        for e in pending[i].iter() {
-            if board(e).is_some_and(|b| waits[i] >> b & 1 == 1) {
-                left.remove(e);
-            }
-        }
-        kernel.dropped.iter().for_each(|&e| left.remove(e));
+        let is_left = |e: usize| !board(e).is_some_and(|b| waits[i] >> b & 1 == 1);
+        let left = pending[i].filtered(|e| is_left(e) && !kernel.drops(e));
         let is_ignored = |e: usize| {
             let waited = instruction.waits() >> kernel.events[e].board & 1 == 1;
             kernel.pending[i].has(e) && !waited

@@ -4,11 +4,11 @@
 //! input's boards, which are known, and over the new ones. Where the rule explains the input's
 //! choice, its second answer is taken; elsewhere the new board follows from the input's.
 
-use super::bit_set::BitSet;
 use super::blocks::Blocks;
-use super::board_clock::{Clock, Times};
+use super::board_times::{Clock, Times};
 use super::dependences::{Dependences, Users};
 use super::event::{BOARDS, Event, NEVER, NEXT};
+use super::event_set::EventSet;
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::{RegisterSet, Registers};
@@ -24,7 +24,7 @@ const PENDING: usize = 150;
 /// The first board of results that take long.
 const FIRST_SLOW: u8 = 2;
 /// Events that are pending, by board.
-pub type Boards = Vec<BitSet>;
+pub type Boards = Vec<EventSet>;
 
 /// What the rule needs to know of a kernel.
 pub struct Allocator<'k> {
@@ -38,6 +38,8 @@ pub struct Allocator<'k> {
     pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
     pub(super) waiter: Vec<usize>,
+    /// Where each block uses registers, if these are known.
+    users: Vec<Users>,
     /// What the blocks that follow each block read and write.
     used_next: Vec<Registers>,
     /// Whether the kernel has any slow instruction with a result.
@@ -74,9 +76,9 @@ pub struct Allocation {
     /// The same in the input.
     pub known_before: BTreeMap<usize, Known>,
     /// Events that leave each block, as far as is known without back edges.
-    pub leaving: Vec<BitSet>,
+    pub leaving: Vec<EventSet>,
     /// Events that each instruction of the input waits for without a reason that is known.
-    pub copied: Vec<BitSet>,
+    pub copied: Vec<EventSet>,
     /// Events whose boards in the input the rule does not explain.
     pub unexplained: Vec<usize>,
 }
@@ -145,6 +147,9 @@ impl<'k> Allocator<'k> {
         let only_textures = !(0..body.len()).any(|i| is_slow(i) && !is_texture(body[i]));
         let last_slow = if any_texture { LAST - 1 } else { LAST };
         let counted = body.iter().filter_map(|i| i.counted_board()).fold(0, |c, b| c | 1 << b);
+        let ranges = (0..blocks.count()).map(|block| blocks.range(block));
+        let users = kernel.dependences.as_ref();
+        let users = users.map_or_else(Vec::new, |d| ranges.map(|range| d.users(range)).collect());
         let mut out = Self {
             kernel,
             body,
@@ -153,6 +158,7 @@ impl<'k> Allocator<'k> {
             next_waits: next_waits(body, blocks),
             at,
             waiter: Vec::new(),
+            users,
             used_next: Vec::new(),
             any_slow,
             last_slow,
@@ -185,19 +191,11 @@ impl<'k> Allocator<'k> {
 
     /// The instruction of its block that waits for each event.
     fn waiters(&self) -> Vec<usize> {
-        let mut users: Option<(usize, Users)> = None;
         let mut out = Vec::with_capacity(self.events.len());
         for (number, event) in self.events.iter().enumerate() {
-            let block = self.blocks.of(event.at);
-            let known = self.kernel.dependences.as_ref().map(|dependences| {
-                let fresh = || (block, dependences.users(self.blocks.range(block)));
-                let listed = match users.take() {
-                    Some(listed) if listed.0 == block => listed,
-                    _ => fresh(),
-                };
-                let (_, users) = users.insert(listed);
-                dependences.first_user(event, event.at, users, true)
-            });
+            let users = self.users.get(self.blocks.of(event.at));
+            let known = self.kernel.dependences.as_ref().zip(users);
+            let known = known.map(|(d, users)| d.first_user(event, event.at, users, true));
             // Fences have no operands.
             let is_fence = |d: &Dependences<'_>| !event.writes && d.subject(event).is_empty();
             let known = known.filter(|_| !self.kernel.dependences.as_ref().is_some_and(is_fence));
@@ -272,17 +270,17 @@ impl<'k> Allocator<'k> {
             early: vec![0; self.body.len()],
             known: BTreeMap::new(),
             known_before: BTreeMap::new(),
-            leaving: vec![BitSet::none(self.events.len()); self.blocks.count()],
-            copied: vec![BitSet::none(self.events.len()); self.body.len()],
+            leaving: vec![EventSet::default(); self.blocks.count()],
+            copied: vec![EventSet::default(); self.body.len()],
             unexplained: Vec::new(),
         };
         let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
             let mut was = self.enter(block, &mut old);
             let mut now = self.enter(block, &mut new);
-            patience = patience.checked_sub(was.boards.iter().map(BitSet::len).sum())?;
+            patience = patience.checked_sub(was.boards.iter().map(EventSet::len).sum())?;
             let (start, end) = self.blocks.range(block);
-            let users = self.kernel.dependences.as_ref().map(|d| d.users((start, end)));
+            let users = self.users.get(block);
             for i in start..=end {
                 let unneeded = self.wait(i, &mut was.boards, &mut now.boards, &mut allocation)?;
                 if let Some(dependences) = self.kernel.dependences.as_ref().filter(|_| i == end) {
@@ -292,14 +290,13 @@ impl<'k> Allocator<'k> {
                     allocation.known.insert(i, known);
                 }
                 for &number in &self.at[i] {
-                    let pending = was.boards.iter().map(BitSet::len).sum();
+                    let pending = was.boards.iter().map(EventSet::len).sum();
                     patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
                     if self.kernel.drops(number) {
                         was.set(event.board, number, old.times.done[number]);
                         continue;
                     }
-                    let users = users.as_ref();
                     let view = |pending, side, rules| View { block, pending, side, users, rules };
                     let explained =
                         self.choose(number, &view(&was, &old, self.rules[0])) == event.board;
@@ -339,7 +336,7 @@ impl<'k> Allocator<'k> {
     /// What is pending at the start of a block, from blocks that have had their turn.
     fn enter(&self, block: usize, side: &mut Side) -> Pending {
         let clock = self.clock(block, &mut side.times);
-        let mut boards = vec![BitSet::none(self.events.len()); BOARDS.into()];
+        let mut boards = vec![EventSet::default(); BOARDS.into()];
         let mut ready = [0; BOARDS as usize];
         for &p in self.blocks.predecessors(block) {
             let Some(out) = &side.out[p] else { continue };
@@ -350,7 +347,7 @@ impl<'k> Allocator<'k> {
                 *time = left.max(*time);
             }
         }
-        let slow = |events: &BitSet| events.iter().any(|e| self.takes_last_slow(e));
+        let slow = |events: &EventSet| events.iter().any(|e| self.takes_last_slow(e));
         let slow_enters = boards.iter().any(slow);
         Pending { boards, ready, clock, slow_enters }
     }
@@ -467,7 +464,7 @@ impl<'k> Allocator<'k> {
     }
 
     /// Whether events are all operands, and some of them leave this block.
-    fn has_leaving_operands(&self, events: &BitSet, view: &View<'_>) -> bool {
+    fn has_leaving_operands(&self, events: &EventSet, view: &View<'_>) -> bool {
         let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
         events.iter().all(|e| !self.events[e].writes && !self.is_needed_next(e, view))
             && events.iter().any(|e| self.leaves(e) && own(e))

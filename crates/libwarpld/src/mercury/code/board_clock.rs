@@ -1,6 +1,7 @@
 //! Estimated times: when the instructions of a block issue, and when their events are over.
 
 use super::board_choice::Allocator;
+use super::board_times::{Clock, Times};
 use super::event::NEVER;
 use super::registers::RegisterSet;
 use super::units::{has_fixed_latency, is_fixed_latency, latency};
@@ -10,34 +11,6 @@ use std::collections::BTreeMap;
 /// `S2R; ISETP; STS; @P0 MEMBAR; @P0 ERRBAR; @P0 CGAERRBAR; @P0 EXIT` the result of LDC, which takes 48 cycles, is over
 /// and the operand of STS is not, which leaves cycle 48 alone. Without waits all of their 6 cycles count.)
 const BARRIERS: i64 = 2;
-
-/// Estimated times in a block.
-pub struct Clock {
-    start: usize,
-    issue: Vec<i64>,
-    pub(super) end: i64,
-}
-
-/// What estimates depend on, in one of the two allocations, and when events are over.
-pub struct Times {
-    /// Stall counts of all instructions.
-    stalls: Vec<u8>,
-    /// When each event of the current block is over.
-    pub(super) done: Vec<i64>,
-}
-
-impl Times {
-    pub fn new(stalls: Vec<u8>, events: usize) -> Self {
-        Self { stalls, done: vec![0; events] }
-    }
-}
-
-impl Clock {
-    /// When an instruction issues; the end of the block if it is not in it.
-    pub fn at(&self, i: usize) -> i64 {
-        i.checked_sub(self.start).and_then(|k| self.issue.get(k)).copied().unwrap_or(self.end)
-    }
-}
 
 impl Allocator<'_> {
     /// When instructions issue, from stall counts and waits, and when events are over. A stall count that

@@ -1,8 +1,8 @@
 //! Why instructions of the input wait, and what waits in their place in the new allocation.
 
-use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Boards, Pending};
 use super::event::{ALL, BOARDS};
+use super::event_set::EventSet;
 use super::units::{is_slow, is_texture};
 use crate::dialect::BoardRules;
 
@@ -17,10 +17,13 @@ impl Allocator<'_> {
         out: &mut Allocation,
     ) -> Option<u8> {
         let known = self.kernel.dependences.is_some();
-        let all_was = self.all(was);
-        let again = self.kernel.needed(i, &self.all(now).without(&all_was));
-        let needed = self.kernel.needed(i, &all_was);
-        let (mut ended, mut unneeded) = (again, 0);
+        // What only the new allocation still has under way.
+        let (mut ended, mut unneeded) = (EventSet::default(), 0);
+        for events in now.iter() {
+            let mut again = self.kernel.needed(i, events);
+            again.retain(|e| !was.iter().any(|events| events.has(e)));
+            ended.merge(&again);
+        }
         if known && self.body[i].is_collective() {
             out.early[i] = boards_in_use(now);
         }
@@ -28,11 +31,11 @@ impl Allocator<'_> {
         let waits = if self.body[i].is_collective() { 0 } else { self.body[i].waits() };
         for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
             let events = &mut was[usize::from(board)];
-            let own = needed.and(events);
-            let pending = self.kernel.pending[i].and(self.kernel.on(board));
+            let own = self.kernel.needed(i, events);
+            let pending = self.kernel.pending_on(i, board);
             if !own.is_empty() {
                 ended.merge(&own);
-                *events = BitSet::none(self.events.len());
+                events.clear();
             } else if known && self.is_for_lost_results(i, events) {
                 let lost = events.iter().filter(|&e| self.loses_result(e));
                 let boards = lost.filter_map(|e| out.boards[e]).map(|choice| choice.board);
@@ -48,12 +51,12 @@ impl Allocator<'_> {
             } else {
                 ended.merge(events);
                 out.copied[i].merge(&pending);
-                *events = BitSet::none(self.events.len());
+                events.clear();
             }
         }
         for (board, events) in now.iter_mut().enumerate() {
             if events.meets(&ended) {
-                *events = BitSet::none(self.events.len());
+                events.clear();
                 out.early[i] |= u8::from(known) << board;
             }
         }
@@ -69,8 +72,8 @@ impl Allocator<'_> {
         [was, now]: [&mut Pending; 2],
         out: &mut Allocation,
     ) {
-        let mut waited = BitSet::none(self.events.len());
-        let mut ignored = BitSet::none(self.events.len());
+        let mut waited = EventSet::default();
+        let mut ignored = EventSet::default();
         let [old, new] = self.rules;
         let over = self.over_at_end(i, was, old);
         for (board, events) in was.boards.iter_mut().enumerate() {
@@ -78,8 +81,7 @@ impl Allocator<'_> {
                 // For what comes back.
                 (true, false) if old.ends_all_that_comes_back && self.ends_header(i) => continue,
                 (true, false) => {
-                    let on_board = self.kernel.on(board as u8);
-                    out.copied[i].merge(&self.kernel.pending[i].and(on_board));
+                    out.copied[i].merge(&self.kernel.pending_on(i, board as u8));
                     waited.merge(events);
                 }
                 (false, true) => _ = ignored.merge(events),
@@ -99,8 +101,8 @@ impl Allocator<'_> {
         }
     }
 
-    fn only(&self, these: &[usize], events: &BitSet) -> BitSet {
-        let mut out = BitSet::none(self.events.len());
+    fn only(&self, these: &[usize], events: &EventSet) -> EventSet {
+        let mut out = EventSet::default();
         these.iter().filter(|&&e| events.has(e)).for_each(|&e| out.add(e));
         out
     }
@@ -108,7 +110,7 @@ impl Allocator<'_> {
     /// Whether an instruction ends the first block of a loop and events with results in RZ may come back to it. It
     /// waits for them although they are from before the loop and others have waited: RZ is never among the
     /// registers that are known to be under way (`TEX RZ, R13` before a loop; k17 and k23 of 60 kernels).
-    fn is_for_lost_results(&self, i: usize, events: &BitSet) -> bool {
+    fn is_for_lost_results(&self, i: usize, events: &EventSet) -> bool {
         let block = self.blocks.of(i);
         let (start, end) = self.blocks.range(block);
         let is_back =
@@ -129,7 +131,7 @@ impl Allocator<'_> {
 
     /// Whether an instruction waits for events that came over a back edge: because it needs them, sets
     /// their board again, or is the last of its block.
-    fn is_for_back_edge(&self, i: usize, board: u8, pending: &BitSet) -> bool {
+    fn is_for_back_edge(&self, i: usize, board: u8, pending: &EventSet) -> bool {
         let instruction = self.body[i];
         if self.may_come_back(i, pending) {
             return true;
@@ -151,7 +153,7 @@ impl Allocator<'_> {
 
     /// Whether the input may wait at an instruction for what comes over a back edge if no wait of the second phase ends
     /// it on its way.
-    fn may_come_back(&self, i: usize, pending: &BitSet) -> bool {
+    fn may_come_back(&self, i: usize, pending: &EventSet) -> bool {
         let all = self.rules[0].ends_all_that_comes_back;
         all && (pending.is_empty() || self.ends_header(i))
     }
@@ -179,12 +181,6 @@ impl Allocator<'_> {
             over |= u8::from(is_over && !any_slow && events.iter().any(counts)) << board;
         }
         over
-    }
-
-    fn all(&self, boards: &Boards) -> BitSet {
-        let mut out = BitSet::none(self.events.len());
-        boards.iter().for_each(|events| _ = out.merge(events));
-        out
     }
 }
 

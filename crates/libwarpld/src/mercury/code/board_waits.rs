@@ -1,20 +1,20 @@
 //! Which boards instructions wait for once events have new ones, back edges included.
 
-use super::bit_set::BitSet;
 use super::board_choice::{Allocation, Allocator, Choice, Known};
-use super::event::{ALL, BOARDS};
+use super::event::ALL;
+use super::event_set::EventSet;
 use super::kernel::Kernel;
 
 /// How often waits are computed anew because of loops.
 const ROUNDS: usize = 40;
 
-/// Events at an instruction.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Events at a place in the code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     /// Those pending.
-    pending: BitSet,
+    pending: EventSet,
     /// Those of them that came over a back edge into the block.
-    back: BitSet,
+    back: EventSet,
 }
 
 /// The flow of events through a kernel.
@@ -22,8 +22,6 @@ pub struct Waits<'k> {
     kernel: &'k Kernel<'k>,
     allocator: &'k Allocator<'k>,
     allocation: &'k Allocation,
-    /// Where control comes from.
-    previous: Vec<Vec<usize>>,
     /// Events that each instruction sets.
     set: Vec<Vec<(usize, Choice)>>,
 }
@@ -35,39 +33,44 @@ impl<'k> Waits<'k> {
         allocator: &'k Allocator<'k>,
         allocation: &'k Allocation,
     ) -> Option<Self> {
-        let mut previous = vec![Vec::new(); kernel.body.len()];
-        for (i, list) in kernel.next.iter().enumerate() {
-            for &j in list {
-                previous.get_mut(j)?.push(i);
-            }
-        }
         let mut set = vec![Vec::new(); kernel.body.len()];
         for (number, event) in kernel.events.iter().enumerate().filter(|(e, _)| !kernel.drops(*e)) {
             set.get_mut(event.at)?.push((number, (*allocation.boards.get(number)?)?));
         }
-        Some(Self { kernel, allocator, allocation, previous, set })
+        Some(Self { kernel, allocator, allocation, set })
     }
 
     /// The boards that each instruction waits for; `None` if that does not settle.
     pub fn run(&self) -> Option<Vec<u8>> {
-        let body = self.kernel.body;
-        let mut after: Vec<Option<State>> = vec![None; body.len()];
-        let mut out = vec![0; body.len()];
+        let blocks = &self.kernel.blocks;
+        let mut entered: Vec<Option<State>> = vec![None; blocks.count()];
+        let mut left: Vec<Option<State>> = vec![None; blocks.count()];
+        let mut out = vec![0; self.kernel.body.len()];
         for _ in 0..ROUNDS {
             let mut changed = false;
-            for i in 0..body.len() {
-                let mut state = self.arriving(i, &after);
-                out[i] = self.pass(i, &mut state);
-                if after[i].as_ref() != Some(&state) {
-                    after[i] = Some(state);
-                    changed = true;
+            for block in 0..blocks.count() {
+                let state = self.entering(block, &left);
+                if entered[block].as_ref() == Some(&state) {
+                    continue;
                 }
+                entered[block] = Some(state.clone());
+                left[block] = Some(self.through(block, state, &mut out));
+                changed = true;
             }
             if !changed {
                 return Some(out);
             }
         }
         None
+    }
+
+    /// Takes events through a block.
+    fn through(&self, block: usize, mut state: State, out: &mut [u8]) -> State {
+        let (start, end) = self.kernel.blocks.range(block);
+        for (i, waits) in (start..=end).zip(&mut out[start..=end]) {
+            *waits = self.pass(i, &mut state);
+        }
+        state
     }
 
     /// Takes events through an instruction and returns what it waits for.
@@ -87,7 +90,7 @@ impl<'k> Waits<'k> {
                 state.back.iter().filter(|&e| !known(e)).for_each(|e| needed.add(e));
             }
             // The compiler knows better where it does not wait.
-            let mut ignored = self.kernel.pending[i].without(&self.awaited(i));
+            let mut ignored = self.ignored(i);
             if self.kernel.ends_block(i) {
                 let [old, new] = self.allocator.rules;
                 let had_none = |e: usize| old != new || self.was_known(e, i);
@@ -145,54 +148,45 @@ impl<'k> Waits<'k> {
         !own.is_empty() && known[usize::from(board)].contains(&own)
     }
 
-    /// Events that the input's instruction waits for.
-    fn awaited(&self, i: usize) -> BitSet {
+    /// Events that the input's instruction does not wait for although they are pending.
+    fn ignored(&self, i: usize) -> EventSet {
         let waits = self.kernel.body[i].waits();
-        let mut out = BitSet::none(self.kernel.events.len());
-        for board in (0..BOARDS).filter(|board| waits >> board & 1 == 1) {
-            out.merge(self.kernel.on(board));
-        }
-        out
+        let events = &self.kernel.events;
+        self.kernel.pending[i].filtered(|e| waits >> events[e].board & 1 == 0)
     }
 
     /// The boards of events.
-    fn boards(&self, events: &BitSet) -> u8 {
+    fn boards(&self, events: &EventSet) -> u8 {
         let boards = events.iter().filter_map(|e| self.allocation.boards[e]);
         boards.fold(0, |mask, choice| mask | 1 << choice.board)
     }
 
     /// Removes the events on boards.
-    fn remove(&self, events: &mut BitSet, boards: u8) {
+    fn remove(&self, events: &mut EventSet, boards: u8) {
         if boards == 0 {
             return;
         }
-        for e in events.clone().iter() {
-            if self.allocation.boards[e].is_some_and(|c| boards >> c.board & 1 == 1) {
-                events.remove(e);
-            }
-        }
+        let boards_of = &self.allocation.boards;
+        events.retain(|e| !boards_of[e].is_some_and(|c| boards >> c.board & 1 == 1));
     }
 
-    /// Events before an instruction.
-    fn arriving(&self, i: usize, after: &[Option<State>]) -> State {
-        let none = BitSet::none(self.kernel.events.len());
-        let mut out = State { pending: none.clone(), back: none };
+    /// Events at the start of a block.
+    fn entering(&self, block: usize, left: &[Option<State>]) -> State {
+        let mut out = State::default();
         let blocks = &self.kernel.blocks;
-        let starts = blocks.range(blocks.of(i)).0 == i;
-        let place = blocks.place(i);
-        for &p in &self.previous[i] {
-            let Some(before) = &after[p] else { continue };
+        let place = blocks.place(blocks.range(block).0);
+        for &p in blocks.predecessors(block) {
+            let Some(before) = &left[p] else { continue };
             out.pending.merge(&before.pending);
-            if !starts {
-                out.back.merge(&before.back);
-            } else if blocks.place(p) >= place {
-                if self.allocator.rules[1].ends_all_that_comes_back {
-                    out.back.merge(&self.allocation.leaving[blocks.of(p)]);
-                    continue;
-                }
-                let late = |&e: &usize| blocks.place(self.kernel.events[e].at) >= place;
-                before.pending.iter().filter(late).for_each(|e| out.back.add(e));
+            if blocks.place(blocks.range(p).0) < place {
+                continue;
             }
+            if self.allocator.rules[1].ends_all_that_comes_back {
+                out.back.merge(&self.allocation.leaving[p]);
+                continue;
+            }
+            let late = |e: usize| blocks.place(self.kernel.events[e].at) >= place;
+            out.back.merge(&before.pending.filtered(late));
         }
         out
     }

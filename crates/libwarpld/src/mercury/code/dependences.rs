@@ -110,9 +110,7 @@ impl<'k> Dependences<'k> {
         let subject = self.subject(event);
         let mut first = NEVER;
         for register in subject.iter() {
-            let Some(list) = users.lists.get(register) else { continue };
-            let from = list.partition_point(|&i| i <= after);
-            let mut later = list.iter().copied().skip(from).take_while(|&i| i < first);
+            let mut later = users.after(register, after).take_while(|&i| i < first);
             if let Some(i) = later.find(|&i| self.needs_subject(event, &subject, i, local)) {
                 first = i;
             }
@@ -135,17 +133,13 @@ impl<'k> Dependences<'k> {
 
     /// Where a block uses each register.
     pub fn users(&self, (start, end): (usize, usize)) -> Users {
-        let mut lists = vec![Vec::new(); RegisterSet::BOUND];
+        let mut uses = Vec::with_capacity(4 * (end - start + 1));
         for i in start..=end {
-            let registers = &self.registers[i];
-            for register in registers.reads.iter().chain(registers.writes.iter()) {
-                let list: &mut Vec<usize> = &mut lists[register];
-                if list.last() != Some(&i) {
-                    list.push(i);
-                }
-            }
+            uses.extend(self.registers[i].both().map(|register| (register as u16, i)));
         }
-        Users { lists }
+        uses.sort_unstable();
+        uses.dedup();
+        Users { uses }
     }
 
     /// Whether the questions that were asked took too long: code that was made for that.
@@ -156,5 +150,16 @@ impl<'k> Dependences<'k> {
 
 /// Where a block uses each register.
 pub struct Users {
-    lists: Vec<Vec<usize>>,
+    /// Registers and instructions, sorted.
+    uses: Vec<(u16, usize)>,
+}
+
+impl Users {
+    /// The instructions after another that use a register.
+    fn after(&self, register: usize, after: usize) -> impl Iterator<Item = usize> + '_ {
+        let register = register as u16;
+        let from = self.uses.partition_point(|&at| at <= (register, after));
+        let uses = self.uses[from..].iter().take_while(move |(other, _)| *other == register);
+        uses.map(|&(_, i)| i)
+    }
 }

@@ -1,15 +1,19 @@
 //! What the control bits of a kernel say: who sets which board, and who waits for it.
 
-use super::bit_set::BitSet;
 use super::blocks::Blocks;
 use super::dependences::Dependences;
 use super::event::{BOARDS, Event, STACK_POINTER};
+use super::event_set::EventSet;
 use super::instruction::{Flow, Instruction, NO_GUARD};
 use super::registers::RegisterSet;
 use crate::collections::Map;
+use smallvec::SmallVec;
 
 /// Limit for a kernel: instructions times set boards, in bits.
 const LARGEST: usize = 1 << 28;
+
+/// The most events that may be pending at once: a few for each register in compiled code.
+const MOST_PENDING: usize = 1024;
 
 /// The most targets of all jump tables: blocks that share successors look at each other's ends.
 const MOST_TARGETS: usize = 4096;
@@ -21,15 +25,15 @@ pub struct Kernel<'c> {
     /// The event that is dropped: nothing reads R1.
     pub dropped: Option<usize>,
     /// Events that may be pending before each instruction.
-    pub pending: Vec<BitSet>,
+    pub pending: Vec<EventSet>,
     /// The registers of the instructions, if all are known.
     pub dependences: Option<Dependences<'c>>,
-    /// Events, by board.
-    of_board: Vec<BitSet>,
     /// Events that come over back edges, by the block that they enter.
-    back: Vec<BitSet>,
-    /// Events, by the registers that they are about.
-    about: Vec<BitSet>,
+    back: Vec<EventSet>,
+    /// The registers that each event is about.
+    subjects: Vec<RegisterSet>,
+    /// The registers that each instruction reads or writes.
+    touched: Vec<RegisterSet>,
     /// Where control may go from each instruction.
     pub next: Vec<Vec<usize>>,
     pub blocks: Blocks,
@@ -62,17 +66,15 @@ impl<'c> Kernel<'c> {
         if events.len().checked_mul(body.len())? > LARGEST {
             return None;
         }
-        let mut of_board = vec![BitSet::none(events.len()); BOARDS.into()];
-        for (number, event) in events.iter().enumerate() {
-            of_board.get_mut(usize::from(event.board))?.add(number);
+        if events.iter().any(|event| event.board >= BOARDS) {
+            return None;
         }
         let blocks = Blocks::new(body, &next)?;
         let dependences = Dependences::of(body);
-        let mut about = vec![BitSet::none(events.len()); RegisterSet::BOUND];
+        let (mut subjects, mut touched) = (Vec::new(), Vec::new());
         if let Some(dependences) = &dependences {
-            for (number, event) in events.iter().enumerate() {
-                dependences.subject(event).iter().for_each(|r| about[r].add(number));
-            }
+            subjects.extend(events.iter().map(|event| dependences.subject(event)));
+            touched.extend((0..body.len()).map(|i| dependences.registers(i).all()));
         }
         let mut stalls_before = change.stalls_before.clone();
         stalls_before.extend(body.iter().skip(stalls_before.len()).map(|i| Some(i.stall())));
@@ -82,9 +84,9 @@ impl<'c> Kernel<'c> {
             events,
             pending: Vec::new(),
             dependences,
-            of_board,
             back: Vec::new(),
-            about,
+            subjects,
+            touched,
             next,
             blocks,
             stalls_before,
@@ -101,8 +103,8 @@ impl<'c> Kernel<'c> {
     }
 
     /// Events that come over back edges into a block.
-    fn coming_back(&self, block: usize) -> BitSet {
-        let mut out = BitSet::none(self.events.len());
+    fn coming_back(&self, block: usize) -> EventSet {
+        let mut out = EventSet::default();
         let place = self.blocks.place(self.blocks.range(block).0);
         for &p in self.blocks.predecessors(block) {
             let (_, end) = self.blocks.range(p);
@@ -111,11 +113,7 @@ impl<'c> Kernel<'c> {
             }
             let mut after = self.pending[end].clone();
             let ends = if self.body[end].is_collective() { 0 } else { self.body[end].waits() };
-            for (board, events) in self.of_board.iter().enumerate() {
-                if ends >> board & 1 == 1 {
-                    after = after.without(events);
-                }
-            }
+            after.retain(|e| ends >> self.events[e].board & 1 == 0);
             out.merge(&after);
             // Those that the last instruction sets.
             let set = self.events.partition_point(|event| event.at < end);
@@ -128,40 +126,34 @@ impl<'c> Kernel<'c> {
 
     /// Events that may be pending before each instruction, if they have these boards and instructions
     /// wait for these; `None` if code that may not be reachable depends on boards.
-    pub fn flow(&self, board: &impl Fn(usize) -> Option<u8>, waits: &[u8]) -> Option<Vec<BitSet>> {
-        let none = BitSet::none(self.events.len());
-        let mut of_board = vec![none.clone(); BOARDS.into()];
-        let mut set = vec![Vec::new(); self.body.len()];
-        for (number, event) in self.events.iter().enumerate() {
-            if let Some(board) = board(number) {
-                of_board.get_mut(usize::from(board))?.add(number);
-                set.get_mut(event.at)?.push(number);
-            }
+    pub fn flow(
+        &self,
+        board: &impl Fn(usize) -> Option<u8>,
+        waits: &[u8],
+    ) -> Option<Vec<EventSet>> {
+        let boards: Vec<Option<u8>> = (0..self.events.len()).map(board).collect();
+        let mut set = vec![SmallVec::<[usize; 2]>::new(); self.body.len()];
+        for (number, event) in self.events.iter().enumerate().filter(|(e, _)| boards[*e].is_some())
+        {
+            set.get_mut(event.at)?.push(number);
         }
-        let mut before: Vec<Option<BitSet>> = vec![None; self.body.len()];
-        *before.first_mut()? = Some(none.clone());
+        let mut before: Vec<Option<EventSet>> = vec![None; self.body.len()];
+        *before.first_mut()? = Some(EventSet::default());
         let mut work = vec![0];
         while let Some(i) = work.pop() {
             let mut after = before.get(i)?.as_ref()?.clone();
             // Code of split warps waits for everything, and again afterwards.
             let ends = if self.body.get(i)?.is_collective() { 0 } else { *waits.get(i)? };
-            for (board, events) in of_board.iter().enumerate() {
-                if ends >> board & 1 == 1 {
-                    after = after.without(events);
-                }
-            }
+            after.retain(|e| boards[e].is_some_and(|board| ends >> board & 1 == 0));
             set.get(i)?.iter().for_each(|&e| after.add(e));
+            if after.len() > MOST_PENDING {
+                return None;
+            }
             for &j in self.next.get(i)? {
-                match before.get_mut(j)? {
-                    Some(known) => {
-                        if known.merge(&after) {
-                            work.push(j);
-                        }
-                    }
-                    unknown => {
-                        *unknown = Some(after.clone());
-                        work.push(j);
-                    }
+                let known = before.get_mut(j)?;
+                let is_first = known.is_none();
+                if known.get_or_insert_default().merge(&after) || is_first {
+                    work.push(j);
                 }
             }
         }
@@ -171,20 +163,20 @@ impl<'c> Kernel<'c> {
             })
         };
         // Code that is not known to be reachable must not depend on boards.
-        let known = |(i, bits): (usize, Option<BitSet>)| match bits {
+        let known = |(i, bits): (usize, Option<EventSet>)| match bits {
             None if uses_boards(i) => None,
-            bits => Some(bits.unwrap_or_else(|| none.clone())),
+            bits => Some(bits.unwrap_or_default()),
         };
         before.into_iter().enumerate().map(known).collect()
     }
 
     /// Events among these that an instruction needs, by registers.
-    pub fn needed(&self, i: usize, pending: &BitSet) -> BitSet {
+    pub fn needed(&self, i: usize, pending: &EventSet) -> EventSet {
         self.among(i, pending, |e, i| self.needs(e, i))
     }
 
     /// The same if guards do not count.
-    pub fn maybe_needed(&self, i: usize, pending: &BitSet) -> BitSet {
+    pub fn maybe_needed(&self, i: usize, pending: &EventSet) -> EventSet {
         self.among(i, pending, |e, i| {
             let (event, local) = (&self.events[e], self.is_local(e, i));
             self.dependences.as_ref().is_some_and(|d| d.may_need(event, i, local))
@@ -192,19 +184,14 @@ impl<'c> Kernel<'c> {
     }
 
     /// Events among these that are about a register of an instruction and answer a question.
-    fn among(&self, i: usize, pending: &BitSet, is: impl Fn(usize, usize) -> bool) -> BitSet {
-        let mut out = BitSet::none(self.events.len());
-        let Some(dependences) = &self.dependences else { return out };
-        let mut about = BitSet::none(self.events.len());
-        match self.body[i].operation() {
-            Instruction::BSYNC | EXIT | JUMP | ENDCOLLECTIVE => about.merge(pending),
-            _ => false,
-        };
-        for register in dependences.registers(i).both() {
-            about.merge(&self.about[register]);
+    fn among(&self, i: usize, pending: &EventSet, is: impl Fn(usize, usize) -> bool) -> EventSet {
+        if self.dependences.is_none() {
+            return EventSet::default();
         }
-        about.and(pending).iter().filter(|&e| is(e, i)).for_each(|e| out.add(e));
-        out
+        let parts =
+            matches!(self.body[i].operation(), Instruction::BSYNC | EXIT | JUMP | ENDCOLLECTIVE);
+        let touched = &self.touched[i];
+        pending.filtered(|e| (parts || self.subjects[e].meets(touched)) && is(e, i))
     }
 
     /// Whether the link inserts an instruction.
@@ -241,9 +228,9 @@ impl<'c> Kernel<'c> {
         place > here || place == here && at >= i
     }
 
-    /// Events on a board in the input.
-    pub fn on(&self, board: u8) -> &BitSet {
-        &self.of_board[usize::from(board)]
+    /// Events on a board that are pending at an instruction of the input.
+    pub fn pending_on(&self, i: usize, board: u8) -> EventSet {
+        self.pending[i].filtered(|e| self.events[e].board == board)
     }
 
     /// Whether an instruction is the last of a block that others follow.

@@ -2,7 +2,6 @@
 //! removed or inserted, where the others move, which scoreboards they use, and the debug tables
 //! that follow. All of it works on one function's bytes.
 
-mod bit_set;
 mod blocks;
 mod board_check;
 mod board_choice;
@@ -10,11 +9,13 @@ mod board_clock;
 mod board_ends;
 #[cfg(test)]
 mod board_releases;
+mod board_times;
 mod board_waits;
 mod capsules;
 mod dependences;
 mod edits;
 mod event;
+mod event_set;
 pub mod frame_moves;
 pub mod frame_rows;
 mod guard_boards;

@@ -58,6 +58,13 @@ impl Registers {
         guard.iter().next()
     }
 
+    /// The registers that are read or written.
+    pub fn all(&self) -> RegisterSet {
+        let mut out = self.reads;
+        out.merge(&self.writes);
+        out
+    }
+
     /// Numbers of the registers that are read or written, some twice.
     pub fn both(&self) -> impl Iterator<Item = usize> + '_ {
         self.reads.iter().chain(self.writes.iter())

@@ -1,0 +1,156 @@
+//! Sets of events.
+
+use smallvec::SmallVec;
+
+/// Events by number, in ascending order. In compiled code few events are pending at once, however many a kernel
+/// has, so lists cost less than a bit for each of them (a link of 10.6 MB of attention kernels: 8.4 against 19.4
+/// thousand million instructions, with what else changed then).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSet(SmallVec<[u32; 14]>);
+
+impl EventSet {
+    /// Adds an event.
+    pub fn add(&mut self, event: usize) {
+        let event = event as u32;
+        match self.0.last() {
+            Some(&last) if last >= event => {
+                if let Err(at) = self.0.binary_search(&event) {
+                    self.0.insert(at, event);
+                }
+            }
+            _ => self.0.push(event),
+        }
+    }
+
+    /// Removes an event.
+    pub fn remove(&mut self, event: usize) {
+        if let Ok(at) = self.0.binary_search(&(event as u32)) {
+            self.0.remove(at);
+        }
+    }
+
+    /// Removes the events that do not answer a question.
+    pub fn retain(&mut self, is: impl Fn(usize) -> bool) {
+        self.0.retain(|event| is(*event as usize));
+    }
+
+    /// Removes all events.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Whether the set contains no event.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many events the set contains.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether the set contains an event.
+    pub fn has(&self, event: usize) -> bool {
+        self.0.binary_search(&(event as u32)).is_ok()
+    }
+
+    /// Adds all events of another set and returns whether that changed anything.
+    pub fn merge(&mut self, other: &Self) -> bool {
+        if self.0.is_empty() {
+            self.0.extend_from_slice(&other.0);
+            return !other.0.is_empty();
+        }
+        if other.contained_in(self) {
+            return false;
+        }
+        let mut both = SmallVec::with_capacity(self.0.len() + other.0.len());
+        let (mut ours, mut theirs) = (&self.0[..], &other.0[..]);
+        while let (Some((&a, rest)), Some((&b, others))) =
+            (ours.split_first(), theirs.split_first())
+        {
+            both.push(a.min(b));
+            ours = if a <= b { rest } else { ours };
+            theirs = if b <= a { others } else { theirs };
+        }
+        both.extend_from_slice(ours);
+        both.extend_from_slice(theirs);
+        self.0 = both;
+        true
+    }
+
+    /// Whether another set contains all events of this one.
+    fn contained_in(&self, other: &Self) -> bool {
+        let mut rest = other.0.iter();
+        self.0.iter().all(|event| rest.find(|other| *other >= event) == Some(event))
+    }
+
+    /// The events that answer a question.
+    #[must_use]
+    pub fn filtered(&self, is: impl Fn(usize) -> bool) -> Self {
+        Self(self.0.iter().copied().filter(|&event| is(event as usize)).collect())
+    }
+
+    /// The intersection.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.filtered(|event| other.has(event))
+    }
+
+    /// The difference: events in this set only.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        self.filtered(|event| !other.has(event))
+    }
+
+    /// Whether the sets intersect.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.iter().any(|event| other.has(event))
+    }
+
+    /// The events in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().map(|&event| event as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn set(events: &[usize]) -> EventSet {
+        let mut out = EventSet::default();
+        events.iter().for_each(|&event| out.add(event));
+        out
+    }
+
+    /// All pairs of sets of five events.
+    #[test]
+    fn sets_are_those_of_the_standard_library() {
+        let members =
+            |mask: u32| (0..5).filter(move |bit| mask >> bit & 1 == 1).map(|b| b as usize * 3);
+        for (a, b) in (0..32).flat_map(|a| (0..32).map(move |b| (a, b))) {
+            let [left, right] = [a, b].map(|mask| members(mask).rev().collect::<Vec<_>>());
+            let (ours, theirs) = (set(&left), set(&right));
+            let [left, right] = [left, right].map(|list| list.into_iter().collect::<BTreeSet<_>>());
+            let listed = |set: &EventSet| set.iter().collect::<Vec<_>>();
+            let mut merged = ours.clone();
+            let changed = merged.merge(&theirs);
+            assert_eq!(listed(&merged), left.union(&right).copied().collect::<Vec<_>>());
+            assert_eq!(changed, !right.is_subset(&left));
+            assert_eq!(
+                listed(&ours.and(&theirs)),
+                left.intersection(&right).copied().collect::<Vec<_>>()
+            );
+            assert_eq!(
+                listed(&ours.without(&theirs)),
+                left.difference(&right).copied().collect::<Vec<_>>()
+            );
+            assert_eq!(ours.meets(&theirs), !left.is_disjoint(&right));
+            assert_eq!((ours.len(), ours.is_empty()), (left.len(), left.is_empty()));
+            let mut rest = ours.clone();
+            right.iter().for_each(|&event| rest.remove(event));
+            assert_eq!(rest, ours.without(&theirs));
+        }
+    }
+}
