@@ -14,7 +14,7 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stall
     }
     let Some(pending) = kernel.flow(&board, waits) else { return false };
     kernel.body.iter().enumerate().all(|(i, instruction)| {
-        let is_left = |e: usize| !board(e).is_some_and(|b| waits[i] >> b & 1 == 1);
+        let is_left = |e: usize| board(e).is_none_or(|b| waits[i] >> b & 1 == 0);
         let left = pending[i].filtered(|e| is_left(e) && !kernel.drops(e));
         let is_ignored = |e: usize| {
             let waited = instruction.waits() >> kernel.events[e].board & 1 == 1;

@@ -167,7 +167,7 @@ impl<'k> Waits<'k> {
             return;
         }
         let boards_of = &self.allocation.boards;
-        events.retain(|e| !boards_of[e].is_some_and(|c| boards >> c.board & 1 == 1));
+        events.retain(|e| boards_of[e].is_none_or(|c| boards >> c.board & 1 == 0));
     }
 
     /// Events at the start of a block.
