@@ -97,11 +97,12 @@ impl<'k> Dependences<'k> {
     fn meets(&self, event: &Event, i: usize) -> bool {
         const ENDCOLLECTIVE: u16 = 0x11b;
         const EXIT: u16 = 0x14d;
-        const JUMP: u16 = 0x149;
+        // BRX, BRXU
+        const JUMPS: [u16; 2] = [0x149, 0x158];
         match self.body[i].operation() {
             ENDCOLLECTIVE => true,
-            Instruction::BSYNC | EXIT | JUMP => self.is_uniform(event),
-            _ => false,
+            Instruction::BSYNC | EXIT => self.is_uniform(event),
+            operation => JUMPS.contains(&operation) && self.is_uniform(event),
         }
     }
 

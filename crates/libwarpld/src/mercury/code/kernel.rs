@@ -188,8 +188,9 @@ impl<'c> Kernel<'c> {
         if self.dependences.is_none() {
             return EventSet::default();
         }
-        let parts =
-            matches!(self.body[i].operation(), Instruction::BSYNC | EXIT | JUMP | ENDCOLLECTIVE);
+        let operation = self.body[i].operation();
+        let parts = matches!(operation, Instruction::BSYNC | EXIT | ENDCOLLECTIVE)
+            || INDIRECT.contains(&operation);
         let touched = &self.touched[i];
         pending.filtered(|e| (parts || self.subjects[e].meets(touched)) && is(e, i))
     }
@@ -242,8 +243,8 @@ impl<'c> Kernel<'c> {
 
 /// Operations at which threads part or meet.
 const EXIT: u16 = 0x14d;
-/// BRX.
-const JUMP: u16 = 0x149;
+/// BRX, BRXU.
+const INDIRECT: [u16; 2] = [0x149, 0x158];
 const ENDCOLLECTIVE: u16 = 0x11b;
 
 /// The targets of branches by jump tables, by instruction.
@@ -252,8 +253,6 @@ pub type Jumps = Map<usize, Vec<usize>>;
 /// Where control may go from an instruction; `None` if unknown.
 fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Vec<usize>> {
     const BRANCH: u16 = 0x147;
-    // BRX, BRXU
-    const INDIRECT: [u16; 2] = [0x149, 0x158];
     let instruction = *body.get(i)?;
     let at = (i * Instruction::SIZE) as i64;
     let next = Some(i + 1).filter(|&n| n < body.len());

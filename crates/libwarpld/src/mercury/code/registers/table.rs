@@ -87,7 +87,7 @@ impl Row {
 
     /// Whether it was never seen with a guard, and may have one of either kind.
     fn has_unknown_guard(&self) -> bool {
-        matches!(self.operation, 0x51..=0x5e | 0x86 | 0xcb | 0xcc | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
+        matches!(self.operation, 0x51..=0x5e | 0x86 | 0xcb | 0xcc | 0x158 | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
     }
 
     #[cfg(test)]
@@ -308,6 +308,7 @@ static ROWS: &[Row] = &[
     row(0x14d, F4, &[p(87)]), // EXIT
     row(0x155, R, &[d(one)]), // BMOV from a barrier
     row(0x156, R, &[g(32, one)]), // BMOV to a barrier
+    row(0x158, F4, &[u(24, two), read(Place::Predicate(87), unconditional)]), // BRXU
     row(0x15c, F4, &[]), // BPT
     row(0x15d, R, &[g(32, one), p(87)]), // NANOSLEEP
     row(0x15d, F4, &[p(87)]),

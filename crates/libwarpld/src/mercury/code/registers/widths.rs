@@ -10,6 +10,11 @@ pub fn one(_: u128) -> Option<u8> {
     Some(1)
 }
 
+/// A condition that was never seen, and may be a predicate of either kind.
+pub fn unconditional(w: u128) -> Option<u8> {
+    (bits(w, 87, 3) == 7).then_some(0)
+}
+
 pub fn two(_: u128) -> Option<u8> {
     Some(2)
 }
