@@ -196,9 +196,8 @@ impl<'k> Allocator<'k> {
             let users = self.users.get(self.blocks.of(event.at));
             let known = self.kernel.dependences.as_ref().zip(users);
             let known = known.map(|(d, users)| d.first_user(event, event.at, users, true));
-            // Fences have no operands.
-            let is_fence = |d: &Dependences<'_>| !event.writes && d.subject(event).is_empty();
-            let known = known.filter(|_| !self.kernel.dependences.as_ref().is_some_and(is_fence));
+            let is_silent = |d: &Dependences<'_>| d.is_silent(event);
+            let known = known.filter(|_| !self.kernel.dependences.as_ref().is_some_and(is_silent));
             out.push(self.waiter_of(number, known));
         }
         out

@@ -34,7 +34,10 @@ impl Allocator<'_> {
             let own = self.kernel.needed(i, events);
             let pending = self.kernel.pending_on(i, board);
             if !own.is_empty() {
+                let silent = self.silent(events);
                 ended.merge(&own);
+                ended.merge(&silent);
+                out.copied[i].merge(&silent.and(&pending));
                 events.clear();
             } else if known && self.is_for_lost_results(i, events) {
                 let lost = events.iter().filter(|&e| self.loses_result(e));
@@ -105,6 +108,12 @@ impl Allocator<'_> {
         let mut out = EventSet::default();
         these.iter().filter(|&&e| events.has(e)).for_each(|&e| out.add(e));
         out
+    }
+
+    /// Events of which only the input's waits tell who needs them.
+    fn silent(&self, events: &EventSet) -> EventSet {
+        let Some(dependences) = &self.kernel.dependences else { return EventSet::default() };
+        events.filtered(|e| dependences.is_silent(&self.events[e]))
     }
 
     /// Whether an instruction ends the first block of a loop and events with results in RZ may come back to it. It

@@ -6,7 +6,7 @@
 use super::event::{Event, NEVER};
 use super::instruction::Instruction;
 use super::registers::{RegisterSet, Registers};
-use super::units::{Unit, is_texture};
+use super::units::{Unit, is_slow, is_texture};
 use std::cell::Cell;
 
 /// How many questions may be asked, per instruction.
@@ -53,6 +53,13 @@ impl<'k> Dependences<'k> {
             true => own.writes,
             false => own.reads.late_without(&own.writes, is_texture(self.body[event.at])),
         }
+    }
+
+    /// Whether no register tells who waits for an event: fences, and barriers in shared memory with a result in URZ
+    /// (SYNCS.EXCH, which the next SYNCS waits for). Where the input waits for it is all that is known.
+    pub fn is_silent(&self, event: &Event) -> bool {
+        let slow = event.writes && is_slow(self.body[event.at]);
+        !slow && self.subject(event).is_empty()
     }
 
     /// Whether an instruction has to wait for an event. Within a block a unit that answers in order
