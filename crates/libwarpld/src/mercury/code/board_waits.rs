@@ -120,8 +120,8 @@ impl<'k> Waits<'k> {
         self.remove(&mut state.back, waits);
         self.set[i].iter().for_each(|&(number, _)| state.pending.add(number));
         match instruction.waits() {
-            // In links with `-g`, fences keep their wait for all (fences-call-free).
-            ALL if self.kernel.dependences.is_none() || self.kernel.dropped.is_none() => ALL,
+            // Fences keep their wait for all (fences-call-free, fences-and-mbarriers).
+            ALL if self.kernel.dependences.is_none() || !instruction.is_collective() => ALL,
             _ if instruction.is_collective() => waits | self.boards(&state.pending),
             _ => waits,
         }
