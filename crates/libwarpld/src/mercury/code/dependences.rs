@@ -12,6 +12,8 @@ use std::cell::Cell;
 /// How many questions may be asked, per instruction.
 const PATIENCE: usize = 1000;
 
+const ENDCOLLECTIVE: u16 = 0x11b;
+
 /// The registers of a kernel.
 pub struct Dependences<'k> {
     body: &'k [Instruction],
@@ -100,17 +102,17 @@ impl<'k> Dependences<'k> {
         self.guards[a].is_some() && self.guards[a] == self.guards[b] && negated(a) != negated(b)
     }
 
-    /// Whether threads part or meet at an instruction, which therefore waits.
-    fn meets(&self, event: &Event, i: usize) -> bool {
-        const ENDCOLLECTIVE: u16 = 0x11b;
+    /// Whether threads part or meet at an instruction, which may wait for events of any register.
+    pub fn parts(&self, i: usize) -> bool {
         const EXIT: u16 = 0x14d;
-        // BRX, BRXU
-        const JUMPS: [u16; 2] = [0x149, 0x158];
-        match self.body[i].operation() {
-            ENDCOLLECTIVE => true,
-            Instruction::BSYNC | EXIT => self.is_uniform(event),
-            operation => JUMPS.contains(&operation) && self.is_uniform(event),
-        }
+        let operation = self.body[i].operation();
+        matches!(operation, Instruction::BSYNC | EXIT | ENDCOLLECTIVE) || self.body[i].is_indirect()
+    }
+
+    /// Whether it waits for an event for that reason.
+    fn meets(&self, event: &Event, i: usize) -> bool {
+        let all = self.body[i].operation() == ENDCOLLECTIVE;
+        self.parts(i) && (all || self.is_uniform(event))
     }
 
     /// The first instruction of a block after another that needs an event.

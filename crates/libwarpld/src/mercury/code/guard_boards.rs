@@ -3,9 +3,6 @@
 use super::instruction::{Instruction, NO_GUARD};
 use super::registers::{RegisterSet, Registers};
 
-/// BRX, BRXU: they lead to blocks that the code alone does not show.
-const INDIRECT: [u16; 2] = [0x149, 0x158];
-
 /// The boards among those that an instruction waits for that its guard may depend on, given where blocks start: that
 /// of the last writer in the block; else those that any instruction sets with the predicate that nobody has waited
 /// for yet, in the order of the code, or by way of a loop; and those that nothing is known of.
@@ -48,8 +45,8 @@ fn last_writer(
         let instruction = *code.get(i)?;
         if may_set(instruction, predicate) {
             let known = Registers::of(instruction.0).is_some() && instruction.guard() == NO_GUARD;
-            let indirect = |i: &Instruction| INDIRECT.contains(&i.operation());
-            return Some(instruction).filter(|_| known && !code.iter().any(indirect));
+            // Jumps lead to blocks that the code alone does not show.
+            return Some(instruction).filter(|_| known && !code.iter().any(|i| i.is_indirect()));
         }
     }
     None

@@ -219,6 +219,11 @@ impl Instruction {
         self.opcode() == 0x947 && self.0 >> 91 & 1 == 1
     }
 
+    /// Whether it takes its target from a register: BRX, BRXU.
+    pub fn is_indirect(self) -> bool {
+        matches!(self.operation(), 0x149 | 0x158)
+    }
+
     /// Whether code of split warps starts here: `WARPSYNC.COLLECTIVE`.
     pub fn is_collective(self) -> bool {
         self.operation() == 0x148 && self.0 >> 86 & 1 == 1

@@ -185,12 +185,8 @@ impl<'c> Kernel<'c> {
 
     /// Events among these that are about a register of an instruction and answer a question.
     fn among(&self, i: usize, pending: &EventSet, is: impl Fn(usize, usize) -> bool) -> EventSet {
-        if self.dependences.is_none() {
-            return EventSet::default();
-        }
-        let operation = self.body[i].operation();
-        let parts = matches!(operation, Instruction::BSYNC | EXIT | ENDCOLLECTIVE)
-            || INDIRECT.contains(&operation);
+        let Some(dependences) = &self.dependences else { return EventSet::default() };
+        let parts = dependences.parts(i);
         let touched = &self.touched[i];
         pending.filtered(|e| (parts || self.subjects[e].meets(touched)) && is(e, i))
     }
@@ -241,11 +237,7 @@ impl<'c> Kernel<'c> {
     }
 }
 
-/// Operations at which threads part or meet.
 const EXIT: u16 = 0x14d;
-/// BRX, BRXU.
-const INDIRECT: [u16; 2] = [0x149, 0x158];
-const ENDCOLLECTIVE: u16 = 0x11b;
 
 /// The targets of branches by jump tables, by instruction.
 pub type Jumps = Map<usize, Vec<usize>>;
@@ -258,7 +250,7 @@ fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Vec<usize
     let next = Some(i + 1).filter(|&n| n < body.len());
     let mut out = Vec::new();
     match (instruction.operation(), instruction.flow(at)) {
-        (operation, _) if INDIRECT.contains(&operation) => {
+        _ if instruction.is_indirect() => {
             let targets = jumps.get(&i).filter(|targets| !targets.is_empty())?;
             out.extend_from_slice(targets);
             if out.iter().any(|&target| target >= body.len()) {

@@ -9,6 +9,8 @@ mod board_clock;
 mod board_ends;
 #[cfg(test)]
 mod board_releases;
+#[cfg(test)]
+mod board_textures;
 mod board_times;
 mod board_waits;
 mod capsules;
