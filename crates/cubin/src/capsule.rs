@@ -64,9 +64,9 @@ impl Item<'_> {
 /// The forms of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemForm<'a> {
-    /// A complete Mercury instruction of 16 or 32 bytes.
+    /// A complete Mercury instruction of 16, 32 or 48 bytes.
     Full(&'a [u8]),
-    /// Four bytes that represent an instruction of 16 or 32 bytes.
+    /// Four bytes that represent an instruction of 16, 32 or 48 bytes.
     Short(&'a [u8]),
     /// Sixteen bytes that describe the function, a loop or an instruction and have no machine
     /// instruction. ptxas adds them to functions with `cutlass` in their name (`mercury-notes`).
@@ -217,8 +217,10 @@ fn read_item<'a>(reader: &mut Reader<'a>) -> Result<Item<'a>, CapsuleError> {
     let form = match reader.data.get(offset) {
         Some(0x01) => ItemForm::Full(reader.bytes(16, "an item")?),
         Some(0x02) => ItemForm::Full(reader.bytes(32, "an item")?),
+        // Copies with a cache policy (`cp.async ... L2::cache_hint`) [capsule-long-items].
+        Some(0x03) => ItemForm::Full(reader.bytes(48, "an item")?),
         Some(0x31) => ItemForm::Note(reader.bytes(16, "a note")?),
-        Some(0x41 | 0x42) => ItemForm::Short(reader.bytes(4, "an item")?),
+        Some(0x41..=0x43) => ItemForm::Short(reader.bytes(4, "an item")?),
         Some(&form) => return Err(CapsuleError::Item { offset, form }),
         None => return Err(CapsuleError::Truncated { what: "the items", offset }),
     };
