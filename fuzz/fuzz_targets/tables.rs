@@ -32,9 +32,10 @@ fn boards(data: &[u8], cut: usize) {
         _ => BoardRules::CUDA_13_1,
     };
     let stalls = (0..cut).map(|i| (i % 5 != 0).then_some((i % 16) as u8));
+    let lost_waits = (0..data.len() / 16).step_by(1 + cut % 7).map(|i| (i, (i % 6) as u8)).collect();
     let change = match cut & 4 {
         0 => Change::default(),
-        _ => Change { stalls_before: stalls.collect(), keeps_stack_pointer: cut & 8 != 0 },
+        _ => Change { stalls_before: stalls.collect(), keeps_stack_pointer: cut & 8 != 0, lost_waits },
     };
     drop(rescoreboard(data, &jumps.collect::<Jumps>(), &change, [rules(0), rules(1)]));
 }

@@ -71,6 +71,25 @@ extern "C" __global__ void afloat(float *f, double *d, float2 *v, __int128 *w, u
     f[k + 9] = a + b + c + e;
 }
 
+#define HALVES(SPACE, P) \
+    asm volatile("atom" SPACE ".add.noftz.f16x2 %0, [%1], %2;" : "=r"(r) : "l"(P + 8), "r"(r)); \
+    asm volatile("atom" SPACE ".add.noftz.bf16x2 %0, [%1], %2;" : "=r"(r) : "l"(P + 9), "r"(r)); \
+    asm volatile("atom" SPACE ".add.f32 %0, [%1], %2;" : "=r"(r) : "l"(P + 10), "r"(r)); \
+    asm volatile("atom" SPACE ".add.f64 %0, [%1], %2;" : "=d"(d) : "l"(P + 12), "d"(d));
+extern "C" __global__ void ahalf(unsigned *p, double d, int k) {
+    unsigned r = p[k], a = p[k + 1], b, c, e;
+    HALVES("", p)
+    HALVES(".global", p)
+    asm volatile("atom.global.v2.f16x2.add.noftz {%0,%1}, [%2], {%0,%1};" : "+r"(r), "+r"(a) : "l"(p + 16));
+    asm volatile("atom.global.v2.bf16x2.add.noftz {%0,%1}, [%2], {%0,%1};" : "+r"(r), "+r"(a) : "l"(p + 24));
+    b = r * a, c = r + b, e = a - b;
+    asm volatile("atom.global.v4.f16x2.add.noftz {%0,%1,%2,%3}, [%4], {%0,%1,%2,%3};" : "+r"(r), "+r"(a), "+r"(b), "+r"(c) : "l"(p + 32));
+    asm volatile("atom.global.v4.bf16x2.add.noftz {%0,%1,%2,%3}, [%4], {%0,%1,%2,%3};" : "+r"(r), "+r"(a), "+r"(b), "+r"(e) : "l"(p + 48));
+    asm volatile("red.global.v2.f16x2.add.noftz [%0], {%1,%2};" ::"l"(p + 64), "r"(b), "r"(c));
+    asm volatile("red.global.v4.bf16x2.add.noftz [%0], {%1,%2,%3,%4};" ::"l"(p + 80), "r"(a), "r"(b), "r"(c), "r"(e));
+    p[k + 3] = r + a + b + c + e + (unsigned)d;
+}
+
 extern "C" __global__ void wide(const int *p, int *q, int k) {
     int r[8];
     asm volatile("ld.global.v8.b32 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]), "=r"(r[4]), "=r"(r[5]), "=r"(r[6]), "=r"(r[7]) : "l"(p + k * 8));

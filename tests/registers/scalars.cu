@@ -92,6 +92,12 @@ extern "C" __global__ void chosen(float *p, const float *q, float a, float b, fl
     }
 }
 
+// A choice of 64 bits that is equal in all threads: USEL.64 from sm_120 on.
+extern "C" __global__ void clipped(long long *p, const long long *q, long long n, long long m, int k) {
+    long long block = blockIdx.x, at = block < n ? block : -1, more = k == 3 ? at * m : 7;
+    p[threadIdx.x] = q[threadIdx.x + at] + more;
+}
+
 // A power of a value that is equal in all threads, in a loop.
 extern "C" __global__ void decay(float *p, float *q, const float *g, float rate, float first, float second, int steps, unsigned n) {
     unsigned stride = blockDim.x * gridDim.x;
@@ -103,4 +109,9 @@ extern "C" __global__ void decay(float *p, float *q, const float *g, float rate,
             p[i] = p[i] / (1 - powf(first, step)) - rate * sqrtf(q[i] / (1 - powf(second, step)));
         }
     }
+}
+
+extern "C" __global__ void ceilings(float *out, int n, float s) {
+    for (int i = threadIdx.x; i < n; i += 32)
+        out[i] = ceilf(n * s) + floorf(gridDim.x * s) * out[i];
 }

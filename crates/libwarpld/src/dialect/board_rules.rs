@@ -9,22 +9,75 @@ pub struct BoardRules {
     /// What comes over a back edge is all that leaves the block before it if nothing waits for events that come
     /// back, operands from before the loop included. Otherwise only what is new in the loop counts.
     pub ends_all_that_comes_back: bool,
+    /// Where a loop starts, only results that are under way are remembered, those that nothing gets included. Otherwise
+    /// so are operands.
+    pub remembers_results: bool,
     /// Whether the next block needs an event counts where boards are shared.
     pub looks_at_next_blocks: bool,
+    /// EXIT and its kin, which wait for all results in uniform registers, need them like any other instruction of
+    /// their block. Otherwise the results leave the block. (`S2UR; ATOMS; S2UR; @P0 EXIT`: one scoreboard, not two.)
+    pub needs_uniform_at_ends: bool,
+    /// Where no scoreboard is free, time that is left over when an event is over counts, too. Otherwise all scoreboards on
+    /// which nothing has to wait longer cost the same, and the lowest is taken.
+    pub counts_spare_time: bool,
+    /// What code of split warps waits for at its start is over then. Otherwise it counts as pending up to its end, which
+    /// waits for all again.
+    pub ends_at_collectives: bool,
+    /// An event shares the scoreboard of another that the same instruction waits for, whatever block that comes from.
+    /// Otherwise only of one of its own block.
+    pub shares_with_other_blocks: bool,
+    /// A slow result does not share a scoreboard with quick events: its instruction waits for these.
+    pub clears_for_slow: bool,
+    /// RET, which waits for all, is the waiter of events that nothing else in its block needs, of operands and of
+    /// events from other blocks, too. Otherwise only of results of its block.
+    pub returns_need_all: bool,
+    /// Where more than two blocks meet, as behind a jump table, the least time that is left of an event counts. Otherwise
+    /// the most, as of two.
+    pub counts_least_time_left: bool,
+    /// Operands of generic loads are taken to be read as early as those of global ones.
+    pub reads_generic_loads_early: bool,
 }
 
 impl BoardRules {
-    /// CUDA 13.0 and before.
+    /// CUDA 12.
+    pub const CUDA_12: Self = Self {
+        counts_spare_time: false,
+        ends_at_collectives: true,
+        shares_with_other_blocks: false,
+        clears_for_slow: true,
+        returns_need_all: false,
+        ..Self::CUDA_13_0
+    };
+
+    /// CUDA 13.0.
     pub const CUDA_13_0: Self = Self {
         ends_blocks_before_loops: false,
         ends_all_that_comes_back: false,
+        remembers_results: false,
         looks_at_next_blocks: false,
+        needs_uniform_at_ends: false,
+        counts_spare_time: true,
+        ends_at_collectives: false,
+        shares_with_other_blocks: true,
+        clears_for_slow: false,
+        returns_need_all: true,
+        counts_least_time_left: false,
+        reads_generic_loads_early: true,
     };
 
     /// CUDA 13.1 and later.
     pub const CUDA_13_1: Self = Self {
         ends_blocks_before_loops: true,
         ends_all_that_comes_back: true,
+        remembers_results: true,
         looks_at_next_blocks: true,
+        needs_uniform_at_ends: true,
+        counts_spare_time: true,
+        ends_at_collectives: false,
+        shares_with_other_blocks: true,
+        clears_for_slow: false,
+        returns_need_all: true,
+        counts_least_time_left: true,
+        reads_generic_loads_early: false,
     };
 }

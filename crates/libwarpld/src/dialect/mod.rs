@@ -396,7 +396,11 @@ impl Dialect {
 
     /// How scoreboards were chosen in code of a toolkit, and how this release chooses them.
     pub fn board_rules(self, toolkit: u32) -> [BoardRules; 2] {
-        [Release::of_toolkit(toolkit).boards, self.release.boards]
+        let own = match self.renews_code(toolkit) {
+            true => BoardRules::CUDA_12,
+            false => Release::of_toolkit(toolkit).boards,
+        };
+        [own, self.release.boards]
     }
 
     /// Whether code of `-O0` loses its timing: stall counts, boards and waits

@@ -1,6 +1,7 @@
 //! `.nv.info.F` of the machine-code half, derived from the Mercury half's.
 
-use super::code_edits::move_attribute;
+use super::code_edits::{Offset, map_offsets, move_attribute};
+use super::replaced_copies::SelectedCode;
 use super::{CapsuleFile, handles, stacks};
 use crate::collections::Map;
 use crate::ids::{SectionId, SymbolId};
@@ -20,16 +21,24 @@ const ATTRIBUTE_67: Attr = Attr(0x67);
 struct Translation<'a> {
     /// Code, payload in the Mercury half, and payload in the machine-code half where they differ
     /// (code offsets). If two share a Mercury payload, the later one wins.
-    moved: Vec<(Attr, &'a [u8], &'a [u8])>,
+    moved: Vec<(Attr, &'a [u8], Payload<'a>)>,
     /// Records that only the machine-code half has, unchanged.
     added: Vec<&'a [u8]>,
 }
 
+/// The payload of a record in the machine-code half.
+enum Payload<'a> {
+    /// That of the input, with offsets in its code.
+    Input(&'a [u8]),
+    /// One with offsets in the output's code.
+    Output(Vec<u8>),
+}
+
 impl<'a> Translation<'a> {
     /// The payload in the machine-code half, if it differs.
-    fn get(&self, code: Attr, payload: &[u8]) -> Option<&'a [u8]> {
-        let same = |moved: &&(Attr, &[u8], &[u8])| moved.0 == code && moved.1 == payload;
-        self.moved.iter().rev().find(same).map(|moved| moved.2)
+    fn get(&self, code: Attr, payload: &[u8]) -> Option<&Payload<'a>> {
+        let same = |moved: &&(Attr, &[u8], Payload<'_>)| moved.0 == code && moved.1 == payload;
+        self.moved.iter().rev().find(same).map(|moved| &moved.2)
     }
 }
 
@@ -60,7 +69,11 @@ pub fn machine<'b>(file: &'b CapsuleFile<'_, '_>, id: SectionId) -> Cow<'b, [u8]
             _ if code == Attr::EXTERNS => {
                 write_externs(payload, std::mem::take(&mut called), &mut out)
             }
-            Some(moved) => write(record, moved, &mut out),
+            Some(Payload::Output(moved)) => {
+                write(record, moved, &mut out);
+                continue;
+            }
+            Some(Payload::Input(moved)) => write(record, moved, &mut out),
             None => out.extend_from_slice(record),
         }
         if let Some(moves) = moves {
@@ -199,17 +212,27 @@ fn write(record: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a> {
     let mut out = Translation::default();
     let Content::Attributes(sources) = file.linked.merged.section(id).content() else { return out };
+    let function = file.linked.merged.section(id).function.get();
+    let selected = function.and_then(|f| SelectedCode::new(file.linked, &file.edited, f));
     for from in sources {
         let object = &file.linked.cx.objects[from.object];
         let Some(halves) = &object.halves else { continue };
         let mercury = object.cubin.section(from.section).map_or(&[][..], |s| s.data);
         let machine = halves.counterpart(from.section).map_or(&[][..], |s| s.data);
+        let described = object.cubin.section(from.section).map_or(0, |s| s.info);
+        let describes_other = |code: &&SelectedCode<'_, '_>| {
+            (from.object, described) != (code.from.object, code.from.section)
+        };
+        let other = selected.as_ref().filter(describes_other);
         let mut rest: Vec<&'a [u8]> = info::raw_records(machine).collect();
         for record in info::raw_records(mercury) {
             let Some(at) = rest.iter().position(|r| r[1] == record[1]) else { continue };
             let counterpart = rest.remove(at);
-            if counterpart[HEAD..] != record[HEAD..] {
-                out.moved.push((Attr(record[1]), &record[HEAD..], &counterpart[HEAD..]));
+            let (code, mercury) = (Attr(record[1]), &record[HEAD..]);
+            if let Some(other) = other.filter(|_| has_offsets(code, mercury)) {
+                out.moved.push((code, mercury, Payload::Output(translated(code, mercury, other))));
+            } else if counterpart[HEAD..] != *mercury {
+                out.moved.push((code, mercury, Payload::Input(&counterpart[HEAD..])));
             }
         }
         let newest = file.linked.cx.dialect.newest_attribute();
@@ -219,5 +242,30 @@ fn translation<'a>(file: &CapsuleFile<'a, '_>, id: SectionId) -> Translation<'a>
         });
         out.added = rest;
     }
+    out
+}
+
+/// Whether a record has code offsets.
+fn has_offsets(code: Attr, payload: &[u8]) -> bool {
+    let mut found = false;
+    map_offsets(code, &mut payload.to_vec(), |at, _| {
+        found = true;
+        at
+    });
+    found
+}
+
+/// The records of a function that are those of another of the same name: offsets in that one's Mercury
+/// code are translated with the map of this one, 0 where no instruction starts. Quirk: nvlink reads past the
+/// end of the map; warpld writes 0. [`relinked-namesakes-offsets`]
+fn translated(code: Attr, mercury: &[u8], selected: &SelectedCode<'_, '_>) -> Vec<u8> {
+    let mut out = mercury.to_vec();
+    map_offsets(code, &mut out, |at, what| {
+        let place = match what {
+            Offset::Instruction => selected.instruction(at),
+            Offset::Target => selected.place(at),
+        };
+        place.unwrap_or(0)
+    });
     out
 }

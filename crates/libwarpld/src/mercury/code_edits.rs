@@ -72,7 +72,9 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     {
         replace_code(&mut edited, code, capsule);
     }
-    let rescoreboards = !linked.cx.config.mercury.keep_scoreboards && is_kernel;
+    let rules = linked.cx.dialect.board_rules(object.toolkit);
+    let allocates = is_kernel || purpose.protected || rules[0] != rules[1];
+    let rescoreboards = allocates && !linked.cx.config.mercury.keep_scoreboards;
     if linked.cx.dialect.untimes_unoptimised()
         && let Some(code) = untime(edited.as_ref().map_or(code, |e| &e.code))
     {
@@ -80,7 +82,6 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
     } else if rescoreboards
         && let change = change(code, edited.as_ref(), purpose)
         && let jumps = jumps(linked, (from.object, symbol), edited.as_ref().map(|e| &e.moves))
-        && let rules = linked.cx.dialect.board_rules(object.toolkit)
         && let code = edited.as_ref().map_or(code, |e| &e.code)
         && let Some(code) = rescoreboard(code, &jumps, &change, rules)
     {
@@ -92,7 +93,8 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
 /// What a link changes in code besides boards.
 fn change(code: &[u8], edited: Option<&Edited>, purpose: Purpose) -> Change {
     let stalls_before = edited.map_or_else(Vec::new, |edited| edited.moves.stalls_before(code));
-    Change { stalls_before, keeps_stack_pointer: purpose.protected }
+    let lost_waits = edited.map_or_else(Vec::new, |edited| edited.lost_waits.clone());
+    Change { stalls_before, keeps_stack_pointer: purpose.protected, lost_waits }
 }
 
 /// Where the branches of a function lead that take their target from a table, as the compiler says.
@@ -112,7 +114,7 @@ fn jumps(
         for record in records.filter(|r| Attr(r[1]) == Attr::INDIRECT_BRANCH_TARGETS) {
             let mut payload = record.get(4..).unwrap_or_default().to_vec();
             if let Some(moves) = moves {
-                move_branches(&mut payload, moves);
+                move_attribute(Attr::INDIRECT_BRANCH_TARGETS, &mut payload, moves);
             }
             list_branches(&payload, &mut out);
         }
@@ -155,8 +157,26 @@ pub fn moves_of_symbol<'e>(
     edited.get(&text).map(|e| &e.moves)
 }
 
+/// What a code offset in an attribute stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offset {
+    /// The instruction itself.
+    Instruction,
+    /// Where a branch leads.
+    Target,
+}
+
 /// Updates the code offsets in a payload. [`canaries-after-ends`]
 pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
+    map_offsets(code, payload, |at, what| match what {
+        Offset::Instruction => moves.place(at),
+        Offset::Target => moves.target(at),
+    });
+}
+
+/// Maps the code offsets in a payload.
+pub fn map_offsets(code: Attr, payload: &mut [u8], mut map: impl FnMut(u64, Offset) -> u64) {
+    let mut place = |word: &mut [u8]| map_word(word, |at| map(at, Offset::Instruction));
     match code {
         Attr::EXIT_INSTR_OFFSETS
         | Attr::S2RCTAID_INSTR_OFFSETS
@@ -168,36 +188,38 @@ pub fn move_attribute(code: Attr, payload: &mut [u8], moves: &Moves) {
         | Attr::STACK_CANARY_TRAP_OFFSETS
         | Attr::LOCAL_CTA_ASYNC_STORE_OFFSETS
         | Attr::IGNOREOOB_CP_ASYNC_BULK_INSTR_OFFSETS => {
-            payload.chunks_exact_mut(4).for_each(|word| place(word, moves));
+            payload.chunks_exact_mut(4).for_each(place);
         }
         // An offset, and a word about the instruction there.
-        Attr::MBARRIER_INSTR_OFFSETS | Attr::UNUSED_LOAD_BYTE_OFFSET => {
-            payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4], moves));
+        Attr::MBARRIER_INSTR_OFFSETS
+        | Attr::UNUSED_LOAD_BYTE_OFFSET
+        | Attr::ATOM16_EMUL_INSTR_REG_MAP => {
+            payload.chunks_exact_mut(8).for_each(|pair| place(&mut pair[..4]));
         }
-        Attr::ANNOTATIONS => move_annotations(payload, moves),
-        Attr::INDIRECT_BRANCH_TARGETS => move_branches(payload, moves),
+        // Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
+        // entries of kinds never seen are left unchanged. [`spills-and-fences`]
+        Attr::ANNOTATIONS => {
+            const SPILL: u32 = 1;
+            let pairs = payload.chunks_exact_mut(8);
+            pairs.take_while(|pair| word(pair) == SPILL).for_each(|pair| place(&mut pair[4..]));
+        }
+        Attr::INDIRECT_BRANCH_TARGETS => map_branches(payload, map),
         _ => {}
     }
 }
 
-/// Pairs of a kind and an offset. The compiler marks accesses to spilled registers (kind 1);
-/// entries of kinds never seen are left unchanged. [`spills-and-fences`]
-fn move_annotations(payload: &mut [u8], moves: &Moves) {
-    const SPILL: u32 = 1;
-    let pairs = payload.chunks_exact_mut(8);
-    pairs.take_while(|pair| word(pair) == SPILL).for_each(|pair| place(&mut pair[4..], moves));
-}
-
 /// Per branch: its offset, zero, the number of targets, the targets.
-fn move_branches(mut rest: &mut [u8], moves: &Moves) {
+fn map_branches(mut rest: &mut [u8], mut map: impl FnMut(u64, Offset) -> u64) {
     const HEAD: usize = 12;
     while rest.len() >= HEAD {
         let (head, tail) = rest.split_at_mut(HEAD);
-        place(&mut head[..4], moves);
+        map_word(&mut head[..4], |at| map(at, Offset::Instruction));
         let count = word(&head[8..]) as usize;
         let size = count.saturating_mul(4).min(tail.len());
         let (targets, next) = tail.split_at_mut(size);
-        targets.chunks_exact_mut(4).for_each(|word| target(word, moves));
+        for target in targets.chunks_exact_mut(4) {
+            map_word(target, |at| map(at, Offset::Target));
+        }
         rest = next;
     }
 }
@@ -206,13 +228,7 @@ fn word(bytes: &[u8]) -> u32 {
     bytes.get(..4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-fn place(bytes: &mut [u8], moves: &Moves) {
-    let new = moves.place(word(bytes).into()) as u32;
-    bytes.copy_from_slice(&new.to_le_bytes());
-}
-
-/// Updates a word that holds a branch target.
-pub fn target(bytes: &mut [u8], moves: &Moves) {
-    let new = moves.target(word(bytes).into()) as u32;
+fn map_word(bytes: &mut [u8], map: impl FnOnce(u64) -> u64) {
+    let new = map(word(bytes).into()) as u32;
     bytes.copy_from_slice(&new.to_le_bytes());
 }

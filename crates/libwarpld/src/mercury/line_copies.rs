@@ -2,8 +2,9 @@
 //!
 //! The finalizer derives machine-code rows from Mercury's: at each instruction of the selected copy
 //! a row begins if the Mercury table has one there or since the previous instruction; of several
-//! only the last one is kept, with the rows that say where that instruction was inlined. Rows after
-//! the last instruction are dropped, and the sequence ends with the selected copy's code. The
+//! only the last one is kept, with the rows that say where that instruction was inlined. If it has the
+//! line that is in effect, it is dropped, but for the first rows of a function (`repeated`). Rows after
+//! the last instruction are dropped, too, and the sequence ends with the selected copy's code. The
 //! offsets of a function with an alias before it in the symbol table match no code: they stay
 //! Mercury's, and the sequence ends at its last row. [weak kernels of long and short instructions
 //! in both orders; `capsule-lines-of-copies`]
@@ -127,6 +128,8 @@ struct Row<'a> {
     line: i64,
     /// The row stands for the whole function, not for an instruction.
     is_head: bool,
+    /// The row is among the first ones: `is_head` stays in effect until a row that `DW_LNS_copy` writes behind its end.
+    is_first: bool,
     /// Number of settings before it.
     settings: usize,
     /// The instruction that says where its function was inlined.
@@ -146,11 +149,12 @@ impl<'a> Sequence<'a> {
     fn read(table: &'a [u8], unit: &Unit<'_>, address: usize) -> Self {
         let coding = unit.coding.clone();
         let mut out = Self { rows: Vec::new(), settings: Vec::new(), end: 0, coding };
-        let mut row = Row { address: 0, line: 1, is_head: false, settings: 0, context: None };
+        let (is_head, is_first) = (false, false);
+        let mut row = Row { address: 0, line: 1, is_head, is_first, settings: 0, context: None };
         // Not from the unit's start: a file may have thousands of sequences.
         let mut at = address.saturating_add(line_units::ADDRESS);
         while let Some(step) = line_units::step(table, at, unit) {
-            let bytes = table.get(at..step.end).unwrap_or_default();
+            let instruction = table.get(at..step.end).unwrap_or_default();
             at = step.end;
             match step.effect {
                 Effect::SetAddress(_) => {}
@@ -160,14 +164,19 @@ impl<'a> Sequence<'a> {
                     row.line = row.line.saturating_add(lines);
                     if ends_row {
                         out.rows.push(row);
+                        row.is_first &= row.is_head || instruction != [line_rows::COPY];
                     }
                 }
-                Effect::Other => match setting(bytes) {
-                    Some((0, IS_HEAD)) => row.is_head = bytes.last() != Some(&0),
+                Effect::Other => match setting(instruction) {
+                    Some((0, IS_HEAD)) => {
+                        row.is_head = instruction.last() != Some(&0);
+                        row.is_first |= row.is_head;
+                    }
                     Some(what) => {
-                        out.settings.push((what, bytes));
+                        out.settings.push((what, instruction));
                         row.settings = out.settings.len();
-                        row.context = if what == (0, CONTEXT) { Some(bytes) } else { row.context };
+                        let is_context = what == (0, CONTEXT);
+                        row.context = if is_context { Some(instruction) } else { row.context };
                     }
                     None => {}
                 },
@@ -216,7 +225,8 @@ fn write(
     size: Option<u64>,
 ) -> Vec<u8> {
     let Sequence { rows, coding, .. } = sequence;
-    // The whole function has the line of its first instruction, if there is a row for it.
+    // The whole function has the line of its first instruction, if there is a row for it, which comes
+    // twice then. Rows that stay Mercury's do not (`alias-lines`).
     let mut placed: Vec<(u64, &Row<'_>)> = rows.first().map(|row| (0, row)).into_iter().collect();
     for row in rows.iter().filter(|row| !row.is_head) {
         let Some(to) = place(row.address) else { break };
@@ -225,12 +235,27 @@ fn write(
     }
     if let [head, (0, row), ..] = placed.as_mut_slice() {
         head.1 = row;
+        if size.is_none() {
+            placed.remove(0);
+        }
     }
     let mut out = Vec::new();
-    let (mut address, mut line) = (0_u64, 1_i64);
+    let (mut address, mut line, mut after_first) = (0_u64, 1_i64, false);
     let mut settings = Settings::default();
     for (to, row) in &placed {
+        let before = out.len();
         settings.advance(sequence, row.settings, &mut out);
+        let says_nothing = *to > 0 && row.line == line && out.len() == before;
+        match repeated(row.is_first, std::mem::replace(&mut after_first, row.is_first)) {
+            Repeated::Row => {}
+            _ if !says_nothing => {}
+            Repeated::Address => {
+                line_rows::advance_address(coding, to.saturating_sub(address), &mut out);
+                address = *to;
+                continue;
+            }
+            Repeated::Nothing => continue,
+        }
         let advance = Advance {
             address: to.saturating_sub(address),
             line: row.line.saturating_sub(line),
@@ -245,6 +270,25 @@ fn write(
     out
 }
 
+/// What is written for a row with the line that is in effect.
+enum Repeated {
+    /// The row.
+    Row,
+    /// Where it is: the next row advances from there.
+    Address,
+    Nothing,
+}
+
+/// nvlink writes a row if the line changes or the row is no longer among the first ones; of these it writes
+/// the address at least. [`capsule-lines-that-alternate`; 60 tables with crafted rows]
+fn repeated(is_first: bool, after_first: bool) -> Repeated {
+    match (is_first, after_first) {
+        (true, _) => Repeated::Address,
+        (false, true) => Repeated::Row,
+        (false, false) => Repeated::Nothing,
+    }
+}
+
 /// How many of the placed rows to keep when another one is placed at `to`: of those at `to`, only
 /// the ones that say where the same instruction was inlined. The very first row stands for the
 /// whole function.
@@ -253,4 +297,60 @@ fn kept_rows(placed: &[(u64, &Row<'_>)], to: u64, new: &Row<'_>) -> usize {
         *place == to && (row.address != new.address || row.context == new.context)
     };
     placed.len() - placed.iter().skip(1).rev().take_while(is_replaced).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table with one sequence, and where its function's address is.
+    fn table(instructions: &[u8]) -> (Vec<u8>, u64) {
+        const HEADER: [u8; 16] = [1, 1, 251, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0];
+        let address = [0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0];
+        let size = (HEADER.len() as u32).to_le_bytes();
+        let unit = [&[2, 0], &size[..], &HEADER, &address, instructions, &END_OF_SEQUENCE].concat();
+        let out = [&(unit.len() as u32).to_le_bytes()[..], &unit].concat();
+        let at = out.len() - END_OF_SEQUENCE.len() - instructions.len() - line_units::ADDRESS;
+        (out, at as u64)
+    }
+
+    /// The rows for code whose Mercury instructions have 16 bytes up to 0x20, then 32.
+    fn translated(instructions: &[&[u8]]) -> Vec<u8> {
+        let (table, address) = table(&instructions.concat());
+        let place =
+            |at: u64| Some(if at <= 0x30 { at } else { 0x20 + (at - 0x20).div_ceil(0x20) * 0x10 });
+        let out = translate_sequence(&table, address, place, Some(0x80)).unwrap();
+        out.strip_suffix(&END_OF_SEQUENCE).unwrap().to_vec()
+    }
+
+    const FIRST: &[u8] = &[3, 9, 1];
+    const HEAD: &[u8] = &[0, 2, IS_HEAD, 1, 3, 9, 1, 0, 2, IS_HEAD, 0];
+    /// Special opcodes that advance 16 bytes and a line up or down.
+    const UP: &[u8] = &[240];
+    const DOWN: &[u8] = &[238];
+
+    #[test]
+    fn rows_that_repeat_the_line_are_dropped() {
+        let out = translated(&[FIRST, UP, UP, DOWN, UP]);
+        assert_eq!(out, [FIRST, &[3, 0, 1], UP, UP, &[2, 0xe0, 0]].concat());
+    }
+
+    #[test]
+    fn first_rows_that_repeat_the_line_say_where_they_are() {
+        // 11 at 0x30 and 10 at 0x40 have one place.
+        let out = translated(&[HEAD, &[2, 0x20], UP, DOWN, UP]);
+        assert_eq!(out, [FIRST, &[2, 0x30], UP, &[2, 0xc0, 0]].concat());
+        let out = translated(&[HEAD, &[2, 0x20, 1, 2, 0x20, 1, 2, 0x20, 1]]);
+        assert_eq!(
+            out,
+            [FIRST, &[2, 0x20, 2, 0x10, 1, 2, 0xd0, 0]].concat(),
+            "the second is no first one"
+        );
+        let out = translated(&[HEAD, UP, &[2, 0x10, 1, 2, 0x10, 1, 2, 0x10, 1]]);
+        assert_eq!(
+            out,
+            [FIRST, UP, &[2, 0x10, 2, 0x10, 1, 2, 0xd0, 0]].concat(),
+            "special opcodes end nothing"
+        );
+    }
 }

@@ -4,6 +4,7 @@
 //! variable's name, a word about the register, and the first and last offset in the code.
 
 use super::CapsuleFile;
+use super::code::instruction::Instruction;
 use super::code_edits::moves_of_symbol;
 use super::replaced_copies::SelectedCode;
 use super::round_trip::linker;
@@ -103,7 +104,8 @@ impl<'b, 'a, 'o> Tables<'b, 'a, 'o> {
             Described::Unchanged => own.range,
             Described::Selected(selected) | Described::Linked(selected) => {
                 let found = others.get_mut(own.head).and_then(Vec::pop);
-                if matches!(place, Described::Linked(_)) && !own.range.contains(&0) {
+                let is_known = own.range.iter().all(|&at| is_place(at, selected.size));
+                if matches!(place, Described::Linked(_)) && is_known {
                     return own.range;
                 }
                 let [start, end] = found.unwrap_or_default().map(u64::from);
@@ -166,6 +168,12 @@ enum Described<'a, 'b> {
     /// It is where it was, but the link before left out ranges: of functions behind an alias, and of replaced
     /// copies.
     Linked(SelectedCode<'a, 'b>),
+}
+
+/// Whether an offset in machine code of this size is one that the link before found. Otherwise it wrote 0
+/// or, if it was nvlink, what its memory held.
+fn is_place(at: u32, size: u64) -> bool {
+    at != 0 && u64::from(at).is_multiple_of(Instruction::SIZE as u64) && u64::from(at) <= size
 }
 
 /// The Mercury ranges of one function: by the fields before them in their records (variable and
@@ -231,4 +239,15 @@ fn text(table: &[u8], at: usize) -> Option<(&[u8], usize)> {
 fn number(table: &[u8], at: usize) -> Option<u32> {
     let bytes = table.get(at..at.checked_add(WORD)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_nvlink_is_no_place() {
+        let places = [0, 0x10, 0x80, 0x90, 0x18, 0x1d4_cfc0, u32::MAX].map(|at| is_place(at, 0x80));
+        assert_eq!(places, [false, true, true, false, false, false, false]);
+    }
 }

@@ -71,6 +71,11 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
         self.map()?.place(mercury).map(|at| self.moved(at))
     }
 
+    /// The same of an offset that stands for the instruction itself, without what is inserted before it.
+    pub fn instruction(&self, mercury: u64) -> Option<u64> {
+        self.map()?.place(mercury).map(|at| self.itself(at))
+    }
+
     /// Maps a range of some copy's Mercury code in which a variable is in a register. It ends at an
     /// instruction itself, and starts with the last machine instruction of the one that sets it, or
     /// with the last before the next one. 0 stands for what is not the start of an instruction.
@@ -86,7 +91,8 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
     }
 
     /// The offset in the output of the main machine instruction after the one at a Mercury offset, or
-    /// of the end of that one's block if it comes first. [`offsets-in-groups`]
+    /// of the end of that one's block or a part that counts by itself if it comes first.
+    /// [`offsets-in-groups`, `registers-at-parts`]
     fn next_in_block(&self, map: &MercuryMap, mercury: u64) -> Option<u64> {
         let (own, next) = (map.instruction(mercury)?, map.next(mercury)?);
         let read = || block_starts(&Instruction::all(self.code).unwrap_or_default());
@@ -96,8 +102,15 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
             usize::try_from(at / size).is_ok_and(|i| starts.get(i).is_some_and(|first| *first))
         };
         let mut behind = (own / size + 1..=next / size).map(|i| i * size);
-        let end = behind.find(is_start).map(|at| self.moved(at));
-        Some(end.unwrap_or_else(|| self.itself(next)))
+        // What follows WARPSYNC.COLLECTIVE in its own group does not start a block here.
+        let part = behind.clone().find(|at| map.is_part(*at));
+        let end = behind.find(is_start).filter(|_| part.is_none_or(|_| !map.is_collective(own)));
+        Some(match (part, end) {
+            (Some(part), None) => self.itself(part),
+            (Some(part), Some(end)) if part < end => self.itself(part),
+            (_, Some(end)) => self.moved(end),
+            (None, None) => self.itself(next),
+        })
     }
 
     /// Maps where a row of some copy's frame begins: right behind the main machine instruction before
@@ -125,8 +138,12 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
         self.code.len() as u64
     }
 
-    /// Whether the instruction at an offset of the machine code is MOV, UMOV or R2UR.
+    /// Whether the instruction at an offset of the machine code is a MOV of Mercury: MOV, UMOV, R2UR, and
+    /// what reads special registers or constants of the driver. [`preserve-place-of-special-registers`]
     pub fn moves_values(&self, machine: u64) -> bool {
+        if self.map().is_some_and(|map| map.is_move(machine)) {
+            return true;
+        }
         let at = usize::try_from(machine).unwrap_or(usize::MAX);
         let opcode = at.checked_add(2).and_then(|end| self.code.get(at..end));
         let operation = opcode.map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]) & 0x1ff);

@@ -1,6 +1,7 @@
 //! Checks new boards before they are used: whatever the rule says, no instruction may miss a wait.
 
 use super::board_choice::Allocation;
+use super::event_set::EventSet;
 use super::kernel::Kernel;
 
 /// Whether every instruction waits, on all paths, for the events that it needs by its registers, and for
@@ -12,17 +13,20 @@ pub fn is_safe(kernel: &Kernel<'_>, allocation: &Allocation, waits: &[u8], stall
     if waits_too_soon(kernel, allocation, waits, stalls) {
         return false;
     }
-    let Some(pending) = kernel.flow(&board, waits) else { return false };
-    kernel.body.iter().enumerate().all(|(i, instruction)| {
-        let is_left = |e: usize| board(e).is_none_or(|b| waits[i] >> b & 1 == 0);
-        let left = pending[i].filtered(|e| is_left(e) && !kernel.drops(e));
+    let boards: Vec<_> = (0..kernel.events.len()).map(board).collect();
+    let is_safe_at = |i: usize, pending: &EventSet| {
+        let is_left =
+            |e: usize| boards[e].is_none_or(|b| waits[i] >> b & 1 == 0) && !kernel.drops(e);
         let is_ignored = |e: usize| {
-            let waited = instruction.waits() >> kernel.events[e].board & 1 == 1;
-            kernel.pending[i].has(e) && !waited
+            let waited = kernel.body[i].waits() >> kernel.events[e].board & 1 == 1;
+            !waited && kernel.pending[i].has(e)
         };
-        let needed = kernel.maybe_needed(i, &left);
-        !left.meets(&allocation.copied[i]) && needed.iter().all(is_ignored)
-    })
+        let copied = &allocation.copied[i];
+        kernel.maybe_needed(i, pending, |e| is_left(e) && !is_ignored(e)).is_empty()
+            && (copied.is_empty() || !pending.iter().any(|e| copied.has(e) && is_left(e)))
+    };
+    let visit = |i: usize, pending: &EventSet, _| is_safe_at(i, pending).then_some(());
+    kernel.flow(&boards, waits, visit).is_some()
 }
 
 /// Whether an instruction waits for a board in the cycle after it was set. Neither the compiler nor nvlink writes such

@@ -5,16 +5,20 @@
 //! choice, its second answer is taken; elsewhere the new board follows from the input's.
 
 use super::blocks::Blocks;
+use super::board_sides::{Boards, Pending, Side};
 use super::board_times::{Clock, Times};
 use super::dependences::{Dependences, Users};
 use super::event::{BOARDS, Event, NEVER, NEXT};
+use super::event_flow::next_waits;
 use super::event_set::EventSet;
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::{RegisterSet, Registers};
-use super::units::{is_slow, is_texture};
+use super::units::{has_last_board, is_slow};
 use crate::dialect::BoardRules;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The board of results that leave their block and take long.
 const LAST: u8 = BOARDS - 1;
@@ -23,8 +27,9 @@ const LAST: u8 = BOARDS - 1;
 const PENDING: usize = 150;
 /// The first board of results that take long.
 const FIRST_SLOW: u8 = 2;
-/// Events that are pending, by board.
-pub type Boards = Vec<EventSet>;
+const RETURN: u16 = 0x150;
+/// CCTL.IVALL.
+const INVALIDATE: u16 = 0x18f;
 
 /// What the rule needs to know of a kernel.
 pub struct Allocator<'k> {
@@ -34,14 +39,20 @@ pub struct Allocator<'k> {
     pub(super) events: &'k [Event],
     /// The next instruction of its block that waits for each board, at or after each instruction.
     next_waits: Vec<[usize; BOARDS as usize]>,
-    /// Events of each instruction.
-    pub(super) at: Vec<Vec<usize>>,
     /// Who waits for each event within its block; `NEVER` if it leaves the block.
     pub(super) waiter: Vec<usize>,
-    /// Where each block uses registers, if these are known.
-    users: Vec<Users>,
+    /// The same by the rules of the input's compiler.
+    waiter_before: Vec<usize>,
+    /// Who uses each register, if registers are known.
+    pub(super) users: Option<Users>,
     /// What the blocks that follow each block read and write.
     used_next: Vec<Registers>,
+    /// Who needs each event of another block next, as far as was asked: the block and the instruction.
+    next_users: Vec<Cell<(usize, usize)>>,
+    /// Whether each event is a slow result that leaves its block, or a texture; and whether it is no texture.
+    takes_last: Vec<[bool; 2]>,
+    /// Whether an instruction of each block sets a slow result that leaves it and is no texture.
+    sets_last_slow: Vec<bool>,
     /// Whether the kernel has any slow instruction with a result.
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
@@ -70,12 +81,12 @@ pub struct Allocation {
     pub boards: Vec<Option<Choice>>,
     /// What each instruction waits for as far as is known without back edges.
     pub early: Vec<u8>,
-    /// Registers with events under way, by board, when the last instruction of each block has waited, as
-    /// far as is known without back edges.
+    /// Registers with events under way, by board, when the last instruction of each block that is entered again
+    /// has waited, as far as is known without back edges.
     pub known: BTreeMap<usize, Known>,
     /// The same in the input.
     pub known_before: BTreeMap<usize, Known>,
-    /// Events that leave each block, as far as is known without back edges.
+    /// Events that leave each block that goes back, as far as is known without back edges.
     pub leaving: Vec<EventSet>,
     /// Events that each instruction of the input waits for without a reason that is known.
     pub copied: Vec<EventSet>,
@@ -83,83 +94,43 @@ pub struct Allocation {
     pub unexplained: Vec<usize>,
 }
 
-/// What is pending in a block, in one of the two allocations.
-pub struct Pending {
-    pub boards: Boards,
-    /// When all that was set on each board is over, whoever waited for it.
-    pub ready: Ready,
-    pub clock: Clock,
-    /// Whether slow results of other blocks were pending where the block starts.
-    slow_enters: bool,
-}
-
-/// Boards at the ends of blocks, in one of the two allocations.
-struct Side {
-    out: Vec<Option<Boards>>,
-    /// Cycles until the events of each board are over.
-    left: Vec<Ready>,
-    times: Times,
-}
-
 /// Registers with events under way, by board.
 pub type Known = [RegisterSet; BOARDS as usize];
-/// When the events of each board are over.
-pub type Ready = [i64; BOARDS as usize];
 
 /// What a choice in a block depends on.
 struct View<'v> {
     block: usize,
     pending: &'v Pending,
     side: &'v Side,
-    users: Option<&'v Users>,
     rules: BoardRules,
-}
-
-impl Side {
-    /// What a block leaves to others.
-    fn leave(&mut self, block: usize, pending: Pending) {
-        let end = pending.clock.end;
-        self.left[block] = pending.ready.map(|time| (time - end).max(0));
-        self.out[block] = Some(pending.boards);
-    }
-}
-
-impl Pending {
-    /// Puts an event on a board.
-    fn set(&mut self, board: u8, event: usize, done: i64) {
-        let board = usize::from(board);
-        self.boards[board].add(event);
-        self.ready[board] = done.max(self.ready[board]);
-    }
+    /// Who waits for each event within its block.
+    waiter: &'v [usize],
 }
 
 impl<'k> Allocator<'k> {
     /// Collects it.
     pub fn new(kernel: &'k Kernel<'k>, rules: [BoardRules; 2]) -> Self {
         let Kernel { body, blocks, events, .. } = kernel;
-        let mut at = vec![Vec::new(); body.len()];
-        for (number, event) in events.iter().enumerate() {
-            at[event.at].push(number);
-        }
         let is_slow = |i: usize| is_slow(body[i]) && kernel.has_result(i);
         let any_slow = (0..body.len()).any(is_slow);
-        let any_texture = body.iter().any(|&i| is_texture(i));
-        let only_textures = !(0..body.len()).any(|i| is_slow(i) && !is_texture(body[i]));
+        let any_texture = body.iter().any(|&i| has_last_board(i));
+        let only_textures = !(0..body.len()).any(|i| is_slow(i) && !has_last_board(body[i]));
         let last_slow = if any_texture { LAST - 1 } else { LAST };
         let counted = body.iter().filter_map(|i| i.counted_board()).fold(0, |c, b| c | 1 << b);
-        let ranges = (0..blocks.count()).map(|block| blocks.range(block));
-        let users = kernel.dependences.as_ref();
-        let users = users.map_or_else(Vec::new, |d| ranges.map(|range| d.users(range)).collect());
+        let users = kernel.dependences.as_ref().map(|_| Users::new(&kernel.touched));
         let mut out = Self {
             kernel,
             body,
             blocks,
             events,
             next_waits: next_waits(body, blocks),
-            at,
             waiter: Vec::new(),
+            waiter_before: Vec::new(),
             users,
             used_next: Vec::new(),
+            next_users: vec![Cell::new((NEVER, NEVER)); events.len()],
+            takes_last: Vec::new(),
+            sets_last_slow: vec![false; blocks.count()],
             any_slow,
             last_slow,
             first_leaving: match (any_slow, only_textures) {
@@ -171,8 +142,18 @@ impl<'k> Allocator<'k> {
             counted,
             rules,
         };
-        out.waiter = out.waiters();
-        out.used_next = out.used_next();
+        out.waiter_before = out.waiters(rules[0]);
+        out.waiter = match rules[0] == rules[1] {
+            true => out.waiter_before.clone(),
+            false => out.waiters(rules[1]),
+        };
+        out.takes_last = (0..events.len()).map(|e| out.is_last(e)).collect();
+        for (event, &[_, slow]) in events.iter().zip(&out.takes_last) {
+            out.sets_last_slow[blocks.of(event.at)] |= slow;
+        }
+        if rules.iter().any(|rules| rules.looks_at_next_blocks) {
+            out.used_next = out.used_next();
+        }
         out
     }
 
@@ -190,22 +171,48 @@ impl<'k> Allocator<'k> {
     }
 
     /// The instruction of its block that waits for each event.
-    fn waiters(&self) -> Vec<usize> {
+    fn waiters(&self, rules: BoardRules) -> Vec<usize> {
         let mut out = Vec::with_capacity(self.events.len());
         for (number, event) in self.events.iter().enumerate() {
-            let users = self.users.get(self.blocks.of(event.at));
-            let known = self.kernel.dependences.as_ref().zip(users);
-            let known = known.map(|(d, users)| d.first_user(event, event.at, users, true));
-            let is_silent = |d: &Dependences<'_>| d.is_silent(event);
-            let known = known.filter(|_| !self.kernel.dependences.as_ref().is_some_and(is_silent));
-            out.push(self.waiter_of(number, known));
+            let known = self.kernel.dependences.as_ref().and_then(|d| {
+                let subject = &self.kernel.subjects[number];
+                let first = || self.first_user(number, event.at, self.blocks.of(event.at));
+                (!d.is_silent(event, subject)).then(first)?
+            });
+            let known = known.map(|user| user.min(self.uniform_end(number, event.at, rules)));
+            out.push(self.waiter_of(number, known, rules));
         }
         out
     }
 
+    /// The first instruction of a block after another that needs an event, if registers are known.
+    fn first_user(&self, e: usize, after: usize, block: usize) -> Option<usize> {
+        let (dependences, users) = (self.kernel.dependences.as_ref()?, self.users.as_ref()?);
+        let (event, subject) = (self.events.get(e)?, self.kernel.subjects.get(e)?);
+        let local = self.blocks.of(event.at) == block;
+        let (_, end) = self.blocks.range(block);
+        Some(dependences.first_user(event, subject, after + 1..=end, users, local))
+    }
+
+    /// The end of an instruction's block if it waits for an event because that is about uniform registers, or for all.
+    fn uniform_end(&self, number: usize, i: usize, rules: BoardRules) -> usize {
+        let (_, end) = self.blocks.range(self.blocks.of(i));
+        if rules.returns_need_all && self.body[end].operation() == RETURN {
+            return end;
+        }
+        let event = &self.events[number];
+        let waits = |d: &Dependences<'_>| d.parts(end) && d.is_uniform(event);
+        let waits = self.kernel.dependences.as_ref().is_some_and(waits);
+        if rules.needs_uniform_at_ends && waits && self.kernel.ends_block(end) {
+            end
+        } else {
+            NEVER
+        }
+    }
+
     /// The same for one event, given the first instruction that needs it, where that is known. What the
     /// end of a block waits for leaves.
-    fn waiter_of(&self, number: usize, known: Option<usize>) -> usize {
+    fn waiter_of(&self, number: usize, known: Option<usize>, rules: BoardRules) -> usize {
         const BRANCHES: [u16; 5] = [Instruction::BSYNC, 0x147, 0x14d, 0x148, 0x11b];
         if self.kernel.drops(number) {
             return NEVER;
@@ -217,28 +224,43 @@ impl<'k> Allocator<'k> {
             true => self.next_waits[event.at + 1][usize::from(event.board)],
             false => NEVER,
         };
+        // CCTL waits for what a strong load or an atomic before it answers.
+        if found != NEVER && event.writes && self.body[found].operation() == INVALIDATE {
+            return found;
+        }
         if let Some(known) = known.filter(|&i| i != NEVER && found <= i) {
             return known;
         }
         let is_end = found == end
             && (known.is_some() || BRANCHES.contains(&self.body[end].operation()))
             && self.blocks.goes_on(block);
+        // RET waits for results that are left, or for all that is, so these share a board.
+        let is_for_caller = event.writes || rules.returns_need_all;
+        if is_for_caller && self.body[end].operation() == RETURN && known.is_some() {
+            return end;
+        }
         // With registers, another event on its board is the reason.
         let own = found != NEVER && known != Some(NEVER);
         if own && !is_end { found } else { NEVER }
     }
 
-    /// Whether an event is a slow result that leaves its block, or a texture.
-    pub fn takes_last(&self, number: usize) -> bool {
+    /// Whether an event is a slow result that leaves its block, or a texture; and whether it is no texture.
+    fn is_last(&self, number: usize) -> [bool; 2] {
         let event = &self.events[number];
         let instruction = self.body[event.at];
         let slow = event.writes && is_slow(instruction);
-        slow && (self.leaves(number) && self.any_slow || is_texture(instruction))
+        let last = slow && (self.leaves(number) && self.any_slow || has_last_board(instruction));
+        [last, last && !has_last_board(instruction)]
+    }
+
+    /// Whether an event is a slow result that leaves its block, or a texture.
+    pub fn takes_last(&self, number: usize) -> bool {
+        self.takes_last[number][0]
     }
 
     /// Whether an event is a slow result that leaves its block, and no texture.
     fn takes_last_slow(&self, number: usize) -> bool {
-        self.takes_last(number) && !is_texture(self.body[self.events[number].at])
+        self.takes_last[number][1]
     }
 
     /// Whether the boards whose events are counted have the same events as before.
@@ -257,13 +279,7 @@ impl<'k> Allocator<'k> {
 
     /// The new board of each event but the stack pointer's.
     pub fn run(&self) -> Option<Allocation> {
-        let empty = |stalls| Side {
-            out: vec![None; self.blocks.count()],
-            left: vec![[0; BOARDS as usize]; self.blocks.count()],
-            times: Times::new(stalls, self.events.len()),
-        };
-        let mut old = empty(self.kernel.stalls_before.iter().map(|s| s.unwrap_or(0)).collect());
-        let mut new = empty(self.body.iter().map(|i| i.stall()).collect());
+        let [mut old, mut new] = self.sides();
         let mut allocation = Allocation {
             boards: vec![None; self.events.len()],
             early: vec![0; self.body.len()],
@@ -275,93 +291,132 @@ impl<'k> Allocator<'k> {
         };
         let mut patience = PENDING * (self.body.len() + 100);
         for &block in self.blocks.order() {
-            let mut was = self.enter(block, &mut old);
-            let mut now = self.enter(block, &mut new);
+            let [clock, new_clock] = self.clocks(block, [&mut old.times, &mut new.times]);
+            let mut was = self.enter(block, clock, &mut old, self.rules[0]);
+            let mut now = self.enter(block, new_clock, &mut new, self.rules[1]);
             patience = patience.checked_sub(was.boards.iter().map(EventSet::len).sum())?;
             let (start, end) = self.blocks.range(block);
-            let users = self.users.get(block);
             for i in start..=end {
-                let unneeded = self.wait(i, &mut was.boards, &mut now.boards, &mut allocation)?;
-                if let Some(dependences) = self.kernel.dependences.as_ref().filter(|_| i == end) {
-                    let [before, known] =
-                        [&was, &now].map(|p| self.subjects(dependences, &p.boards));
+                let unneeded = self.wait(i, &mut was.boards, &mut now, &mut allocation)?;
+                if i == end
+                    && self.blocks.is_reentered(block)
+                    && let Some(dependences) = &self.kernel.dependences
+                {
+                    let [old_rules, new_rules] = self.rules;
+                    let before = self.subjects(dependences, &was.boards, old_rules);
+                    let known = self.subjects(dependences, &now.boards, new_rules);
                     allocation.known_before.insert(i, before);
                     allocation.known.insert(i, known);
                 }
-                for &number in &self.at[i] {
+                for number in self.kernel.set_by(i) {
                     let pending = was.boards.iter().map(EventSet::len).sum();
                     patience = patience.checked_sub(pending)?;
                     let event = &self.events[number];
+                    let subject = self.kernel.subjects.get(number);
                     if self.kernel.drops(number) {
-                        was.set(event.board, number, old.times.done[number]);
+                        was.set(event.board, number, subject, old.times.done[number]);
                         continue;
                     }
-                    let view = |pending, side, rules| View { block, pending, side, users, rules };
+                    let view =
+                        |pending, side, rules, waiter| View { block, pending, side, rules, waiter };
+                    let before = view(&was, &old, self.rules[0], &self.waiter_before);
                     let explained =
-                        self.choose(number, &view(&was, &old, self.rules[0])) == event.board;
+                        self.is_added_fence(number) || self.choose(number, &before) == event.board;
                     if !explained {
                         allocation.unexplained.push(number);
                     }
                     let board = match explained {
-                        true => self.choose(number, &view(&now, &new, self.rules[1])),
+                        true => self.choose(number, &view(&now, &new, self.rules[1], &self.waiter)),
+                        false if self.is_with_dropped(number, &was.boards) => {
+                            self.choose(number, &view(&now, &new, self.rules[1], &self.waiter))
+                        }
                         false => self.follow(number, &was.boards, &now.boards, &allocation.boards),
                     };
                     let fresh = now.boards[usize::from(board)].is_empty();
                     allocation.boards[number] = Some(Choice { board, fresh });
-                    was.set(event.board, number, old.times.done[number]);
-                    now.set(board, number, new.times.done[number]);
+                    was.set(event.board, number, subject, old.times.done[number]);
+                    now.set(board, number, subject, new.times.done[number]);
                 }
                 if self.kernel.dependences.is_some() && self.kernel.ends_block(i) {
                     self.end_block(i, unneeded, [&mut was, &mut now], &mut allocation);
                 }
             }
-            now.boards.iter().for_each(|events| _ = allocation.leaving[block].merge(events));
-            old.leave(block, was);
-            new.leave(block, now);
+            if self.blocks.goes_back(block) {
+                let leaving = &mut allocation.leaving[block];
+                now.boards.iter().for_each(|events| _ = leaving.merge(events));
+            }
+            if self.rules[0].ends_at_collectives && self.body[end].is_collective() {
+                was.boards.iter_mut().for_each(EventSet::clear);
+            }
+            old.leave(block, self.blocks, was);
+            new.leave(block, self.blocks, now);
         }
         Some(allocation)
     }
 
-    /// The registers that the events of each board are about.
-    fn subjects(&self, dependences: &Dependences<'_>, boards: &Boards) -> Known {
+    /// The registers by which the events of each board are remembered.
+    fn subjects(&self, dependences: &Dependences<'_>, boards: &Boards, rules: BoardRules) -> Known {
         let mut out = [RegisterSet::default(); BOARDS as usize];
         for (set, events) in out.iter_mut().zip(boards) {
-            let subjects = events.iter().map(|e| dependences.subject(&self.events[e]));
+            let events = events.iter().map(|e| &self.events[e]);
+            let events = events.filter(|event| event.writes || !rules.remembers_results);
+            let subjects = events.map(|event| dependences.remembered(event, rules));
             subjects.for_each(|subject| set.merge(&subject));
         }
         out
     }
 
+    /// The input's allocation and the new one, before the first block.
+    fn sides(&self) -> [Side; 2] {
+        let before = self.kernel.stalls_before.iter().map(|stall| stall.unwrap_or(0));
+        let now = self.body.iter().map(|i| i.stall());
+        [before.collect(), now.collect()].map(|stalls| Side {
+            out: vec![None; self.blocks.count()],
+            entered: vec![0; self.blocks.count()],
+            left: vec![Vec::new(); self.blocks.count()],
+            told: vec![NEVER; self.events.len()],
+            times: Times::new(stalls, self.events.len()),
+        })
+    }
+
     /// What is pending at the start of a block, from blocks that have had their turn.
-    fn enter(&self, block: usize, side: &mut Side) -> Pending {
-        let clock = self.clock(block, &mut side.times);
-        let mut boards = vec![EventSet::default(); BOARDS.into()];
-        let mut ready = [0; BOARDS as usize];
+    fn enter(&self, block: usize, clock: Rc<Clock>, side: &mut Side, rules: BoardRules) -> Pending {
+        let mut boards = Boards::default();
         for &p in self.blocks.predecessors(block) {
             let Some(out) = &side.out[p] else { continue };
             for (all, more) in boards.iter_mut().zip(out) {
                 all.merge(more);
             }
-            for (time, &left) in ready.iter_mut().zip(&side.left[p]) {
-                *time = left.max(*time);
-            }
+        }
+        side.enter(block, self.blocks, rules);
+        let done = &side.times.done;
+        let mut ready = [0; BOARDS as usize];
+        for (time, events) in ready.iter_mut().zip(&boards) {
+            *time = events.iter().map(|e| done[e]).max().unwrap_or(0);
         }
         let slow = |events: &EventSet| events.iter().any(|e| self.takes_last_slow(e));
         let slow_enters = boards.iter().any(slow);
-        Pending { boards, ready, clock, slow_enters }
+        let subjects = self.kernel.subjects_of(&boards);
+        Pending { boards, subjects, ready, clock, slow_enters }
     }
 
     /// Who waits for a pending event first after an instruction, in the block.
     fn waiter_after(&self, e: usize, i: usize, view: &View<'_>) -> usize {
         let event = &self.events[e];
         if self.blocks.of(event.at) == view.block {
-            return self.waiter[e];
+            return view.waiter[e];
         }
         if self.kernel.drops(e) {
             return NEVER;
         }
-        if let (Some(dependences), Some(users)) = (&self.kernel.dependences, view.users) {
-            return dependences.first_user(event, i, users, false);
+        if self.users.is_some() {
+            let (block, known) = self.next_users[e].get();
+            let user = match block == view.block && known > i {
+                true => known,
+                false => self.first_user(e, i, view.block).unwrap_or(NEVER),
+            };
+            self.next_users[e].set((view.block, user));
+            return user.min(self.uniform_end(e, i, view.rules));
         }
         let (_, end) = self.blocks.range(view.block);
         match i < end {
@@ -375,12 +430,10 @@ impl<'k> Allocator<'k> {
     /// do not make others take board 4, unlike a load that leaves (an LDG elsewhere in the kernel, k59 of
     /// 60 random kernels with textures).
     fn top(&self, number: usize, view: &View<'_>) -> u8 {
-        if self.leaves(number) {
+        if view.waiter[number] == NEVER {
             return self.first_leaving;
         }
-        let (start, end) = self.blocks.range(view.block);
-        let mut set = self.at[start..=end].iter().flatten();
-        match view.pending.slow_enters || set.any(|&e| self.takes_last_slow(e)) {
+        match view.pending.slow_enters || self.sets_last_slow[view.block] {
             true => self.last_slow,
             false => self.first_texture,
         }
@@ -396,30 +449,31 @@ impl<'k> Allocator<'k> {
             return event.board;
         }
         if self.takes_last(number) {
-            return if is_texture(self.body[event.at]) { LAST } else { self.last_slow };
+            return if has_last_board(self.body[event.at]) { LAST } else { self.last_slow };
         }
         let slow = event.writes && is_slow(self.body[event.at]);
         let low = if slow { FIRST_SLOW } else { 0 };
         let top = self.top(number, view);
-        let waiter = self.waiter[number];
+        let waiter = view.waiter[number];
         let on = |board: u8| &pending.boards[usize::from(board)];
-        let first = |board: u8| {
-            let waiters = on(board).iter().map(|e| (e, self.waiter_after(e, event.at, view)));
-            waiters.map(|(e, waiter)| self.or_next(waiter, e, view)).min().unwrap_or(NEVER)
+        let mut known = [None; BOARDS as usize];
+        let mut first = |board: u8| {
+            *known[usize::from(board)].get_or_insert_with(|| {
+                let waiters = on(board).iter().map(|e| (e, self.waiter_after(e, event.at, view)));
+                waiters.map(|(e, waiter)| self.or_next(waiter, e, view)).min().unwrap_or(NEVER)
+            })
         };
         // Events with one waiter share a board, and so do operands that leave the block.
         let shared = match waiter {
             NEVER if event.writes => None,
             NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), view)),
-            _ => (0..top).find(|&b| first(b) == waiter),
+            _ => (0..top).find(|&b| first(b) == waiter && self.may_share(on(b), waiter, view)),
         };
         if let Some(board) = shared {
             return board;
         }
-        let met = |board: u8| {
-            let mut outs = self.blocks.rivals(block).filter_map(|p| side.out[p].as_ref());
-            waiter == NEVER && outs.any(|out| !out[usize::from(board)].is_empty())
-        };
+        let rivals = if waiter == NEVER { side.entered(self.blocks.successors(block)) } else { 0 };
+        let met = |board: u8| rivals >> board & 1 == 1;
         if let Some(board) = (low..top).find(|&b| on(b).is_empty() && !is_counted(b) && !met(b)) {
             return board;
         }
@@ -428,7 +482,7 @@ impl<'k> Allocator<'k> {
         }
         // None is free: the one on which waiting for all costs least.
         let until = self.or_next(waiter, number, view);
-        let cost = |board: u8| {
+        let mut cost = |board: u8| {
             if is_counted(board)
                 || on(board).is_empty()
                 || on(board).iter().any(|e| self.takes_last(e))
@@ -443,10 +497,18 @@ impl<'k> Allocator<'k> {
             match (until, first) {
                 (NEVER, NEVER) => 0,
                 (NEVER, _) => cost.max(0),
+                _ if !view.rules.counts_spare_time => cost.max(0),
                 _ => cost,
             }
         };
         (low..self.first_texture).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
+    }
+
+    /// Whether an event may get the board of these, as they have its waiter.
+    fn may_share(&self, events: &EventSet, waiter: usize, view: &View<'_>) -> bool {
+        let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
+        view.rules.shares_with_other_blocks
+            || events.iter().any(|e| own(e) && view.waiter[e] == waiter)
     }
 
     /// Who waits for an event: the next block if nothing in this one does, but something there.
@@ -456,10 +518,11 @@ impl<'k> Allocator<'k> {
 
     /// Whether a next block needs an event, for releases that look there.
     fn is_needed_next(&self, number: usize, view: &View<'_>) -> bool {
-        let Some(dependences) = &self.kernel.dependences else { return false };
+        let (event, subject) = (&self.events[number], self.kernel.subjects.get(number));
         view.rules.looks_at_next_blocks
             && !self.kernel.drops(number)
-            && dependences.is_needed_by(&self.events[number], &self.used_next[view.block])
+            && subject
+                .is_some_and(|s| Dependences::is_needed_by(event, s, &self.used_next[view.block]))
     }
 
     /// Whether events are all operands, and some of them leave this block.
@@ -467,6 +530,13 @@ impl<'k> Allocator<'k> {
         let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
         events.iter().all(|e| !self.events[e].writes && !self.is_needed_next(e, view))
             && events.iter().any(|e| self.leaves(e) && own(e))
+    }
+
+    /// Whether an event was given the board of the stack pointer, which had no other event. Without the
+    /// stack pointer that choice says nothing. [`boards-beside-stack-pointer`]
+    fn is_with_dropped(&self, number: usize, was: &Boards) -> bool {
+        let mates = &was[usize::from(self.events[number].board)];
+        !mates.is_empty() && mates.iter().all(|e| self.kernel.drops(e))
     }
 
     /// The board of an event whose old one the rule does not explain.
@@ -486,20 +556,4 @@ impl<'k> Allocator<'k> {
             false => event.board,
         }
     }
-}
-
-/// The next instruction of its block that waits for each board, at or after each instruction.
-fn next_waits(body: &[Instruction], blocks: &Blocks) -> Vec<[usize; BOARDS as usize]> {
-    let mut out = vec![[NEVER; BOARDS as usize]; body.len()];
-    for (i, instruction) in body.iter().enumerate().rev() {
-        let same = i + 1 < body.len() && blocks.of(i + 1) == blocks.of(i);
-        let mut next = if same { out[i + 1] } else { [NEVER; BOARDS as usize] };
-        for (board, at) in next.iter_mut().enumerate() {
-            if instruction.waits() >> board & 1 == 1 {
-                *at = i;
-            }
-        }
-        out[i] = next;
-    }
-    out
 }

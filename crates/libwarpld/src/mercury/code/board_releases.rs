@@ -1,7 +1,11 @@
 //! Tests of scoreboards as releases since 13.1 choose them, on code of ptxas 13.0.88 and 13.4.92.
 
+use super::board_choice::Allocator;
+use super::board_times::Times;
+use super::event::NEVER;
 use super::instruction::Instruction;
-use super::kernel::{Change, Jumps};
+use super::kernel::{Change, Jumps, Kernel};
+use super::registers::Registers;
 use super::scoreboards::rescoreboard;
 use crate::dialect::BoardRules;
 
@@ -150,4 +154,57 @@ fn barriers_are_waited_for_where_the_input_waits() {
     let out = rescoreboard(&bytes, &jumps, &Change::default(), [NEW; 2]).unwrap();
     let out = Instruction::all(&out).unwrap();
     assert_eq!((out[45].write_board(), out[46].waits()), (Some(1), 2));
+}
+
+/// `S2UR UR5; LDCU UR8; ISETP; @P0 EXIT` and uses of UR5 and UR8 behind it.
+const ENDED: [u128; 11] = [
+    0x000e_3000_0000_0800_0000_df00_ff01_7b82,
+    0x000e_6200_0800_0800_0000_7100_ff04_77ac,
+    0x000e_a200_0000_2600_0000_0000_0005_79c3,
+    0x000e_a200_0800_0800_0000_7180_ff08_77ac,
+    0x002f_da00_0bf0_6270_0000_0004_ff00_7c0c,
+    0x004f_ea00_0380_0000_0000_0000_0000_094d,
+    0x000f_2a00_0800_0a00_0000_6b00_ff06_77ac,
+    0x000f_6200_0000_0a00_0000_e000_ff02_7b82,
+    0x000f_c600_0f8e_0205_0000_0008_0504_72a4,
+    0x020f_e200_0c10_1906_0000_0005_0200_7986,
+    0x000f_ea00_0380_0000_0000_0000_0000_794d,
+];
+
+/// Results in uniform registers leave a block that ends with EXIT, but since 13.1 they count as needed there: those of one
+/// unit set one scoreboard, and others share it.
+#[test]
+fn exits_since_13_1_need_uniform_registers() {
+    let body: Vec<_> = ENDED.map(Instruction).to_vec();
+    let (jumps, change) = (Jumps::default(), Change::default());
+    let kernel = Kernel::read(&body, Registers::of_all(&body), &jumps, &change).unwrap();
+    let waiters = |rules| Allocator::new(&kernel, [rules; 2]).waiter[2..4].to_vec();
+    assert_eq!(waiters(OLD), [NEVER, NEVER]);
+    assert_eq!(waiters(NEW), [5, 5]);
+    // The same for WARPSYNC.ALL, though not at the end of a block.
+    let mut synced = body.clone();
+    synced[5] = Instruction(body[5].0 & !0xfff | 0x948);
+    let kernel = Kernel::read(&synced, Registers::of_all(&synced), &jumps, &change).unwrap();
+    let dependences = kernel.dependences.as_ref().unwrap();
+    let needs = |e: usize| dependences.needs(&kernel.events[e], &kernel.subjects[e], 5, true);
+    assert!([2, 3].into_iter().all(needs));
+}
+
+/// `LD R2, [R4]`: only 13.0 takes its operands to be read as early as those of a global load, so the two allocations have
+/// clocks of their own although no stall count differs.
+#[test]
+fn rules_that_time_events_differently_have_clocks_of_their_own() {
+    const LOAD: u128 = 0x000e_a200_0c10_1900_0000_0008_0402_7980;
+    const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+    let body = [Instruction(LOAD).reading(0), Instruction(EXIT)];
+    let (jumps, change) = (Jumps::default(), Change::default());
+    let kernel = Kernel::read(&body, Registers::of_all(&body), &jumps, &change).unwrap();
+    let done = |rules: [BoardRules; 2]| {
+        let times = || Times::new(body.iter().map(|i| i.stall()).collect(), kernel.events.len());
+        let (mut old, mut new) = (times(), times());
+        Allocator::new(&kernel, rules).clocks(0, [&mut old, &mut new]);
+        (old.done[0], new.done[0])
+    };
+    assert_eq!(done([OLD; 2]), (10, 10));
+    assert_eq!(done([OLD, NEW]), (10, 15));
 }

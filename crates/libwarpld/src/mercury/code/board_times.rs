@@ -1,5 +1,8 @@
 //! Estimated times of instructions and events (`super::board_clock` estimates them).
 
+use super::event::NEVER;
+use super::registers::RegisterSet;
+
 /// Estimated times in a block.
 pub struct Clock {
     pub start: usize,
@@ -13,11 +16,13 @@ pub struct Times {
     pub stalls: Vec<u8>,
     /// When each event of the current block is over.
     pub done: Vec<i64>,
+    /// Who wrote each register last. Those of other blocks are not cleared.
+    pub writers: Vec<usize>,
 }
 
 impl Times {
     pub fn new(stalls: Vec<u8>, events: usize) -> Self {
-        Self { stalls, done: vec![0; events] }
+        Self { stalls, done: vec![0; events], writers: vec![NEVER; RegisterSet::BOUND] }
     }
 }
 

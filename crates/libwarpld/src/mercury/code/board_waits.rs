@@ -4,6 +4,9 @@ use super::board_choice::{Allocation, Allocator, Choice, Known};
 use super::event::ALL;
 use super::event_set::EventSet;
 use super::kernel::Kernel;
+use super::registers::RegisterSet;
+use crate::dialect::BoardRules;
+use std::mem;
 
 /// How often waits are computed anew because of loops.
 const ROUNDS: usize = 40;
@@ -15,6 +18,8 @@ struct State {
     pending: EventSet,
     /// Those of them that came over a back edge into the block.
     back: EventSet,
+    /// The registers that both are about, and perhaps more.
+    subjects: RegisterSet,
 }
 
 /// The flow of events through a kernel.
@@ -22,8 +27,6 @@ pub struct Waits<'k> {
     kernel: &'k Kernel<'k>,
     allocator: &'k Allocator<'k>,
     allocation: &'k Allocation,
-    /// Events that each instruction sets.
-    set: Vec<Vec<(usize, Choice)>>,
 }
 
 impl<'k> Waits<'k> {
@@ -33,28 +36,32 @@ impl<'k> Waits<'k> {
         allocator: &'k Allocator<'k>,
         allocation: &'k Allocation,
     ) -> Option<Self> {
-        let mut set = vec![Vec::new(); kernel.body.len()];
-        for (number, event) in kernel.events.iter().enumerate().filter(|(e, _)| !kernel.drops(*e)) {
-            set.get_mut(event.at)?.push((number, (*allocation.boards.get(number)?)?));
-        }
-        Some(Self { kernel, allocator, allocation, set })
+        let mut boards = allocation.boards.iter().enumerate();
+        let all = boards.all(|(e, choice)| choice.is_some() || kernel.drops(e));
+        all.then_some(Self { kernel, allocator, allocation })
     }
 
     /// The boards that each instruction waits for; `None` if that does not settle.
     pub fn run(&self) -> Option<Vec<u8>> {
         let blocks = &self.kernel.blocks;
         let mut entered: Vec<Option<State>> = vec![None; blocks.count()];
+        // Whether what a block is entered with may have changed.
+        let mut may_differ = vec![true; blocks.count()];
         let mut left: Vec<Option<State>> = vec![None; blocks.count()];
         let mut out = vec![0; self.kernel.body.len()];
         for _ in 0..ROUNDS {
             let mut changed = false;
             for block in 0..blocks.count() {
+                if !mem::take(&mut may_differ[block]) {
+                    continue;
+                }
                 let state = self.entering(block, &left);
                 if entered[block].as_ref() == Some(&state) {
                     continue;
                 }
                 entered[block] = Some(state.clone());
                 left[block] = Some(self.through(block, state, &mut out));
+                blocks.successors(block).iter().for_each(|&next| may_differ[next] = true);
                 changed = true;
             }
             if !changed {
@@ -76,7 +83,13 @@ impl<'k> Waits<'k> {
     /// Takes events through an instruction and returns what it waits for.
     fn pass(&self, i: usize, state: &mut State) -> u8 {
         let instruction = self.kernel.body[i];
-        let mut ended = self.allocation.copied[i].and(&state.pending);
+        if self.has_no_part(i, &state.subjects) {
+            return 0;
+        }
+        let mut ended = EventSet::default();
+        if !self.allocation.copied[i].is_empty() {
+            ended = self.allocation.copied[i].and(&state.pending);
+        }
         let mut waits = self.allocation.early[i];
         let all = self.allocator.rules[1].ends_all_that_comes_back;
         if self.kernel.dependences.is_some() && !instruction.is_collective() {
@@ -85,23 +98,22 @@ impl<'k> Waits<'k> {
                 needed.merge(&self.kernel.needed(i, &state.back));
             }
             if self.kernel.ends_block(i) {
-                let writes = |e: usize| self.kernel.events[e].writes;
-                let known = |e: usize| (writes(e) || !all) && self.is_known(e, i);
-                state.back.iter().filter(|&e| !known(e)).for_each(|e| needed.add(e));
+                state.back.iter().filter(|&e| !self.is_known(e, i)).for_each(|e| needed.add(e));
             }
             // The compiler knows better where it does not wait.
-            let mut ignored = self.ignored(i);
-            if self.kernel.ends_block(i) {
-                let [old, new] = self.allocator.rules;
-                let had_none = |e: usize| old != new || self.was_known(e, i);
-                state.back.iter().filter(|&e| had_none(e)).for_each(|e| ignored.remove(e));
-            }
-            ended.merge(&needed.without(&ignored));
+            let [old, new] = self.allocator.rules;
+            let had_none = |e: usize| {
+                self.kernel.ends_block(i)
+                    && state.back.has(e)
+                    && (old != new || self.was_known(e, i))
+            };
+            ended.merge(&needed.filtered(|e| !self.is_ignored(e, i) || had_none(e)));
         }
         waits |= self.boards(&ended);
-        let back = self.boards(&state.back);
-        let pending = self.boards(&state.pending);
-        for &(number, choice) in &self.set[i] {
+        let sets = self.sets(i).next().is_some();
+        let [back, pending] =
+            [&state.back, &state.pending].map(|events| if sets { self.boards(events) } else { 0 });
+        for (number, choice) in self.sets(i) {
             let bit = 1 << choice.board;
             // Slow results share the last board in both allocations.
             let again = match self.allocator.takes_last(number) {
@@ -118,41 +130,69 @@ impl<'k> Waits<'k> {
         waits = waits & !counted | instruction.waits() & counted;
         self.remove(&mut state.pending, waits);
         self.remove(&mut state.back, waits);
-        self.set[i].iter().for_each(|&(number, _)| state.pending.add(number));
+        if waits != 0 {
+            state.subjects = self.kernel.subjects_of([&state.pending, &state.back]);
+        }
+        for (number, _) in self.sets(i) {
+            state.pending.add(number);
+            let subject = self.kernel.subjects.get(number);
+            subject.into_iter().for_each(|subject| state.subjects.merge(subject));
+        }
         match instruction.waits() {
             // Fences keep their wait for all (fences-call-free, fences-and-mbarriers).
-            ALL if self.kernel.dependences.is_none() || !instruction.is_collective() => ALL,
-            _ if instruction.is_collective() => waits | self.boards(&state.pending),
+            ALL if self.kernel.dependences.is_none() || self.allocator.waits_for_all(i) => {
+                if instruction.waits_for_memory() {
+                    state.back = EventSet::default();
+                }
+                ALL
+            }
+            _ if instruction.is_collective() => waits | self.boards(&state.pending) & !counted,
             _ => waits,
         }
     }
 
+    /// Whether an instruction neither sets boards nor waits for them, in both allocations.
+    fn has_no_part(&self, i: usize, subjects: &RegisterSet) -> bool {
+        self.kernel.set_by(i).is_empty()
+            && self.kernel.body[i].waits() == 0
+            && self.allocation.early[i] == 0
+            && self.allocation.copied[i].is_empty()
+            && !self.kernel.body[i].is_collective()
+            && !self.kernel.ends_block(i)
+            && !self.kernel.looks_at(i, subjects)
+    }
+
+    /// Events that an instruction sets in the new allocation.
+    fn sets(&self, i: usize) -> impl Iterator<Item = (usize, Choice)> + '_ {
+        self.kernel.set_by(i).filter_map(|e| Some((e, self.allocation.boards[e]?)))
+    }
+
     /// Whether the first phase knows of events with the board and all registers of one that came back. It remembers
     /// registers by board, so it takes such an event for one that is under way already (k62 of seed 7000011:
-    /// `LDC R3` before the loop and a store of R3 in it share a board). A result in RZ is never known.
+    /// `LDC R3` before the loop and a store of R3 in it share a board).
     fn is_known(&self, e: usize, i: usize) -> bool {
         let board = self.allocation.boards[e].map_or(0, |choice| choice.board);
-        self.is_among(e, self.allocation.known.get(&i), board)
+        self.is_among(e, self.allocation.known.get(&i), board, self.allocator.rules[1])
     }
 
     /// The same in the input, which does not wait for it then.
     fn was_known(&self, e: usize, i: usize) -> bool {
-        self.is_among(e, self.allocation.known_before.get(&i), self.kernel.events[e].board)
+        let board = self.kernel.events[e].board;
+        self.is_among(e, self.allocation.known_before.get(&i), board, self.allocator.rules[0])
     }
 
-    fn is_among(&self, e: usize, known: Option<&Known>, board: u8) -> bool {
+    fn is_among(&self, e: usize, known: Option<&Known>, board: u8, rules: BoardRules) -> bool {
         let (Some(dependences), Some(known)) = (&self.kernel.dependences, known) else {
             return false;
         };
-        let own = dependences.subject(&self.kernel.events[e]);
+        let own = dependences.remembered(&self.kernel.events[e], rules);
         !own.is_empty() && known[usize::from(board)].contains(&own)
     }
 
-    /// Events that the input's instruction does not wait for although they are pending.
-    fn ignored(&self, i: usize) -> EventSet {
-        let waits = self.kernel.body[i].waits();
-        let events = &self.kernel.events;
-        self.kernel.pending[i].filtered(|e| waits >> events[e].board & 1 == 0)
+    /// Whether the input's instruction does not wait for an event although it is pending.
+    fn is_ignored(&self, e: usize, i: usize) -> bool {
+        let waits = self.kernel.body[i].waits() >> self.kernel.events[e].board & 1 == 1;
+        !waits && self.kernel.thought_pending(i).has(e)
     }
 
     /// The boards of events.
@@ -188,6 +228,7 @@ impl<'k> Waits<'k> {
             let late = |e: usize| blocks.place(self.kernel.events[e].at) >= place;
             out.back.merge(&before.pending.filtered(late));
         }
+        out.subjects = self.kernel.subjects_of([&out.pending, &out.back]);
         out
     }
 }

@@ -22,6 +22,8 @@ pub(super) enum Edit {
     RemoveForShort,
     /// Wait for these boards.
     Wait(u8),
+    /// Stall for so many cycles.
+    Stall(u8),
     /// Insert a NOP before a BSYNC, or after a BREAK.
     Delay,
     /// Insert an error wait before it, with or without a fence.
@@ -57,8 +59,8 @@ pub(super) fn units(capsule: &Capsule<'_>, length: usize) -> Option<Vec<Unit>> {
 /// `errors-at-two-conditions`).
 const MERCURY_EXIT: [u8; 16] = [1, 0x11, 0, 0x0a, 0xf8, 0, 0, 0, 0, 0, 0, 0xf8, 0, 0, 0, 0];
 
-/// The short form of Mercury's `WARPSYNC.ALL`.
-const MERCURY_WARPSYNC: [u8; 4] = [0x41, 0x47, 0x6e, 0x0a];
+/// The short forms of Mercury's WARPSYNC, of all threads and of those in a register.
+const MERCURY_WARPSYNC: [[u8; 4]; 2] = [[0x41, 0x47, 0x6e, 0x0a], [0x41, 0x47, 0x70, 0x0a]];
 
 /// The capsule with new counts. The body is followed by `fillers` padding instructions.
 pub(super) fn recount(
@@ -98,8 +100,8 @@ pub(super) fn recount(
             old.next()?;
             *mask.get_mut(i / 8)? |= 1 << (i % 8);
         } else if edits.contains(&Edit::RemoveForShort) {
-            old.next()?;
-            items.push(Item { expands_to: None, form: ItemForm::Short(&MERCURY_WARPSYNC) });
+            let short = short_warpsync(old.next()?)?;
+            items.push(Item { expands_to: None, form: ItemForm::Short(short) });
         } else if capsule.is_sass_only(i as u32) {
             if removed != 0 {
                 return None;
@@ -125,6 +127,13 @@ pub(super) fn recount(
         return None;
     }
     Some(Capsule { mask: &mask, items, ..capsule.clone() }.to_bytes())
+}
+
+/// The short form of a WARPSYNC, which has the kind of the full one.
+fn short_warpsync(item: &Item<'_>) -> Option<&'static [u8; 4]> {
+    let ItemForm::Full([_, operation, kind, ..]) = item.form else { return None };
+    let mut forms = MERCURY_WARPSYNC.iter();
+    forms.find(|[_, o, k, _]| (o, k) == (operation, kind))
 }
 
 /// Mercury's form of a BSYNC or BREAK with a barrier that others wait for: byte 2 is the kind, byte

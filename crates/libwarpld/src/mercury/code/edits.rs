@@ -12,12 +12,13 @@
 //! after computing the counts (a comparison before a fence and the branch after it are as far apart
 //! with four reads in between as without).
 
-use super::blocks::block_starts;
 use super::capsules::{ERROR_WAIT, Edit, Unit, recount, units};
-use super::guard_boards::boards_of_guard;
+use super::event::ALL;
+use super::guard_boards::GuardBoards;
 use super::instruction::{Flow, Instruction, Meeting, NO_GUARD};
 use super::lost_waits::{is_wait, remove_waits};
 use super::moves::Moves;
+use super::older_code::needs_delay;
 use super::retarget::retarget;
 use cubin::capsule::{Capsule, ItemForm};
 use std::cell::LazyCell;
@@ -44,13 +45,15 @@ pub struct Edited {
     pub capsule: Vec<u8>,
     /// Where instructions moved.
     pub moves: Moves,
+    /// Fences of the new code, and boards that they need not wait for any more.
+    pub lost_waits: Vec<(usize, u8)>,
 }
 
 impl Edited {
     /// A kernel in which only control bits changed.
     pub fn with_boards(code: Vec<u8>, capsule: &[u8]) -> Self {
         let moves = Moves::none(code.len() / Instruction::SIZE);
-        Self { code, capsule: capsule.to_vec(), moves }
+        Self { code, capsule: capsule.to_vec(), moves, lost_waits: Vec::new() }
     }
 
     /// Whether there may be anything to edit: a quick scan.
@@ -88,9 +91,8 @@ pub(super) const FENCE: u16 = 0x192;
 const BSYNC: u16 = Instruction::BSYNC;
 const BREAK: u16 = Instruction::BREAK;
 const NOP: u16 = 0x118;
-/// `WARPSYNC.ALL`.
+/// WARPSYNC.
 const WARPSYNC: u16 = 0x148;
-const WARPSYNC_ALL: u128 = 0x0380_0000_0000_0000_0000_0948;
 /// The NOP that delays.
 const DELAY: Instruction = Instruction(0x000f_e200_0000_0000_0000_0000_0000_7918);
 /// STG.
@@ -137,14 +139,20 @@ pub fn edit(
         return None;
     }
     let mut out = Vec::with_capacity(code.len());
-    let (mut first, mut itself) = (Vec::new(), Vec::new());
+    let (mut first, mut itself, mut lost_waits) = (Vec::new(), Vec::new(), Vec::new());
     let end = units.last()?.first + 1;
-    let starts = LazyCell::new(|| block_starts(&code));
+    let (mut guards, mut boards) = (GuardBoards::new(&code), BusyBoards::default());
     for (i, (&instruction, &edit)) in code.iter().zip(&edits).enumerate().take(end) {
         first.push(out.len() as u32);
+        let busy = boards;
+        boards.pass(instruction);
         match edit {
-            Edit::Keep => out.push(instruction),
+            Edit::Keep => {
+                lost_waits.extend(lost_wait(&code, &edits, i).map(|board| (out.len(), board)));
+                out.push(instruction);
+            }
             Edit::Wait(boards) => out.push(instruction.waiting(boards)),
+            Edit::Stall(cycles) => out.push(instruction.stalling(cycles)),
             Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort => {}
             Edit::Delay if instruction.operation() == BREAK => {
                 itself.push(out.len() as u32);
@@ -153,7 +161,7 @@ pub fn edit(
             }
             Edit::Delay => out.extend([delay_of(instruction), instruction]),
             Edit::WaitForErrors { fence } => {
-                wait_for_errors(&code, i, fence, &starts, &mut out)?;
+                wait_for_errors(&code, i, fence, [guards.of(i), busy.free()], &mut out)?;
             }
         }
         let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort);
@@ -170,7 +178,7 @@ pub fn edit(
     retarget(&code, &edits, &moves, &mut out)?;
     let capsule = recount(capsule, &units, &code, &edits, out.len() - body)?;
     let code = out.iter().flat_map(|i| i.0.to_le_bytes()).collect();
-    Some(Edited { code, capsule, moves })
+    Some(Edited { code, capsule, moves, lost_waits })
 }
 
 /// Removes what a kernel that calls nothing does not need. A narrow fence is removed only before
@@ -206,6 +214,15 @@ fn remove_protection(
     Some(())
 }
 
+/// The board of a narrow fence that is removed, if the wide one behind it waits for that: since 13.1 it does. Other
+/// events may be on the board, which the wide fence does not need. [`fences-on-shared-boards`]
+fn lost_wait(code: &[Instruction], edits: &[Edit], wide: usize) -> Option<u8> {
+    let narrow = wide.checked_sub(1).filter(|&i| edits.get(i) == Some(&Edit::Remove))?;
+    let narrow = code.get(narrow).filter(|i| i.essence() == NARROW_FENCE)?;
+    let waits = code.get(wide)?.waits();
+    narrow.read_board().filter(|board| waits != ALL && waits >> board & 1 == 1)
+}
+
 /// Whether one of two adjacent operations may be a NOP that delays the other.
 fn is_delayed(first: u16, second: u16) -> bool {
     matches!((first, second), (NOP, BSYNC) | (BREAK, NOP))
@@ -223,14 +240,23 @@ fn remove_delays(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Op
     Some(())
 }
 
-/// Marks the NOP behind a `WARPSYNC.ALL` that CUDA 12 made of one Mercury instruction. Where it delays
+/// Marks the NOP behind a WARPSYNC that CUDA 12 made of one Mercury instruction. Where it delays
 /// what follows, too, it stays. [`code-of-cuda-12`]
 fn remove_delays_of_warps(code: &[Instruction], units: &[Unit], edits: &mut [Edit]) -> Option<()> {
+    const MOST: u8 = 15;
     for unit in units.iter().filter(|u| u.count == 2) {
         let [first, second] = code.get(unit.first..unit.first + unit.count)? else { continue };
-        let is_pair = first.essence() == WARPSYNC_ALL && second.operation() == NOP;
-        if is_pair && first.guard() == NO_GUARD && second.stall() == 1 {
+        let is_pair = first.operation() == WARPSYNC
+            && !first.is_collective()
+            && second.operation() == NOP
+            && first.guard() == NO_GUARD;
+        // In code of `-O0` it is timed as all others.
+        let is_plain = second.stall() == 1 || second.stall() == MOST && first.stall() == MOST;
+        if is_pair && is_plain {
             *edits.get_mut(unit.first + 1)? = Edit::RemoveForShort;
+            if needs_delay(code, unit.first) {
+                *edits.get_mut(unit.first)? = Edit::Stall(first.stall() + 1);
+            }
         }
     }
     Some(())
@@ -303,16 +329,16 @@ fn insert_waits(
 
 /// The three instructions run under the EXIT's guard. Scoreboards that the guard depends on are
 /// waited for before them (nvlink: by the second), others where they were. Right after a fence of
-/// the same kind the first is not needed, and the second waits for that fence.
+/// the same kind the first is not needed, and the second waits for that fence. Given are the boards that the guard depends
+/// on, and a free one.
 fn wait_for_errors(
     code: &[Instruction],
     at: usize,
     has_fence: bool,
-    starts: &[bool],
+    [mut early, free]: [u8; 2],
     out: &mut Vec<Instruction>,
 ) -> Option<()> {
     let (before, exit) = (code.get(..at)?, *code.get(at)?);
-    let mut early = boards_of_guard(code, starts, at);
     let [fence, report, group] = ERROR_WAIT.map(|i| i.guarded(exit.guard()));
     if has_fence {
         let hurries = |i: &&mut Instruction| i.stall() == 2 && i.operation() != GLOBAL_STORE;
@@ -323,7 +349,7 @@ fn wait_for_errors(
         }
         out.push(fence);
     } else if let Some(last) = out.last_mut().filter(|_| follows_fence(before)) {
-        let board = last.read_board().unwrap_or_else(|| free_board(before));
+        let board = last.read_board().unwrap_or(free);
         *last = last.reading(board);
         early |= 1 << board;
     }
@@ -368,14 +394,6 @@ fn follows_fence(before: &[Instruction]) -> bool {
     before.last().is_some_and(|i| i.operation() == FENCE && i.0 & WEAKER == 0)
 }
 
-/// The lowest board that nothing waits for, judging by the order of the code. (Assuming one user
-/// too many makes a wait longer, not wrong.)
-fn free_board(before: &[Instruction]) -> u8 {
-    let mut boards = BusyBoards::default();
-    before.iter().for_each(|instruction| boards.pass(*instruction));
-    boards.free()
-}
-
 /// The boards that something may wait for, judging by the order of the code so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyBoards(u8);
@@ -389,7 +407,7 @@ impl BusyBoards {
         }
     }
 
-    /// The lowest that is free; the last if none is.
+    /// The lowest that is free; the last if none is. (Assuming one user too many makes a wait longer, not wrong.)
     pub(super) fn free(self) -> u8 {
         (0..6).find(|b| self.0 >> b & 1 == 0).unwrap_or(5)
     }

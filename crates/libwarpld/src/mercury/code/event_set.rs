@@ -1,6 +1,7 @@
 //! Sets of events.
 
 use smallvec::SmallVec;
+use std::ops::Index;
 
 /// Events by number, in ascending order. In compiled code few events are pending at once, however many a kernel
 /// has, so lists cost less than a bit for each of them (a link of 10.6 MB of attention kernels: 8.4 against 19.4
@@ -19,13 +20,6 @@ impl EventSet {
                 }
             }
             _ => self.0.push(event),
-        }
-    }
-
-    /// Removes an event.
-    pub fn remove(&mut self, event: usize) {
-        if let Ok(at) = self.0.binary_search(&(event as u32)) {
-            self.0.remove(at);
         }
     }
 
@@ -56,12 +50,18 @@ impl EventSet {
 
     /// Adds all events of another set and returns whether that changed anything.
     pub fn merge(&mut self, other: &Self) -> bool {
-        if self.0.is_empty() {
-            self.0.extend_from_slice(&other.0);
-            return !other.0.is_empty();
-        }
-        if other.contained_in(self) {
-            return false;
+        let Some(first) = other.0.first() else { return false };
+        match self.0.last() {
+            None => {
+                self.0 = SmallVec::from_slice(&other.0);
+                return true;
+            }
+            Some(last) if last < first => {
+                self.0.extend_from_slice(&other.0);
+                return true;
+            }
+            _ if other.contained_in(self) => return false,
+            _ => {}
         }
         let mut both = SmallVec::with_capacity(self.0.len() + other.0.len());
         let (mut ours, mut theirs) = (&self.0[..], &other.0[..]);
@@ -87,19 +87,19 @@ impl EventSet {
     /// The events that answer a question.
     #[must_use]
     pub fn filtered(&self, is: impl Fn(usize) -> bool) -> Self {
-        Self(self.0.iter().copied().filter(|&event| is(event as usize)).collect())
+        let mut out = Self::default();
+        for &event in &self.0 {
+            if is(event as usize) {
+                out.0.push(event);
+            }
+        }
+        out
     }
 
     /// The intersection.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.filtered(|event| other.has(event))
-    }
-
-    /// The difference: events in this set only.
-    #[must_use]
-    pub fn without(&self, other: &Self) -> Self {
-        self.filtered(|event| !other.has(event))
     }
 
     /// Whether the sets intersect.
@@ -110,6 +110,34 @@ impl EventSet {
     /// The events in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().map(|&event| event as usize)
+    }
+}
+
+/// Events that may be pending before each instruction. Most instructions neither set nor end one, so they share
+/// the set of the one before.
+#[derive(Debug, Default)]
+pub struct PendingAt {
+    sets: Vec<EventSet>,
+    /// The set of each instruction.
+    at: Vec<u32>,
+}
+
+impl PendingAt {
+    /// Notes what is pending at the next instruction; `None` if there are too many.
+    pub fn push(&mut self, events: &EventSet, is_same: bool) -> Option<()> {
+        if !is_same {
+            self.sets.push(events.clone());
+        }
+        self.at.push(u32::try_from(self.sets.len().checked_sub(1)?).ok()?);
+        Some(())
+    }
+}
+
+impl Index<usize> for PendingAt {
+    type Output = EventSet;
+
+    fn index(&self, i: usize) -> &EventSet {
+        &self.sets[self.at[i] as usize]
     }
 }
 
@@ -142,15 +170,12 @@ mod tests {
                 listed(&ours.and(&theirs)),
                 left.intersection(&right).copied().collect::<Vec<_>>()
             );
-            assert_eq!(
-                listed(&ours.without(&theirs)),
-                left.difference(&right).copied().collect::<Vec<_>>()
-            );
             assert_eq!(ours.meets(&theirs), !left.is_disjoint(&right));
             assert_eq!((ours.len(), ours.is_empty()), (left.len(), left.is_empty()));
             let mut rest = ours.clone();
-            right.iter().for_each(|&event| rest.remove(event));
-            assert_eq!(rest, ours.without(&theirs));
+            rest.retain(|event| !theirs.has(event));
+            assert_eq!(listed(&rest), left.difference(&right).copied().collect::<Vec<_>>());
+            assert_eq!(ours.filtered(|event| !theirs.has(event)), rest);
         }
     }
 }

@@ -70,13 +70,35 @@ impl Instruction {
         if !chunks.remainder().is_empty() {
             return None;
         }
-        let read = |chunk: &[u8]| chunk.try_into().ok().map(u128::from_le_bytes).map(Self);
-        chunks.map(read).collect()
+        let mut out = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            out.push(Self(u128::from_le_bytes(chunk.try_into().ok()?)));
+        }
+        Some(out)
     }
 
     /// The opcode without the bits for the kinds of operands.
     pub fn operation(self) -> u16 {
         (self.0 & 0x1ff) as u16
+    }
+
+    /// Whether it waits for all boards for the sake of memory, not of registers: a NOP behind a fence, CCTL.IVALL. The
+    /// allocator does not know that.
+    pub fn waits_for_memory(self) -> bool {
+        const NOP: u16 = 0x118;
+        const INVALIDATE: u16 = 0x18f;
+        self.waits() == 0x3f && matches!(self.operation(), NOP | INVALIDATE)
+    }
+
+    /// ATOM, with integers and floating-point numbers, and ATOM.CAS: their predicate, which tells the kind of memory, is
+    /// there once the operands have been read.
+    pub fn is_generic_atomic(self) -> bool {
+        matches!(self.operation(), 0x18a | 0x18b | 0x1a2)
+    }
+
+    /// The board that tells that a predicate which it writes is there.
+    pub fn predicate_board(self) -> Option<u8> {
+        self.read_board().filter(|_| self.is_generic_atomic()).or(self.write_board())
     }
 
     /// The opcode with them.
@@ -222,6 +244,16 @@ impl Instruction {
     /// Whether it takes its target from a register: BRX, BRXU.
     pub fn is_indirect(self) -> bool {
         matches!(self.operation(), 0x149 | 0x158)
+    }
+
+    /// Whether it is a NOP.
+    pub fn does_nothing(self) -> bool {
+        self.opcode() == Self::NOP.opcode()
+    }
+
+    /// Whether it calls a function or returns: CALL.ABS, CALL.REL, RET.
+    pub fn leaves_function(self) -> bool {
+        matches!(self.operation(), 0x143 | 0x144 | 0x150)
     }
 
     /// Whether code of split warps starts here: `WARPSYNC.COLLECTIVE`.

@@ -1,19 +1,17 @@
 //! What the control bits of a kernel say: who sets which board, and who waits for it.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Next};
 use super::dependences::Dependences;
 use super::event::{BOARDS, Event, STACK_POINTER};
-use super::event_set::EventSet;
+use super::event_set::{EventSet, PendingAt};
 use super::instruction::{Flow, Instruction, NO_GUARD};
-use super::registers::RegisterSet;
+use super::registers::{RegisterSet, Registers};
 use crate::collections::Map;
-use smallvec::SmallVec;
+use crate::dialect::BoardRules;
+use std::ops::Range;
 
 /// Limit for a kernel: instructions times set boards, in bits.
-const LARGEST: usize = 1 << 28;
-
-/// The most events that may be pending at once: a few for each register in compiled code.
-const MOST_PENDING: usize = 1024;
+const LARGEST: usize = 1 << 30;
 
 /// The most targets of all jump tables: blocks that share successors look at each other's ends.
 const MOST_TARGETS: usize = 4096;
@@ -22,23 +20,34 @@ const MOST_TARGETS: usize = 4096;
 pub struct Kernel<'c> {
     pub body: &'c [Instruction],
     pub events: Vec<Event>,
+    /// The first event of each instruction, and how many events there are.
+    first_set: Vec<usize>,
     /// The event that is dropped: nothing reads R1.
     pub dropped: Option<usize>,
     /// Events that may be pending before each instruction.
-    pub pending: Vec<EventSet>,
+    pub pending: PendingAt,
+    /// The same if waits for memory end only fences, as far as the allocator knows; `None` if there are no such waits.
+    thought: Option<PendingAt>,
     /// The registers of the instructions, if all are known.
     pub dependences: Option<Dependences<'c>>,
     /// Events that come over back edges, by the block that they enter.
     back: Vec<EventSet>,
-    /// The registers that each event is about.
-    subjects: Vec<RegisterSet>,
+    /// The registers that each event is about; none if registers are not known.
+    pub subjects: Vec<RegisterSet>,
     /// The registers that each instruction reads or writes.
-    touched: Vec<RegisterSet>,
+    pub touched: Vec<RegisterSet>,
+    /// Whether an instruction may need events whatever registers they are about.
+    parts: Vec<bool>,
+    /// Signatures of both.
+    subject_signatures: Vec<u64>,
+    touched_signatures: Vec<u64>,
     /// Where control may go from each instruction.
-    pub next: Vec<Vec<usize>>,
+    pub next: Vec<Next>,
     pub blocks: Blocks,
     /// Stall counts of the input; `None` for instructions that the link inserts.
     pub stalls_before: Vec<Option<u8>>,
+    /// See [`Change`].
+    pub lost_waits: Vec<(usize, u8)>,
 }
 
 /// How a link changes a kernel.
@@ -48,21 +57,31 @@ pub struct Change {
     pub stalls_before: Vec<Option<u8>>,
     /// For a debugger the load of the stack pointer keeps its board.
     pub keeps_stack_pointer: bool,
+    /// Instructions, in order, and boards that they only waited for because of fences that are gone.
+    pub lost_waits: Vec<(usize, u8)>,
 }
 
 impl<'c> Kernel<'c> {
-    pub fn read(body: &'c [Instruction], jumps: &Jumps, change: &Change) -> Option<Self> {
+    pub fn read(
+        body: &'c [Instruction],
+        registers: Option<Vec<Registers>>,
+        jumps: &Jumps,
+        change: &Change,
+    ) -> Option<Self> {
         if jumps.values().map(Vec::len).sum::<usize>() > MOST_TARGETS {
             return None;
         }
-        let next: Vec<Vec<usize>> =
+        let next: Vec<Next> =
             (0..body.len()).map(|i| successors(body, i, jumps)).collect::<Option<_>>()?;
         let mut events = Vec::new();
+        let mut first_set = Vec::with_capacity(body.len() + 1);
         for (at, instruction) in body.iter().enumerate() {
+            first_set.push(events.len());
             let event = |board, writes| Event { at, board, writes };
             events.extend(instruction.read_board().map(|b| event(b, false)));
             events.extend(instruction.write_board().map(|b| event(b, true)));
         }
+        first_set.push(events.len());
         if events.len().checked_mul(body.len())? > LARGEST {
             return None;
         }
@@ -70,11 +89,12 @@ impl<'c> Kernel<'c> {
             return None;
         }
         let blocks = Blocks::new(body, &next)?;
-        let dependences = Dependences::of(body);
-        let (mut subjects, mut touched) = (Vec::new(), Vec::new());
+        let dependences = registers.map(|registers| Dependences::of(body, registers));
+        let (mut subjects, mut touched, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(dependences) = &dependences {
             subjects.extend(events.iter().map(|event| dependences.subject(event)));
             touched.extend((0..body.len()).map(|i| dependences.registers(i).all()));
+            parts.extend((0..body.len()).map(|i| dependences.parts(i)));
         }
         let mut stalls_before = change.stalls_before.clone();
         stalls_before.extend(body.iter().skip(stalls_before.len()).map(|i| Some(i.stall())));
@@ -82,19 +102,48 @@ impl<'c> Kernel<'c> {
             dropped: (!change.keeps_stack_pointer).then_some(STACK_POINTER),
             body,
             events,
-            pending: Vec::new(),
+            first_set,
+            pending: PendingAt::default(),
+            thought: None,
             dependences,
             back: Vec::new(),
+            subject_signatures: subjects.iter().map(RegisterSet::signature).collect(),
+            touched_signatures: touched.iter().map(RegisterSet::signature).collect(),
             subjects,
             touched,
+            parts,
             next,
             blocks,
             stalls_before,
+            lost_waits: change.lost_waits.clone(),
         };
         let waits: Vec<u8> = body.iter().map(|i| i.waits()).collect();
-        kernel.pending = kernel.flow(&|e| kernel.events.get(e).map(|event| event.board), &waits)?;
+        let boards: Vec<_> = kernel.events.iter().map(|event| Some(event.board)).collect();
+        kernel.pending = kernel.pending(&boards, &waits)?;
+        if body.iter().any(|i| i.waits_for_memory()) {
+            let thought = (0..body.len()).map(|i| kernel.thought_waits(i)).collect::<Vec<_>>();
+            kernel.thought = Some(kernel.pending(&boards, &thought)?);
+        }
         kernel.back = (0..kernel.blocks.count()).map(|block| kernel.coming_back(block)).collect();
         Some(kernel)
+    }
+
+    /// Follows the rules of a release in what instructions need.
+    pub fn follow(&mut self, rules: BoardRules) {
+        if let Some(dependences) = &mut self.dependences {
+            dependences.follow(rules);
+            self.parts = (0..self.body.len()).map(|i| dependences.parts(i)).collect();
+        }
+    }
+
+    /// The events that an instruction sets.
+    pub fn set_by(&self, i: usize) -> Range<usize> {
+        self.first_set[i]..self.first_set[i + 1]
+    }
+
+    /// The events that the instructions of a block set.
+    pub fn set_in(&self, (start, end): (usize, usize)) -> Range<usize> {
+        self.first_set[start]..self.first_set[end + 1]
     }
 
     /// Whether an event is dropped.
@@ -111,63 +160,27 @@ impl<'c> Kernel<'c> {
             if self.blocks.place(end) < place {
                 continue;
             }
-            let mut after = self.pending[end].clone();
+            let mut after = self.thought_pending(end).clone();
             let ends = if self.body[end].is_collective() { 0 } else { self.body[end].waits() };
             after.retain(|e| ends >> self.events[e].board & 1 == 0);
             out.merge(&after);
-            // Those that the last instruction sets.
-            let set = self.events.partition_point(|event| event.at < end);
-            (set..self.events.len())
-                .take_while(|&e| self.events[e].at == end)
-                .for_each(|e| out.add(e));
+            self.set_by(end).for_each(|e| out.add(e));
         }
         out
     }
 
-    /// Events that may be pending before each instruction, if they have these boards and instructions
-    /// wait for these; `None` if code that may not be reachable depends on boards.
-    pub fn flow(
-        &self,
-        board: &impl Fn(usize) -> Option<u8>,
-        waits: &[u8],
-    ) -> Option<Vec<EventSet>> {
-        let boards: Vec<Option<u8>> = (0..self.events.len()).map(board).collect();
-        let mut set = vec![SmallVec::<[usize; 2]>::new(); self.body.len()];
-        for (number, event) in self.events.iter().enumerate().filter(|(e, _)| boards[*e].is_some())
-        {
-            set.get_mut(event.at)?.push(number);
-        }
-        let mut before: Vec<Option<EventSet>> = vec![None; self.body.len()];
-        *before.first_mut()? = Some(EventSet::default());
-        let mut work = vec![0];
-        while let Some(i) = work.pop() {
-            let mut after = before.get(i)?.as_ref()?.clone();
-            // Code of split warps waits for everything, and again afterwards.
-            let ends = if self.body.get(i)?.is_collective() { 0 } else { *waits.get(i)? };
-            after.retain(|e| boards[e].is_some_and(|board| ends >> board & 1 == 0));
-            set.get(i)?.iter().for_each(|&e| after.add(e));
-            if after.len() > MOST_PENDING {
-                return None;
-            }
-            for &j in self.next.get(i)? {
-                let known = before.get_mut(j)?;
-                let is_first = known.is_none();
-                if known.get_or_insert_default().merge(&after) || is_first {
-                    work.push(j);
-                }
-            }
-        }
-        let uses_boards = |i: usize| {
-            self.body.get(i).is_some_and(|x| {
-                x.waits() != 0 || x.read_board().is_some() || x.write_board().is_some()
-            })
-        };
-        // Code that is not known to be reachable must not depend on boards.
-        let known = |(i, bits): (usize, Option<EventSet>)| match bits {
-            None if uses_boards(i) => None,
-            bits => Some(bits.unwrap_or_default()),
-        };
-        before.into_iter().enumerate().map(known).collect()
+    /// The registers that events are about.
+    pub fn subjects_of<'e>(&self, sets: impl IntoIterator<Item = &'e EventSet>) -> RegisterSet {
+        let mut out = RegisterSet::default();
+        let subjects =
+            sets.into_iter().flat_map(EventSet::iter).filter_map(|e| self.subjects.get(e));
+        subjects.for_each(|subject| out.merge(subject));
+        out
+    }
+
+    /// Whether an instruction may need an event that is about one of these registers.
+    pub fn looks_at(&self, i: usize, subjects: &RegisterSet) -> bool {
+        self.touched.get(i).is_some_and(|touched| self.parts[i] || touched.meets(subjects))
     }
 
     /// Events among these that an instruction needs, by registers.
@@ -175,20 +188,32 @@ impl<'c> Kernel<'c> {
         self.among(i, pending, |e, i| self.needs(e, i))
     }
 
-    /// The same if guards do not count.
-    pub fn maybe_needed(&self, i: usize, pending: &EventSet) -> EventSet {
-        self.among(i, pending, |e, i| {
+    /// The same if guards do not count, of events about which there is a doubt.
+    pub fn maybe_needed(
+        &self,
+        i: usize,
+        pending: &EventSet,
+        is_doubtful: impl Fn(usize) -> bool,
+    ) -> EventSet {
+        let may_need = |e: usize, i: usize| {
             let (event, local) = (&self.events[e], self.is_local(e, i));
-            self.dependences.as_ref().is_some_and(|d| d.may_need(event, i, local))
-        })
+            self.dependences
+                .as_ref()
+                .is_some_and(|d| d.may_need(event, &self.subjects[e], i, local))
+        };
+        self.among(i, pending, |e, i| is_doubtful(e) && may_need(e, i))
     }
 
     /// Events among these that are about a register of an instruction and answer a question.
     fn among(&self, i: usize, pending: &EventSet, is: impl Fn(usize, usize) -> bool) -> EventSet {
-        let Some(dependences) = &self.dependences else { return EventSet::default() };
-        let parts = dependences.parts(i);
-        let touched = &self.touched[i];
-        pending.filtered(|e| (parts || self.subjects[e].meets(touched)) && is(e, i))
+        let Some(touched) = self.touched.get(i).filter(|_| !pending.is_empty()) else {
+            return EventSet::default();
+        };
+        let (parts, signature) = (self.parts[i], self.touched_signatures[i]);
+        let meets = |e: usize| {
+            self.subject_signatures[e] & signature != 0 && self.subjects[e].meets(touched)
+        };
+        pending.filtered(|e| (parts || meets(e)) && is(e, i))
     }
 
     /// Whether the link inserts an instruction.
@@ -201,10 +226,15 @@ impl<'c> Kernel<'c> {
         self.dependences.as_ref().is_none_or(|d| !d.registers(i).writes.is_empty())
     }
 
+    /// Whether an instruction reads or writes a register, as far as is known.
+    pub fn has_registers(&self, i: usize) -> bool {
+        self.touched.get(i).is_none_or(|registers| !registers.is_empty())
+    }
+
     /// Whether an instruction needs an event, by registers.
     fn needs(&self, e: usize, i: usize) -> bool {
         let (event, local) = (&self.events[e], self.is_local(e, i));
-        self.dependences.as_ref().is_some_and(|d| d.needs(event, i, local))
+        self.dependences.as_ref().is_some_and(|d| d.needs(event, &self.subjects[e], i, local))
     }
 
     /// Whether an event is set earlier in an instruction's block.
@@ -227,7 +257,28 @@ impl<'c> Kernel<'c> {
 
     /// Events on a board that are pending at an instruction of the input.
     pub fn pending_on(&self, i: usize, board: u8) -> EventSet {
-        self.pending[i].filtered(|e| self.events[e].board == board)
+        self.thought_pending(i).filtered(|e| self.events[e].board == board)
+    }
+
+    /// Events that are pending before an instruction as far as the allocator knows, which does not know that waits for
+    /// memory end all.
+    pub fn thought_pending(&self, i: usize) -> &EventSet {
+        self.thought.as_ref().map_or(&self.pending[i], |thought| &thought[i])
+    }
+
+    /// The boards that an instruction waits for as far as the allocator knows: before an access to memory, those of
+    /// fences.
+    fn thought_waits(&self, i: usize) -> u8 {
+        let instruction = self.body[i];
+        if !instruction.waits_for_memory() {
+            return instruction.waits();
+        }
+        let Some(dependences) = &self.dependences else { return instruction.waits() };
+        let fences = self.pending[i].filtered(|e| {
+            let (event, subject) = (&self.events[e], &self.subjects[e]);
+            dependences.is_silent(event, subject)
+        });
+        fences.iter().fold(0, |mask, e| mask | 1 << self.events[e].board)
     }
 
     /// Whether an instruction is the last of a block that others follow.
@@ -238,17 +289,20 @@ impl<'c> Kernel<'c> {
 }
 
 const EXIT: u16 = 0x14d;
+/// CALL.ABS: a function of another section, or one whose address is in registers.
+const CALL: u16 = 0x143;
+const RETURN: u16 = 0x150;
 
 /// The targets of branches by jump tables, by instruction.
 pub type Jumps = Map<usize, Vec<usize>>;
 
 /// Where control may go from an instruction; `None` if unknown.
-fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Vec<usize>> {
+fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Next> {
     const BRANCH: u16 = 0x147;
     let instruction = *body.get(i)?;
     let at = (i * Instruction::SIZE) as i64;
     let next = Some(i + 1).filter(|&n| n < body.len());
-    let mut out = Vec::new();
+    let mut out = Next::new();
     match (instruction.operation(), instruction.flow(at)) {
         _ if instruction.is_indirect() => {
             let targets = jumps.get(&i).filter(|targets| !targets.is_empty())?;
@@ -260,6 +314,8 @@ fn successors(body: &[Instruction], i: usize, jumps: &Jumps) -> Option<Vec<usize
                 out.extend(next);
             }
         }
+        (CALL, _) => out.extend(next),
+        (RETURN, Flow::Next) if instruction.guard() == NO_GUARD => {}
         (_, Flow::Call | Flow::Unknown) => return None,
         (BRANCH, Flow::To(target)) => {
             let target = usize::try_from(target).ok()? / Instruction::SIZE;
@@ -285,15 +341,16 @@ mod tests {
         let guarded = Instruction(JUMP & !0xf000);
         let body = [Instruction(JUMP), guarded, Instruction::NOP, Instruction::NOP];
         let jumps = |targets: &[usize]| (0..2).map(|i| (i, targets.to_vec())).collect::<Jumps>();
-        assert_eq!(successors(&body, 0, &jumps(&[3, 2])), Some(vec![3, 2]));
-        assert_eq!(successors(&body, 1, &jumps(&[3])), Some(vec![3, 2]));
+        assert_eq!(successors(&body, 0, &jumps(&[3, 2])).unwrap()[..], [3, 2]);
+        assert_eq!(successors(&body, 1, &jumps(&[3])).unwrap()[..], [3, 2]);
         assert_eq!(successors(&body, 0, &jumps(&[3, 4])), None, "behind the code");
         assert_eq!(successors(&body, 0, &jumps(&[])), None);
         assert_eq!(successors(&body, 0, &Jumps::default()), None);
+        let registers = || Registers::of_all(&body);
         let many = (0..2).map(|i| (i, vec![2; MOST_TARGETS])).collect();
         assert!(
-            Kernel::read(&body, &many, &Change::default()).is_none()
-                && Kernel::read(&body, &jumps(&[2]), &Change::default()).is_some()
+            Kernel::read(&body, registers(), &many, &Change::default()).is_none()
+                && Kernel::read(&body, registers(), &jumps(&[2]), &Change::default()).is_some()
         );
     }
 }

@@ -24,7 +24,8 @@ pub struct Advance {
     pub explicit_line: bool,
 }
 
-const COPY: u8 = 1;
+/// Writes a row.
+pub const COPY: u8 = 1;
 const ADVANCE_PC: u8 = 2;
 const ADVANCE_LINE: u8 = 3;
 

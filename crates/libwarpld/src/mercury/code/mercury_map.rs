@@ -1,6 +1,6 @@
 //! Maps offsets in Mercury code to offsets in machine code.
 //!
-//! Mercury instructions have 16 or 32 bytes. The ones stored in a capsule say which; those present
+//! Mercury instructions have 16, 32 or 48 bytes. The ones stored in a capsule say which; those present
 //! only as machine code have 32 if an operand does not fit. The rule in [`size`] was found by
 //! experiment: nvlink translates offsets in a Mercury attribute, so a list of all multiples of 16
 //! yields the whole map (27,094 different instructions of random programs and NCCL, without an
@@ -19,6 +19,13 @@ pub struct MercuryMap {
     places: Vec<Option<u32>>,
     /// The same, but the first machine instruction of each.
     starts: Vec<Option<u32>>,
+    /// Machine instructions within groups that count by themselves, in order.
+    parts: Vec<u32>,
+    /// Groups that start with `WARPSYNC.COLLECTIVE`, in order.
+    collective: Vec<u32>,
+    /// Machine instructions that stand for a MOV of Mercury, which also reads special registers and what
+    /// the driver gives, in order.
+    moves: Vec<u32>,
     /// Machine instructions before the filler.
     end: u32,
 }
@@ -29,6 +36,7 @@ impl MercuryMap {
         let code = Instruction::all(code)?;
         let mut items = capsule.items.iter();
         let (mut places, mut starts, mut first, mut end) = (Vec::new(), Vec::new(), 0_usize, 0);
+        let (mut parts, mut collective, mut moves) = (Vec::new(), Vec::new(), Vec::new());
         for i in 0..capsule.count {
             let (size, count, main) = if capsule.is_sass_only(i) {
                 (size(*code.get(first)?), 1, 0)
@@ -36,6 +44,15 @@ impl MercuryMap {
                 let item = items.next()?;
                 let count = usize::from(item.sass_instructions());
                 let group = code.get(first..first.checked_add(count)?)?;
+                if let Some(part) = part(group) {
+                    parts.push(u32::try_from(first + part).ok()?);
+                }
+                if group.first().is_some_and(|i| i.is_collective()) {
+                    collective.push(u32::try_from(first).ok()?);
+                }
+                if is_move(item.form) {
+                    moves.push(u32::try_from(first + main(group)).ok()?);
+                }
                 match item.form {
                     ItemForm::Full(bytes) => (bytes.len() as u64, count, main(group)),
                     ItemForm::Short(bytes) => (short_size(bytes)?, count, main(group)),
@@ -52,7 +69,7 @@ impl MercuryMap {
             }
             first = first.checked_add(count)?;
         }
-        (first == code.len()).then_some(Self { places, starts, end })
+        (first == code.len()).then_some(Self { places, starts, parts, collective, moves, end })
     }
 
     /// The machine-code offset of the instruction at this Mercury offset; the end of the Mercury
@@ -92,6 +109,22 @@ impl MercuryMap {
         Some(self.place_from(offset + UNIT).unwrap_or(end))
     }
 
+    /// Whether the machine instruction at an offset is part of another one's group and still the one
+    /// that follows what comes before it, where ranges of registers start. [`registers-at-parts`]
+    pub fn is_part(&self, at: u64) -> bool {
+        has(&self.parts, at)
+    }
+
+    /// Whether the machine instruction at an offset is a `WARPSYNC.COLLECTIVE` with a group.
+    pub fn is_collective(&self, at: u64) -> bool {
+        has(&self.collective, at)
+    }
+
+    /// Whether the machine instruction at an offset stands for a MOV that the capsule stores.
+    pub fn is_move(&self, at: u64) -> bool {
+        has(&self.moves, at)
+    }
+
     /// Size of the Mercury code.
     fn size(&self) -> u64 {
         self.places.len() as u64 * UNIT
@@ -106,11 +139,17 @@ impl MercuryMap {
     }
 }
 
+/// Whether an item is Mercury's MOV.
+fn is_move(form: ItemForm<'_>) -> bool {
+    const MOV: u8 = 0x0b;
+    matches!(form, ItemForm::Full(bytes) | ItemForm::Short(bytes) if bytes.get(1) == Some(&MOV))
+}
+
 /// Number of bytes that a short item stands for.
 fn short_size(item: &[u8]) -> Option<u64> {
     match item.first()? & 0x0f {
         1 => Some(UNIT),
-        2 => Some(2 * UNIT),
+        size @ 2..=3 => Some(u64::from(size) * UNIT),
         _ => None,
     }
 }
@@ -147,19 +186,43 @@ fn size(instruction: Instruction) -> u64 {
 }
 
 /// Which machine instruction of a group stands for the Mercury instruction: not one that prepares
-/// or protects it. (Ranges of registers at all offsets of 69 kinds of groups: `offsets-in-groups`.)
+/// or protects it. (Ranges of registers at all offsets of 69 kinds of groups: `offsets-in-groups`;
+/// `registers-at-delays`.)
 fn main(group: &[Instruction]) -> usize {
     let operations: Vec<u16> = group.iter().map(|i| i.operation()).collect();
     match operations.as_slice() {
         [_] | [] => 0,
         [0x148, 0x019, 0x012, ..] => 3,
         [0x148 | 0x1c6, ..] if group[0].0 & 0xe00 == 0x200 => 1,
-        [0x152, ..] => 1,
+        [0x152, ..] | [NOP, BSYNC] => 1,
         [LDS | MEMBAR, ..] => fenced(&operations),
         _ => 0,
     }
 }
 
+/// Whether a list of machine instructions has the one at an offset.
+fn has(list: &[u32], at: u64) -> bool {
+    let index = u32::try_from(at / Instruction::SIZE as u64).unwrap_or(u32::MAX);
+    list.binary_search(&index).is_ok()
+}
+
+/// The machine instruction of a group that counts beside the main one: the fence before an mbarrier's
+/// instruction, R2UR behind the PLOP3 that lets one value at a time pass, and what
+/// `WARPSYNC.COLLECTIVE` is there for.
+fn part(group: &[Instruction]) -> Option<usize> {
+    match group {
+        [fence, second, ..] if fence.operation() == 0x1c6 && second.operation() == SYNCS => Some(0),
+        [first, second, ..] if (first.operation(), second.operation()) == (PLOP3, R2UR) => Some(1),
+        [first, rest @ ..] if first.is_collective() && !rest.is_empty() => Some(1 + main(rest)),
+        _ => None,
+    }
+}
+
+const PLOP3: u16 = 0x01c;
+const R2UR: u16 = 0x0ca;
+const SYNCS: u16 = 0x1b2;
+const NOP: u16 = 0x118;
+const BSYNC: u16 = 0x141;
 const LDS: u16 = 0x184;
 const MEMBAR: u16 = 0x192;
 
@@ -202,5 +265,28 @@ mod tests {
             let instruction = Instruction(u128::from(high) << 64 | u128::from(low));
             assert_eq!(size(instruction), bytes, "{:#x}", instruction.0);
         }
+    }
+
+    /// Since 13.2 the NOP stays (`registers-at-delays`).
+    #[test]
+    fn a_barrier_behind_a_delay_stands_for_both() {
+        let delay = Instruction(0x000f_c000_0000_0000_0000_0000_0000_7918);
+        let barrier = Instruction(0x000f_ea00_0380_0200_0000_0000_0000_7941);
+        assert_eq!(main(&[delay, barrier]), 1);
+        assert_eq!(main(&[barrier, delay]), 0);
+    }
+
+    #[test]
+    fn parts_of_groups_count_by_themselves() {
+        let part =
+            |codes: &[u128]| part(&codes.iter().map(|&code| Instruction(code)).collect::<Vec<_>>());
+        assert_eq!(part(&[0x73c6, 0x75b2]), Some(0)); // FENCE.VIEW.ASYNC; SYNCS.EXCH
+        assert_eq!(part(&[0x781c, 0x12ca]), Some(1)); // PLOP3; R2UR
+        assert_eq!(part(&[0x12ca, 0x781c]), None);
+        let collective = 0x7348 | 1 << 86;
+        // Reads and two fences, then error barriers, UCGABAR_ARV and ENDCOLLECTIVE.
+        let group = [collective, 0x7984, 0x7984, 0x7992, 0x7992, 0x79ab, 0x75ab, 0x79c7, 0x7818];
+        assert_eq!(part(&group), Some(4));
+        assert_eq!(part(&[collective]), None);
     }
 }

@@ -3,12 +3,19 @@
 //! that follow. All of it works on one function's bytes.
 
 mod blocks;
+#[cfg(test)]
+mod board_calls;
 mod board_check;
 mod board_choice;
 mod board_clock;
 mod board_ends;
 #[cfg(test)]
+mod board_kernels;
+#[cfg(test)]
+mod board_large;
+#[cfg(test)]
 mod board_releases;
+mod board_sides;
 #[cfg(test)]
 mod board_textures;
 mod board_times;
@@ -17,7 +24,9 @@ mod capsules;
 mod dependences;
 mod edits;
 mod event;
+mod event_flow;
 mod event_set;
+mod exponentials;
 pub mod frame_moves;
 pub mod frame_rows;
 mod guard_boards;
@@ -25,6 +34,7 @@ pub(in crate::mercury) mod instruction;
 mod kernel;
 mod later_waits;
 pub mod line_rows;
+mod lost_fences;
 mod lost_waits;
 mod mercury_map;
 mod moves;
@@ -37,6 +47,7 @@ mod untimed;
 
 pub use blocks::block_starts;
 pub use edits::{Edited, Purpose, edit};
+pub use exponentials::relies_on_one_unit;
 pub use kernel::{Change, Jumps};
 pub use later_waits::wait_later;
 pub use mercury_map::MercuryMap;

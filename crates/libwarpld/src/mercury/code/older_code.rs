@@ -1,7 +1,7 @@
 //! Code of CUDA 12 as later finalizers write it: the order of NOPs that delay, and what code of
 //! warps that have split waits for. (`code-of-cuda-12`)
 
-use super::instruction::{Instruction, NO_GUARD};
+use super::instruction::{Flow, Instruction, NO_GUARD};
 
 /// The longest stall.
 const MOST: u8 = 15;
@@ -59,6 +59,28 @@ fn renew_collectives(code: &mut [Instruction]) {
     }
 }
 
+/// Whether a barrier follows behind the NOP of a WARPSYNC that would come too soon after a load of a constant
+/// without it: compilers keep 8 cycles between the two. [`a_barrier_keeps_its_distance_from_a_load`]
+pub(super) fn needs_delay(code: &[Instruction], warpsync: usize) -> bool {
+    const LEAST: u32 = 8;
+    const LOAD: u16 = 0x182;
+    const BARRIER: u16 = 0x11d;
+    if code.get(warpsync + 2).is_none_or(|i| i.operation() != BARRIER) {
+        return false;
+    }
+    let mut cycles = 0;
+    for instruction in code.get(..=warpsync).unwrap_or_default().iter().rev() {
+        cycles += u32::from(instruction.stall());
+        if cycles >= LEAST || instruction.flow(0) != Flow::Next {
+            return false;
+        }
+        if instruction.operation() == LOAD {
+            return true;
+        }
+    }
+    false
+}
+
 /// `SHF.R.U32 R1, R1, 0x10, RZ` in place of `SHF.R.U32.HI R1, RZ, 0x10, R1`.
 fn plain_shift(shift: Instruction) -> Instruction {
     const HIGH: u128 = 1 << 80;
@@ -105,5 +127,23 @@ mod tests {
         assert_eq!(Instruction(out[3]).waits(), Instruction(START).waits());
         assert_eq!(out[2], 0x001f_c800_0000_16ff_0000_0010_0d0d_7819);
         assert_eq!(out[4], SHIFTED, "only code of split warps");
+    }
+
+    /// `LDC.64 R2; IADD3 R4; WARPSYNC.ALL; NOP; BAR.SYNC R4` of ptxas 12.9.86: 1, 1, 5 and 1 cycles, of which nvlink
+    /// gives the last to WARPSYNC (s65030135 for sm_100).
+    #[test]
+    fn a_barrier_keeps_its_distance_from_a_load() {
+        let load = Instruction(0x000e_6200_0000_0a00_0000_e000_ff02_7b82);
+        let add = Instruction(0x000f_e200_07ff_e0ff_0000_0001_0204_7810);
+        let warpsync = Instruction(0x000f_ea00_0380_0000_0000_0000_0000_7948);
+        let delay = Instruction(0x000f_e200_0000_0000_0000_0000_0000_7918);
+        let barrier = Instruction(0x000f_ec00_0001_0000_0000_0000_0000_7b1d);
+        assert_eq!((load.stall(), add.stall(), warpsync.stall()), (1, 1, 5));
+        assert!(needs_delay(&[load, add, warpsync, delay, barrier], 2));
+        assert!(!needs_delay(&[load, add.stalling(2), warpsync, delay, barrier], 2), "8 cycles");
+        assert!(!needs_delay(&[add, add, warpsync, delay, barrier], 2), "no load");
+        assert!(!needs_delay(&[load, add, warpsync, delay, add], 2), "no barrier");
+        let branch = Instruction(0x000f_ea00_0380_0000_0000_0000_0004_8947);
+        assert!(!needs_delay(&[load, branch, warpsync, delay, barrier], 2), "another block");
     }
 }

@@ -1,4 +1,5 @@
-//! Reallocates scoreboards in kernels that call nothing (`--rescoreboard`, the default).
+//! Reallocates scoreboards (`--rescoreboard`, the default): in kernels that call nothing, and in all functions of
+//! objects whose compiler has other rules than the linker.
 //!
 //! A compiler that does not see the whole program keeps a board for the load of the stack pointer,
 //! R1. If nothing is called and R1 is not used, nvlink drops it and reallocates all other boards as
@@ -13,11 +14,12 @@ use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
 use super::kernel::{Change, Jumps, Kernel};
+use super::lost_fences::without_lost_waits;
 use super::registers::Registers;
 use super::untimed::is_unoptimised;
 use crate::dialect::BoardRules;
 
-/// The kernel with new boards; `None` if they stay, or if changing them may not be safe.
+/// The function with new boards; `None` if they stay, or if changing them may not be safe.
 /// The rules are those of the code's compiler, and of the release that links.
 pub fn rescoreboard(
     code: &[u8],
@@ -25,20 +27,41 @@ pub fn rescoreboard(
     change: &Change,
     rules: [BoardRules; 2],
 ) -> Option<Vec<u8>> {
-    let code = Instruction::all(code)?;
+    let old = Instruction::all(code)?;
+    let lost = without_lost_waits(&old, jumps, change);
+    let code = lost.as_ref().unwrap_or(&old);
+    let new = reallocated(code, jumps, change, rules).or_else(|| lost.clone())?;
+    (new != old).then(|| new.iter().flat_map(|i| i.0.to_le_bytes()).collect())
+}
+
+/// The same for instructions.
+fn reallocated(
+    code: &[Instruction],
+    jumps: &Jumps,
+    change: &Change,
+    rules: [BoardRules; 2],
+) -> Option<Vec<Instruction>> {
     let end = code.iter().rposition(|i| i.essence() != Instruction::NOP.essence())? + 1;
     let body = code.get(..end)?;
-    let drops = !change.keeps_stack_pointer && loads_unused_stack_pointer(body);
+    let is_alone = !body.iter().any(|i| i.leaves_function());
+    let may_drop = is_alone && !change.keeps_stack_pointer && loads_stack_pointer(body);
     let has_barriers = change.keeps_stack_pointer && !change.stalls_before.is_empty();
     let [old, new] = rules;
-    if !drops && (old == new && !has_barriers || is_unoptimised(body)) {
+    let changes = (old != new || has_barriers) && !is_unoptimised(body);
+    if !may_drop && !changes {
         return None;
     }
-    let mut kernel = Kernel::read(body, jumps, change)?;
+    let registers = Registers::of_all(body);
+    let drops = may_drop && !reads_stack_pointer(body.get(1..)?, registers.as_deref());
+    if !drops && !changes {
+        return None;
+    }
+    let mut kernel = Kernel::read(body, registers, jumps, change)?;
     if !drops {
         kernel.dropped = None;
         kernel.dependences.as_ref()?;
     }
+    kernel.follow(new);
     let allocator = Allocator::new(&kernel, rules);
     let allocation = allocator.run()?;
     if !allocator.keeps_counted(&allocation.boards) {
@@ -50,7 +73,7 @@ pub fn rescoreboard(
     if exhausted || !is_safe(&kernel, &allocation, &waits, &stalls) {
         return None;
     }
-    let mut out = code.clone();
+    let mut out = code.to_vec();
     for ((instruction, waits), stall) in out.iter_mut().zip(waits).zip(stalls) {
         *instruction = instruction.waiting(waits).stalling(stall);
     }
@@ -62,26 +85,29 @@ pub fn rescoreboard(
             (false, None) => return None,
         };
     }
-    (out != code).then(|| out.iter().flat_map(|i| i.0.to_le_bytes()).collect())
+    Some(out)
 }
 
-/// Whether the kernel starts with a load of R1 that sets a board and that nothing reads.
+/// Whether the kernel starts with a load of R1 that sets a board.
 /// (Unoptimized code waits everywhere and is left alone.)
-fn loads_unused_stack_pointer(body: &[Instruction]) -> bool {
+fn loads_stack_pointer(body: &[Instruction]) -> bool {
     const LOAD: u128 = 0xb82;
-    let Some((first, rest)) = body.split_first() else { return false };
+    let Some(first) = body.first() else { return false };
     let loads = first.0 & 0xfff == LOAD && first.0 >> 16 & 0xff == 1;
     let sets = first.write_board().is_some() && first.read_board().is_none();
-    loads && sets && first.waits() == 0 && !rest.iter().any(|i| reads_r1(*i))
+    loads && sets && first.waits() == 0
 }
 
-/// Whether an instruction reads R1, or may do so because it is not known.
-fn reads_r1(instruction: Instruction) -> bool {
+/// Whether an instruction behind the first reads R1, or may do so because it is not known.
+fn reads_stack_pointer(rest: &[Instruction], registers: Option<&[Registers]>) -> bool {
     const R1: usize = 1;
-    match Registers::of(instruction.0) {
-        Some(registers) => registers.reads.iter().any(|register| register == R1),
-        None => may_read_r1(instruction),
+    if let Some(registers) = registers {
+        return registers.iter().skip(1).any(|registers| registers.reads.has(R1));
     }
+    rest.iter().any(|i| match Registers::of(i.0) {
+        Some(registers) => registers.reads.has(R1),
+        None => may_read_r1(*i),
+    })
 }
 
 /// Whether a field that may be a source register is R1.
@@ -226,12 +252,12 @@ mod tests {
         let inserted = 3..6;
         let stall = |i: usize| (!inserted.contains(&i)).then(|| Instruction(code[i]).stall());
         let stalls_before: Vec<_> = (0..code.len()).map(stall).collect();
-        let change = Change { stalls_before, keeps_stack_pointer: true };
+        let change = Change { stalls_before, keeps_stack_pointer: true, ..Change::default() };
         let out = rescoreboard(&bytes, &Jumps::default(), &change, RULES).unwrap();
         let out = Instruction::all(&out).unwrap();
         assert_eq!(out[0].write_board(), Some(0), "R1 keeps its board");
         assert_eq!((out[6].waits(), out[7].write_board(), out[8].waits()), (1, Some(0), 1));
-        let nothing = Change { stalls_before: Vec::new(), keeps_stack_pointer: true };
+        let nothing = Change { keeps_stack_pointer: true, ..Change::default() };
         assert_eq!(
             rescoreboard(&bytes, &Jumps::default(), &nothing, RULES),
             None,
@@ -242,7 +268,8 @@ mod tests {
     #[test]
     fn what_is_waited_for_at_once_takes_a_second_cycle() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body, &Jumps::default(), &Change::default()).unwrap();
+        let registers = Registers::of_all(&body);
+        let kernel = Kernel::read(&body, registers, &Jumps::default(), &Change::default()).unwrap();
         let allocation = Allocator::new(&kernel, RULES).run().unwrap();
         let mut waits = vec![0; body.len()];
         waits[2] = 1;
@@ -254,7 +281,8 @@ mod tests {
     #[test]
     fn a_missing_wait_is_found() {
         let body: Vec<_> = KERNEL.iter().map(|&w| Instruction(w)).collect();
-        let kernel = Kernel::read(&body, &Jumps::default(), &Change::default()).unwrap();
+        let registers = Registers::of_all(&body);
+        let kernel = Kernel::read(&body, registers, &Jumps::default(), &Change::default()).unwrap();
         let allocator = Allocator::new(&kernel, RULES);
         let allocation = allocator.run().unwrap();
         let waits = Waits::new(&kernel, &allocator, &allocation).unwrap().run().unwrap();
@@ -283,6 +311,71 @@ mod tests {
             let start = std::time::Instant::now();
             _ = changed(&code);
             assert!(start.elapsed().as_secs() < 60, "{pattern:x?}");
+        }
+    }
+
+    const LOAD_R1: u128 = KERNEL[0];
+    const EXIT: u128 = KERNEL[7];
+
+    /// `LDC.64 R2; STG [R2], R5; MEMBAR` that waits for all; `IADD3 R5`: that waits for the store's operands as if
+    /// nothing had, by the rules of any release.
+    #[test]
+    fn a_wait_for_all_ends_nothing() {
+        let store = Instruction(0x000f_e200_0c10_1904_0000_0405_0200_7986);
+        let code = [
+            LOAD_R1,
+            Instruction(0x000e_6200_0000_0a00_0000_e000_ff02_7b82).stalling(2).0,
+            store.waiting(2).reading(1).stalling(2).0,
+            Instruction(0x000f_ec00_0000_a000_0000_0000_0000_7992).waiting(0x3f).0,
+            0x002f_e200_07ff_e0ff_0000_0001_0205_7810,
+            EXIT,
+        ];
+        let bytes: Vec<u8> = code.iter().flat_map(|i: &u128| i.to_le_bytes()).collect();
+        for rules in [BoardRules::CUDA_13_0, BoardRules::CUDA_13_1] {
+            let change = Change::default();
+            let out = rescoreboard(&bytes, &Jumps::default(), &change, [rules; 2]).unwrap();
+            let out = Instruction::all(&out).unwrap();
+            assert_eq!((out[1].write_board(), out[2].read_board()), (Some(0), Some(0)));
+            let waits: Vec<_> = out.iter().map(|i| i.waits()).collect();
+            assert_eq!(waits, [0, 0, 1, 0x3f, 1, 0]);
+        }
+    }
+
+    /// `LDC R4; L: IADD3 R5; YIELD; IADD3 R7, R4; STG [R2], R5; @P0 BRA L`: IADD3 waits for the store before it, on the
+    /// board on which R4 is, and YIELD for R4.
+    #[test]
+    fn a_yield_waits_in_the_first_phase() {
+        let store = Instruction(0x000f_e200_0c10_1904_0000_0405_0200_7986);
+        let code = [
+            LOAD_R1,
+            Instruction(0x000e_6200_0000_0800_0000_e200_ff04_7b82).stalling(2).0,
+            0x002f_e200_07ff_e0ff_0000_0001_0305_7810,
+            Instruction(0x000f_ea00_0380_0000_0000_0000_0000_7946).waiting(2).0,
+            0x000f_e200_07ff_e0ff_0000_0001_0407_7810,
+            store.reading(1).stalling(2).0,
+            0x000f_ea00_0383_ffff_ffff_fffc_00ec_0947,
+            EXIT,
+        ];
+        let bytes: Vec<u8> = code.iter().flat_map(|i: &u128| i.to_le_bytes()).collect();
+        let rules = [BoardRules::CUDA_13_1; 2];
+        let out = rescoreboard(&bytes, &Jumps::default(), &Change::default(), rules).unwrap();
+        let out = Instruction::all(&out).unwrap();
+        assert_eq!((out[1].write_board(), out[5].read_board()), (Some(0), Some(0)));
+        let waits: Vec<_> = out.iter().map(|i| i.waits()).collect();
+        assert_eq!(waits, [0, 0, 1, 1, 0, 0, 0, 0]);
+    }
+
+    /// `LDCU UR4; WARPSYNC.ALL`.
+    #[test]
+    fn warps_meet_without_waits_in_13_0() {
+        let body = [KERNEL[2], 0x000f_ea00_0380_0000_0000_0000_0000_7948, EXIT].map(Instruction);
+        let change = Change { keeps_stack_pointer: true, ..Change::default() };
+        let mut kernel =
+            Kernel::read(&body, Registers::of_all(&body), &Jumps::default(), &change).unwrap();
+        for (rules, waits) in [(BoardRules::CUDA_13_0, false), (BoardRules::CUDA_13_1, true)] {
+            kernel.follow(rules);
+            assert_eq!(kernel.needed(1, &kernel.pending[1]).has(0), waits);
+            assert!(kernel.needed(2, &kernel.pending[2]).has(0), "EXIT waits");
         }
     }
 }

@@ -10,6 +10,7 @@ mod table;
 mod tests;
 mod widths;
 
+use super::instruction::Instruction;
 pub use set::{File, RegisterSet};
 use table::{Access, Operand, Place, Row};
 
@@ -45,6 +46,15 @@ impl Registers {
         Some(out)
     }
 
+    /// Those of instructions; `None` if the form of one is not known.
+    pub fn of_all(body: &[Instruction]) -> Option<Vec<Self>> {
+        let mut out = Vec::with_capacity(body.len());
+        for instruction in body {
+            out.push(Self::of(instruction.0)?);
+        }
+        Some(out)
+    }
+
     /// Adds those of another instruction.
     pub fn merge(&mut self, other: &Self) {
         self.reads.merge(&other.reads);
@@ -63,11 +73,6 @@ impl Registers {
         let mut out = self.reads;
         out.merge(&self.writes);
         out
-    }
-
-    /// Numbers of the registers that are read or written, some twice.
-    pub fn both(&self) -> impl Iterator<Item = usize> + '_ {
-        self.reads.iter().chain(self.writes.iter())
     }
 
     fn add(&mut self, w: u128, operand: &Operand) -> Option<()> {

@@ -55,9 +55,10 @@ impl Row {
     pub fn of(w: u128) -> Option<&'static Self> {
         let operation = (w & 0x1ff) as u16;
         let form = 1 << (w >> 9 & 7);
-        let start = ROWS.partition_point(|row| row.operation < operation);
-        let rows = ROWS.iter().skip(start).take_while(|row| row.operation == operation);
-        let row = rows.into_iter().find(|row| row.forms & form != 0 && row.has_bit_91(w))?;
+        let [start, end] =
+            [operation, operation + 1].map(|at| usize::from(STARTS[usize::from(at)]));
+        let mut rows = ROWS.get(start..end)?.iter();
+        let row = rows.find(|row| row.forms & form != 0 && row.has_bit_91(w))?;
         let guarded = w >> 12 & 7 != 7;
         (!guarded || !row.has_unknown_guard()).then_some(row)
     }
@@ -80,7 +81,7 @@ impl Row {
     /// The file of its guard.
     pub fn guard_file(&self) -> File {
         match self.operation {
-            0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 | 0x1c3 => File::UniformPredicate,
+            0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 | 0x1c3 | 0x1ca => File::UniformPredicate,
             _ => File::Predicate,
         }
     }
@@ -100,6 +101,20 @@ impl Row {
         self.operation
     }
 }
+
+/// Where the rows of each operation start.
+static STARTS: [u16; 0x201] = {
+    let mut starts = [0; 0x201];
+    let (mut operation, mut row) = (0, 0);
+    while operation < starts.len() {
+        while row < ROWS.len() && (ROWS[row].operation as usize) < operation {
+            row += 1;
+        }
+        starts[operation] = row as u16;
+        operation += 1;
+    }
+    starts
+};
 
 const fn row(operation: u16, forms: u8, operands: &'static [Operand]) -> Row {
     Row { operation, forms, operands }
@@ -184,7 +199,7 @@ static ROWS: &[Row] = &[
     row(0x004, F4, &[a(one), write(Place::Mask(32), one)]), // R2P
     row(0x005, F4, &[d(wide_80)]), // CS2R
     row(0x006, F4, &[d(one), pd(81), p(87)]), // VOTE
-    row(0x007, F2 | F3, &[d(two), a(two), z(two), p(87)]), // SEL.64
+    row(0x007, F2 | F3 | F7, &[d(two), a(two), z(two), p(87)]), // SEL.64
     row(0x007, R | F4 | F6, &[d(one), a(one), z(one), p(87)]), // SEL
     row(0x008, R | F4 | F6, &[d(one), a(one), z(one), p(87)]), // FSEL
     row(0x009, R | F4 | F6, &[d(one), a(one), z(one), p(87)]), // FMNMX
@@ -235,6 +250,7 @@ static ROWS: &[Row] = &[
     row(0x044, F4, &[a(one), g(32, matrices), u(64, base_32)]), // STSM
     row(0x045, R | F6, &[d(one), z(one)]), // I2FP
     row(0x046, ARITHMETIC, &[d(one), a(one), b(one), c(one), p(87)]), // VIADDMNMX
+    row(0x047, R, &[d(one), a(one), g(32, one), g(64, one), p(87)]), // VHMNMX
     row(0x048, R | F4 | F6, &[d(one), pd(81), pd(84), a(one), z(one), p(87)]), // VIMNMX
     row(0x049, R, &[d(two), a(two), g(32, two), g(64, two)]), // FFMA2
     row(0x04a, R, &[d(two), a(two), g(32, two)]), // FMUL2
@@ -248,6 +264,7 @@ static ROWS: &[Row] = &[
     row(0x056, R | F4, &[ud(one), ua(one), ub(one)]), // UFMUL
     row(0x05a, R, &[ud(one), ub(one)]), // UI2F
     row(0x05c, R, &[ud(one), ub(one)]), // UF2I
+    row(0x05d, R, &[ud(one), ub(one)]), // UFRND
     row(0x05e, R, &[ud(one), ub(one)]), // UI2FP
     row(0x076, ARITHMETIC, &[d(one), a(one), b(one), c(one), p(87)]), // FMNMX3
     row(0x07a, R, &[d(four), a(byte_left), g(32, byte_right), g(64, four)]), // QMMA
@@ -257,8 +274,9 @@ static ROWS: &[Row] = &[
     row(0x083, F4, &[ud(one), ua(one), read(Place::UniformMask(32), one)]), // UP2UR
     row(0x085, R | F4, &[ud(wide_74), upd(81), upd(84), ua(wide_74), ub(wide_74), up(87), up(77)]), // UIMNMX
     row(0x086, F4, &[ud(one), upd(81), p(87)]), // VOTEU
+    row(0x087, F2, &[ud(two), ua(two), uc(two), up(87)]), // USEL.64 of an immediate
     row(0x087, R | F4, &[ud(one), ua(one), ub(one), up(87)]), // USEL
-    row(0x087, F6, &[ud(two), ua(two), u(32, two), up(87)]), // USEL.64
+    row(0x087, F6, &[ud(two), ua(two), u(32, two), up(87)]),
     row(0x08c, R | F4, &[upd(81), upd(84), ua(wide_80), ub(wide_80), up(87), up(68)]), // UISETP
     row(0x090, R | F4, &[ud(one), upd(81), upd(84), ua(one), ub(one), uc(one), up(87), up(77)]), // UIADD3
     row(0x091, R | F4, &[ud(one), upd(81), ua(one), ub(one), uc(one), up(87)]), // ULEA
@@ -270,6 +288,7 @@ static ROWS: &[Row] = &[
     row(0x09c, F4, &[upd(81), upd(84), up(87), up(77), up(68)]), // UPLOP3
     row(0x0a4, R | F2 | F4, &[ud(one), ua(one), ub(one), uc(one), up(87)]), // UIMAD
     row(0x0a5, R | F2 | F4, &[ud(two), upd(81), ua(one), ub(one), uc(two), up(87)]), // UIMAD.WIDE
+    row(0x0a6, R | F2 | F4, &[ud(one), upd(81), ua(one), ub(one), uc(two), up(87)]), // UIMAD.HI
     row(0x0bd, R, &[ud(one), upd(81), ub(one)]), // UFLO
     row(0x0be, R, &[ud(one), ub(one)]), // UBREV
     row(0x0bf, R, &[ud(one), ub(one)]), // UPOPC
@@ -298,6 +317,8 @@ static ROWS: &[Row] = &[
     row(0x11d, F5, &[read(Place::Predicate(87), voted)]),
     row(0x141, F4, &[p(87)]), // BSYNC
     row(0x142, F4, &[p(87)]), // BREAK
+    row(0x143, R, &[a(two), p(87)]), // CALL.ABS of registers
+    row(0x143, F4, &[p(87)]), // CALL.ABS
     row(0x145, F4, &[p(87)]), // BSSY
     row(0x146, F4, &[p(87)]), // YIELD
     row(0x147, F2, &[up(24), p(87)]), // BRA.U
@@ -306,6 +327,10 @@ static ROWS: &[Row] = &[
     row(0x148, F4, &[p(87)]),
     row(0x149, F4, &[a(two), p(87)]), // BRX
     row(0x14d, F4, &[p(87)]), // EXIT
+    row(0x14e, F4, &[d(two)]), // LEPC
+    row(0x150, F4, &[a(two), p(87)]), // RET
+    row(0x152, R, &[g(32, one)]), // RPCMOV to a program counter
+    row(0x153, R, &[d(one)]), // RPCMOV from a program counter
     row(0x155, R, &[d(one)]), // BMOV from a barrier
     row(0x156, R, &[g(32, one)]), // BMOV to a barrier
     row(0x158, F4, &[u(24, two), read(Place::Predicate(87), unconditional)]), // BRXU
@@ -326,7 +351,7 @@ static ROWS: &[Row] = &[
     row(0x184, F4, &[d(data), a(one), u(32, base_32)]), // LDS
     row(0x185, R, &[a(address), g(64, data)]), // ST
     row(0x185, F4, &[a(address), g(32, data), u(64, base)]),
-    row(0x186, R, &[a(address), g(64, data)]), // STG
+    row(0x186, R, &[a(address), g(32, data)]), // STG
     row(0x186, F4, &[a(address), g(32, data), u(64, base)]),
     row(0x187, R | F4, &[a(one), g(32, data), u(64, base_32)]), // STL
     row(0x188, R | F4, &[a(one), g(32, data), u(64, base_32)]), // STS
@@ -348,6 +373,7 @@ static ROWS: &[Row] = &[
     row(0x19d, F7, &[a(surface_coordinates), g(32, data), u(40, one)]), // SUST.D
     row(0x19f, F7, &[a(surface_coordinates), g(32, atomic), u(40, one)]), // SURED
     row(0x1a1, R, &[d(one), pd(81), a(wide_73)]), // MATCH
+    row(0x1a2, R | F4, &[d(atomic_float), pd(81), a(atomic_address), g(32, atomic_float), u(64, base)]), // ATOM of floats
     row(0x1a3, R | F4, &[d(atomic_float), pd(81), a(atomic_address), g(32, atomic_float), u(64, base)]), // ATOMG of floats
     row(0x1a6, R | F4, &[a(address), g(32, atomic_float), u(64, base)]), // REDG of floats
     row(0x1a7, F2, &[pd(81), a(one), g(32, one), u(64, base_32)]), // SYNCS.PHASECHK
@@ -378,6 +404,7 @@ static ROWS: &[Row] = &[
     row(0x1c4, R, &[ud(one), a(one)]), // REDUX
     row(0x1c6, R, &[]), // FENCE
     row(0x1c7, F4 | F6, &[]), // UCGABAR_ARV, UCGABAR_WAIT
+    row(0x1ca, R, &[ua(two)]), // UGETNEXTWORKID
     row(0x1e3, F2, &[ud(one), upd(81), u(32, one)]), // UTCATOMSWS
     row(0x1e3, F4, &[ud(one), u(32, one)]),
     row(0x1e6, F4, &[ua(one)]), // UTCSHIFT

@@ -87,7 +87,8 @@ fn rows_are_sorted() {
 
 #[test]
 fn what_is_not_known_has_no_registers() {
-    const CALL: u128 = 0x03c0_0000_0000_0000_0000_7943;
+    // CALL.REL
+    const CALL: u128 = 0x03c0_0000_0000_0000_0000_7944;
     assert_eq!(Registers::of(CALL), None);
     // IADD3 with a constant for an operand, which these targets do not have
     const IADD3: u128 = 0x07ff_e0ff_0000_0004_0402_7210;
@@ -95,6 +96,40 @@ fn what_is_not_known_has_no_registers() {
     assert_eq!(Registers::of(IADD3 & !0xe00 | 5 << 9), None);
     // LDG.128 R252, of which only three are there
     assert_eq!(Registers::of(0x0c1e_1d00_0000_0004_02fd_7981), None);
+}
+
+/// Operations that compilers rarely choose, with the registers that nvdisasm marks.
+#[test]
+fn rare_operations_have_their_registers() {
+    let rare = [
+        // SEL.64 R8, R6, UR10, P0
+        (0x0800_0000_0000_000a_0608_7e07, "R8,R9", "P0,R6,R7,UR10,UR11"),
+        // USEL.64 UR8, UR6, 0x1, UP2
+        (0x0d00_0000_0000_0001_0608_7487, "UR8,UR9", "UP2,UR6,UR7"),
+        // UIMAD.HI.U32 UR8, UR12, UR11, UR4
+        (0x0f8e_0004_0000_000b_0c08_72a6, "UR8", "UR11,UR12,UR4,UR5"),
+        // VHMNMX.BF16_V2 R9, R13, R14, R11, !PT
+        (0x07a0_000b_0000_000e_0d09_7247, "R9", "R11,R13,R14"),
+        // @UP0 UGETNEXTWORKID.SELFCAST [UR6], [UR7]
+        (0x0800_0000_0000_0000_0600_03ca, "-", "UP0,UR6,UR7"),
+        // RPCMOV.32 Rpc.LO, R2, and back
+        (0x0000_0000_0000_0002_0000_7352, "-", "R2"),
+        (0x0000_0000_0000_0000_0002_7353, "R2", "-"),
+    ];
+    for (word, writes, reads) in rare {
+        let registers = Registers::of(word).unwrap();
+        assert_eq!((&*names(&registers.writes), &*names(&registers.reads)), (writes, reads));
+    }
+}
+
+/// `USEL.64 UR4, UR6, -0x1, !UP0`, which only sm_120 and sm_121 have (`clipped` of scalars.cu).
+#[test]
+fn a_uniform_choice_of_64_bits_may_have_an_immediate() {
+    const CHOICE: u128 = 0x0c00_0001_ffff_ffff_0604_7487;
+    let found = Registers::of(CHOICE).unwrap();
+    assert_eq!(names(&found.writes), "UR4,UR5");
+    assert_eq!(names(&found.reads), "UP0,UR6,UR7");
+    assert_eq!(Registers::of(CHOICE & !(1 << 91)), None, "general registers are SEL.64's");
 }
 
 /// Any bits may come in.

@@ -107,10 +107,16 @@ pub fn atomic(w: u128) -> Option<u8> {
 
 /// Data of floating-point atomics: F32, F32x2, F32x4, F64.
 pub fn atomic_float(w: u128) -> Option<u8> {
-    match bits(w, 73, 3) {
-        1 => Some(1),
-        2 | 7 => Some(2),
-        3 => Some(4),
+    let is_half = bits(w, 76, 1) == 0;
+    match (is_half, bits(w, 73, 3)) {
+        // F16x2, x4, x8 and BF16x2, x4, x8
+        (true, 0 | 3) => Some(1),
+        (true, 1 | 4) => Some(2),
+        (true, 2 | 5) => Some(4),
+        (false, 1) => Some(1),
+        // F32x2, F64
+        (false, 2 | 7) => Some(2),
+        (false, 3) => Some(4),
         _ => None,
     }
 }
