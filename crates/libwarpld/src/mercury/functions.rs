@@ -1,9 +1,9 @@
 //! Code in both halves: machine code with its relocations applied, and the capsules with what
 //! Mercury records beyond it.
 
-use super::data;
 use super::pairing::{PairCache, pair_at};
 use super::{CapsuleFile, damaged};
+use super::{data, handles};
 use crate::diag::Code;
 use crate::diag::Diagnostic;
 use crate::ids::SectionId;
@@ -45,6 +45,9 @@ pub fn machine(
 ) -> Result<(), Diagnostic> {
     out.copy_from_slice(unpatched(file, id));
     file.plan.calls.set_mode(file, id, out)?;
+    if let Some(chunk) = file.linked.layout.chunks(file.linked.merged, id).first() {
+        handles::rebase(file, chunk.from.object, unpatched_capsule(file, id), out);
+    }
     data::patch_machine(file, id, out)
 }
 

@@ -8,7 +8,6 @@ use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Half, Release};
 use cubin::capsule::Capsule;
-use cubin::flags::Flags;
 use cubin::half::Halves;
 use cubin::model::Image;
 use cubin::names;
@@ -69,13 +68,8 @@ fn rewrite(
     if check_header(&header)? != Half::Mercury {
         return Err(MercuryError::NotCapsule);
     }
-    let targets = (Flags::decode(&header).sm(), target.number);
-    Summary::of_cubin(&cubin, release).check(
-        targets,
-        release,
-        Fastpath::Off,
-        &mut Trace::default(),
-    )?;
+    let summary = Summary::of_cubin(&cubin, target, release);
+    summary.check(release, Fastpath::Off, &mut Trace::default())?;
     check_capsules(&Halves::split(&cubin).map_err(|e| damaged(&e))?)?;
     if let Some(linker) = linker(&cubin) {
         trace.line(format_args!("Linked before by {linker:?}"));

@@ -42,6 +42,13 @@ impl<T> Places<T> {
     }
 }
 
+impl Places<Option<SectionId>> {
+    /// Whether there was a stray place of which nothing is left.
+    pub(super) fn is_emptied(&self) -> bool {
+        matches!(self.stray, Some(None))
+    }
+}
+
 /// For functions that were ever replaced: whether the places have data at the end.
 pub(super) type Filled = Map<SymbolId, Places<bool>>;
 

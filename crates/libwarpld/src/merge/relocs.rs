@@ -1,5 +1,6 @@
 //! Pass 5: relocation sections.
 
+use super::bank2::Places;
 use super::reloc_scan::{Found, scan_relocs};
 use super::steps::Relocs;
 use super::{Merger, NewContent, NewSection, Text};
@@ -199,9 +200,12 @@ impl<'a> Merger<'a, '_> {
         let table = InputSection { object: from.object, section: target };
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
-        // A kernel's table that a replacement cleared leaves only a name.
+        // A kernel's table that a replacement cleared leaves only a name, and so does that of a duplicate
+        // of which nothing is left. [`preserve-table-loses`]
         let class = self.cx.objects[from.object].classes[target as usize];
-        let cleared = self.cx.resolution.get(self.cx.graph.symbol(function)).entry
+        let is_emptied = || self.bank2_places.get(&function).is_some_and(Places::is_emptied);
+        let cleared = (self.cx.resolution.get(self.cx.graph.symbol(function)).entry
+            || is_emptied())
             && self.cx.dialect.forgets_cleared_tables()
             && !matches!(class, MergeClass::Text(_));
         match (place, self.out.bank2.get_mut(&function)) {

@@ -54,11 +54,20 @@ impl CopiedTables {
     }
 
     /// Offset and size of the parts of a function's bank: the tables of the selected copy and, as
-    /// one part each, the banks of discarded copies (`jump-tables-of-copies`).
-    fn pieces(&self, cx: Analysis<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
+    /// one part each, the banks of discarded copies (`jump-tables-of-copies`), even if the selected
+    /// copy has none (`jump-tables-of-loser-alone`).
+    fn pieces(
+        &self,
+        cx: Analysis<'_, '_>,
+        function: FunctionId,
+        bank: &Bank2Parts,
+    ) -> Vec<(u64, u64)> {
+        let selected = cx.resolution.get(cx.graph.symbol(function)).definition;
+        let is_own = |object: ObjectId| selected.is_none_or(|selected| selected.object == object);
         let mut out = Vec::new();
         for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
-            let own = self.tables.get(&(part.object, part.section)).filter(|_| number == 0);
+            let own = self.tables.get(&(part.object, part.section));
+            let own = own.filter(|_| number == 0 && is_own(part.object));
             match own.filter(|tables| !tables.is_empty()) {
                 Some(tables) => {
                     let at = |&(value, size)| (offset.saturating_add(value), size);
@@ -98,7 +107,8 @@ impl<'a> Relocator<'a, '_> {
     /// nvlink keeps one list per function, latest first, and scans it for each table from the last
     /// to the first, taking what is inside that table. Relocations of a replaced table stay in the
     /// list and go with the table that covers their offset now (found with a weak function in four
-    /// files).
+    /// files). In a relocatable file both tables have a symbol at that offset; the later one takes all
+    /// (`relink-tables-of-copies`).
     pub(super) fn copied_tables(
         &self,
         target: &Target<'_>,
@@ -117,11 +127,16 @@ impl<'a> Relocator<'a, '_> {
                 let place = Place { base, ..Place::new(self.cx, from, target) };
                 self.source(&place, &mut list)?;
             }
-            for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
+            // A relinked file has the symbols of replaced tables, too. [`relink-replaced-tables`]
+            let all = list.emitted.all();
+            let mut taken = vec![false; all.len()];
+            for (first, size) in self.copied.pieces(self.cx, *function, bank).into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
-                for (emitted, from) in list.emitted.all().iter().zip(&list.emitted_from).rev() {
+                let left = all.iter().zip(&list.emitted_from).zip(&mut taken).rev();
+                for ((emitted, from), taken) in left.filter(|(_, taken)| !**taken) {
                     if table.contains(&emitted.offset) {
+                        *taken = true;
                         out.emitted.push(emitted);
                         out.emitted_from.push(*from);
                     }
