@@ -50,3 +50,8 @@ pub fn needs_compiler(image: &[u8], target: Arch) -> Option<String> {
     let reason = mercury::needs_compiler(image, target, &mut Trace::default())?;
     Some(reason.to_string())
 }
+
+/// Whether nvlink gives the code of an image another schedule for the target, although it runs there as it is.
+pub fn is_scheduled_anew(image: &[u8], target: Arch) -> bool {
+    has_mercury(target) && mercury::is_scheduled_anew(image, target)
+}

@@ -164,7 +164,8 @@ impl Unified {
 
 fn parse(bytes: &[u8], dialect: Dialect) -> Result<Index, Diagnostic> {
     if !dialect.links_unified_index() {
-        return Err(bad_index("unified symbols are not linked for this target"));
+        let message = "An index of unified symbols is used for sm_75 to sm_90a only";
+        return Err(Diagnostic::fatal(Code::UnifiedCapsules, message));
     }
     Index::parse(bytes).map_err(|error| {
         bad_index(match error {

@@ -14,6 +14,13 @@ const WARPLD: Program = support::warpld!();
 const NVLINK: &str =
     "nvlink: NVIDIA (R) Cuda linker\nCuda compilation tools, release 13.9, V13.9.1";
 
+/// The same of a release that warpld knows.
+const NVLINK_13_4: &str =
+    "nvlink: NVIDIA (R) Cuda linker\nCuda compilation tools, release 13.4, V13.4.92";
+
+/// A link of code that must be compiled again.
+const COMPILED: &str = "-arch=sm_107 object.sm_100.cubin -o o";
+
 /// The exit status of the script.
 const STATUS: i32 = 7;
 
@@ -47,6 +54,16 @@ impl Case {
         let ptx = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
         fs::write(folder.join("k.ptx"), ptx).unwrap();
         Self { folder }
+    }
+
+    /// A folder for the link [`COMPILED`].
+    fn needing_a_compiler(name: &str) -> Self {
+        let case = Self::new(name);
+        toolkit(&case.folder, NVLINK_13_4, &format!("exit {STATUS}"));
+        for name in ["object.sm_100.cubin", "texref.sm_107.cubin"] {
+            fs::write(case.folder.join(name), fixture(name)).unwrap();
+        }
+        case
     }
 
     /// Runs a program on these words, separated by blanks.
@@ -281,41 +298,114 @@ fn without_an_nvlink_everything_is_as_before() {
     assert!(text.contains("Unknown option '-new-thing'"), "{text}");
 }
 
-/// Code for sm_100 must be scheduled anew for sm_107: the nvlink of the toolkit does that for one input, and
-/// warpld links. Where links are handed over, nvlink gets the whole link.
+/// Code for sm_100 must be scheduled anew for sm_107: nvlink gets the whole link without being asked.
 #[test]
-fn code_that_needs_a_compiler_goes_to_the_toolkit() {
-    let case = Case::new("translated");
-    for name in ["object.sm_100.cubin", "texref.sm_107.cubin"] {
-        fs::write(case.folder.join(name), fixture(name)).unwrap();
-    }
-    let words = "-arch=sm_107 object.sm_100.cubin -o o";
-    let refused = case.run(WARPLD.path(), &format!("--cuda-path=nowhere {words}"));
+fn a_link_with_code_that_needs_a_compiler_goes_to_the_toolkit() {
+    let case = Case::needing_a_compiler("unasked");
+    let refused = case.run(WARPLD.path(), &format!("--cuda-path=nowhere {COMPILED}"));
     let text = stderr(&refused);
     assert!(!refused.status.success() && text.contains("[needs-compiler]"), "{text}");
     assert!(
         text.contains("there is no nvlink that could translate") && text.contains("looked in"),
         "{text}"
     );
-    assert!(case.link(words).status.code() == Some(STATUS), "not handed over");
-    assert_eq!(case.arguments().as_deref(), Some(words));
+    for own in [
+        "--fallback=nvlink",
+        "",
+        "--cuda-release=13.4 --identity=nvlink --verify --threads 1 --fnlzr-trace",
+        "--cuda-release=13.4.92 --binary-kind=capmerc --fastpath=auto --self-check",
+    ] {
+        let output = case.run(WARPLD.path(), &format!("--cuda-path=cuda {own} {COMPILED}"));
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(STATUS), "{own}: {text}");
+        assert_eq!(case.arguments().as_deref(), Some(COMPILED), "{own}");
+        assert!(text.contains("hands this link over to 'cuda/bin/nvlink': Input file"), "{text}");
+    }
+}
 
+/// Otherwise nvlink compiles that input, and warpld links.
+#[test]
+fn code_that_needs_a_compiler_is_translated_if_the_link_is_warplds() {
+    let case = Case::needing_a_compiler("translated");
     // The last argument but one of `-r -arch=sm_107 IN -o OUT` is `-o`.
-    toolkit(&case.folder, NVLINK, "eval cp texref.sm_107.cubin \\${$#}");
-    let linked = case.run(WARPLD.path(), &format!("--cuda-path=cuda -v {words}"));
-    let text = String::from_utf8_lossy(&linked.stdout).into_owned() + &stderr(&linked);
-    assert!(linked.status.success(), "{text}");
-    assert!(text.contains("object.sm_100.cubin goes to cuda/bin/nvlink"), "{text}");
-    let arguments = case.arguments().unwrap();
-    assert!(arguments.starts_with("-r -arch=sm_107 "), "{arguments}");
+    toolkit(&case.folder, NVLINK_13_4, "eval cp texref.sm_107.cubin \\${$#}");
     let direct = case.run(WARPLD.path(), "-arch=sm_107 texref.sm_107.cubin -o direct");
     assert!(direct.status.success(), "{}", stderr(&direct));
-    let output = |name: &str| fs::read(case.folder.join(name)).unwrap();
-    let sections = |image: &[u8]| cubin::Cubin::parse(image).unwrap().sections().len();
-    assert_eq!(sections(&output("o")), sections(&output("direct")));
-
-    toolkit(&case.folder, NVLINK, "echo no such code >&2; exit 1");
-    let failed = case.run(WARPLD.path(), &format!("--cuda-path=cuda {words}"));
+    let sections = |name: &str| {
+        let image = fs::read(case.folder.join(name)).unwrap();
+        cubin::Cubin::parse(&image).unwrap().sections().len()
+    };
+    for own in ["--no-fallback", "--map=m", "--identity=warpld", "--cuda-release=13.5"] {
+        let _ = fs::remove_file(case.folder.join("o"));
+        let linked = case.run(WARPLD.path(), &format!("--cuda-path=cuda -v {own} {COMPILED}"));
+        let text = String::from_utf8_lossy(&linked.stdout).into_owned() + &stderr(&linked);
+        assert!(linked.status.success(), "{own}: {text}");
+        assert!(text.contains("object.sm_100.cubin goes to cuda/bin/nvlink"), "{own}: {text}");
+        let arguments = case.arguments().unwrap();
+        assert!(arguments.starts_with("-r -arch=sm_107 "), "{own}: {arguments}");
+        assert_eq!(sections("o"), sections("direct"), "{own}");
+    }
+    toolkit(&case.folder, NVLINK_13_4, "echo no such code >&2; exit 1");
+    let failed = case.run(WARPLD.path(), &format!("--cuda-path=cuda --no-fallback {COMPILED}"));
     let text = stderr(&failed);
     assert!(text.contains("[finalizer-failed]") && text.contains("no such code"), "{text}");
+}
+
+/// Code that runs on sm_103, unless a result is waited for by way of an exponential, which has a unit of its own there.
+#[test]
+fn exponentials_keep_code_from_another_target() {
+    // MUFU.RCP R2; MUFU.EX2 R3 (board 0); FADD R2, R2, R3 (waits for 0)
+    const CODE: [u128; 3] = [
+        0x000f_f000_0000_1000_0000_0001_0002_7308,
+        0x000e_2200_0000_0800_0000_0001_0003_7308,
+        0x001f_ca00_0000_0000_0000_0003_0202_7221,
+    ];
+    let case = Case::new("exponentials");
+    let words = "--cuda-path=nowhere -arch=sm_103 scale.sm_100.cubin -o o";
+    let mut image = fixture("scale.sm_100.cubin").to_vec();
+    let path = case.folder.join("scale.sm_100.cubin");
+    fs::write(&path, &image).unwrap();
+    let linked = case.run(WARPLD.path(), words);
+    assert!(linked.status.success(), "{}", stderr(&linked));
+    let at = {
+        let cubin = cubin::Cubin::parse(&image).unwrap();
+        let code = cubin.sections().iter().find(|section| section.name.starts_with(b".text."));
+        code.unwrap().offset as usize
+    };
+    let code: Vec<u8> = CODE.iter().flat_map(|word| word.to_le_bytes()).collect();
+    image[at..at + code.len()].copy_from_slice(&code);
+    fs::write(&path, &image).unwrap();
+    let refused = case.run(WARPLD.path(), words);
+    assert!(stderr(&refused).contains("[needs-compiler]"), "{}", stderr(&refused));
+}
+
+/// Code with double precision that says it runs on sm_103: nvlink gives it another schedule, and without an nvlink
+/// warpld links it.
+#[test]
+fn double_precision_is_scheduled_anew_for_another_target() {
+    // DADD R2, R2, R4 (board 0), on which the next instruction waits already.
+    const DADD: u128 = 0x000e_0400_0000_0004_0000_0000_0202_7229;
+    const WORDS: &str = "-arch=sm_103 scale.sm_100.cubin -o o";
+    let case = Case::new("doubles");
+    toolkit(&case.folder, NVLINK_13_4, &format!("exit {STATUS}"));
+    let mut image = fixture("scale.sm_100.cubin").to_vec();
+    let path = case.folder.join("scale.sm_100.cubin");
+    fs::write(&path, &image).unwrap();
+    let words = format!("--cuda-path=cuda --cuda-release=13.4 {WORDS}");
+    let single = case.run(WARPLD.path(), &words);
+    assert!(single.status.success(), "{}", stderr(&single));
+    let at = {
+        let cubin = cubin::Cubin::parse(&image).unwrap();
+        let code = cubin.sections().iter().find(|section| section.name.starts_with(b".text."));
+        code.unwrap().offset as usize
+    };
+    image[at..at + 16].copy_from_slice(&DADD.to_le_bytes());
+    fs::write(&path, &image).unwrap();
+    let handed_over = case.run(WARPLD.path(), &words);
+    assert_eq!(handed_over.status.code(), Some(STATUS), "{}", stderr(&handed_over));
+    assert_eq!(case.arguments().as_deref(), Some(WORDS));
+    for own in ["--cuda-path=nowhere", "--cuda-path=cuda --no-fallback"] {
+        let linked = case.run(WARPLD.path(), &format!("--cuda-release=13.4 {own} {WORDS}"));
+        assert!(linked.status.success(), "{own}: {}", stderr(&linked));
+    }
 }

@@ -82,12 +82,9 @@ impl Shim {
         fs::write(file, text)
     }
 
-    /// The release of the toolkit, if it is known here. An unknown update stands for the last one
-    /// of its release.
+    /// The release of the toolkit, if it is known here.
     pub fn release(&self) -> Option<&'static Release> {
-        let version = self.version.as_deref()?;
-        let minor = || Release::named(&version.split('.').take(2).collect::<Vec<_>>().join("."));
-        Release::named(version).or_else(minor)
+        Release::of_version(self.version.as_deref()?)
     }
 }
 

@@ -126,7 +126,7 @@ codes! {
     TooMuchConstant, "too-much-constant", "The constants of all inputs exceed 64 KiB.", "";
     TooMuchShared, "too-much-shared", "A kernel has more static shared memory than allowed.", "";
     UndefinedSymbol, "undefined-symbol", "Nothing defines a function or variable that code refers to.", "";
-    UnifiedCapsules, "unified-capsules", "Unified functions or variables of a Blackwell input, whose tables warpld does not link.", "link these inputs with nvlink";
+    UnifiedCapsules, "unified-capsules", "Unified functions or variables of a Blackwell input, whose tables warpld does not link.", "name a CUDA toolkit whose nvlink does it (`--cuda-path`)";
     UnknownArch, "unknown-arch", "A cubin names no target.", "";
     UnknownOption, "unknown-option", "No such option.", "";
     UnknownStack, "unknown-stack", "The stack size of a kernel is unknown because of recursion.", "";

@@ -303,6 +303,13 @@ impl Release {
         Self::ALL.iter().rev().find(is_of)
     }
 
+    /// The release that a tool of version `13.4.92` belongs to. An unknown update stands for the last one of its
+    /// release.
+    pub fn of_version(version: &str) -> Option<&'static Self> {
+        let minor = || Self::named(&version.split('.').take(2).collect::<Vec<_>>().join("."));
+        Self::named(version).or_else(minor)
+    }
+
     /// The first release that links for a target, in its last form; `None` if there is none.
     pub fn first_with(arch: Arch) -> Option<&'static Self> {
         let first = Self::ALL.iter().find(|release| release.has_target(arch))?;

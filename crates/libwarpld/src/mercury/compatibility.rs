@@ -1,6 +1,8 @@
 //! Whether code declares itself fit for a target.
 
 use super::Trace;
+use super::code::relies_on_one_unit;
+use super::fastpath::{has_double_precision, is_undeclared_by_mistake};
 use crate::dialect::target::{MercuryFit, capability_bit, mercury_fits};
 use cubin::compat::Compat;
 use cubin::consts::shf;
@@ -24,17 +26,46 @@ pub fn can_finalize_with_mask(declared: u64, from: u16, to: u16, trace: &mut Tra
     fits
 }
 
-/// CAN_FASTPATH_FINALIZE of a file; 0 if the record is absent. Files without code say 0 and fit
-/// every target of their family.
-pub fn declared_targets(cubin: &Cubin<'_>) -> u64 {
+/// The targets that a file fits: what it declares, but for a link for sm_103 of code for sm_100. *Quirk*: FSETP takes
+/// the same time there, but keeps code from saying so. Code that waits for exponentials in the order of sm_100 does
+/// not fit, whatever it says. [`single-precision-for-103`, `exponentials`]
+pub fn usable_targets(cubin: &Cubin<'_>, from: u16, to: u16) -> u64 {
+    let declared = declared_targets(cubin);
+    let (Some(native), Some(other)) = (capability_bit(100), capability_bit(103)) else {
+        return declared;
+    };
+    match mercury_fits(from, to) == MercuryFit::IfDeclared && declared != ANYWHERE {
+        true if code(cubin).any(relies_on_one_unit) => declared & !other,
+        true if declared == native && is_undeclared_by_mistake(code(cubin)) => declared | other,
+        _ => declared,
+    }
+}
+
+/// Whether nvlink schedules code anew that runs on the target as it is: double precision sets scoreboards since 13.3,
+/// so that code for sm_100 waits enough on sm_103, but its stall counts and scoreboards become those of sm_103.
+pub fn is_scheduled_anew(cubin: &Cubin<'_>, from: u16, to: u16) -> bool {
+    mercury_fits(from, to) == MercuryFit::IfDeclared && code(cubin).any(has_double_precision)
+}
+
+/// What a file without code fits: every target of its family.
+const ANYWHERE: u64 = u64::MAX;
+
+/// CAN_FASTPATH_FINALIZE of a file; 0 if the record is absent. Files without code say 0.
+fn declared_targets(cubin: &Cubin<'_>) -> u64 {
     if !cubin.sections().iter().any(|s| s.flags & shf::EXECINSTR != 0) {
-        return u64::MAX;
+        return ANYWHERE;
     }
     let Some(section) = cubin.section_by_name(names::COMPAT) else { return 0 };
     let mut records = info::records(section.data).map_while(Result::ok);
     let record = records.find(|r| r.code == Compat::CAN_FASTPATH_FINALIZE.0);
     let payload = record.and_then(|r| r.payload.try_into().ok());
     payload.map_or(0, u64::from_le_bytes)
+}
+
+/// The machine code of all functions.
+fn code<'a>(cubin: &'a Cubin<'_>) -> impl Iterator<Item = &'a [u8]> {
+    let sections = cubin.sections().iter();
+    sections.filter(|s| s.name.starts_with(names::prefix::TEXT)).map(|section| section.data)
 }
 
 #[cfg(test)]

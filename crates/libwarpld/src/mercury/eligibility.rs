@@ -1,7 +1,7 @@
 //! Which files can be linked, judged by their kind of code, type, version and target; and which
 //! half of the inputs is linked.
 
-use super::compatibility::{can_finalize_with_mask, declared_targets};
+use super::compatibility::{self, can_finalize_with_mask, usable_targets};
 use super::{MercuryError, Trace};
 use crate::config::{BinaryKind, Config, Fastpath};
 use crate::diag::Code;
@@ -32,7 +32,7 @@ pub fn half_of(
         BinaryKind::Sass => Half::Machine,
     };
     let summaries: Vec<Option<Summary>> =
-        inputs.images.par_iter().map(|input| Summary::of(input, release)).collect();
+        inputs.images.par_iter().map(|input| Summary::of(input, config.arch, release)).collect();
     for (input, summary) in inputs.images.iter().zip(summaries) {
         let Ok(header) = Header::parse(&input.image) else { continue };
         trace.line(format_args!("Input ELF: {}", input.name));
@@ -41,8 +41,7 @@ pub fn half_of(
             if half == Half::Mercury
                 && let Some(summary) = summary
             {
-                let (from, to) = (Flags::decode(&header).sm(), config.arch.number);
-                summary.check((from, to), release, config.mercury.fastpath, &mut trace)?;
+                summary.check(release, config.mercury.fastpath, &mut trace)?;
             }
             Ok(half)
         });
@@ -81,20 +80,25 @@ pub(super) fn check_header(header: &Header) -> Result<Half, MercuryError> {
 /// What a file says about where it runs.
 pub(super) struct Summary {
     version: u16,
-    declared_targets: u64,
+    /// The targets it was compiled for and is linked for.
+    from: u16,
+    to: u16,
+    usable_targets: u64,
 }
 
 impl Summary {
     /// `None` if the file cannot be parsed; the parser reports that.
-    fn of(input: &LinkInput<'_>, release: &Release) -> Option<Self> {
+    fn of(input: &LinkInput<'_>, target: Arch, release: &Release) -> Option<Self> {
         match &input.parsed {
-            Some(cubin) => Some(Self::of_cubin(cubin, release)),
-            None => Some(Self::of_cubin(&Cubin::parse(&input.image).ok()?, release)),
+            Some(cubin) => Some(Self::of_cubin(cubin, target, release)),
+            None => Some(Self::of_cubin(&Cubin::parse(&input.image).ok()?, target, release)),
         }
     }
 
-    pub(super) fn of_cubin(cubin: &Cubin<'_>, release: &Release) -> Self {
-        Self { version: version(cubin, release), declared_targets: declared_targets(cubin) }
+    pub(super) fn of_cubin(cubin: &Cubin<'_>, target: Arch, release: &Release) -> Self {
+        let (from, to) = (Flags::decode(&cubin.header()).sm(), target.number);
+        let usable_targets = usable_targets(cubin, from, to);
+        Self { version: version(cubin, release), from, to, usable_targets }
     }
 
     /// Code for another member of the family can be linked if it declares itself fit for the
@@ -102,7 +106,6 @@ impl Summary {
     /// nvlink does.
     pub(super) fn check(
         &self,
-        (from, to): (u16, u16),
         release: &Release,
         fastpath: Fastpath,
         trace: &mut Trace,
@@ -111,8 +114,9 @@ impl Summary {
         if found > newest {
             return Err(MercuryError::VersionTooHigh { found, newest });
         }
+        let (from, to) = (self.from, self.to);
         let off = fastpath == Fastpath::Off && from != to;
-        match !off && can_finalize_with_mask(self.declared_targets, from, to, trace) {
+        match !off && can_finalize_with_mask(self.usable_targets, from, to, trace) {
             true => Ok(()),
             false => Err(MercuryError::NeedsCompiler { from, to }),
         }
@@ -139,11 +143,22 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
             if from == to {
                 return None;
             }
-            let declared = declared_targets(&Cubin::parse(image).ok()?);
-            let fits = can_finalize_with_mask(declared, from, to, trace);
+            let usable = usable_targets(&Cubin::parse(image).ok()?, from, to);
+            let fits = can_finalize_with_mask(usable, from, to, trace);
             (!fits).then_some(MercuryError::NeedsCompiler { from, to })
         }
     }
+}
+
+/// Whether nvlink schedules the code of an image anew for the target, be it needed or not.
+pub fn is_scheduled_anew(image: &[u8], target: Arch) -> bool {
+    let Ok(header) = Header::parse(image) else { return false };
+    let flags = Flags::decode(&header);
+    let from = flags.sm();
+    flags.state() == CodeState::CapsuleMercury
+        && from != target.number
+        && Cubin::parse(image)
+            .is_ok_and(|cubin| compatibility::is_scheduled_anew(&cubin, from, target.number))
 }
 
 /// What is said from 13.1 on where the finalizer refuses a file.

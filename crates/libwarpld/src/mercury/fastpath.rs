@@ -90,6 +90,32 @@ fn has_other_latency(code: &[u8], mistaken: bool) -> bool {
     })
 }
 
+/// Whether code has arithmetic in double precision, which takes another time on sm_103.
+/// [`double_precision_is_scheduled_anew_for_another_target`]
+pub fn has_double_precision(code: &[u8]) -> bool {
+    const DMUL: u16 = 0x28;
+    const DADD: u16 = 0x29;
+    const DFMA: u16 = 0x2b;
+    Instruction::all(code)
+        .is_some_and(|code| code.iter().any(|i| [DMUL, DADD, DFMA, DSETP].contains(&i.operation())))
+}
+
+/// Whether code for sm_100 only seems to have other latencies on sm_103: it has an FSETP that counts by mistake,
+/// and no instruction that is slower there in fact. nvlink links it as code that declares itself fit.
+/// [`single-precision-for-103`]
+pub fn is_undeclared_by_mistake<'c>(functions: impl Iterator<Item = &'c [u8]>) -> bool {
+    let (mut mistaken, mut slower) = (false, false);
+    for code in functions {
+        for bytes in code.chunks_exact(Instruction::SIZE) {
+            let Ok(word) = bytes.try_into() else { continue };
+            let instruction = Instruction(u128::from_le_bytes(word));
+            slower |= instruction.operation() == DSETP || has_other_latency(bytes, false);
+            mistaken |= is_slower_comparison(instruction, true);
+        }
+    }
+    mistaken && !slower
+}
+
 /// *Quirk*: a comparison with a number that is not combined with another predicate counts for the
 /// wrong type: FSETP does, though its latency is the same, and DSETP does not. Since 13.3 FSETP does not.
 /// [`fastpath-comparisons`]

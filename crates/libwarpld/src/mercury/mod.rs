@@ -40,7 +40,7 @@ mod symbols;
 mod system_calls;
 mod trace;
 
-pub use eligibility::{half_of, needs_compiler};
+pub use eligibility::{half_of, is_scheduled_anew, needs_compiler};
 pub use error::{MercuryError, Mismatch};
 pub use line_copies::translate_sequence;
 pub use round_trip::{Linker, check_output, compare, linker, round_trip};
@@ -69,6 +69,8 @@ pub(crate) struct CapsuleFile<'a, 'o> {
     edited: Map<SectionId, Edited>,
     /// Where texture handles start in parameter banks.
     handles: u64,
+    /// Where they start in the code of each input; empty without any.
+    input_starts: Vec<u64>,
     clobbered_names: Set<u32>,
     /// The largest output that is in proportion to the inputs.
     most_bytes: u64,
@@ -113,6 +115,7 @@ pub fn write(linked: Linked<'_, '_>, destination: &mut dyn Destination) -> Resul
         debug_tables,
         edited,
         handles,
+        input_starts: handles::input_starts(linked, handles),
         clobbered_names,
         most_bytes,
         attributes,

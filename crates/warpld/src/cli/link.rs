@@ -46,7 +46,7 @@ pub fn link(settings: &mut LinkSettings, console: &mut Console) -> i32 {
     };
     let mut remark = translate::missing(settings, messages);
     if let Some(why) = fallback::reason(settings, messages)
-        && let Some(fallback) = Fallback::permitted(&settings.toolkit)
+        && let Some(fallback) = Fallback::permitted_for(settings, messages)
     {
         match fallback.nvlink() {
             Ok(nvlink) => {

@@ -1,11 +1,11 @@
-//! Inputs that need a compiler go through NVIDIA's linker first: the one that `--finalizer` names, or
-//! that of the user's toolkit.
+//! Inputs that need a compiler go through NVIDIA's linker first, if the whole link cannot: the one that
+//! `--finalizer` names, or that of the user's toolkit.
 
-use super::fallback::Fallback;
+use super::fallback::{self, Fallback};
 use super::translator::translate;
 use crate::options::LinkSettings;
 use libwarpld::Code;
-use libwarpld::driver::{Diagnostics, Inputs, LinkInput, needs_compiler};
+use libwarpld::driver::{Diagnostics, Inputs, LinkInput, is_scheduled_anew, needs_compiler};
 use libwarpld::{Diagnostic, Severity};
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -21,6 +21,9 @@ pub fn inputs<'i, 'a>(
 ) -> Result<Cow<'i, Inputs<'a>>, Diagnostic> {
     let (arch, debug) = (settings.target.arch(), settings.debug);
     let limit = settings.compile.time_limit;
+    if let Some(refusal) = for_nvlink(settings, inputs) {
+        return Err(refusal);
+    }
     let search = OnceCell::new();
     let mut out = Cow::Borrowed(inputs);
     for (i, input) in inputs.images.iter().enumerate() {
@@ -45,6 +48,18 @@ pub fn inputs<'i, 'a>(
     Ok(out)
 }
 
+/// Refuses a link that may be handed over and has code which runs on the target as it is, but which nvlink schedules
+/// anew. Without an nvlink warpld links it.
+fn for_nvlink(settings: &LinkSettings, inputs: &Inputs<'_>) -> Option<Diagnostic> {
+    let arch = settings.target.arch();
+    let input = inputs.images.iter().find(|input| is_scheduled_anew(&input.image, arch))?;
+    let fallback = Fallback::unasked(settings).filter(|_| settings.finalizer.is_none())?;
+    fallback.nvlink().ok()?;
+    let (name, number) = (&input.name, arch.number);
+    let message = format!("Input file '{name}' is scheduled anew for sm_{number} by nvlink");
+    Some(Diagnostic::fatal(Code::NeedsCompiler, message))
+}
+
 /// The linker that translates. A toolkit is looked for when the first input needs one.
 fn tool<'s>(settings: &'s LinkSettings, search: &'s OnceCell<Option<Search>>) -> Option<&'s Path> {
     match &settings.finalizer {
@@ -56,14 +71,13 @@ fn tool<'s>(settings: &'s LinkSettings, search: &'s OnceCell<Option<Search>>) ->
 /// Where a linker is looked for. A link that may be handed over is better handed over as a whole:
 /// its output is then nvlink's own, byte for byte.
 fn toolkit(settings: &LinkSettings) -> Option<Search> {
-    let hands_over = Fallback::permitted(&settings.toolkit).is_some();
+    let hands_over = Fallback::unasked(settings).is_some();
     (!hands_over).then(|| Search::new(settings.toolkit.clone()))
 }
 
 /// Where a linker was looked for that translates an input which these messages refuse.
 pub fn missing(settings: &LinkSettings, messages: &[Diagnostic]) -> Option<Diagnostic> {
-    let is_refusal = |d: &Diagnostic| matches!(d.code, Code::NeedsCompiler | Code::PureMercury);
-    if settings.finalizer.is_some() || !messages.iter().any(is_refusal) {
+    if settings.finalizer.is_some() || !fallback::needs_compiler(messages) {
         return None;
     }
     let missing = toolkit(settings)?.nvlink().err()?;

@@ -47,6 +47,11 @@ impl Forwarded {
         self.own.iter().any(|(own, _)| *own == opt)
     }
 
+    /// Warpld's own options that were given, with their values.
+    pub fn own(&self) -> impl Iterator<Item = (Opt, &[u8])> {
+        self.own.iter().map(|(opt, value)| (*opt, value.as_slice()))
+    }
+
     /// The file that one of warpld's own options names.
     pub fn path(&self, opt: Opt) -> Option<PathBuf> {
         let (_, value) = self.own.iter().rev().find(|(own, _)| *own == opt)?;

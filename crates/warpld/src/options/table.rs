@@ -277,7 +277,7 @@ options! {
     Fallback: Row::new("fallback", "", General)
         .takes(Kind::Choice(&["nvlink"]), "WHO")
         .own()
-        .help("Hand a link over to the nvlink of the toolkit, with the same arguments, if it needs something that warpld lacks: an unknown option, target or CUDA release, or a kind of link-time optimization. A line on standard error says so. Links with errors in their inputs are not handed over. This is the default when warpld is called through a shim.");
+        .help("Hand a link over to the nvlink of the toolkit, with the same arguments, if it needs something that warpld lacks: an unknown option, target or CUDA release, or a kind of link-time optimization. A line on standard error says so. Links with errors in their inputs are not handed over. This is the default when warpld is called through a shim, and for Blackwell links that only nvlink makes, if there is an nvlink of the release in question.");
     NoFallback: Row::new("no-fallback", "", General)
         .own()
         .help("Never hand a link over to nvlink.");
