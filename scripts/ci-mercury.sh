@@ -4,6 +4,8 @@
 # (unless LIBRARIES=no) a program that uses NVSHMEM.
 # Fails unless everything agrees but what known-mercury.txt lists; control bits of kernels without
 # calls, which nvlink allocates anew, may differ. Prints the share of those kernels whose code is equal.
+# The code of both linkers is proved to wait for everything that it depends on (links with NVIDIA's
+# libraries are left out).
 #
 #   scripts/ci-mercury.sh [options of `differential run`]
 #
@@ -30,4 +32,4 @@ exec "$DIFFERENTIAL" run --toolkit "$cuda" --ptxas12 "$ptxas12" --warpld "$WARPL
     --work "$work" --jobs "${JOBS:-2}" --sm mercury --seeds 1000..1100 \
     --cases tests/differential/cases --cuda tests/differential/cuda \
     --skip thrust,cub,thrust-cub,thrust-lines --matrix "${libraries[@]}" ${NCCL_LIBRARY:+--nccl "$NCCL_LIBRARY"} \
-    --known tests/differential/known-mercury.txt "$@"
+    --hazards --known tests/differential/known-mercury.txt "$@"

@@ -4,7 +4,7 @@
 //! its target with and without `--no-rescoreboard`; a kernel whose code differs is a miss, listed with
 //! the first field that differs and with what the kernel has that could be the reason.
 
-use crate::hazards::{Checker, Flow, Function, Instruction, is_known};
+use crate::hazards::{Flow, Function, Instruction, Lister, is_known};
 use crate::mercury;
 use crate::program::Sm;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,7 +71,7 @@ impl Scores {
     /// Scores one link of a case whose sources are our own.
     pub fn add(
         &mut self,
-        checker: &Checker,
+        lister: &Lister,
         (sm, case): (Sm, &str),
         outputs: &Outputs<'_>,
     ) -> Result<(), String> {
@@ -97,7 +97,7 @@ impl Scores {
         if missed.is_empty() {
             return Ok(());
         }
-        let listings = (checker.listing(outputs.nvlink)?, checker.listing(outputs.rescored)?);
+        let listings = (lister.listing(outputs.nvlink)?, lister.listing(outputs.rescored)?);
         let find = |all: &[Function], name: &str| all.iter().find(|f| f.name == name).cloned();
         for (name, left_alone) in missed {
             let name = name.trim_start_matches(".text.");

@@ -2,7 +2,7 @@
 
 use crate::cuda;
 use crate::generate;
-use crate::hazards::{self, Checker};
+use crate::hazards::{self, Pool};
 use crate::inputs::{self, Inputs};
 use crate::jit;
 use crate::judge;
@@ -46,6 +46,8 @@ options
   --name TEXT       only cases whose name contains TEXT
   --cuda DIR        also the CUDA C++ programs of that folder
   --inputs KIND     machine, ptx or lto: what links get of each source (default: machine)
+  --with-toolkit    warpld is told of the toolkit, also for links of machine code: those that need a
+                    compiler are handed over to nvlink
   --without-nvlink  compilers for warpld are ptxas and libnvJitLink alone
   --sm LIST         classic, mercury, all or names with commas (default: classic)
   --skip A,B        without the CUDA C++ programs of these names
@@ -61,8 +63,10 @@ options
   --label NAME      only the links of that name, such as plain
   --boards          also counts kernels with nvlink's scoreboards, with and without --no-rescoreboard,
                     and lists the others
-  --hazards         also proves this of every Blackwell link, with and without --no-rescoreboard
-  --faults N        seeds N faults of each kind into each function that was proved (default 0)
+  --hazards         also proves this of every Blackwell link, for the outputs of both linkers
+  --kept            and for warpld's with --no-rescoreboard
+  --faults N        seeds faults into functions that were proved until there are N of each kind (default 0)
+  --nvdisasm PATH   lists code for that (default: the toolkit's)
   --reduce          reduce failing cases
   --keep            keep the folders of all cases
   --known FILE      links (case, label, releases) that are known to differ; they do not fail the run
@@ -126,6 +130,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             warpld: None,
             gives_compilers: false,
             without_nvlink: false,
+            nvdisasm: None,
             work: PathBuf::from("target/differential"),
         },
         seeds: Vec::new(),
@@ -136,6 +141,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
         settings: Settings {
             jobs: 2,
             hazards: false,
+            kept: false,
             boards: false,
             label: None,
             faults: 0,
@@ -183,6 +189,7 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
                 let kind = value()?;
                 options.inputs = Inputs::parse(kind).ok_or(format!("no inputs {kind}"))?;
             }
+            "--with-toolkit" => options.tools.gives_compilers = true,
             "--without-nvlink" => options.tools.without_nvlink = true,
             "--targets-each" => options.targets_each = number(value()?)?.max(1),
             "--part" => {
@@ -202,6 +209,8 @@ fn parse(args: &[String], needs_toolkit: bool) -> Result<Options, String> {
             "--boards" => options.settings.boards = true,
             "--label" => options.settings.label = Some(value()?.clone()),
             "--hazards" => options.settings.hazards = true,
+            "--kept" => options.settings.kept = true,
+            "--nvdisasm" => options.tools.nvdisasm = Some(value()?.into()),
             "--faults" => options.settings.faults = number(value()?)?,
             "--reduce" => options.settings.reduce = true,
             "--keep" => options.settings.keep = true,
@@ -323,16 +332,11 @@ pub fn main(args: &[String]) -> Result<bool, String> {
             Ok(true)
         }
         "gen" => write_program(&options),
-        "hazards" => hazards::command(
-            &Checker {
-                nvdisasm: options.tools.toolkit.join("bin/nvdisasm"),
-                folder: options.tools.work.join("hazards"),
-                faults: options.settings.faults,
-                seed: options.seeds.first().copied().unwrap_or(0),
-                cache: hazards::Cache::default(),
-            },
-            &options.names,
-        ),
+        "hazards" => {
+            let folder = options.tools.work.join("hazards");
+            let pool = Pool::new(options.tools.nvdisasm(), folder, options.settings.faults);
+            hazards::command(pool, &options.names)
+        }
         _ => Err(HELP.into()),
     }
 }

@@ -17,6 +17,7 @@ mod lto;
 mod matrix;
 mod mercury;
 mod named;
+mod namesakes;
 mod nccl;
 mod nvshmem;
 mod place;

@@ -2,21 +2,25 @@
 
 use crate::boards::{Outputs, Scores};
 use crate::generate;
-use crate::hazards::{Cache, Checker, Tally as Proofs};
+use crate::hazards::{Lister, Pool, Tally as Proofs};
 use crate::inputs::{self, Inputs};
 use crate::judge::{self, Judged};
 use crate::mercury::{self, Tally};
+use crate::namesakes;
 use crate::program::{Case, Link, Sm};
 use crate::reduce;
 use crate::release::Releases;
 use crate::tools::Tools;
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Comparison, Verdict};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+/// nvdisasm 13.2.86 says "Cannot decode architecture 'SM107'", and its code is not that of sm_103.
+const NOT_LISTED: u16 = 107;
 
 /// A case to run, made only when its turn comes.
 #[derive(Clone, Debug)]
@@ -82,6 +86,8 @@ pub struct Settings {
     pub jobs: usize,
     /// Prove that the code of Blackwell links waits for all that it depends on.
     pub hazards: bool,
+    /// Also with the compiler's scoreboards.
+    pub kept: bool,
     /// Score the scoreboards of Blackwell links.
     pub boards: bool,
     /// Only links with this label.
@@ -113,6 +119,8 @@ pub struct Report {
     refusals: BTreeMap<String, usize>,
     capsules: BTreeMap<Sm, Tally>,
     proofs: Proofs,
+    libraries: usize,
+    not_listed: usize,
     scores: Scores,
     messages_differ: usize,
     failures: Vec<String>,
@@ -204,13 +212,14 @@ impl Report {
         }
         mercury::print(&self.capsules);
         println!(
-            "\n{} cases, {} links, {} disagree ({} of them known), {} differ from run to run, {} with other \
-             messages; nvlink {:.1?}, warpld {:.1?}",
+            "\n{} cases, {} links, {} disagree ({} of them known), {} differ from run to run, {} mixed up by \
+             nvlink, {} with other messages; nvlink {:.1?}, warpld {:.1?}",
             self.cases,
             self.links(),
             self.disagreements(),
             self.known,
             self.count(Verdict::NvlinkVaries),
+            self.count(Verdict::NvlinkMixesUp),
             self.messages_differ,
             self.nvlink_time,
             self.warpld_time
@@ -229,6 +238,18 @@ impl Report {
         }
         if settings.hazards {
             println!();
+            if self.libraries > 0 {
+                println!(
+                    "{} links with NVIDIA's libraries, which are not disassembled",
+                    self.libraries
+                );
+            }
+            if self.not_listed > 0 {
+                println!(
+                    "{} links for sm_{NOT_LISTED}, which nvdisasm cannot list",
+                    self.not_listed
+                );
+            }
             self.proofs.print();
         }
     }
@@ -250,10 +271,12 @@ impl Report {
             tools.compiled_by(),
             targets.join(" "),
             self.links(),
-            count(Verdict::Identical) + count(Verdict::NoteOnly),
+            count(Verdict::Identical) + count(Verdict::NoteOnly) + count(Verdict::HandedOver),
             count(Verdict::ControlBits),
             count(Verdict::BothRefuse),
-            count(Verdict::NvlinkFails) + count(Verdict::NvlinkVaries),
+            count(Verdict::NvlinkFails)
+                + count(Verdict::NvlinkVaries)
+                + count(Verdict::NvlinkMixesUp),
             self.disagreements(),
             self.known
         );
@@ -299,6 +322,7 @@ pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<
     fs::create_dir_all(tools.cases("run"))?;
     fs::create_dir_all(tools.cache())?;
     let next = AtomicUsize::new(0);
+    let pool = Pool::new(tools.nvdisasm(), tools.work.clone(), settings.faults);
     let report = Mutex::new(Report::default());
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -306,7 +330,7 @@ pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(job) = jobs.get(at) else { return Ok(()) };
-                one(tools, &job.case(), settings, &report)?;
+                one((tools, &pool), job, settings, &report)?;
                 if (at + 1).is_multiple_of(500) {
                     let report = lock(&report);
                     eprintln!(
@@ -326,7 +350,13 @@ pub fn run(tools: &Tools, jobs: &[Job], settings: &Settings) -> std::io::Result<
         }
         Ok::<(), std::io::Error>(())
     })?;
-    Ok(report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    let mut report = report.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if settings.hazards {
+        let (proofs, words) = pool.finish(settings.jobs).map_err(std::io::Error::other)?;
+        words.iter().for_each(|line| println!("{line}"));
+        report.proofs = proofs;
+    }
+    Ok(report)
 }
 
 fn lock(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {
@@ -335,11 +365,12 @@ fn lock(report: &Mutex<Report>) -> std::sync::MutexGuard<'_, Report> {
 
 /// Runs one case in its own folder, which stays if something disagrees.
 fn one(
-    tools: &Tools,
-    case: &Case,
+    (tools, pool): (&Tools, &Pool),
+    job: &Job,
     settings: &Settings,
     report: &Mutex<Report>,
 ) -> std::io::Result<()> {
+    let case = &job.case();
     let folder = tools.cases("run").join(case.name.replace('/', "-"));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
@@ -350,19 +381,19 @@ fn one(
         *report.by_sm.entry(case.sm).or_default().entry(Verdict::Unbuilt).or_default() += 1;
         bad.push(format!("  not built: {problem}"));
     } else {
-        let checker = Checker {
-            nvdisasm: tools.toolkit.join("bin/nvdisasm"),
-            folder: folder.clone(),
-            faults: settings.faults,
-            seed: case.name.bytes().map(u64::from).sum(),
-            cache: Cache::default(),
-        };
+        let lister = Lister { nvdisasm: tools.nvdisasm(), folder: folder.clone() };
         let is_wanted = |link: &&Link| match &settings.label {
             Some(label) => link.label == *label,
             None => true,
         };
         for link in case.links.iter().filter(is_wanted) {
-            let judged = judge::judge(tools, link, &folder)?;
+            let mut judged = judge::judge(tools, link, &folder)?;
+            if judged.comparison.verdict == Verdict::Different
+                && matches!(job, Job::Random { .. })
+                && namesakes::are_mixed_up(tools, case, link, &folder.join("apart"))?
+            {
+                judged.comparison = Comparison::of(Verdict::NvlinkMixesUp);
+            }
             let id = format!("{} {}", case.name, link.label);
             let known = !judged.comparison.verdict.agrees() && settings.known.contains(&id);
             if known {
@@ -374,13 +405,17 @@ fn one(
                 lock(report).new.push(id);
             }
             lock(report).add(case, &link.label, &judged);
-            if settings.hazards && link.sm.is_mercury() && case.is_our_own(link) {
-                let (words, proofs) = prove(&checker, tools, link, &judged)?;
-                lock(report).proofs += &proofs;
-                bad.extend(words);
+            if settings.hazards && link.sm.is_mercury() {
+                if link.sm.number == NOT_LISTED {
+                    lock(report).not_listed += 1;
+                } else if case.is_our_own(link) {
+                    prove(pool, tools, (case, link), &judged, (settings, &folder))?;
+                } else {
+                    lock(report).libraries += 1;
+                }
             }
             if settings.boards && link.sm.is_mercury() && case.is_our_own(link) {
-                score(&checker, tools, (case, link), &judged, report)?;
+                score(&lister, tools, (case, link), &judged, report)?;
             }
             if link.label == "plain"
                 && let Some(conflict) = case.conflict
@@ -423,14 +458,14 @@ fn one(
 
 /// Scores a link that both linkers made.
 fn score(
-    checker: &Checker,
+    lister: &Lister,
     tools: &Tools,
     (case, link): (&Case, &Link),
     judged: &Judged,
     report: &Mutex<Report>,
 ) -> std::io::Result<()> {
     let rescored = judged.warpld.as_ref().and_then(|run| run.output.as_deref());
-    let kept = judge::kept(tools, link, &checker.folder)?;
+    let kept = judge::kept(tools, link, &lister.folder)?;
     let (Some(nvlink), Some(kept), Some(rescored)) =
         (judged.nvlink.output.as_deref(), kept.as_deref(), rescored)
     else {
@@ -439,36 +474,31 @@ fn score(
     let outputs = Outputs { nvlink, kept, rescored };
     let name = format!("{} {}", case.name, link.label);
     let mut scores = Scores::default();
-    scores.add(checker, (link.sm, &name), &outputs).map_err(std::io::Error::other)?;
+    scores.add(lister, (link.sm, &name), &outputs).map_err(std::io::Error::other)?;
     lock(report).scores += scores;
     Ok(())
 }
 
-/// Proves the code of both linkers' outputs, and of warpld's with the compiler's scoreboards.
+/// Lets the code of both linkers' outputs be proved.
 fn prove(
-    checker: &Checker,
+    pool: &Pool,
     tools: &Tools,
-    link: &Link,
+    (case, link): (&Case, &Link),
     judged: &Judged,
-) -> std::io::Result<(Vec<String>, Proofs)> {
-    let folder = &checker.folder;
+    (settings, folder): (&Settings, &Path),
+) -> std::io::Result<()> {
     let inputs: Vec<PathBuf> = link.inputs.iter().map(|name| folder.join(name)).collect();
     let warpld = judged.warpld.as_ref().and_then(|run| run.output.clone());
+    let kept = if settings.kept { judge::kept(tools, link, folder)? } else { None };
     let outputs = [
         ("nvlink", judged.nvlink.output.clone()),
         ("warpld", warpld),
-        ("warpld --no-rescoreboard", judge::kept(tools, link, folder)?),
+        ("warpld --no-rescoreboard", kept),
     ];
-    let mut words = Vec::new();
-    let mut proofs = Proofs::default();
     let outputs: Vec<_> =
         outputs.iter().filter_map(|(who, bytes)| Some((*who, bytes.as_deref()?))).collect();
-    let checked = checker.check_all(&inputs, &outputs).map_err(std::io::Error::other)?;
-    for (who, (found, counts)) in checked {
-        words.extend(found.iter().map(|line| format!("  {}: {who}: {line}", link.label)));
-        proofs += &counts;
-    }
-    Ok((words, proofs))
+    let name = format!("{} {}", case.name, link.label);
+    pool.add(&name, &inputs, &outputs).map_err(std::io::Error::other)
 }
 
 fn describe(label: &str, judged: &Judged, settings: &Settings) -> String {

@@ -39,11 +39,19 @@ impl Made {
         Some(Self { release, options })
     }
 
-    /// The release to ask warpld for: that of the note, or the last of its minor.
+    /// The release to ask warpld for. NVIDIA also links with updates that it does not publish: the next
+    /// one of the same minor stands for them (13.2.51 for 13.2.49), behind the last one that.
     fn known_release(&self) -> String {
-        let minor = self.release.rsplit_once('.').map_or("", |(minor, _)| minor);
-        let known = Release::named(&self.release).map_or(minor, |release| release.version);
-        known.to_owned()
+        let Some((minor, update)) = self.release.rsplit_once('.') else {
+            return self.release.clone();
+        };
+        let number = |update: &str| update.parse::<u32>().ok();
+        let updates = Release::ALL.iter().filter_map(|release| {
+            let (of, update) = release.version.rsplit_once('.')?;
+            (of == minor).then_some((number(update)?, release.version))
+        });
+        let next = updates.filter(|(known, _)| Some(*known) >= number(update)).min();
+        next.map_or(minor, |(_, version)| version).to_owned()
     }
 }
 
@@ -64,11 +72,15 @@ pub fn check(tools: &Tools, library: &Path, sms: &[Sm]) -> Result<bool, String> 
             Some((Made::by(&shipped)?, shipped))
         });
         let outputs: Vec<(Made, Cow<'_, [u8]>)> = outputs.collect();
+        if outputs.is_empty() {
+            println!("{name} {sm}: not shipped");
+            continue;
+        }
         let parts = divide(&inputs, &outputs, &sm.to_string())?;
         for ((made, shipped), inputs) in outputs.iter().zip(parts) {
             let (verdict, detail) = repeat(warpld, made, &inputs, &folder, shipped)?;
-            let count = inputs.len();
-            println!("{name} {sm} {count} inputs, by {}: {}", made.release, verdict.title());
+            let (count, size, release) = (inputs.len(), shipped.len(), &made.release);
+            println!("{name} {sm} {count} inputs, {size} bytes, by {release}: {}", verdict.title());
             detail.iter().for_each(|line| println!("  {line}"));
             links += 1;
             wrong += usize::from(!verdict.agrees());
@@ -92,8 +104,11 @@ fn divide(
         let data = fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
         let walk_file = InputFile::new("input", &data);
         let walk = Walk::new(&walk_file, Sections::All);
-        let image = walk.images.iter().find(|image| image.arch.to_string() == sm);
-        let names = image.and_then(|i| i.payload().ok()).map(|i| functions(&i)).unwrap_or_default();
+        // An input may hold PTX for the same target beside its code.
+        let images = walk.images.iter().filter(|image| image.arch.to_string() == sm);
+        let code = images.filter_map(|image| image.payload().ok());
+        let names = code.map(|image| functions(&image)).find(|all| !all.is_empty());
+        let names = names.unwrap_or_default();
         let shared = |at: usize| owned[at].intersection(&names).count();
         last = (0..owned.len()).max_by_key(|&at| (shared(at), at == last)).unwrap_or(0);
         parts.get_mut(last).ok_or("no output with a note of nvlink")?.push(name.clone());

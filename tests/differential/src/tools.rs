@@ -88,6 +88,8 @@ pub struct Tools {
     pub gives_compilers: bool,
     /// Whether these are ptxas and libnvJitLink alone.
     pub without_nvlink: bool,
+    /// Another disassembler than the toolkit's.
+    pub nvdisasm: Option<PathBuf>,
     /// Folder for objects, running cases and failed cases.
     pub work: PathBuf,
 }
@@ -96,6 +98,11 @@ impl Tools {
     /// The reference linker.
     pub fn nvlink(&self) -> PathBuf {
         self.toolkit.join("bin/nvlink")
+    }
+
+    /// The disassembler.
+    pub fn nvdisasm(&self) -> PathBuf {
+        self.nvdisasm.clone().unwrap_or_else(|| self.toolkit.join("bin/nvdisasm"))
     }
 
     /// A compiler of the toolkit that makes the objects.

@@ -12,6 +12,8 @@ pub enum Verdict {
     Identical,
     /// The same but for the linker's own note.
     NoteOnly,
+    /// The same bytes, because warpld handed the link over to nvlink.
+    HandedOver,
     /// The same but for control bits of kernels without calls (sm_100 on).
     ControlBits,
     /// Both refuse, with the same exit status.
@@ -21,6 +23,9 @@ pub enum Verdict {
     /// nvlink's output differs from run to run: one is warpld's, or warpld's has zeros where it
     /// differs.
     NvlinkVaries,
+    /// nvlink gives functions of one name in a relinked file the relocations of the first; with
+    /// names of their own the same program is linked alike.
+    NvlinkMixesUp,
     /// libnvJitLink stands in for nvlink and has no such option, or cannot compile such LTO-IR.
     Unavailable,
     /// The output differs from run to run, and no run of one is equal to any of the other.
@@ -39,13 +44,15 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order of the table's columns.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Identical,
         Self::NoteOnly,
+        Self::HandedOver,
         Self::ControlBits,
         Self::BothRefuse,
         Self::NvlinkFails,
         Self::NvlinkVaries,
+        Self::NvlinkMixesUp,
         Self::Unavailable,
         Self::Unsettled,
         Self::Different,
@@ -60,10 +67,12 @@ impl Verdict {
         match self {
             Self::Identical => "identical",
             Self::NoteOnly => "note-only",
+            Self::HandedOver => "handed-over",
             Self::ControlBits => "control-bits",
             Self::BothRefuse => "both-refuse",
             Self::NvlinkFails => "nvlink-fails",
             Self::NvlinkVaries => "nvlink-varies",
+            Self::NvlinkMixesUp => "nvlink-mixes-up",
             Self::Unavailable => "unavailable",
             Self::Unsettled => "UNSETTLED",
             Self::Different => "DIFFERENT",
@@ -85,10 +94,12 @@ impl Verdict {
             self,
             Self::Identical
                 | Self::NoteOnly
+                | Self::HandedOver
                 | Self::ControlBits
                 | Self::BothRefuse
                 | Self::NvlinkFails
                 | Self::NvlinkVaries
+                | Self::NvlinkMixesUp
                 | Self::Unavailable
         )
     }
@@ -133,7 +144,10 @@ pub fn compare(nvlink: &Run, warpld: &Run, release: Release) -> Comparison {
     if release > Release::BASE {
         ignore_stale_barriers(&mut texts);
     }
-    let verdict = verdict(nvlink, warpld, &texts, &mut detail, &mut split);
+    let mut verdict = verdict(nvlink, warpld, &texts, &mut detail, &mut split);
+    if verdict == Verdict::Identical && warpld.outcome.text.lines().any(hands_over) {
+        verdict = Verdict::HandedOver;
+    }
     let same_messages = texts[0] == texts[1];
     Comparison { verdict, detail, same_messages, split }
 }
@@ -158,6 +172,10 @@ fn verdict(
     let (theirs, ours) = (&nvlink.outcome, &warpld.outcome);
     match (theirs.status, ours.status) {
         (_, None) | (None, _) => return Verdict::Timeout,
+        // What crashed was nvlink, both times.
+        (a, b) if a == b && fails(theirs) && ours.text.lines().any(hands_over) => {
+            return Verdict::NvlinkFails;
+        }
         _ if ours.crashed() => return Verdict::Crash,
         (Some(101), _) | (_, Some(101)) => return Verdict::Crash,
         _ if fails(theirs) => return Verdict::NvlinkFails,
@@ -268,13 +286,18 @@ pub fn first_difference(what: &str, theirs: &[String], ours: &[String]) -> Vec<S
 pub fn messages(text: &str) -> Vec<String> {
     let is_note = |line: &&str| line.starts_with("    = ") || line.starts_with("      ");
     let is_time = |line: &&str| line.starts_with("ptxas info    : Compile time = ");
-    let lines = text.lines().filter(|line| !is_note(line) && !is_time(line));
+    let lines = text.lines().filter(|line| !is_note(line) && !is_time(line) && !hands_over(line));
     lines
         .map(|line| match line.strip_prefix("warpld ") {
             Some(rest) => format!("nvlink {}", without_code(rest)).replace("'w/", "'n/"),
             None => line.to_owned(),
         })
         .collect()
+}
+
+/// Whether it says that nvlink does the link.
+fn hands_over(line: &str) -> bool {
+    line.starts_with("warpld info    : warpld hands this link over to '")
 }
 
 /// A message of warpld without the code in brackets at its end.
@@ -348,6 +371,27 @@ mod tests {
         warned.outcome.text.insert_str(0, "nvlink warning : Stack size is unknown\n");
         let next = Release { minor: 1, ..Release::BASE };
         assert_eq!(compare(&warned, &run("0"), next).verdict, Verdict::Identical);
+    }
+
+    #[test]
+    fn a_link_by_nvlink_itself_has_a_verdict_of_its_own() {
+        let run = |text: &str| Run {
+            outcome: Outcome { status: Some(0), text: text.into(), time: Duration::ZERO },
+            output: Some(vec![1]),
+            side_file: None,
+        };
+        let handed =
+            run("warpld info    : warpld hands this link over to 'nvlink': why [handed-over]\n");
+        let comparison = compare(&run(""), &handed, Release::BASE);
+        assert_eq!(comparison.verdict, Verdict::HandedOver);
+        assert!(comparison.same_messages && comparison.verdict.agrees());
+        let other = Run { output: Some(vec![2]), ..handed.clone() };
+        assert_eq!(compare(&run(""), &other, Release::BASE).verdict, Verdict::Different);
+        let crashed =
+            |run: Run| Run { outcome: Outcome { status: Some(139), ..run.outcome }, ..run };
+        let verdict = |ours| compare(&crashed(run("")), &crashed(ours), Release::BASE).verdict;
+        assert_eq!(verdict(handed), Verdict::NvlinkFails);
+        assert_eq!(verdict(run("")), Verdict::Crash);
     }
 
     #[test]

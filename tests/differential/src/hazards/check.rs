@@ -1,11 +1,11 @@
 //! The checks of one function, and what they count.
 
 use super::flow::Flow;
-use super::listing::Function;
+use super::listing::{Function, Instruction};
 use super::operations::group;
 use super::pairs;
 use super::proof::{Count, Fault, Kind, Proof};
-use super::seeded::{Seeds, Sown};
+use super::seeded::{self, Seeds, Sown, Wanted};
 use super::stalls::{self, Distances};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
@@ -70,8 +70,29 @@ impl Originals {
     }
 }
 
+/// Whether a function has no timing at all: nothing stalls, sets a scoreboard or waits. So does code of `-O0` since 13.3,
+/// the compiler's as well as the linker's.
+fn is_untimed(function: &Function) -> bool {
+    let is_bare = |i: &Instruction| {
+        (i.stall(), i.waits(), i.write_board(), i.read_board()) == (0, 0, None, None)
+    };
+    function.code.iter().all(is_bare)
+}
+
+/// Whether a function was compiled with `-O0`: it has no timing, or waits for everything from the start.
+fn is_unoptimised(function: &Function) -> bool {
+    const MOST: u8 = 15;
+    let waits_first = |first: &Instruction| first.stall() == MOST && first.waits() != 0;
+    is_untimed(function) || function.code.first().is_some_and(waits_first)
+}
+
 /// What is wrong with a function, in words.
 pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<String>, Tally) {
+    let original = originals.of(function);
+    let is_unoptimised = |(original, _): &(&Original, _)| is_unoptimised(&original.function);
+    if is_untimed(function) && original.as_ref().is_some_and(is_unoptimised) {
+        return (Vec::new(), Tally { functions: 1, untimed: 1, ..Tally::default() });
+    }
     let flow = Flow::of(function);
     let proof = Proof::new(function, &flow, sm);
     let mut tally = Tally { functions: 1, jumps: flow.unknown, ..Tally::default() };
@@ -82,7 +103,6 @@ pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<Strin
     let (mut faults, doubtful): (Vec<_>, Vec<_>) =
         proof.faults().into_iter().partition(|fault| !fault.doubtful);
     tally.doubtful = doubtful.len();
-    let original = originals.of(function);
     if let Some((original, origins)) = &original {
         tally.inherited = original.forgive(origins, &mut faults);
     }
@@ -99,6 +119,10 @@ pub fn faults(function: &Function, sm: u16, originals: &Originals) -> (Vec<Strin
             words.push(format!("{consumer} follows {producer} after {now} cycles, not {before}"));
         }
         words.extend(lost_groups(function, &original.function, &origins));
+        // Code for another target of the family is compiled again.
+        if original.exact {
+            words.extend(kept_operands(function, &original.function, &origins));
+        }
     }
     tally.rejected = usize::from(!words.is_empty());
     (words, tally)
@@ -145,13 +169,29 @@ fn groups(function: &Function) -> BTreeMap<(usize, usize), bool> {
     pairs.collect()
 }
 
+/// Instructions whose operands stay for the next one although the input's do not. (Not to keep them costs time alone.)
+fn kept_operands(function: &Function, input: &Function, origins: &[Option<usize>]) -> Vec<String> {
+    let kept = function.code.iter().enumerate().filter(|(_, i)| i.kept() != 0);
+    let before = |at: usize| origins[at].map_or(0, |from| input.code[from].kept());
+    kept.filter(|&(at, i)| i.kept() & !before(at) != 0)
+        .map(|(at, _)| {
+            format!("{} keeps operands that the input does not keep", text(function, at))
+        })
+        .collect()
+}
+
 /// Seeds faults into a function that has none; those that are not found, in words.
-pub fn seed(function: &Function, sm: u16, seeds: &mut Seeds, count: usize) -> (Vec<String>, Tally) {
+pub fn seed(
+    function: &Function,
+    sm: u16,
+    seeds: &mut Seeds,
+    wanted: &Wanted,
+) -> (Vec<String>, Tally) {
     let mut tally = Tally::default();
     let mut words = Vec::new();
     let mut originals = Originals::default();
     originals.add(vec![function.clone()], sm, true);
-    for Sown { kind, code, what } in seeds.sow(function, sm, count) {
+    for Sown { kind, code, what } in seeds.sow(function, sm, wanted) {
         let changed = Function { code, ..function.clone() };
         let found = !faults(&changed, sm, &originals).0.is_empty();
         let entry = tally.seeded.entry(kind).or_default();
@@ -167,8 +207,16 @@ pub fn seed(function: &Function, sm: u16, seeds: &mut Seeds, count: usize) -> (V
 /// What was proved.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
+    /// Functions of all outputs.
+    pub met: usize,
+    /// Different ones that an earlier run has proved.
+    pub earlier: usize,
     /// Functions analysed.
     pub functions: usize,
+    /// Functions without any timing, of which nothing is to be proved: the input's are code of `-O0`.
+    pub untimed: usize,
+    /// Functions of which nvdisasm lists a part, so that they are not proved.
+    pub unlisted: usize,
     /// Functions with a fault.
     pub rejected: usize,
     /// Pairs of an event of variable latency and what depends on it.
@@ -185,11 +233,17 @@ pub struct Tally {
     pub inherited: usize,
     /// Seeded faults of each kind, and how many of them were found.
     pub seeded: BTreeMap<&'static str, (usize, usize)>,
+    /// How many of each kind were wanted; there may be fewer places for some.
+    pub wanted: usize,
 }
 
 impl AddAssign<&Self> for Tally {
     fn add_assign(&mut self, other: &Self) {
+        self.met += other.met;
+        self.earlier += other.earlier;
         self.functions += other.functions;
+        self.untimed += other.untimed;
+        self.unlisted += other.unlisted;
         self.rejected += other.rejected;
         self.pairs += other.pairs;
         self.stalls += other.stalls;
@@ -209,16 +263,33 @@ impl AddAssign<&Self> for Tally {
 impl Tally {
     /// Whether everything was proved and every seeded fault found.
     pub fn is_good(&self) -> bool {
-        self.rejected == 0 && self.seeded.values().all(|(sown, found)| sown == found)
+        let all_found = self.seeded.values().all(|(sown, found)| sown == found);
+        self.rejected == 0 && all_found
+    }
+
+    /// Kinds of faults of which fewer than `wanted` are sown, and how many of them the next function gets.
+    pub fn lacking(&self, wanted: usize) -> Wanted {
+        let left = |kind| wanted.saturating_sub(self.seeded.get(kind).map_or(0, |(sown, _)| *sown));
+        let left = seeded::kinds().map(|kind| (kind, left(kind).min(seeded::most(kind))));
+        left.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Prints the seeded faults by kind, the operations that are not known, and the sums.
     pub fn print(&self) {
-        for (kind, (sown, found)) in &self.seeded {
-            println!("seeded faults: {kind:<24} {found:>6} of {sown} rejected");
+        let kinds = seeded::kinds().filter(|_| self.wanted > 0);
+        for kind in kinds {
+            let (sown, found) = self.seeded.get(kind).copied().unwrap_or_default();
+            let few = if sown < self.wanted { "   TOO FEW" } else { "" };
+            println!("seeded faults: {kind:<40} {found:>6} of {sown:>6} rejected{few}");
         }
         if !self.unknown.is_empty() {
             println!("operations not known: {:?}", self.unknown);
+        }
+        if self.unlisted > 0 {
+            println!(
+                "not run: proofs of {} functions (nvdisasm lists a part of them)",
+                self.unlisted
+            );
         }
         println!("{self}");
     }
@@ -230,9 +301,12 @@ impl std::fmt::Display for Tally {
         let (sown, found) = self.seeded.values().fold((0, 0), add);
         write!(
             f,
-            "{} functions, {} rejected; {} pairs and {} stalls proved; {found} of {sown} seeded faults \
+            "{} functions, {} different ones proved before, {} now, {} without timing (-O0), {} rejected; {} pairs and {} stalls proved; {found} of {sown} seeded faults \
              rejected; {} instructions not known ({} pairs), {} jumps; {} faults of the compiler",
-            self.functions,
+            self.met,
+            self.earlier,
+            self.functions - self.untimed - self.unlisted - self.rejected,
+            self.untimed,
             self.rejected,
             self.pairs,
             self.stalls,

@@ -39,6 +39,8 @@ impl Guard {
 
 /// Number of scoreboards.
 pub const BOARDS: u32 = 6;
+/// Control bits of an instruction: stall count, turn, scoreboards, and operands kept for the next one.
+pub const CONTROL: u128 = ((1 << 21) - 1) << 105;
 
 impl Instruction {
     fn field(&self, low: u32, bits: u32) -> u8 {
@@ -93,6 +95,16 @@ impl Instruction {
     /// Changes the scoreboards to wait for.
     pub fn set_waits(&mut self, boards: u8) {
         self.set_field(116, 6, boards);
+    }
+
+    /// Operands that stay for the next instruction (`.reuse`), a bit for each place.
+    pub fn kept(&self) -> u8 {
+        self.field(122, 4)
+    }
+
+    /// Changes which operands stay.
+    pub fn set_kept(&mut self, places: u8) {
+        self.set_field(122, 4, places);
     }
 
     /// `LDG.E.64`.

@@ -13,6 +13,8 @@ pub enum Unit {
     Load,
     /// Transcendental functions, counts of bits and conversions.
     Function,
+    /// MUFU.EX2 on sm_103 and sm_110; elsewhere it is one of the functions.
+    Exponential,
     /// Conversions from and to 64 bits.
     Conversion,
     /// Arithmetic in double precision, where it is not of fixed latency.
@@ -67,6 +69,9 @@ pub fn timing(instruction: &Instruction, sm: u16) -> Timing {
         | "STSM" | "REDS" => Variable(Some(Unit::Memory)),
         "LDG" | "LD" | "ATOMG" | "ATOM" | "LDL" | "LDGSTS" => Variable(Some(Unit::Load)),
         "F2F" | "I2F" | "F2I" | "FRND" if wide => Variable(Some(Unit::Conversion)),
+        "MUFU" if instruction.has("EX2") && matches!(sm, 103 | 110) => {
+            Variable(Some(Unit::Exponential))
+        }
         "MUFU" | "POPC" | "FLO" | "BREV" | "FRND" | "F2I" | "F2F" | "I2F" | "FCHK" => {
             Variable(Some(Unit::Function))
         }

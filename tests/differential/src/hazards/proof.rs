@@ -204,6 +204,10 @@ impl<'a> Proof<'a> {
     /// event's unit does both in order.
     pub fn conflict(&self, event: &Event, at: usize) -> Registers {
         let later = &self.code[at];
+        let reads = match later.guard.filter(|_| self.is_fence_for_errors(at)) {
+            Some(guard) => later.reads.without(&guard.predicate),
+            None => later.reads,
+        };
         if self.leaves(at) {
             return event.registers;
         }
@@ -212,10 +216,17 @@ impl<'a> Proof<'a> {
             Kind::Read if same_unit => Registers::NONE,
             Kind::Read => event.registers & later.writes,
             Kind::Write if same_unit && event.unit.is_some_and(Unit::orders_results) => {
-                event.registers & later.reads
+                event.registers & reads
             }
-            Kind::Write => event.registers & (later.reads | later.writes),
+            Kind::Write => event.registers & (reads | later.writes),
         }
+    }
+
+    /// Whether an instruction is the fence before an ERRBAR, which links with `-g` insert before a guarded EXIT: nvlink lets
+    /// the ERRBAR wait for the guard, and a fence more or less changes no result.
+    fn is_fence_for_errors(&self, at: usize) -> bool {
+        let is_errbar = |next: &Instruction| next.operation() == "ERRBAR";
+        self.code[at].name() == "MEMBAR.SC.VC" && self.code.get(at + 1).is_some_and(is_errbar)
     }
 
     /// Whether control goes to code that is not in this section, which may use any register.
@@ -333,7 +344,7 @@ impl<'a> Proof<'a> {
 
     /// The scoreboards of a later instruction of the same unit that prove `event` over, too. (An
     /// instruction whose guard is false passes the unit in order as well.)
-    fn covered(&self, event: &Event, at: usize) -> u8 {
+    pub fn covered(&self, event: &Event, at: usize) -> u8 {
         if event.unit.is_none() || self.timings[at] != Timing::Variable(event.unit) {
             return 0;
         }
@@ -365,6 +376,11 @@ impl Count {
         let left = u8::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
         let others = words.filter_map(|word| word.parse::<u8>().ok()).filter(|&b| b < 6);
         Some(Self { board, left, all: others.fold(0, |all, board| all | 1 << board) })
+    }
+
+    /// Scoreboards that it waits for in any way.
+    pub fn any(&self) -> u8 {
+        self.all | 1 << self.board
     }
 
     /// If an event were under way, so would be the later ones of its unit on its scoreboard.

@@ -9,8 +9,17 @@ use super::listing::{BOARDS, Function, Instruction};
 use super::operations::{self, Timing, group};
 use super::pairs;
 use super::proof::{Count, Event, Kind, Proof};
+use super::registers::File;
 use super::stalls;
 use crate::rng::Rng;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How often a fault is tried for each that is wanted.
+const TRIES: usize = 20;
+/// At most, where many are wanted and places are few.
+const MOST_TRIES: usize = 160;
+/// Instructions of a way that is taken by chance.
+const LONGEST_WAY: usize = 400;
 
 /// A change to a function.
 pub struct Sown {
@@ -29,21 +38,50 @@ pub struct Seeds(Rng);
 struct Place<'a> {
     event: &'a Event,
     waiters: Vec<usize>,
+    /// Later instructions of the unit on the way whose scoreboards prove the event over, too.
+    covers: Vec<usize>,
     /// On the way, the producer excluded.
     path: Vec<usize>,
 }
 
 type Change = fn(&mut Rng, &mut [Instruction], &Place<'_>) -> Option<()>;
 
-const CHANGES: [(&str, Change); 7] = [
-    ("wait dropped", drop_wait),
-    ("wait for another", wait_for_another),
-    ("wait too late", wait_late),
-    ("board moved", move_board),
-    ("board removed", remove_board),
-    ("board of operands", release_early),
-    ("wait too soon", wait_soon),
+/// Changes with their names for results and for operands.
+const CHANGES: [(&str, &str, Change); 10] = [
+    ("wait for a result dropped", "wait for operands dropped", drop_wait),
+    (ON_PATH, ON_PATH, drop_on_path),
+    (AROUND, AROUND, drop_around),
+    ("result: wait for another", "operands: wait for another", wait_for_another),
+    ("result: wait too late", "operands: wait too late", wait_late),
+    ("result: board moved", "operands: board moved", move_board),
+    ("result: board removed", "operands: board removed", remove_board),
+    (COVER, COVER, remove_cover),
+    ("wait too soon", "wait too soon", wait_soon),
+    ("result: board of operands", "", release_early),
 ];
+const ON_PATH: &str = "wait on one path dropped";
+const AROUND: &str = "wait over an edge back dropped";
+const COVER: &str = "later one's board removed";
+const SHORTENED: &str = "stall shortened";
+const NOT_COUNTED: &str = "group not counted";
+const KEPT: &str = "operand kept";
+
+/// All kinds of faults.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    let changes = CHANGES.iter().flat_map(|(result, operands, _)| {
+        [Some(*result), Some(*operands).filter(|operands| operands != result)]
+    });
+    let others = [SHORTENED, NOT_COUNTED, KEPT].map(Some);
+    changes.chain(others).flatten().filter(|name| !name.is_empty())
+}
+
+/// How many faults of a kind one function gets at most: more of those that few functions can have.
+pub fn most(kind: &str) -> usize {
+    if [ON_PATH, AROUND, COVER, NOT_COUNTED].contains(&kind) { 40 } else { 8 }
+}
+
+/// How many faults of each kind are wanted in a function.
+pub type Wanted = BTreeMap<&'static str, usize>;
 
 impl Seeds {
     /// The same seed gives the same faults.
@@ -51,37 +89,99 @@ impl Seeds {
         Self(Rng::new(seed, 0xfa))
     }
 
-    /// Up to `count` faults of each kind.
-    pub fn sow(&mut self, function: &Function, sm: u16, count: usize) -> Vec<Sown> {
+    /// Up to `wanted` faults of each kind, no two of them equal.
+    pub fn sow(&mut self, function: &Function, sm: u16, wanted: &Wanted) -> Vec<Sown> {
         let flow = Flow::of(function);
         let proof = Proof::new(function, &flow, sm);
         let pairs = pairs::pairs(&function.code, &flow, &proof);
         let mut sown = Vec::new();
-        for (kind, change) in CHANGES {
-            let mut tries = 20 * count;
-            let mut left = count;
-            while left > 0 && tries > 0 && !pairs.is_empty() {
-                tries -= 1;
-                let &(event, consumer) = self.0.pick(&pairs);
-                let event = &proof.events[event];
-                let Some(place) = place(&function.code, &flow, event, consumer) else { continue };
-                let mut code = function.code.clone();
-                if change(&mut self.0, &mut code, &place).is_none()
-                    || !is_exposed(&code, &proof, event, &place, sm)
-                {
-                    continue;
+        for (result, operands, change) in CHANGES {
+            for (name, kind) in [(result, Kind::Write), (operands, Kind::Read)] {
+                let count = wanted.get(name).copied().unwrap_or(0);
+                let fitting: Vec<_> = pairs
+                    .iter()
+                    .copied()
+                    .filter(|(event, _)| proof.events[*event].kind == kind)
+                    .collect();
+                let mut part = Vec::new();
+                for _ in 0..(TRIES * count).min(MOST_TRIES) {
+                    if part.len() == count || fitting.is_empty() {
+                        break;
+                    }
+                    let (event, consumer) = *self.0.pick(&fitting);
+                    let place = self.place(function, &flow, &proof, (event, consumer));
+                    let Some(place) = place else { continue };
+                    let mut code = function.code.clone();
+                    if change(&mut self.0, &mut code, &place).is_some()
+                        && is_exposed(&code, &proof, &place, sm)
+                    {
+                        let (from, to) = (text(function, place.event.at), text(function, consumer));
+                        let what = format!("{} {from} -> {to}", function.name);
+                        push(&mut part, Sown { kind: name, code, what });
+                    }
                 }
-                left -= 1;
-                let text = |at: usize| {
-                    let instruction = &function.code[at];
-                    format!("{:04x} {}", instruction.offset, instruction.full_text())
-                };
-                let what = format!("{} {} -> {}", function.name, text(event.at), text(consumer));
-                sown.push(Sown { kind, code, what });
+                sown.extend(part);
             }
         }
-        sown.extend(self.shorten(function, &flow, sm, count));
-        sown.extend(self.lose_group(function, count));
+        let count = |kind| wanted.get(kind).copied().unwrap_or(0);
+        sown.extend(self.shorten(function, &flow, sm, count(SHORTENED)));
+        sown.extend(self.lose_group(function, count(NOT_COUNTED)));
+        sown.extend(self.keep_operand(function, count(KEPT)));
+        sown
+    }
+
+    /// The way of an event to what depends on it: any, or one of the shortest.
+    fn place<'a>(
+        &mut self,
+        function: &Function,
+        flow: &Flow,
+        proof: &'a Proof<'_>,
+        (event, consumer): (usize, usize),
+    ) -> Option<Place<'a>> {
+        let event = &proof.events[event];
+        let path = match self.0.below(2) {
+            0 => shortest(flow, event.at, consumer),
+            _ => self.stroll(flow, event.at, consumer),
+        }?;
+        let waits = |at: &usize| function.code[*at].waits() & event.boards != 0;
+        let waiters = path.iter().copied().filter(waits).collect();
+        let covers = |at: &usize| proof.covered(event, *at) != 0;
+        let covers = path.iter().copied().filter(covers).collect();
+        Some(Place { event, waiters, covers, path })
+    }
+
+    /// Any way, with turns taken by chance.
+    fn stroll(&mut self, flow: &Flow, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut path = Vec::new();
+        let mut at = from;
+        while path.len() < LONGEST_WAY {
+            at = self.0.choose(&flow.next[at])?;
+            path.push(at);
+            if at == to {
+                return Some(path);
+            }
+        }
+        None
+    }
+
+    /// An operand stays for the next instruction although the compiler did not say so.
+    fn keep_operand(&mut self, function: &Function, count: usize) -> Vec<Sown> {
+        let mut sown = Vec::new();
+        for _ in 0..(TRIES * count).min(MOST_TRIES) {
+            if sown.len() == count {
+                break;
+            }
+            let at = self.0.below(function.code.len());
+            let slot = 1 << self.0.below(3);
+            let mut code = function.code.clone();
+            if code[at].reads.of(File::General).is_empty() || code[at].kept() & slot != 0 {
+                continue;
+            }
+            let kept = code[at].kept();
+            code[at].set_kept(kept | slot);
+            let what = format!("{} {}", function.name, text(function, at));
+            push(&mut sown, Sown { kind: KEPT, code, what });
+        }
         sown
     }
 
@@ -93,14 +193,24 @@ impl Seeds {
             .filter(|&at| group::is_end(&code[at]))
             .filter(|&at| group::board(&code[at]).is_some_and(counts))
             .collect();
-        let lose = |at: usize| {
+        let mut sown = Vec::new();
+        for _ in 0..(TRIES * count).min(MOST_TRIES) {
+            let Some(at) = self.0.choose(&groups) else { break };
             let mut code = code.clone();
-            code[at].set_write_board(None);
-            code[at].set_read_board(None);
-            let what = format!("{} {:04x}", function.name, code[at].offset);
-            Sown { kind: "group not counted", code, what }
-        };
-        (0..count).filter_map(|_| self.0.choose(&groups)).map(lose).collect()
+            let others = (0..BOARDS as u8).filter(|board| !counts(*board)).map(Some);
+            let others: Vec<Option<u8>> = others.chain([None]).collect();
+            let other = *self.0.pick(&others);
+            match code[at].operation() {
+                "LDGDEPBAR" => code[at].set_write_board(other),
+                _ => code[at].set_read_board(other),
+            }
+            let what = format!("{} {}", function.name, text(function, at));
+            push(&mut sown, Sown { kind: NOT_COUNTED, code, what });
+            if sown.len() == count {
+                break;
+            }
+        }
+        sown
     }
 
     /// Stall counts between two instructions of a block become less than the result needs.
@@ -111,7 +221,7 @@ impl Seeds {
         };
         let pairs: Vec<(usize, usize)> = distances.keys().filter(inside).copied().collect();
         let mut sown = Vec::new();
-        for _ in 0..20 * count {
+        for _ in 0..(TRIES * count).min(MOST_TRIES) {
             let Some((from, to)) = self.0.choose(&pairs) else { break };
             let before = distances[&(from, to)];
             let at = from + self.0.below(to - from);
@@ -126,95 +236,122 @@ impl Seeds {
             }
             let mut code = function.code.clone();
             code[at].set_stall(new);
-            let name = &function.name;
-            let what = format!("{name} {:04x}: {}", code[at].offset, code[at].full_text());
-            sown.push(Sown { kind: "stall shortened", code, what });
+            let what = format!("{} {}", function.name, text(function, at));
+            push(&mut sown, Sown { kind: SHORTENED, code, what });
         }
         sown
     }
 }
 
-/// A shortest path from the event to the instruction that depends on it.
-fn place<'a>(
-    code: &[Instruction],
-    flow: &Flow,
-    event: &'a Event,
-    consumer: usize,
-) -> Option<Place<'a>> {
-    let mut parents: Vec<Option<usize>> = vec![None; code.len()];
-    let mut queue = std::collections::VecDeque::from([event.at]);
-    let mut found = false;
+fn text(function: &Function, at: usize) -> String {
+    let instruction = &function.code[at];
+    format!("{:04x} {}", instruction.offset, instruction.full_text())
+}
+
+fn push(sown: &mut Vec<Sown>, new: Sown) {
+    let same = |old: &Sown| old.code.iter().zip(&new.code).all(|(a, b)| a.bits == b.bits);
+    if !sown.iter().any(same) {
+        sown.push(new);
+    }
+}
+
+/// A shortest way, without its start.
+fn shortest(flow: &Flow, from: usize, to: usize) -> Option<Vec<usize>> {
+    let mut parents: Vec<Option<usize>> = vec![None; flow.next.len()];
+    let mut queue = VecDeque::from([from]);
     while let Some(at) = queue.pop_front() {
         for &next in &flow.next[at] {
             if parents[next].is_none() {
                 parents[next] = Some(at);
                 queue.push_back(next);
             }
-            found |= next == consumer;
         }
-        if found {
+        if parents[to].is_some() {
             break;
         }
     }
-    let mut path = vec![consumer];
+    let mut path = vec![to];
     while let Some(parent) = parents[*path.last()?]
-        && parent != event.at
+        && parent != from
     {
         path.push(parent);
     }
-    if !found {
-        return None;
-    }
+    parents[to]?;
     path.reverse();
-    let waits = |at: &usize| code[*at].waits() & event.boards != 0;
-    let waiters = path.iter().copied().filter(waits).collect();
-    Some(Place { event, waiters, path })
+    Some(path)
 }
 
-/// Whether the event reaches the end of the path in the changed code without a wait that could help.
-fn is_exposed(
-    code: &[Instruction],
-    proof: &Proof<'_>,
-    event: &Event,
-    place: &Place<'_>,
-    sm: u16,
-) -> bool {
+/// Whether the event reaches the end of the way in the changed code without a wait that could help: for a
+/// scoreboard that the producer sets, or a later instruction of its unit on the way.
+fn is_exposed(code: &[Instruction], proof: &Proof<'_>, place: &Place<'_>, sm: u16) -> bool {
+    let event = place.event;
     let producer = &code[event.at];
     let bit = |board: Option<u8>| board.map_or(0, |board| 1_u8 << board);
-    let boards = match event.kind {
+    let both = |i: &Instruction| bit(i.write_board()) | bit(i.read_board());
+    // Scoreboards that count, and those that do not yet.
+    let own = match event.kind {
         Kind::Write => bit(producer.write_board()),
-        Kind::Read => bit(producer.write_board()) | bit(producer.read_board()),
+        Kind::Read => both(producer),
     };
     // A generic atomic's predicate has other rules.
     if producer.operation() == "ATOM" || event.doubtful {
         return false;
     }
     let unit = operations::timing(producer, sm);
+    let ordered = unit != Timing::Variable(None);
+    let mut later = 0;
     let mut cycles = u32::from(producer.stall());
     let Some((&consumer, between)) = place.path.split_last() else { return false };
-    let helps = |at: usize, cycles: u32| {
-        code[at].operation() == "DEPBAR"
-            || code[at].waits() & boards != 0 && cycles >= 2
-            || unit != Timing::Variable(None) && operations::timing(&code[at], sm) == unit
+    let helps = |at: usize, cycles: u32, later: u8| {
+        let boards = later | if cycles >= 2 { own } else { 0 };
+        let counted = Count::of(&code[at]).is_some_and(|count| count.any() & (own | later) != 0);
+        counted || code[at].waits() & boards != 0
     };
     for &at in between {
-        if at == event.at || helps(at, cycles) {
+        if at == event.at || helps(at, cycles, later) {
             return false;
         }
         cycles += u32::from(code[at].stall());
+        if ordered && operations::timing(&code[at], sm) == unit {
+            later |= both(&code[at]);
+        }
     }
-    let waits = code[consumer].waits() & boards != 0 && cycles >= 2;
     let guarded = producer.is_guarded() && code[consumer].is_guarded();
-    !waits
-        && !guarded
-        && code[consumer].operation() != "DEPBAR"
-        && !proof.conflict(event, consumer).is_empty()
+    !helps(consumer, cycles, later) && !guarded && !proof.conflict(event, consumer).is_empty()
 }
 
 /// A bit of the waits that end the event; only if one instruction waits for it.
 fn only_waiter(code: &[Instruction], place: &Place<'_>) -> Option<(usize, u8)> {
     let [at] = place.waiters[..] else { return None };
     Some((at, code[at].waits() & place.event.boards))
+}
+
+/// The way is one of several, of which others have waits of their own.
+fn drop_on_path(_: &mut Rng, code: &mut [Instruction], place: &Place<'_>) -> Option<()> {
+    let (at, bits) = only_waiter(code, place)?;
+    let elsewhere =
+        |&other: &usize| !place.path.contains(&other) && code[other].waits() & bits != 0;
+    (0..code.len()).find(elsewhere)?;
+    let splits = place.path.windows(2).any(|step| step[1] != step[0] + 1);
+    splits.then(|| code[at].set_waits(code[at].waits() & !bits))
+}
+
+/// The way goes back.
+fn drop_around(_: &mut Rng, code: &mut [Instruction], place: &Place<'_>) -> Option<()> {
+    let (at, bits) = only_waiter(code, place)?;
+    let back = *place.path.last()? <= place.event.at;
+    back.then(|| code[at].set_waits(code[at].waits() & !bits))
+}
+
+/// The later instruction of the unit that is waited for in the event's stead has no scoreboard.
+fn remove_cover(_: &mut Rng, code: &mut [Instruction], place: &Place<'_>) -> Option<()> {
+    let [cover] = place.covers[..] else { return None };
+    if !place.waiters.is_empty() {
+        return None;
+    }
+    code[cover].set_write_board(None);
+    code[cover].set_read_board(None);
+    Some(())
 }
 
 fn drop_wait(_: &mut Rng, code: &mut [Instruction], place: &Place<'_>) -> Option<()> {

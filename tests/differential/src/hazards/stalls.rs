@@ -22,12 +22,16 @@ fn longest(instruction: &Instruction) -> u32 {
 }
 
 /// Cycles that are enough between a result and an instruction that depends on it, where the input
-/// has more. Compilers put 6 between integer arithmetic in uniform registers and in general ones;
-/// the finalizer takes away what is over.
+/// has more. Compilers put 6 between integer arithmetic in uniform registers and in general ones, and
+/// no more than 5 between integer sums in general ones; the finalizer takes away what is over.
 pub fn enough(producer: &Instruction, consumer: &Instruction) -> u32 {
     let sums = ["UIADD3", "UIMAD", "ULEA", "ULOP3", "USEL", "USHF"];
     let users = ["IADD3", "IMAD", "ISETP", "LOP3", "MOV"];
     let shared = producer.writes & (consumer.reads | consumer.writes);
+    let is_sum = |i: &Instruction| matches!(i.operation(), "IADD3" | "ISETP");
+    if is_sum(producer) && is_sum(consumer) && shared == shared.of(File::General) {
+        return 6;
+    }
     if sums.contains(&producer.operation())
         && users.contains(&consumer.operation())
         && shared == shared.of(File::Uniform)
