@@ -6,6 +6,10 @@
 #   scripts/wheel.sh nccl-newest
 #                               the same of the newest release that CUDA 13.4 made
 #   scripts/wheel.sh nvshmem    nvidia/nvshmem/{include,lib}: a library of device code
+#   scripts/wheel.sh nvshmem-13.0
+#                               the same of the last release that CUDA 13.0 made
+#   scripts/wheel.sh cublasmp   nvidia/cublasmp/cu13/lib/libcublasmp.so.0, of the last releases that keep inputs
+#   scripts/wheel.sh cufftmp    nvidia/cufftmp/cu13/lib/libcufftMp.so.12 keeps them, too
 #
 # $WARPLD_WHEELS names another folder than target/wheels; a wheel found there is not fetched.
 set -euo pipefail
@@ -16,8 +20,11 @@ case ${1:-} in
 nccl) package=nvidia-nccl-cu13 version=2.27.7 ;;
 nccl-newest) package=nvidia-nccl-cu13 version=2.32.3 ;;
 nvshmem) package=nvidia-nvshmem-cu13 version=3.8.0 ;;
+nvshmem-13.0) package=nvidia-nvshmem-cu13 version=3.5.21 ;;
+cublasmp) package=nvidia-cublasmp-cu13 version=0.7.0.125 ;;
+cufftmp) package=nvidia-cufftmp-cu13 version=12.1.3.2 ;;
 *)
-    echo "usage: $0 nccl|nccl-newest|nvshmem" >&2
+    echo "usage: $0 nccl|nccl-newest|nvshmem|nvshmem-13.0|cublasmp|cufftmp" >&2
     exit 2
     ;;
 esac
