@@ -68,7 +68,7 @@ pub enum ItemForm<'a> {
     Full(&'a [u8]),
     /// Four bytes that represent an instruction of 16, 32 or 48 bytes.
     Short(&'a [u8]),
-    /// Sixteen bytes that describe the function, a loop or an instruction and have no machine
+    /// A multiple of 16 bytes that describe the function, a loop or an instruction and have no machine
     /// instruction. ptxas adds them to functions with `cutlass` in their name (`mercury-notes`).
     Note(&'a [u8]),
     /// This many padding instructions (the branch to itself and the NOPs after a function's end).
@@ -219,7 +219,10 @@ fn read_item<'a>(reader: &mut Reader<'a>) -> Result<Item<'a>, CapsuleError> {
         Some(0x02) => ItemForm::Full(reader.bytes(32, "an item")?),
         // Copies with a cache policy (`cp.async ... L2::cache_hint`) [capsule-long-items].
         Some(0x03) => ItemForm::Full(reader.bytes(48, "an item")?),
-        Some(0x31) => ItemForm::Note(reader.bytes(16, "a note")?),
+        // A note with one or two numbers has 16 bytes, with three 32 [mercury-notes].
+        Some(&form @ 0x31..=0x3f) => {
+            ItemForm::Note(reader.bytes(16 * usize::from(form & 0xf), "a note")?)
+        }
         Some(0x41..=0x43) => ItemForm::Short(reader.bytes(4, "an item")?),
         Some(&form) => return Err(CapsuleError::Item { offset, form }),
         None => return Err(CapsuleError::Truncated { what: "the items", offset }),
@@ -255,6 +258,21 @@ mod tests {
         let capsule = Capsule::parse(&bytes).unwrap();
         assert_eq!(capsule.sass_instructions(), 7);
         assert_eq!((capsule.size(), capsule.to_bytes()), (bytes.len(), bytes));
+    }
+
+    #[test]
+    fn a_note_has_the_length_of_its_form() {
+        let mut bytes = Vec::new();
+        for word in [17, LONG_HEADER, 1, 0_u32] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[0x32, 2, 0, 0x28, 1, 4, 3, 3, 0, 0, 0, 2, 0, 0, 0, 0, 0x20]);
+        bytes.extend_from_slice(&[0; 15]);
+        let capsule = Capsule::parse(&bytes).unwrap();
+        assert!(
+            matches!(capsule.items[..], [Item { form: ItemForm::Note(note), .. }] if note.len() == 32)
+        );
+        assert_eq!((capsule.sass_instructions(), capsule.to_bytes()), (0, bytes));
     }
 
     #[test]
