@@ -134,6 +134,17 @@ extern "C" __global__ void copies(float *out, const float *in, int k) {
     out[threadIdx.x + 2 * k] = s[threadIdx.x ^ k];
 }
 
+// Copies with a policy, whose address in shared memory is uniform or the sum of both kinds.
+extern "C" __global__ void hinted(float *out, const float *in, int k, long long policy) {
+    extern __shared__ float4 s[];
+    int at = (int)__cvta_generic_to_shared(s) + threadIdx.x * 16;
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(at + k), "l"(in + threadIdx.x * 4), "l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(k), "l"(in + threadIdx.x * 4), "l"(policy));
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 4, %2;" ::"r"(at), "l"(in + k), "l"(policy));
+    asm volatile("cp.async.commit_group; cp.async.wait_group 0;");
+    out[threadIdx.x] = s[threadIdx.x ^ k].x;
+}
+
 extern "C" __global__ void staged(float *out, const float *in, int n) {
     __shared__ float s[2][256];
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;

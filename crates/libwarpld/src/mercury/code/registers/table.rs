@@ -383,7 +383,7 @@ static ROWS: &[Row] = &[
     row(0x1aa, R, &[d(one), pd(81), a(two)]), // QSPC
     row(0x1ab, F2 | F4, &[]), // CGAERRBAR, ERRBAR
     row(0x1ac, F3, &[ud(data), ua(one)]), // LDCU
-    row(0x1ae, F7, &[g(16, one), a(copied_address), u(64, base), p(87)]), // LDGSTS
+    row(0x1ae, F6 | F7, &[g(16, one), a(copied_address), u(64, base), p(87)]), // LDGSTS
     row(0x1af, F4, &[]), // LDGDEPBAR
     row(0x1b0, F4, &[a(one), u(64, base_32)]), // ARRIVES
     row(0x1b1, F4, &[a(one), u(64, base_32)]), // SYNCS.CCTL
