@@ -115,8 +115,13 @@ impl<'k> Dependences<'k> {
         found && !self.are_opposite(event.at, i) || self.meets(event, i)
     }
 
-    /// The same whatever guards the two have: a predicate may have changed in between.
+    /// The same whatever guards the two have: a predicate may have changed in between. The end of code of split warps has
+    /// no registers; what it waits for beyond that is a matter of the rules (13.4 leaves LDCU pending there, in nvlink's output
+    /// as in the compiler's).
     pub fn may_need(&self, event: &Event, subject: &RegisterSet, i: usize, local: bool) -> bool {
+        if self.body[i].operation() == ENDCOLLECTIVE {
+            return false;
+        }
         let opposite = self.are_opposite(event.at, i);
         opposite && self.touches(event, subject, i) || self.needs(event, subject, i, local)
     }
@@ -129,7 +134,7 @@ impl<'k> Dependences<'k> {
     }
 
     /// Whether of two instructions of a block at most one is executed: `@P0` and `@!P0`, with the same P0.
-    fn are_opposite(&self, a: usize, b: usize) -> bool {
+    pub fn are_opposite(&self, a: usize, b: usize) -> bool {
         let negated = |i: usize| self.body[i].guard() & 8;
         self.guards[a].is_some() && self.guards[a] == self.guards[b] && negated(a) != negated(b)
     }

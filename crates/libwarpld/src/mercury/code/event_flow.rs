@@ -24,7 +24,10 @@ impl Kernel<'_> {
     /// wait for these; `None` if code that may not be reachable depends on boards.
     pub fn pending(&self, boards: &[Option<u8>], waits: &[u8]) -> Option<PendingAt> {
         let mut out = PendingAt::default();
-        self.flow(boards, waits, |_, events, is_same| out.push(events, is_same))?;
+        // Code of split warps waits for everything, and again afterwards.
+        let ends = |i: usize| if self.body[i].is_collective() { 0 } else { waits[i] };
+        let ends: Vec<u8> = (0..self.body.len()).map(ends).collect();
+        self.flow(boards, &ends, |_, events, is_same| out.push(events, is_same))?;
         Some(out)
     }
 
@@ -33,11 +36,11 @@ impl Kernel<'_> {
     pub fn flow(
         &self,
         boards: &[Option<u8>],
-        waits: &[u8],
+        ends: &[u8],
         mut visit: impl FnMut(usize, &EventSet, bool) -> Option<()>,
     ) -> Option<()> {
         let passes: Vec<Pass> =
-            (0..self.blocks.count()).map(|block| self.pass(block, boards, waits)).collect();
+            (0..self.blocks.count()).map(|block| self.pass(block, boards, ends)).collect();
         let mut entering: Vec<Option<EventSet>> = vec![None; self.blocks.count()];
         *entering.first_mut()? = Some(EventSet::default());
         // Whether events may have entered a block since its last turn. In this order few rounds are needed.
@@ -71,19 +74,18 @@ impl Kernel<'_> {
             if entering.is_none() && self.uses_boards(block) {
                 return None;
             }
-            self.walk(block, entering.unwrap_or_default(), boards, waits, &mut visit)?;
+            self.walk(block, entering.unwrap_or_default(), boards, ends, &mut visit)?;
         }
         Some(())
     }
 
     /// What a block does to events.
-    fn pass(&self, block: usize, boards: &[Option<u8>], waits: &[u8]) -> Pass {
+    fn pass(&self, block: usize, boards: &[Option<u8>], ends: &[u8]) -> Pass {
         let (first, last) = self.blocks.range(block);
         let mut pass = Pass::default();
         for i in first..=last {
-            let ends = self.ends(i, waits);
-            pass.ends |= ends;
-            end(&mut pass.sets, ends, boards);
+            pass.ends |= ends[i];
+            end(&mut pass.sets, ends[i], boards);
             self.set_by(i).filter(|&e| boards[e].is_some()).for_each(|e| pass.sets.add(e));
         }
         pass
@@ -95,16 +97,15 @@ impl Kernel<'_> {
         block: usize,
         mut state: EventSet,
         boards: &[Option<u8>],
-        waits: &[u8],
+        ends: &[u8],
         visit: &mut impl FnMut(usize, &EventSet, bool) -> Option<()>,
     ) -> Option<()> {
         let (first, last) = self.blocks.range(block);
         let mut is_same = false;
         for i in first..=last {
             visit(i, &state, is_same)?;
-            let ends = self.ends(i, waits);
-            is_same = ends == 0 && self.set_by(i).is_empty();
-            end(&mut state, ends, boards);
+            is_same = ends[i] == 0 && self.set_by(i).is_empty();
+            end(&mut state, ends[i], boards);
             self.set_by(i).filter(|&e| boards[e].is_some()).for_each(|e| state.add(e));
             if state.len() > MOST_PENDING {
                 return None;
@@ -117,12 +118,6 @@ impl Kernel<'_> {
     fn uses_boards(&self, block: usize) -> bool {
         let (first, last) = self.blocks.range(block);
         (first..=last).any(|i| self.body[i].waits() != 0 || !self.set_by(i).is_empty())
-    }
-
-    /// The boards whose events an instruction ends.
-    fn ends(&self, i: usize, waits: &[u8]) -> u8 {
-        // Code of split warps waits for everything, and again afterwards.
-        if self.body[i].is_collective() { 0 } else { waits[i] }
     }
 }
 

@@ -204,6 +204,13 @@ impl<'c> Kernel<'c> {
         self.among(i, pending, |e, i| is_doubtful(e) && may_need(e, i))
     }
 
+    /// Whether an instruction behind an event in its block is not executed if that one is: they have opposite guards, and
+    /// nothing writes the predicate in between.
+    pub fn is_opposite(&self, e: usize, i: usize) -> bool {
+        let at = self.events[e].at;
+        self.is_local(e, i) && self.dependences.as_ref().is_some_and(|d| d.are_opposite(at, i))
+    }
+
     /// Events among these that are about a register of an instruction and answer a question.
     fn among(&self, i: usize, pending: &EventSet, is: impl Fn(usize, usize) -> bool) -> EventSet {
         let Some(touched) = self.touched.get(i).filter(|_| !pending.is_empty()) else {

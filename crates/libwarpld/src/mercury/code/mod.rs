@@ -16,6 +16,7 @@ mod board_large;
 #[cfg(test)]
 mod board_releases;
 mod board_sides;
+mod board_stalls;
 #[cfg(test)]
 mod board_textures;
 mod board_times;

@@ -8,8 +8,9 @@
 //! bits say who sets a board and who waits for it; those pairs are preserved under any numbering, so the result is safe even if it differs from
 //! nvlink's. The new numbers follow from the allocator's rule ([`super::board_choice`]).
 
-use super::board_check::{is_safe, stalls};
+use super::board_check::is_safe;
 use super::board_choice::Allocator;
+use super::board_stalls::stalls;
 use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
