@@ -90,6 +90,9 @@ pub struct Allocation {
     pub leaving: Vec<EventSet>,
     /// Events that each instruction of the input waits for without a reason that is known.
     pub copied: Vec<EventSet>,
+    /// Events whose instruction in the input waits for their board although nothing is pending on it. (Loops of tensor cores,
+    /// compiled by 13.0: `HMMA R4, R132, R136, R4 (waits for 1); LDCU UR36 (waits for 1 and sets it)`; not understood.)
+    pub repeated: EventSet,
     /// Events whose boards in the input the rule does not explain.
     pub unexplained: Vec<usize>,
 }
@@ -287,6 +290,7 @@ impl<'k> Allocator<'k> {
             known_before: BTreeMap::new(),
             leaving: vec![EventSet::default(); self.blocks.count()],
             copied: vec![EventSet::default(); self.body.len()],
+            repeated: EventSet::default(),
             unexplained: Vec::new(),
         };
         let mut patience = PENDING * (self.body.len() + 100);

@@ -95,6 +95,10 @@ impl Allocator<'_> {
                 && self.is_for_back_edge(i, board, &pending)
             {
                 // The second phase waits.
+                if pending.is_empty() && !self.rules[0].ends_all_that_comes_back {
+                    let own = self.kernel.set_by(i).filter(|&e| self.events[e].board == board);
+                    own.for_each(|e| out.repeated.add(e));
+                }
             } else if pending.is_empty() && events.is_empty() && waits != ALL {
                 if self.rules[0] == self.rules[1] {
                     return None;

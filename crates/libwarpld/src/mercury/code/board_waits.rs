@@ -118,7 +118,7 @@ impl<'k> Waits<'k> {
             // Slow results share the last board in both allocations.
             let again = match self.allocator.takes_last(number) {
                 true => self.kernel.dependences.is_some() && instruction.waits() & bit != 0,
-                false => back & bit != 0,
+                false => back & bit != 0 || self.allocation.repeated.has(number),
             };
             if again || choice.fresh && pending & bit != 0 {
                 waits |= bit;
