@@ -150,6 +150,17 @@ impl Instruction {
         Self(self.0 & !(0xf << CONTROL) | u128::from(cycles & 0xf) << CONTROL)
     }
 
+    /// Whether other warps may go first, which a bit prevents.
+    pub fn yields(self) -> bool {
+        self.0 >> (CONTROL + 4) & 1 == 0
+    }
+
+    /// The same instruction if that changes.
+    #[must_use]
+    pub fn with_yield(self, yields: bool) -> Self {
+        Self(self.0 & !(1 << (CONTROL + 4)) | u128::from(!yields) << (CONTROL + 4))
+    }
+
     /// The same instruction with the bit that short stall counts come with.
     #[must_use]
     pub fn yielding(self) -> Self {

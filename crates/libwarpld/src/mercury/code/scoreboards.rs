@@ -10,7 +10,7 @@
 
 use super::board_check::is_safe;
 use super::board_choice::Allocator;
-use super::board_stalls::stalls;
+use super::board_stalls::{stalls, yields};
 use super::board_waits::Waits;
 use super::dependences::Dependences;
 use super::instruction::Instruction;
@@ -75,8 +75,12 @@ fn reallocated(
         return None;
     }
     let mut out = code.to_vec();
-    for ((instruction, waits), stall) in out.iter_mut().zip(waits).zip(stalls) {
+    let yields = yields(&kernel, &stalls);
+    for (((instruction, waits), stall), yields) in out.iter_mut().zip(waits).zip(stalls).zip(yields) {
         *instruction = instruction.waiting(waits).stalling(stall);
+        if let Some(yields) = yields {
+            *instruction = instruction.with_yield(yields);
+        }
     }
     for (event, choice) in kernel.events.iter().zip(&allocation.boards) {
         let instruction = out.get_mut(event.at)?;
