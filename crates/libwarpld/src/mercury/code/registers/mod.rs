@@ -99,6 +99,10 @@ impl Registers {
                 set.add_uniform_predicates(bits(w, at, 8) as u8);
                 return Some(());
             }
+            (Place::Scale, _) => {
+                let number = bits(w, 60, 3) | bits(w, 73, 5) << 3;
+                return set.add(File::Uniform, number as u8, width);
+            }
             (Place::Second, REGISTERS) => (File::General, 32),
             (Place::Second, IMMEDIATE_THIRD | UNIFORM_THIRD) => (File::General, 64),
             (Place::Third, REGISTERS | IMMEDIATE | UNIFORM) => (File::General, 64),
