@@ -110,6 +110,28 @@ struct View<'v> {
     waiter: &'v [usize],
 }
 
+/// Boards whose events are counted or listed, and that of groups of copies: it is kept for them even if the group is on
+/// another (fence.proxy.tensormap of 13.4: `UTMACCTL; UTMACMDFLUSH` on 1 and 2). Where the load of the stack pointer,
+/// which goes, is the only event there is nothing to count.
+fn counted(kernel: &Kernel<'_>) -> u8 {
+    const ALL: u8 = 0x3f;
+    const GROUPS: u8 = 0;
+    let has_events = |board: u8| {
+        let on = |(e, event): (usize, &Event)| event.board == board && !kernel.drops(e);
+        kernel.events.iter().enumerate().any(on)
+    };
+    let mut out = 0;
+    for (i, instruction) in kernel.body.iter().enumerate() {
+        let counted = instruction.counted_board().filter(|_| !kernel.limits_next(i));
+        let closed = instruction.closes_group().then_some(GROUPS);
+        let boards = counted.into_iter().filter(|&board| has_events(board)).chain(closed);
+        out = boards.fold(out, |out, board| out | 1 << board);
+        let listed = instruction.listed_boards();
+        out |= if listed == ALL { 0 } else { listed };
+    }
+    out & ALL
+}
+
 impl<'k> Allocator<'k> {
     /// Collects it.
     pub fn new(kernel: &'k Kernel<'k>, rules: [BoardRules; 2]) -> Self {
@@ -119,7 +141,7 @@ impl<'k> Allocator<'k> {
         let any_texture = body.iter().any(|&i| has_last_board(i));
         let only_textures = !(0..body.len()).any(|i| is_slow(i) && !has_last_board(body[i]));
         let last_slow = if any_texture { LAST - 1 } else { LAST };
-        let counted = body.iter().filter_map(|i| i.counted_board()).fold(0, |c, b| c | 1 << b);
+        let counted = counted(kernel);
         let users = kernel.dependences.as_ref().map(|_| Users::new(&kernel.touched));
         let mut out = Self {
             kernel,

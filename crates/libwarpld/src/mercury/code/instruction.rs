@@ -272,9 +272,30 @@ impl Instruction {
         self.operation() == 0x148 && self.0 >> 86 & 1 == 1
     }
 
-    /// The board that `DEPBAR` waits for, up to a count of events.
+    /// The board that `DEPBAR.LE` waits for, up to a count of events.
     pub fn counted_board(self) -> Option<u8> {
-        (self.operation() == 0x11a).then_some((self.0 >> 44) as u8 & 7)
+        (self.operation() == DEPBAR && self.0 >> 47 & 1 == 1).then_some((self.0 >> 44) as u8 & 7)
+    }
+
+    /// The same instruction for another board.
+    #[must_use]
+    pub fn counting(self, board: u8) -> Self {
+        Self(self.0 & !(7 << 44) | u128::from(board & 7) << 44)
+    }
+
+    /// The boards that `DEPBAR {5,4,3,2,1,0}` waits for, one bit each.
+    pub fn listed_boards(self) -> u8 {
+        if self.operation() == DEPBAR { (self.0 >> 32) as u8 & 0x3f } else { 0 }
+    }
+
+    /// Whether it closes a group of copies: LDGDEPBAR, UTMACMDFLUSH.
+    pub fn closes_group(self) -> bool {
+        matches!(self.operation(), 0x1af | 0x1b7)
+    }
+
+    /// UTCATOMSWS, before which `DEPBAR.LE` names the board that it sets.
+    pub fn is_limited(self) -> bool {
+        self.operation() == 0x1e3
     }
 
     /// Whether it always ends the thread.
@@ -337,6 +358,7 @@ impl Instruction {
 const RETURN: u128 = 0x03e0_0000_0000_0000_0000_0950;
 /// Loads a code address (`--sanitize=memcheck` passes those of accesses to its checks).
 const LEPC: u16 = 0x14e;
+const DEPBAR: u16 = 0x11a;
 const DISTANCE_HIGH: u128 = (1 << 48) - 1;
 
 #[cfg(test)]

@@ -136,6 +136,13 @@ impl<'c> Kernel<'c> {
         }
     }
 
+    /// Whether an instruction is a DEPBAR for the board that the next one sets.
+    pub fn limits_next(&self, i: usize) -> bool {
+        let next = self.body.get(i + 1).filter(|next| next.is_limited());
+        let board = next.and_then(|next| next.write_board());
+        board.is_some() && self.body[i].counted_board() == board
+    }
+
     /// The events that an instruction sets.
     pub fn set_by(&self, i: usize) -> Range<usize> {
         self.first_set[i]..self.first_set[i + 1]

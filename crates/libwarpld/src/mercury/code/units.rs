@@ -31,7 +31,7 @@ impl Unit {
     pub fn of(instruction: Instruction) -> Option<Self> {
         Some(match instruction.operation() {
             0x03b | 0x184..=0x189 | 0x18c..=0x18e | 0x1a6 => Self::Memory,
-            0x17e | 0x180 | 0x181 | 0x183 | 0x18a | 0x18b | 0x1a2 | 0x1a3 | 0x1a8 | 0x1a9 => {
+            0x17e | 0x180 | 0x181 | 0x183 | 0x18a | 0x18b | 0x1a2..=0x1a5 | 0x1a8 | 0x1a9 => {
                 Self::Load
             }
             0x100 | 0x101 | 0x104 | 0x105 | 0x107..=0x109 => Self::Function,
@@ -52,10 +52,9 @@ impl Unit {
     }
 }
 
-/// LD, LDG, LDL, atomics, texture and surface accesses.
+/// LD, LDG, LDGMC, LDL, atomics, texture and surface accesses.
 pub fn is_slow(instruction: Instruction) -> bool {
-    let slow = [0x17e, 0x180, 0x181, 0x183, 0x18a, 0x18b, 0x199, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
-    slow.contains(&instruction.operation()) || is_texture(instruction)
+    Unit::of(instruction) == Some(Unit::Load) || is_texture(instruction)
 }
 
 /// Textures, and surface loads, for which boards are chosen like for them.
