@@ -68,7 +68,8 @@ pub fn yields(kernel: &Kernel<'_>, stalls: &[u8]) -> Vec<Option<bool>> {
         if before[start..=end] == stalls[start..=end] {
             continue;
         }
-        let [old, new] = [&before, stalls].map(|stalls| yields_in(kernel.body, start, &stalls[start..=end]));
+        let [old, new] =
+            [&before, stalls].map(|stalls| yields_in(kernel.body, start, &stalls[start..=end]));
         for (i, (old, new)) in (start..=end).zip(old.into_iter().zip(new)) {
             out[i] = (old != new).then_some(new);
         }
@@ -147,11 +148,19 @@ struct Times {
 
 impl Times {
     /// The earliest time of the next instruction that keeps the distances, but for that to the one before.
-    fn kept(&self, body: &[Instruction], i: usize, writers: &[usize], registers: &Registers) -> Option<i64> {
+    fn kept(
+        &self,
+        body: &[Instruction],
+        i: usize,
+        writers: &[usize],
+        registers: &Registers,
+    ) -> Option<i64> {
         let now = self.old.last()? + i64::from(body[i - 1].stall());
         let kept = registers.reads.iter().filter_map(|register| {
             let p = writers[register];
-            let k = p.checked_sub(self.start).filter(|_| p.saturating_add(1) < i && has_fixed_latency(body[p]))?;
+            let k = p
+                .checked_sub(self.start)
+                .filter(|_| p.saturating_add(1) < i && has_fixed_latency(body[p]))?;
             let distance = now - self.old[k];
             let is_kept = is_fixed_latency(body[p], body[i], register, distance);
             is_kept.then(|| self.new[k] + distance)
@@ -162,9 +171,8 @@ impl Times {
     /// The same for the unit of transcendental functions and conversions, which takes one instruction in eight cycles.
     fn kept_by_unit(&self, body: &[Instruction], i: usize, now: i64) -> Option<i64> {
         const APART: i64 = 8;
-        let has_part = |i: usize| {
-            matches!(Unit::of(body[i]), Some(Unit::Function | Unit::Conversion))
-        };
+        let has_part =
+            |i: usize| matches!(Unit::of(body[i]), Some(Unit::Function | Unit::Conversion));
         let before = (self.start..i.saturating_sub(1)).rev().find(|&p| has_part(p));
         let k = before.filter(|_| has_part(i))? - self.start;
         (now - self.old[k] == APART).then(|| self.new[k] + APART)

@@ -76,7 +76,8 @@ fn reallocated(
     }
     let mut out = code.to_vec();
     let yields = yields(&kernel, &stalls);
-    for (((instruction, waits), stall), yields) in out.iter_mut().zip(waits).zip(stalls).zip(yields) {
+    for (((instruction, waits), stall), yields) in out.iter_mut().zip(waits).zip(stalls).zip(yields)
+    {
         *instruction = instruction.waiting(waits).stalling(stall);
         if let Some(yields) = yields {
             *instruction = instruction.with_yield(yields);
@@ -299,11 +300,13 @@ mod tests {
         let registers = Registers::of_all(&body);
         let kernel = Kernel::read(&body, registers, &Jumps::default(), &Change::default()).unwrap();
         let allocation = Allocator::new(&kernel, RULES).run().unwrap();
-        let mut waits = vec![0; body.len()];
-        waits[2] = 1;
+        let mut waits = vec![0, 0, 1, 1, 4, 0, 0, 0];
         let found = stalls(&kernel, &allocation, &waits);
         assert_eq!((body[1].stall(), found[1]), (1, 2), "instruction 1 sets board 0");
         assert_eq!(found[2..], body[2..].iter().map(|i| i.stall()).collect::<Vec<_>>());
+        waits[3] = 0;
+        let found = stalls(&kernel, &allocation, &waits);
+        assert_eq!((body[2].stall(), found[2]), (2, 1), "nothing waits for instruction 2 at once");
     }
 
     #[test]

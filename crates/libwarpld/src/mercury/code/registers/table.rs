@@ -85,9 +85,15 @@ impl Row {
     /// The file of its guard.
     pub fn guard_file(&self) -> File {
         match self.operation {
-            0x51..=0x5e | 0x80..=0x85 | 0x87..=0xc9 | 0x1ac | 0x1b2 | 0x1c3 | 0x1ca | 0x1e3 => {
-                File::UniformPredicate
-            }
+            0x51..=0x5e
+            | 0x80..=0x85
+            | 0x87..=0xc9
+            | 0x1ac
+            | 0x1b2
+            | 0x1b4..=0x1bc
+            | 0x1c3
+            | 0x1ca
+            | 0x1e3..=0x1ea => File::UniformPredicate,
             _ => File::Predicate,
         }
     }
@@ -95,8 +101,8 @@ impl Row {
     /// Whether it was never seen with a guard, and may have one of either kind.
     fn has_unknown_guard(&self) -> bool {
         match self.operation {
-            0x1e3 => false,
-            0x001 | 0x86 | 0xcb | 0x140 | 0x158 | 0x177 | 0x1b4..=0x1bc | 0x1e0..=0x1ee => true,
+            0x1e3..=0x1ea => false,
+            0x001 | 0x86 | 0xcb | 0x140 | 0x158 | 0x177 | 0x1e0..=0x1ee => true,
             _ => false,
         }
     }
