@@ -192,7 +192,7 @@ fn leaders(body: &[Instruction], next: &[Next]) -> Option<Vec<bool>> {
     for (i, instruction) in body.iter().enumerate() {
         let operation = instruction.operation();
         let calls = operation == CALL;
-        if calls || operation == LEPC {
+        if calls || operation == LEPC || instruction.sleeps_for_barrier() {
             *first.get_mut(i)? = true;
         }
         let ends = ENDS.contains(&operation) || operation == UNIFORM_JUMP || calls;

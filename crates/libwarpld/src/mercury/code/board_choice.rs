@@ -122,7 +122,7 @@ fn counted(kernel: &Kernel<'_>) -> u8 {
     };
     let mut out = 0;
     for (i, instruction) in kernel.body.iter().enumerate() {
-        let counted = instruction.counted_board().filter(|_| !kernel.limits_next(i));
+        let counted = instruction.counted_board().filter(|_| kernel.named_by(i).is_none());
         let closed = instruction.closes_group().then_some(GROUPS);
         let boards = counted.into_iter().filter(|&board| has_events(board)).chain(closed);
         out = boards.fold(out, |out, board| out | 1 << board);

@@ -288,6 +288,11 @@ impl Instruction {
         if self.operation() == DEPBAR { (self.0 >> 32) as u8 & 0x3f } else { 0 }
     }
 
+    /// Whether it sleeps until a barrier in shared memory has changed, `NANOSLEEP.SYNCS`.
+    pub fn sleeps_for_barrier(self) -> bool {
+        self.operation() == 0x15d && self.0 >> 84 & 1 == 1
+    }
+
     /// Whether it closes a group of copies: LDGDEPBAR, UTMACMDFLUSH.
     pub fn closes_group(self) -> bool {
         matches!(self.operation(), 0x1af | 0x1b7)

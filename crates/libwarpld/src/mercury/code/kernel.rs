@@ -136,11 +136,11 @@ impl<'c> Kernel<'c> {
         }
     }
 
-    /// Whether an instruction is a DEPBAR for the board that the next one sets.
-    pub fn limits_next(&self, i: usize) -> bool {
-        let next = self.body.get(i + 1).filter(|next| next.is_limited());
-        let board = next.and_then(|next| next.write_board());
-        board.is_some() && self.body[i].counted_board() == board
+    /// The event that a DEPBAR names, whatever its board: the result of UTCATOMSWS behind it.
+    pub fn named_by(&self, i: usize) -> Option<usize> {
+        let board = self.body.get(i)?.counted_board()?;
+        self.body.get(i + 1).filter(|next| next.is_limited())?;
+        self.set_by(i + 1).find(|&e| self.events[e].writes && self.events[e].board == board)
     }
 
     /// The events that an instruction sets.

@@ -91,9 +91,11 @@ fn reallocated(
             (false, None) => return None,
         };
     }
-    for i in (0..body.len()).filter(|&i| kernel.limits_next(i)) {
-        let board = out.get(i + 1)?.write_board()?;
-        *out.get_mut(i)? = body[i].timed_like(out[i]).counting(board);
+    for i in 0..body.len() {
+        if let Some(event) = kernel.named_by(i) {
+            let board = allocation.boards.get(event)?.as_ref()?.board;
+            *out.get_mut(i)? = out.get(i)?.counting(board);
+        }
     }
     Some(out)
 }
