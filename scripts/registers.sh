@@ -23,9 +23,12 @@ for target in ${TARGETS:-100 103 110 120 121}; do
         compile tests/registers/$name.cu "$target"
     done
     case $target in
-    12?) compile tests/registers/blackwell.cu "${target}a" -DSCALED ;;
-    *) compile tests/registers/blackwell.cu "${target}a" -DFIFTH ;;
+    12?) part=-DSCALED ;;
+    *) part=-DFIFTH ;;
     esac
+    for name in blackwell forms; do
+        compile tests/registers/$name.cu "${target}a" "$part"
+    done
 done
 tests/registers/listing.py "$cuda/bin/nvdisasm" "$work"/*.cubin "$@" >"$work/listing.txt"
 status=0
