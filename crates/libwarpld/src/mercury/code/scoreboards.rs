@@ -185,6 +185,28 @@ mod tests {
         assert_eq!(changed(&changed(&KERNEL).unwrap()), None, "there is nothing more to do");
     }
 
+    /// `LDC R1; BPT.TRAP`, which waits for it.
+    #[test]
+    fn nothing_waits_longer_for_the_stack_pointer() {
+        let trap = Instruction(0x000f_ea00_0030_0000_0000_0000_0000_795c).waiting(1);
+        let code = [Instruction(KERNEL[0]).stalling(2).0, trap.0, KERNEL[7]];
+        let out = changed(&code).unwrap();
+        assert_eq!((Instruction(out[0]).stall(), Instruction(out[1]).waits()), (1, 0));
+    }
+
+    /// `LDC R0; SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R9], R5; @!P0 NANOSLEEP.SYNCS R0`: a wait for the load of R1 before the
+    /// last is the end of a block.
+    #[test]
+    fn a_sleep_starts_a_block() {
+        const TRY: u128 = 0x000e_4400_0800_11ff_0000_0005_0900_75a7;
+        const SLEEP: u128 = 0x004f_ea00_0390_0000_0000_0000_0000_835d;
+        assert!(Instruction(SLEEP).sleeps_for_barrier());
+        let body = [LOAD_R1, TRY, SLEEP, EXIT].map(Instruction);
+        let registers = Registers::of_all(&body);
+        let kernel = Kernel::read(&body, registers, &Jumps::default(), &Change::default()).unwrap();
+        assert!(kernel.ends_block(1));
+    }
+
     /// `DEPBAR.LE SB0, 0x1` where the load of R1 has board 0, and `DEPBAR.LE SB1, 0x36; UTCATOMSWS.ALIGN UP0, UR4, UR4`.
     #[test]
     fn a_count_of_nothing_does_not_matter() {
