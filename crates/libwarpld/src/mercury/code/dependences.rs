@@ -6,7 +6,7 @@
 use super::event::{Event, NEVER};
 use super::instruction::{Instruction, NO_GUARD};
 use super::registers::{RegisterSet, Registers};
-use super::units::{Unit, is_slow, is_texture};
+use super::units::{Unit, is_slow, reads_uniform_late};
 use crate::dialect::BoardRules;
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -70,7 +70,7 @@ impl<'k> Dependences<'k> {
             true if with_operands => own.writes.without(&own.writes.predicates()),
             true => own.writes,
             false => {
-                let mut out = own.reads.late_without(&own.writes, is_texture(instruction));
+                let mut out = own.reads.late_without(&own.writes, reads_uniform_late(instruction));
                 if with_operands {
                     out.merge(&own.writes.predicates());
                 }

@@ -63,6 +63,12 @@ pub fn is_texture(instruction: Instruction) -> bool {
     Unit::of(instruction) == Some(Unit::Texture) || instruction.operation() == SURFACE_LOAD
 }
 
+/// Whether its operands in uniform registers are read late: textures, and accesses by tensor maps, bulk copies and tensor
+/// cores of the fifth generation.
+pub fn reads_uniform_late(instruction: Instruction) -> bool {
+    is_texture(instruction) || matches!(instruction.operation(), 0x1b4..=0x1bc | 0x1e0..=0x1ee)
+}
+
 /// Textures and loads from surfaces, whose results have the last board for themselves. [all 5 SULD of 28
 /// random programs, whose results their blocks need, have board 5;
 /// `boards-beside-stack-pointer`]
