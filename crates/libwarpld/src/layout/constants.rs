@@ -51,6 +51,8 @@ pub fn layout_bank2(cx: Analysis<'_, '_>, merged: &Merged) -> Bank2 {
                 blob.parts.iter().map(|p| Chunk { from: p.from, offset: start + p.offset }),
             );
         }
+        let laid_over = merged.bank2.get(function).map_or(&[][..], |bank| &bank.laid_over);
+        out.offset_of.extend(laid_over.iter().map(|&from| (from, start)));
         for part in &blob.parts {
             let at = if sections.is_empty() { 0 } else { start + part.offset };
             out.offset_of.insert(part.from, at);

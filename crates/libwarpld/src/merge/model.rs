@@ -220,6 +220,8 @@ pub struct Bank2Parts {
     pub first: Option<InputSection>,
     /// The selected copy and the discarded ones after it.
     pub parts: Vec<InputSection>,
+    /// Better definitions of which the first part begins with the data (`bank2-kept`).
+    pub laid_over: Vec<InputSection>,
     /// Largest alignment ever seen, replaced copies included.
     pub align: u64,
     /// Relocation sections for the data, in input order, and the data's offset when each was read;

@@ -199,7 +199,10 @@ impl<'a> Merger<'a, '_> {
     fn jump_table_relocs(&mut self, function: FunctionId, from: InputSection, target: u32) {
         let table = InputSection { object: from.object, section: target };
         let parts = self.out.bank2.get(&function).map(|bank| bank.offsets(self.cx));
+        let laid_over =
+            self.out.bank2.get(&function).filter(|bank| bank.laid_over.contains(&table));
         let place = parts.and_then(|p| p.into_iter().find(|(part, _)| *part == table));
+        let place = place.or(laid_over.map(|_| (table, 0)));
         // A kernel's table that a replacement cleared leaves only a name, and so does that of a duplicate
         // of which nothing is left. [`preserve-table-loses`]
         let class = self.cx.objects[from.object].classes[target as usize];

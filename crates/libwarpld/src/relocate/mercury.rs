@@ -6,7 +6,7 @@ use super::{Place, Relocator, Target};
 use crate::collections::Map;
 use crate::context::Analysis;
 use crate::diag::Diagnostic;
-use crate::ids::{FunctionId, ObjectId};
+use crate::ids::{FunctionId, InputSection, ObjectId};
 use crate::merge::{Bank2Parts, Merged};
 
 use cubin::Reloc;
@@ -56,18 +56,16 @@ impl CopiedTables {
     /// Offset and size of the parts of a function's bank: the tables of the selected copy and, as
     /// one part each, the banks of discarded copies (`jump-tables-of-copies`), even if the selected
     /// copy has none (`jump-tables-of-loser-alone`).
-    fn pieces(
-        &self,
-        cx: Analysis<'_, '_>,
-        function: FunctionId,
-        bank: &Bank2Parts,
-    ) -> Vec<(u64, u64)> {
-        let selected = cx.resolution.get(cx.graph.symbol(function)).definition;
-        let is_own = |object: ObjectId| selected.is_none_or(|selected| selected.object == object);
+    fn pieces(&self, cx: Analysis<'_, '_>, bank: &Bank2Parts) -> Vec<(u64, u64)> {
+        // Also that of a copy which a better one found in its place (`bank2-kept`).
+        let is_own = |part: InputSection| {
+            let owner = cx.owner(part.object, part.section);
+            owner.is_none_or(|(id, at)| cx.resolution.ever_selected(id, at))
+        };
         let mut out = Vec::new();
         for (number, (part, offset)) in bank.offsets(cx).into_iter().enumerate() {
             let own = self.tables.get(&(part.object, part.section));
-            let own = own.filter(|_| number == 0 && is_own(part.object));
+            let own = own.filter(|_| number == 0 && is_own(part));
             match own.filter(|tables| !tables.is_empty()) {
                 Some(tables) => {
                     let at = |&(value, size)| (offset.saturating_add(value), size);
@@ -130,7 +128,7 @@ impl<'a> Relocator<'a, '_> {
             // A relinked file has the symbols of replaced tables, too. [`relink-replaced-tables`]
             let all = list.emitted.all();
             let mut taken = vec![false; all.len()];
-            for (first, size) in self.copied.pieces(self.cx, *function, bank).into_iter().rev() {
+            for (first, size) in self.copied.pieces(self.cx, bank).into_iter().rev() {
                 let first = start.saturating_add(first);
                 let table = first..first.saturating_add(size);
                 let left = all.iter().zip(&list.emitted_from).zip(&mut taken).rev();

@@ -119,6 +119,9 @@ struct Target<'o> {
     constant: bool,
     /// Its layout, if it was laid out symbol by symbol.
     pieces: Option<&'o Pieces>,
+    /// Where a bank of jump tables ends. Relocations of a table that a shorter one replaced may lie behind it;
+    /// nvlink then stops with an internal error.
+    end: u64,
 }
 
 /// The place of a relocation: its input section and the output section it went to.
@@ -198,7 +201,9 @@ impl<'a, 'o> Relocator<'a, 'o> {
         let (weak_sensitive, constant) =
             (is_weak_sensitive_debug(name), names::is_user_constants(name));
         let pieces = self.layout.pieces.get(&id);
-        Target { id, function, name, weak_sensitive, constant, pieces }
+        let is_tables = section.bank() == Some(cubin::bank::OPTIMIZER);
+        let end = if is_tables { self.layout.extent(self.merged, id).0 } else { u64::MAX };
+        Target { id, function, name, weak_sensitive, constant, pieces, end }
     }
 
     fn sources(

@@ -138,6 +138,9 @@ impl<'a> Relocator<'a, '_> {
             return None;
         }
         let offset = base.saturating_add(reloc.offset);
+        if offset >= place.target.end {
+            return None;
+        }
         match place.target.pieces {
             // A dropped constant has none.
             Some(pieces) => {
