@@ -362,11 +362,12 @@ fn first_target<'a, 'e>(
 
 /// An applied relocation of another function with the same name: its Mercury offset is looked up in
 /// the first one, and the instruction there determines the type (measured at 41 offsets in 15 kinds
-/// of instructions). Past the end nvlink has no offset, or writes stray memory.
+/// of instructions). At the end and behind it nvlink has no offset, or writes stray memory.
 fn foreign(selected: &SelectedCode<'_, '_>, reloc: &OutReloc) -> OutReloc {
     let start = reloc.offset & !0xf;
-    let second_half = || selected.place(start.checked_sub(0x10)?);
-    let (offset, kind) = match (selected.place(start), second_half()) {
+    let place = |at| selected.place_before_end(at);
+    let second_half = || place(start.checked_sub(0x10)?);
+    let (offset, kind) = match (place(start), second_half()) {
         (Some(offset), _) | (None, Some(offset)) if selected.moves_values(offset) => {
             (offset, RelocKind::CUDA_ABS32_32)
         }

@@ -71,7 +71,13 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
         self.map()?.place(mercury).map(|at| self.moved(at))
     }
 
-    /// The same of an offset that stands for the instruction itself, without what is inserted before it.
+    /// The same, but `None` for the end.
+    pub fn place_before_end(&self, mercury: u64) -> Option<u64> {
+        self.map()?.instruction(mercury).map(|at| self.moved(at))
+    }
+
+    /// Like [`place`](Self::place) of an offset that stands for the instruction itself, without what is
+    /// inserted before it.
     pub fn instruction(&self, mercury: u64) -> Option<u64> {
         self.map()?.place(mercury).map(|at| self.itself(at))
     }
