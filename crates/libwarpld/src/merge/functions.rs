@@ -28,7 +28,8 @@ impl<'a> Merger<'a, '_> {
 
     pub(super) fn function_definition(&mut self, object: ObjectId, definition: &Definition) {
         let Definition { id, function, list, if_new, single, start, ref code } = *definition;
-        if if_new && self.out.symbol_of[id].is_some() {
+        // One that was only declared so far is new. [`alias-of-declared`]
+        if if_new && self.out.function_sections[function].text.is_some() {
             return;
         }
         self.single[function] = single;
