@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::ids::{InputSection, ObjectId, SectionId, SymbolId};
 use crate::linked::Linked;
 use crate::mercury::code::instruction::Instruction;
-use crate::mercury::code::{Edited, MercuryMap, Moves, block_starts};
+use crate::mercury::code::{Edited, MercuryMap, Moves, block_starts, is_lost};
 use crate::object::Object;
 use cubin::SectionRef;
 use cubin::attr::Attr;
@@ -16,6 +16,9 @@ use cubin::info::{self, Record};
 use cubin::names::prefix;
 use std::cell::OnceCell;
 use std::sync::OnceLock;
+
+/// Where a range starts at an instruction without a place.
+const LOST: u64 = 0xffff_ffff;
 
 /// The code in the output that a function's name refers to.
 pub struct SelectedCode<'a, 'e> {
@@ -92,17 +95,20 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
             true => map.next_start(start).map(|at| self.moved(at)),
             false => self.next_in_block(map, start),
         };
-        let last = |at: u64| at.saturating_sub(Instruction::SIZE as u64);
+        let last = |at: u64| match at == LOST {
+            true => LOST,
+            false => at.saturating_sub(Instruction::SIZE as u64),
+        };
         [behind.map_or(0, last), map.instruction(end).map_or(0, |at| self.itself(at))]
     }
 
     /// The offset in the output of the main machine instruction after the one at a Mercury offset, or
-    /// of the end of that one's block or a part that counts by itself if it comes first.
+    /// of the end of that one's block or a part that counts by itself if it comes first, or [`LOST`].
     /// [`offsets-in-groups`, `registers-at-parts`]
     fn next_in_block(&self, map: &MercuryMap, mercury: u64) -> Option<u64> {
         let (own, next) = (map.instruction(mercury)?, map.next(mercury)?);
-        let read = || block_starts(&Instruction::all(self.code).unwrap_or_default());
-        let starts = self.block_starts.get_or_init(read);
+        let read = || Instruction::all(self.code).unwrap_or_default();
+        let starts = self.block_starts.get_or_init(|| block_starts(&read()));
         let size = Instruction::SIZE as u64;
         let is_start = |at: &u64| {
             usize::try_from(at / size).is_ok_and(|i| starts.get(i).is_some_and(|first| *first))
@@ -115,6 +121,7 @@ impl<'a, 'e> SelectedCode<'a, 'e> {
             (Some(part), None) => self.itself(part),
             (Some(part), Some(end)) if part < end => self.itself(part),
             (_, Some(end)) => self.moved(end),
+            (None, None) if is_lost(&read(), starts, (next / size) as usize) => LOST,
             (None, None) => self.itself(next),
         })
     }
