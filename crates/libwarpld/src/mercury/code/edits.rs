@@ -131,7 +131,7 @@ pub fn edit(
     }
     if purpose.report_errors {
         // The fence before an EXIT is protection as well.
-        insert_waits(&code, &units, !removes, &mut edits)?;
+        insert_waits(&code, &units, !removes || writes_surfaces(&code), &mut edits)?;
     } else {
         remove_waits(&code, &units, &mut edits)?;
     }
@@ -191,6 +191,7 @@ fn remove_protection(
     edits: &mut [Edit],
 ) -> Option<()> {
     let copies = code.iter().any(|i| i.operation() == LDGSTS);
+    let writes = writes_surfaces(code);
     let mbarriers = code.iter().any(|i| MBARRIER.contains(&i.operation()))
         || capsule
             .items
@@ -203,7 +204,7 @@ fn remove_protection(
             let needless = match instruction.essence() {
                 EMPTY_READ => instruction.guard() == NEVER && !copies,
                 NARROW_FENCE => fence_follows(i) && !mbarriers,
-                ERROR_FENCE => true,
+                ERROR_FENCE => !writes,
                 _ => false,
             };
             if needless {
@@ -212,6 +213,12 @@ fn remove_protection(
         }
     }
     Some(())
+}
+
+/// Whether a kernel writes to a surface anywhere: its EXITs keep their fences. (`errors-behind-surfaces`)
+fn writes_surfaces(code: &[Instruction]) -> bool {
+    const WRITES: [u16; 2] = [0x19d, 0x19f];
+    code.iter().any(|i| WRITES.contains(&i.operation()))
 }
 
 /// The board of a narrow fence that is removed, if the wide one behind it waits for that: since 13.1 it does. Other
