@@ -39,6 +39,9 @@ pub fn without_stale_memory(first: &[u8], again: &[u8], ours: &[u8]) -> Option<V
             bytes.filter(|(_, ours)| **ours == 0).for_each(|(theirs, _)| *theirs = 0);
         }
         let places = match a.name == REGISTERS {
+            true if [a, b].iter().all(|s| names_old_memory(s.data, largest)) => {
+                vec![0..a.data.len()]
+            }
             true => impossible_ranges(a.data, b.data, largest),
             false => impossible_offsets(a.name, a.data, b.data, largest),
         };
@@ -58,6 +61,13 @@ const REGISTERS: &[u8] = b".nv_debug_info_reg_sass";
 fn names_impossible_places(table: &[u8], largest: u64) -> bool {
     let impossible = |place: u32| is_impossible(place.into(), largest);
     ranges(table).iter().any(|&(_, [start, end])| impossible(start) || impossible(end))
+}
+
+/// The same without the place of an instruction that has none for nvlink (`registers-before-warpsync`): warpld does
+/// not write such places.
+fn names_old_memory(table: &[u8], largest: u64) -> bool {
+    let old = |place: u32| place != u32::MAX && is_impossible(place.into(), largest);
+    ranges(table).iter().any(|&(_, [start, end])| old(start) || old(end))
 }
 
 /// The places and values of a table's ranges: per function a name and a count, per range a word, a name, a word, start and
