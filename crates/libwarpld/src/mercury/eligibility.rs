@@ -1,8 +1,10 @@
 //! Which files can be linked, judged by their kind of code, type, version and target; and which
 //! half of the inputs is linked.
 
+use super::code::lacks_optimisation;
 use super::compatibility::{self, can_finalize_with_mask, usable_targets};
 use super::{MercuryError, Trace};
+use crate::collections::Map;
 use crate::config::{BinaryKind, Config, Fastpath};
 use crate::diag::Code;
 use crate::diag::{Diagnostic, Diagnostics};
@@ -10,7 +12,7 @@ use crate::dialect::{Half, Release, target};
 use crate::inputs::messages::limited_output;
 use crate::inputs::{Inputs, LinkInput};
 use cubin::flags::{CodeState, Flags, v8};
-use cubin::names;
+use cubin::names::{self, prefix};
 use cubin::{Arch, Cubin, FileType, Header, info};
 use rayon::prelude::*;
 
@@ -154,11 +156,24 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
 pub fn is_scheduled_anew(image: &[u8], target: Arch) -> bool {
     let Ok(header) = Header::parse(image) else { return false };
     let flags = Flags::decode(&header);
-    let from = flags.sm();
-    flags.state() == CodeState::CapsuleMercury
-        && from != target.number
-        && Cubin::parse(image)
-            .is_ok_and(|cubin| compatibility::is_scheduled_anew(&cubin, from, target.number))
+    let (from, to) = (flags.sm(), target.number);
+    let is_anew = |cubin: Cubin<'_>| match from == to {
+        true => mixes_levels(&cubin),
+        false => compatibility::is_scheduled_anew(&cubin, from, to),
+    };
+    flags.state() == CodeState::CapsuleMercury && Cubin::parse(image).is_ok_and(is_anew)
+}
+
+/// Whether a file that was linked before has functions of one name of which some are code of `-O0`: nvlink finds the
+/// attributes of the first for all, and schedules the others as that one was compiled.
+/// (`namesakes_of_another_level_are_scheduled_anew`)
+fn mixes_levels(cubin: &Cubin<'_>) -> bool {
+    let mut first = Map::default();
+    let code = cubin.sections().iter().filter(|s| s.name.starts_with(prefix::TEXT));
+    code.filter(|s| !s.data.is_empty()).any(|section| {
+        let unoptimised = lacks_optimisation(section.data);
+        *first.entry(section.name).or_insert(unoptimised) != unoptimised
+    })
 }
 
 /// What is said from 13.1 on where the finalizer refuses a file.
@@ -189,6 +204,34 @@ pub(super) fn refusal(name: &str, target: Arch, error: &MercuryError) -> Diagnos
         _ => {
             Diagnostic::fatal(Code::FinalizerFailed, format_args!("Internal FNLZR error '{name}'"))
                 .note(error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of one name, all optimised and then the first one not, by compilers up to 13.2 and by later ones.
+    #[test]
+    fn namesakes_of_another_level_are_scheduled_anew() {
+        const SIZE_OF_HEADER: usize = 64;
+        const CONTROL: usize = 13;
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/weak.sm_100.cubin");
+        let mut image = std::fs::read(path).unwrap();
+        let cubin = Cubin::parse(&image).unwrap();
+        let is_code = |name: &[u8]| name.starts_with(prefix::TEXT);
+        let code: Vec<_> = cubin.sections().iter().filter(|s| is_code(s.name)).collect();
+        let target: Arch = "sm_100".parse().unwrap();
+        let at = code[0].offset as usize;
+        let headers = [code[0], code[1]].map(|s| s.index.0 as usize * SIZE_OF_HEADER);
+        let table = u64::from_le_bytes(image[0x28..0x30].try_into().unwrap()) as usize;
+        let [first, second] = headers.map(|header| table + header);
+        image.copy_within(first..first + 4, second);
+        assert!(!is_scheduled_anew(&image, target));
+        for control in [[0xde, 0x3f, 0], [0xc0, 0x0f, 0]] {
+            image[at + CONTROL..at + CONTROL + 3].copy_from_slice(&control);
+            assert!(is_scheduled_anew(&image, target));
         }
     }
 }

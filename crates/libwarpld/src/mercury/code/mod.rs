@@ -57,4 +57,4 @@ pub use mercury_map::MercuryMap;
 pub use moves::Moves;
 pub use older_code::renew;
 pub use scoreboards::rescoreboard;
-pub use untimed::untime;
+pub use untimed::{lacks_optimisation, untime};

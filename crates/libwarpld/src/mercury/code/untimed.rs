@@ -22,6 +22,12 @@ pub fn is_unoptimised(code: &[Instruction]) -> bool {
     code.first().is_some_and(|first| first.stall() == MOST && first.waits() != 0)
 }
 
+/// Whether code was compiled with -O0 by any compiler. Optimised code stalls from the start.
+pub fn lacks_optimisation(code: &[u8]) -> bool {
+    let first = code.get(..Instruction::SIZE).and_then(Instruction::all).unwrap_or_default();
+    is_unoptimised(&first) || first.first().is_some_and(|first| first.stall() == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,7 +46,10 @@ mod tests {
         let untimed =
             [0x000f_c000_0000_0800_0000_df00_ff01_7b82, 0x000f_c000_0380_0000_0000_0000_0000_794d];
         assert_eq!(out, bytes(&untimed));
+        assert!(lacks_optimisation(&out) && lacks_optimisation(&bytes(&TIMED)));
         assert_eq!(untime(&out), None, "there is nothing more to do");
-        assert_eq!(untime(&bytes(&[0x000e_3000_0000_0800_0000_df00_ff01_7b82, TIMED[1]])), None);
+        let optimised = bytes(&[0x000e_3000_0000_0800_0000_df00_ff01_7b82, TIMED[1]]);
+        assert_eq!(untime(&optimised), None);
+        assert!(!lacks_optimisation(&optimised) && !lacks_optimisation(&[]));
     }
 }
