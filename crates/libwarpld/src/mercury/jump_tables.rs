@@ -20,14 +20,13 @@ const WORD: usize = 4;
 /// later of two for one word wins: the selected copy's offset if it jumps there too, otherwise 0.
 /// The compiler's values are ignored, because after `-r` words of replaced copies may have
 /// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
-/// clobbers (see `names`), all words of an executable are 0.
-/// [`jump-tables-of-copies`, `relink-jump-tables`, `bank2-strays`]
+/// clobbers (see `names`), all words are 0.
+/// [`jump-tables-of-copies`, `relink-jump-tables`, `bank2-strays`, `bank2-kept`]
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let linked = file.linked;
     let Some(relocs) = linked.merged.section(id).rela() else { return Ok(()) };
     let relocs = linked.relocated.of(relocs);
-    let clobbered = !linked.cx.config.relocatable
-        && file.clobbered_names.contains(&linked.merged.section(id).name);
+    let clobbered = file.clobbered_names.contains(&linked.merged.section(id).name);
     let (mut pairs, mut copies) = (PairCache::default(), SelectedCodeCache::default());
     for (emitted, source) in relocs.emitted.iter().zip(relocs.emitted_from) {
         let Some((mercury, _)) = pair_at(linked, &mut pairs, *source)? else { continue };
