@@ -60,10 +60,20 @@ impl<'a> Translated<'a> {
     }
 
     /// Whether a sequence describes machine code. In the output of `-r` it may still have Mercury's
-    /// offsets, if its function had an alias before it.
+    /// offsets, if its function had an alias before it. These may end with the machine code by chance.
+    /// [`alias-lines-of-one-size`]
     fn is_whole(&mut self, entry: &EntryHalves<'a>, selected: &SelectedCode<'_, '_>) -> bool {
         let sequence = self.table(entry, Half::Machine).sequence(entry.address);
-        sequence.is_none_or(|s| s.end == selected.input_size())
+        sequence.is_none_or(|s| s.end == selected.input_size()) && !self.has_mercury_rows(entry)
+    }
+
+    /// Whether a sequence is what a link wrote that left it Mercury's offsets.
+    fn has_mercury_rows(&mut self, entry: &EntryHalves<'a>) -> bool {
+        let table = self.table(entry, Half::Mercury);
+        let rows = table.sequence(entry.mercury_address).map(|s| write(&s, Some, None));
+        let start = usize::try_from(entry.address.saturating_add(line_units::ADDRESS as u64));
+        let own = start.ok().and_then(|start| entry.machine.get(start..));
+        rows.zip(own).is_some_and(|(rows, own)| own.starts_with(&rows))
     }
 
     fn table(&mut self, entry: &EntryHalves<'a>, half: Half) -> &Table<'a> {
