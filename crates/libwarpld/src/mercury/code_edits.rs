@@ -73,7 +73,8 @@ fn function(linked: Linked<'_, '_>, id: SectionId, purpose: Purpose) -> Option<E
         replace_code(&mut edited, code, capsule);
     }
     let rules = linked.cx.dialect.board_rules(object.toolkit);
-    let allocates = is_kernel || purpose.protected || rules[0] != rules[1];
+    let has_barriers = purpose.report_errors && edited.is_some();
+    let allocates = is_kernel || purpose.protected || has_barriers || rules[0] != rules[1];
     let rescoreboards = allocates && !linked.cx.config.mercury.keep_scoreboards;
     if linked.cx.dialect.untimes_unoptimised()
         && let Some(code) = untime(edited.as_ref().map_or(code, |e| &e.code))

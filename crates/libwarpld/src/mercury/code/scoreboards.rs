@@ -46,7 +46,8 @@ fn reallocated(
     let body = code.get(..end)?;
     let is_alone = !body.iter().any(|i| i.leaves_function());
     let may_drop = is_alone && !change.keeps_stack_pointer && loads_stack_pointer(body);
-    let has_barriers = change.keeps_stack_pointer && !change.stalls_before.is_empty();
+    let has_barriers =
+        (change.keeps_stack_pointer || !is_alone) && !change.stalls_before.is_empty();
     let [old, new] = rules;
     let changes = (old != new || has_barriers) && !is_unoptimised(body);
     if !may_drop && !changes {
