@@ -20,7 +20,7 @@ const WORD: usize = 4;
 /// later of two for one word wins: the selected copy's offset if it jumps there too, otherwise 0.
 /// The compiler's values are ignored, because after `-r` words of replaced copies may have
 /// overwritten them (`relink-jump-tables`). Quirk: if two sections have one name, which renaming
-/// clobbers (see `names`), all words are 0.
+/// clobbers (see `names`), all words are 0; with `-r` only if both belong to one function.
 /// [`jump-tables-of-copies`, `relink-jump-tables`, `bank2-strays`, `bank2-kept`]
 pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Result<(), Diagnostic> {
     let linked = file.linked;
@@ -45,10 +45,15 @@ pub fn fill(file: &CapsuleFile<'_, '_>, id: SectionId, bytes: &mut [u8]) -> Resu
     Ok(())
 }
 
-/// Names that two jump table sections share, as offsets in the name table.
+/// Names that two jump table sections share, as offsets in the name table; with `-r` only those that two of one
+/// function share, not those of functions with one name.
 pub fn clobbered_names(linked: Linked<'_, '_>, machine: &[SectionId]) -> Set<u32> {
     let mut seen = Set::default();
     let banks = machine.iter().map(|&id| linked.merged.section(id));
-    let names = banks.filter(|section| section.bank() == Some(BANK)).map(|section| section.name);
-    names.filter(|&name| !seen.insert(name)).collect()
+    let banks = banks.filter(|section| section.bank() == Some(BANK));
+    let repeated = banks.filter(|section| {
+        let function = section.function.get().filter(|_| linked.cx.config.relocatable);
+        !seen.insert((section.name, function))
+    });
+    repeated.map(|section| section.name).collect()
 }
