@@ -40,7 +40,7 @@ pub fn without_stale_memory(first: &[u8], again: &[u8], ours: &[u8]) -> Option<V
         }
         let places = match a.name == REGISTERS {
             true if [a, b].iter().all(|s| names_old_memory(s.data, largest)) => {
-                Vec::from_iter([0..a.data.len()])
+                std::iter::once(0..a.data.len()).collect()
             }
             true => impossible_ranges(a.data, b.data, largest),
             false => impossible_offsets(a.name, a.data, b.data, largest),
