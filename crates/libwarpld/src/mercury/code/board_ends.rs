@@ -103,7 +103,7 @@ impl Allocator<'_> {
                 if self.rules[0] == self.rules[1] {
                     return None;
                 }
-            } else if known && self.kernel.ends_block(i) {
+            } else if known && self.kernel.ends_block(i) && !self.is_for_barrier(i, events) {
                 unneeded |= 1 << board;
             } else if known
                 && self.leaves_ends()
@@ -312,6 +312,15 @@ impl Allocator<'_> {
     fn is_for_silent(&self, i: usize, events: &EventSet) -> bool {
         let here = |e: usize| self.blocks.of(self.events[e].at) == self.blocks.of(i);
         self.silent(events).iter().any(here)
+    }
+
+    /// Whether an instruction waits for barriers in shared memory that others have set: SYNCS for SYNCS.EXCH with its result
+    /// in URZ. It does so by itself, even if it is the only one of its block (`transform_kernel` of CUB).
+    fn is_for_barrier(&self, i: usize, events: &EventSet) -> bool {
+        const EXCHANGE: u16 = 0x1b2;
+        let exchanges = |e: usize| self.body[self.events[e].at].operation() == EXCHANGE;
+        matches!(self.body[i].operation(), 0x1a7 | 0x1b1 | EXCHANGE)
+            && self.silent(events).iter().any(exchanges)
     }
 
     /// Whether an instruction without registers waits for events: YIELD may wait for what its block needs later.

@@ -56,9 +56,13 @@ impl<'k> Dependences<'k> {
         &self.registers[i]
     }
 
-    /// Whether an event is the result of a uniform register.
+    /// Whether an event is a result in uniform registers, or about uniform operands that are read late.
     pub fn is_uniform(&self, event: &Event) -> bool {
-        event.writes && self.registers[event.at].writes.has_uniform()
+        let registers = &self.registers[event.at];
+        match event.writes {
+            true => registers.writes.has_uniform(),
+            false => reads_uniform_late(self.body[event.at]) && registers.reads.has_uniform(),
+        }
     }
 
     /// The registers that an event is about.
