@@ -83,9 +83,9 @@ impl Kernel<'_> {
     fn pass(&self, block: usize, boards: &[Option<u8>], ends: &[u8]) -> Pass {
         let (first, last) = self.blocks.range(block);
         let mut pass = Pass::default();
-        for i in first..=last {
-            pass.ends |= ends[i];
-            end(&mut pass.sets, ends[i], boards);
+        for (i, &ends) in (first..=last).zip(&ends[first..=last]) {
+            pass.ends |= ends;
+            end(&mut pass.sets, ends, boards);
             self.set_by(i).filter(|&e| boards[e].is_some()).for_each(|e| pass.sets.add(e));
         }
         pass
@@ -102,10 +102,10 @@ impl Kernel<'_> {
     ) -> Option<()> {
         let (first, last) = self.blocks.range(block);
         let mut is_same = false;
-        for i in first..=last {
+        for (i, &ends) in (first..=last).zip(&ends[first..=last]) {
             visit(i, &state, is_same)?;
-            is_same = ends[i] == 0 && self.set_by(i).is_empty();
-            end(&mut state, ends[i], boards);
+            is_same = ends == 0 && self.set_by(i).is_empty();
+            end(&mut state, ends, boards);
             self.set_by(i).filter(|&e| boards[e].is_some()).for_each(|e| state.add(e));
             if state.len() > MOST_PENDING {
                 return None;
