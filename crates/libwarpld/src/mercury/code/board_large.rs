@@ -53,3 +53,14 @@ fn loops_may_be_deep() {
     branches.sort_unstable();
     assert!(is_linked(&kernel(&branches)));
 }
+
+/// A chain of loads of R2, each of which waits for the one before: 33,288 instructions of a test of latencies, most of
+/// which set a board, were once too many.
+#[test]
+fn kernels_may_have_many_events() {
+    let load = Instruction(LOADS[1]).waiting(0).stalling(2);
+    let chain = [load.0].into_iter().chain(std::iter::repeat_n(load.waiting(2).0, DEEP));
+    let code = LOADS.into_iter().chain(chain).chain(END);
+    let code: Vec<u8> = code.flat_map(u128::to_le_bytes).collect();
+    assert!(is_linked(&code));
+}

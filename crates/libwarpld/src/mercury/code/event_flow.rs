@@ -23,7 +23,7 @@ impl Kernel<'_> {
     /// Events that may be pending before each instruction, if they have these boards and instructions
     /// wait for these; `None` if code that may not be reachable depends on boards.
     pub fn pending(&self, boards: &[Option<u8>], waits: &[u8]) -> Option<PendingAt> {
-        let mut out = PendingAt::default();
+        let mut out = PendingAt::with_room_for(self.body.len());
         // Code of split warps waits for everything, and again afterwards.
         let ends = |i: usize| if self.body[i].is_collective() { 0 } else { waits[i] };
         let ends: Vec<u8> = (0..self.body.len()).map(ends).collect();

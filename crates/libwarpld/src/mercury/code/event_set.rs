@@ -120,12 +120,22 @@ pub struct PendingAt {
     sets: Vec<EventSet>,
     /// The set of each instruction.
     at: Vec<u32>,
+    /// How many more events the sets may have in all.
+    room: usize,
 }
 
 impl PendingAt {
+    /// For code of some length. Compiled code has at most 52 events per instruction (of 8,400 functions of public sources),
+    /// mostly a few; other code must not take all memory.
+    pub fn with_room_for(instructions: usize) -> Self {
+        const EACH: usize = 150;
+        Self { room: EACH * (instructions + 100), ..Self::default() }
+    }
+
     /// Notes what is pending at the next instruction; `None` if there are too many.
     pub fn push(&mut self, events: &EventSet, is_same: bool) -> Option<()> {
         if !is_same {
+            self.room = self.room.checked_sub(events.len())?;
             self.sets.push(events.clone());
         }
         self.at.push(u32::try_from(self.sets.len().checked_sub(1)?).ok()?);

@@ -10,9 +10,6 @@ use crate::collections::Map;
 use crate::dialect::BoardRules;
 use std::ops::Range;
 
-/// Limit for a kernel: instructions times set boards, in bits.
-const LARGEST: usize = 1 << 30;
-
 /// The most targets of all jump tables: blocks that share successors look at each other's ends.
 const MOST_TARGETS: usize = 4096;
 
@@ -82,9 +79,6 @@ impl<'c> Kernel<'c> {
             events.extend(instruction.write_board().map(|b| event(b, true)));
         }
         first_set.push(events.len());
-        if events.len().checked_mul(body.len())? > LARGEST {
-            return None;
-        }
         if events.iter().any(|event| event.board >= BOARDS) {
             return None;
         }
