@@ -229,9 +229,10 @@ pub fn integer_positions(w: u128) -> Option<u8> {
     Some(bits(w, 72, 1) as u8)
 }
 
-/// DMMA of 8x8x4.
+/// DMMA of 8x8x4, the only shape of Blackwell. Around the shape's two bits: signs and absolute values
+/// of the operands, and the rounding.
 pub fn double_factor(w: u128) -> Option<u8> {
-    (bits(w, 72, 16) == 0).then_some(2)
+    (bits(w, 76, 2) == 0 && bits(w, 80, 8) == 0).then_some(2)
 }
 
 /// QMMA of 16x8x16, 16x8x32 and, with zeros left out, 16x8x64: sums of 16 or 32 bits.
