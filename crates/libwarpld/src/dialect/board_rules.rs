@@ -36,6 +36,8 @@ pub struct BoardRules {
     pub counts_least_time_left: bool,
     /// Operands of generic loads are taken to be read as early as those of global ones.
     pub reads_generic_loads_early: bool,
+    /// Operands of tensor cores in double precision have a scoreboard for themselves, like their results.
+    pub reserves_matrix_operands: bool,
 }
 
 impl BoardRules {
@@ -63,6 +65,7 @@ impl BoardRules {
         returns_need_all: true,
         counts_least_time_left: false,
         reads_generic_loads_early: true,
+        reserves_matrix_operands: false,
     };
 
     /// CUDA 13.1 and later.
@@ -79,5 +82,6 @@ impl BoardRules {
         returns_need_all: true,
         counts_least_time_left: true,
         reads_generic_loads_early: false,
+        reserves_matrix_operands: false,
     };
 }

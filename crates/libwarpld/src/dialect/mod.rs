@@ -400,7 +400,8 @@ impl Dialect {
             true => BoardRules::CUDA_12,
             false => Release::of_toolkit(toolkit).boards,
         };
-        [own, self.release.boards]
+        let reserves_matrix_operands = target::reserves_matrix_operands(self.arch.number);
+        [own, self.release.boards].map(|rules| BoardRules { reserves_matrix_operands, ..rules })
     }
 
     /// Whether code of `-O0` loses its timing: stall counts, boards and waits

@@ -97,6 +97,12 @@ pub(super) fn is_first_of_family(number: u16) -> bool {
     matches!(number, 100 | 120)
 }
 
+/// Whether compilers reserve a scoreboard for operands of tensor cores in double precision.
+/// [all 3,735 DMMA of CUTLASS that set one: the fourth on sm_120 and sm_121, any on sm_100 and sm_103]
+pub(super) fn reserves_matrix_operands(number: u16) -> bool {
+    matches!(number, 120 | 121)
+}
+
 /// Whether executables have the attribute 0x67.
 pub(super) fn has_attribute_67(number: u16) -> bool {
     number == 107

@@ -14,7 +14,7 @@ use super::event_set::EventSet;
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::{RegisterSet, Registers};
-use super::units::{has_last_board, is_slow};
+use super::units::{has_last_board, is_matrix, is_slow};
 use crate::dialect::BoardRules;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -25,8 +25,6 @@ const LAST: u8 = BOARDS - 1;
 /// How many events may be pending where boards are chosen, in all, per instruction. Compiled code has far
 /// fewer; other code is left alone, as its allocation would take too long.
 const PENDING: usize = 150;
-/// The first board of results that take long.
-const FIRST_SLOW: u8 = 2;
 const RETURN: u16 = 0x150;
 /// CCTL.IVALL.
 const INVALIDATE: u16 = 0x18f;
@@ -57,9 +55,11 @@ pub struct Allocator<'k> {
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
     last_slow: u8,
+    /// The first board of slow results that their block needs: the upper half is for them.
+    first_slow: u8,
     /// The first board that events leave to slow ones if they leave their block.
     first_leaving: u8,
-    /// The first board that is for textures alone, in all blocks of a kernel that has any.
+    /// The first board that is for textures alone, in all blocks of a kernel that has any, or for DMMA.
     first_texture: u8,
     /// Boards whose events DEPBAR counts, one bit each.
     pub(super) counted: u8,
@@ -140,7 +140,13 @@ impl<'k> Allocator<'k> {
         let any_slow = (0..body.len()).any(is_slow);
         let any_texture = body.iter().any(|&i| has_last_board(i));
         let only_textures = !(0..body.len()).any(|i| is_slow(i) && !has_last_board(body[i]));
-        let last_slow = if any_texture { LAST - 1 } else { LAST };
+        let any_matrix = body.iter().any(|&i| is_matrix(i));
+        let first_texture = match any_texture {
+            true if any_matrix && rules[1].reserves_matrix_operands => LAST - 1,
+            true => LAST,
+            false => BOARDS,
+        };
+        let last_slow = first_texture - 1;
         let counted = counted(kernel);
         let users = kernel.dependences.as_ref().map(|_| Users::new(&kernel.touched));
         let mut out = Self {
@@ -158,12 +164,13 @@ impl<'k> Allocator<'k> {
             sets_last_slow: vec![false; blocks.count()],
             any_slow,
             last_slow,
+            first_slow: last_slow / 2,
             first_leaving: match (any_slow, only_textures) {
                 (false, _) => BOARDS,
-                (true, true) => LAST,
+                (true, true) => first_texture,
                 (true, false) => last_slow,
             },
-            first_texture: if any_texture { LAST } else { BOARDS },
+            first_texture,
             counted,
             rules,
         };
@@ -273,9 +280,18 @@ impl<'k> Allocator<'k> {
     fn is_last(&self, number: usize) -> [bool; 2] {
         let event = &self.events[number];
         let instruction = self.body[event.at];
+        if self.is_matrix_operand(number) {
+            return [true, false];
+        }
         let slow = event.writes && is_slow(instruction);
         let last = slow && (self.leaves(number) && self.any_slow || has_last_board(instruction));
         [last, last && !has_last_board(instruction)]
+    }
+
+    /// Whether an event is the operands of an instruction that has a board for them.
+    fn is_matrix_operand(&self, number: usize) -> bool {
+        let event = &self.events[number];
+        self.rules[1].reserves_matrix_operands && !event.writes && is_matrix(self.body[event.at])
     }
 
     /// Whether an event is a slow result that leaves its block, or a texture.
@@ -475,10 +491,14 @@ impl<'k> Allocator<'k> {
             return event.board;
         }
         if self.takes_last(number) {
-            return if has_last_board(self.body[event.at]) { LAST } else { self.last_slow };
+            return match has_last_board(self.body[event.at]) {
+                true if self.is_matrix_operand(number) => LAST - 1,
+                true => LAST,
+                false => self.last_slow,
+            };
         }
         let slow = event.writes && is_slow(self.body[event.at]);
-        let low = if slow { FIRST_SLOW } else { 0 };
+        let low = if slow { self.first_slow } else { 0 };
         let top = self.top(number, view);
         let waiter = view.waiter[number];
         let on = |board: u8| &pending.boards[usize::from(board)];
@@ -575,7 +595,7 @@ impl<'k> Allocator<'k> {
             return board;
         }
         let slow = event.writes && is_slow(self.body[event.at]);
-        let low = if slow { FIRST_SLOW } else { 0 };
+        let low = if slow { self.first_slow } else { 0 };
         let lowest = |boards: &Boards| (low..BOARDS).find(|&b| boards[usize::from(b)].is_empty());
         match lowest(was) == Some(event.board) {
             true => lowest(now).unwrap_or(event.board),

@@ -190,19 +190,21 @@ impl<'k> Waits<'k> {
     /// taken to be free.
     fn waits_for_own(&self, number: usize, choice: Choice, i: usize, state: &State) -> bool {
         let is_on = |events: &EventSet| self.boards(events) >> choice.board & 1 == 1;
-        // Slow results share the last board in both allocations.
-        if self.allocator.takes_last(number) {
-            let waits = self.kernel.body[i].waits() >> choice.board & 1 == 1;
-            return self.kernel.dependences.is_some() && waits
-                || choice.fresh && is_on(&state.pending);
-        }
         if self.allocation.repeated.has(number) {
             return true;
         }
         if self.ignores_what_comes_back(number, i, &state.back) {
             return choice.fresh && is_on(&state.pending.filtered(|e| !state.back.has(e)));
         }
-        is_on(&state.back) || choice.fresh && is_on(&state.pending)
+        // Slow results share the last board in both allocations.
+        let comes_back = match self.allocator.takes_last(number) {
+            true => {
+                let waits = self.kernel.body[i].waits() >> choice.board & 1 == 1;
+                self.kernel.dependences.is_some() && waits
+            }
+            false => is_on(&state.back),
+        };
+        comes_back || choice.fresh && is_on(&state.pending)
     }
 
     /// Whether the input sets an event's board without a wait although others that come back are pending on it. (nvlink does
