@@ -116,7 +116,8 @@ impl<'k> Dependences<'k> {
                 !in_order && registers.writes.meets(subject) || answers(subject, registers)
             }
         };
-        found && !self.are_opposite(event.at, i) || self.meets(event, i)
+        found && !(self.are_opposite(event.at, i) && !self.has_uniform_guard(i))
+            || self.meets(event, i)
     }
 
     /// The same whatever guards the two have: a predicate may have changed in between. The end of code of split warps has
@@ -141,6 +142,12 @@ impl<'k> Dependences<'k> {
     pub fn are_opposite(&self, a: usize, b: usize) -> bool {
         let negated = |i: usize| self.body[i].guard() & 8;
         self.guards[a].is_some() && self.guards[a] == self.guards[b] && negated(a) != negated(b)
+    }
+
+    /// Whether a uniform predicate guards an instruction. (`@!UP0 LDCU UR8; @UP0 LDCU UR8`: the second waits for the first, though
+    /// at most one is executed; with other predicates it does not.)
+    fn has_uniform_guard(&self, i: usize) -> bool {
+        self.guards[i].is_some_and(|(guard, _)| guard >= RegisterSet::UNIFORM_PREDICATE)
     }
 
     /// Whether threads part or meet at an instruction, or leave the function: it may wait for events of any register.

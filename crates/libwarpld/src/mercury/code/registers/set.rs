@@ -139,6 +139,8 @@ impl RegisterSet {
 
     /// One more than the largest number of a member.
     pub const BOUND: usize = 448;
+    /// The number of UP0.
+    pub const UNIFORM_PREDICATE: usize = PREDICATES * 64 + UNIFORM_PREDICATES as usize;
 }
 
 fn add(words: &mut [u64], first: u8, width: u8) -> Option<()> {
