@@ -63,10 +63,11 @@ pub fn is_texture(instruction: Instruction) -> bool {
     Unit::of(instruction) == Some(Unit::Texture) || instruction.operation() == SURFACE_LOAD
 }
 
-/// Whether its operands in uniform registers are read late: textures, and accesses by tensor maps, bulk copies and tensor
-/// cores of the fifth generation.
+/// Whether its operands in uniform registers are read late: textures, SYNCS (an instruction that overwrites UR4 waits for
+/// `SYNCS.EXCH URZ, [UR6], UR4`), and accesses by tensor maps, bulk copies and tensor cores of the fifth generation.
 pub fn reads_uniform_late(instruction: Instruction) -> bool {
-    is_texture(instruction) || matches!(instruction.operation(), 0x1b4..=0x1bc | 0x1e0..=0x1ee)
+    is_texture(instruction)
+        || matches!(instruction.operation(), 0x1b2 | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
 }
 
 /// Textures, loads from surfaces and DMMA, whose results have the last board for themselves. [all 5 SULD of 28
