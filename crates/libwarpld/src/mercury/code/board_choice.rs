@@ -5,6 +5,7 @@
 //! choice, its second answer is taken; elsewhere the new board follows from the input's.
 
 use super::blocks::Blocks;
+use super::board_reserved::{LAST, Reserved};
 use super::board_sides::{Boards, Pending, Side};
 use super::board_times::{Clock, Times};
 use super::dependences::{Dependences, Users};
@@ -14,14 +15,12 @@ use super::event_set::EventSet;
 use super::instruction::Instruction;
 use super::kernel::Kernel;
 use super::registers::{RegisterSet, Registers};
-use super::units::{has_last_board, is_matrix, is_slow};
+use super::units::is_slow;
 use crate::dialect::BoardRules;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The board of results that leave their block and take long.
-const LAST: u8 = BOARDS - 1;
 /// How many events may be pending where boards are chosen, in all, per instruction. Compiled code has far
 /// fewer; other code is left alone, as its allocation would take too long.
 const PENDING: usize = 150;
@@ -59,8 +58,8 @@ pub struct Allocator<'k> {
     first_slow: u8,
     /// The first board that events leave to slow ones if they leave their block.
     first_leaving: u8,
-    /// The first board that is for textures alone, in all blocks of a kernel that has any, or for DMMA.
-    first_texture: u8,
+    /// Boards that textures and DMMA have for themselves.
+    reserved: Reserved,
     /// Boards whose events DEPBAR counts, one bit each.
     pub(super) counted: u8,
     /// Rules of the input's compiler and of the linker.
@@ -136,17 +135,12 @@ impl<'k> Allocator<'k> {
     /// Collects it.
     pub fn new(kernel: &'k Kernel<'k>, rules: [BoardRules; 2]) -> Self {
         let Kernel { body, blocks, events, .. } = kernel;
-        let is_slow = |i: usize| is_slow(body[i]) && kernel.has_result(i);
+        let reserved = Reserved::of(kernel, rules[1]);
+        let is_slow =
+            |i: usize| (is_slow(body[i]) || reserved.is_for(body[i])) && kernel.has_result(i);
         let any_slow = (0..body.len()).any(is_slow);
-        let any_texture = body.iter().any(|&i| has_last_board(i));
-        let only_textures = !(0..body.len()).any(|i| is_slow(i) && !has_last_board(body[i]));
-        let any_matrix = body.iter().any(|&i| is_matrix(i));
-        let first_texture = match any_texture {
-            true if any_matrix && rules[1].reserves_matrix_operands => LAST - 1,
-            true => LAST,
-            false => BOARDS,
-        };
-        let last_slow = first_texture - 1;
+        let only_reserved = !(0..body.len()).any(|i| is_slow(i) && !reserved.is_for(body[i]));
+        let last_slow = reserved.first() - 1;
         let counted = counted(kernel);
         let users = kernel.dependences.as_ref().map(|_| Users::new(&kernel.touched));
         let mut out = Self {
@@ -165,12 +159,12 @@ impl<'k> Allocator<'k> {
             any_slow,
             last_slow,
             first_slow: last_slow / 2,
-            first_leaving: match (any_slow, only_textures) {
+            first_leaving: match (any_slow, only_reserved) {
                 (false, _) => BOARDS,
-                (true, true) => first_texture,
+                (true, true) => reserved.first(),
                 (true, false) => last_slow,
             },
-            first_texture,
+            reserved,
             counted,
             rules,
         };
@@ -280,18 +274,11 @@ impl<'k> Allocator<'k> {
     fn is_last(&self, number: usize) -> [bool; 2] {
         let event = &self.events[number];
         let instruction = self.body[event.at];
-        if self.is_matrix_operand(number) {
+        if self.reserved.board(event, instruction).is_some() {
             return [true, false];
         }
         let slow = event.writes && is_slow(instruction);
-        let last = slow && (self.leaves(number) && self.any_slow || has_last_board(instruction));
-        [last, last && !has_last_board(instruction)]
-    }
-
-    /// Whether an event is the operands of an instruction that has a board for them.
-    fn is_matrix_operand(&self, number: usize) -> bool {
-        let event = &self.events[number];
-        self.rules[1].reserves_matrix_operands && !event.writes && is_matrix(self.body[event.at])
+        [slow && self.leaves(number) && self.any_slow; 2]
     }
 
     /// Whether an event is a slow result that leaves its block, or a texture.
@@ -477,7 +464,7 @@ impl<'k> Allocator<'k> {
         }
         match view.pending.slow_enters || self.sets_last_slow[view.block] {
             true => self.last_slow,
-            false => self.first_texture,
+            false => self.reserved.first(),
         }
     }
 
@@ -491,11 +478,7 @@ impl<'k> Allocator<'k> {
             return event.board;
         }
         if self.takes_last(number) {
-            return match has_last_board(self.body[event.at]) {
-                true if self.is_matrix_operand(number) => LAST - 1,
-                true => LAST,
-                false => self.last_slow,
-            };
+            return self.reserved.board(event, self.body[event.at]).unwrap_or(self.last_slow);
         }
         let slow = event.writes && is_slow(self.body[event.at]);
         let low = if slow { self.first_slow } else { 0 };
@@ -547,7 +530,7 @@ impl<'k> Allocator<'k> {
                 _ => cost,
             }
         };
-        (low..self.first_texture).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
+        (low..self.reserved.first()).min_by_key(|&b| (cost(b), b)).unwrap_or(LAST)
     }
 
     /// Whether an event may get the board of these, as they have its waiter.

@@ -15,6 +15,7 @@ mod board_kernels;
 mod board_large;
 #[cfg(test)]
 mod board_releases;
+mod board_reserved;
 mod board_sides;
 mod board_stalls;
 #[cfg(test)]

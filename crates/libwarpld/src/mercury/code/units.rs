@@ -2,6 +2,9 @@
 
 use super::instruction::Instruction;
 
+/// Multiplies matrices in double precision.
+const DMMA: u16 = 0x03f;
+
 /// A unit whose instructions take a variable time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -24,6 +27,9 @@ pub enum Unit {
     Surface,
     /// Reductions of a warp.
     Reduction,
+    /// Tensor cores in double precision. (IMMA and DADD are not in order: an instruction waits for the operands of one before
+    /// it, of which DMMA needs no wait.)
+    Matrix,
 }
 
 impl Unit {
@@ -42,6 +48,7 @@ impl Unit {
             0x160..=0x16f => Self::Texture,
             0x199..=0x19f | 0x1ae => Self::Surface,
             0x1c4 => Self::Reduction,
+            DMMA => Self::Matrix,
             _ => return None,
         })
     }
@@ -52,9 +59,9 @@ impl Unit {
     }
 }
 
-/// LD, LDG, LDGMC, LDL, atomics, texture and surface accesses, DMMA.
+/// LD, LDG, LDGMC, LDL, atomics, texture and surface accesses.
 pub fn is_slow(instruction: Instruction) -> bool {
-    Unit::of(instruction) == Some(Unit::Load) || has_last_board(instruction)
+    Unit::of(instruction) == Some(Unit::Load) || is_texture(instruction)
 }
 
 /// Textures, and surface loads, for which boards are chosen like for them.
@@ -70,17 +77,16 @@ pub fn reads_uniform_late(instruction: Instruction) -> bool {
         || matches!(instruction.operation(), 0x1b2 | 0x1b4..=0x1bc | 0x1e0..=0x1ee)
 }
 
-/// Textures, loads from surfaces and DMMA, whose results have the last board for themselves. [all 5 SULD of 28
-/// random programs, whose results their blocks need, have board 5, and so have all 27,800 DMMA of CUTLASS that set one;
+/// Textures and loads from surfaces, whose results have the last board for themselves. [all 5 SULD of 28
+/// random programs, whose results their blocks need, have board 5;
 /// `boards-beside-stack-pointer`]
 pub fn has_last_board(instruction: Instruction) -> bool {
     const SULD: u16 = 0x199;
-    is_texture(instruction) || instruction.operation() == SULD || is_matrix(instruction)
+    is_texture(instruction) || instruction.operation() == SULD
 }
 
 /// Tensor cores in double precision.
 pub fn is_matrix(instruction: Instruction) -> bool {
-    const DMMA: u16 = 0x03f;
     instruction.operation() == DMMA
 }
 
@@ -123,7 +129,7 @@ const ARITHMETIC: i64 = 1;
 pub fn latency(instruction: Instruction, writes: bool) -> i64 {
     match (instruction.operation(), writes) {
         _ if writes && is_slow(instruction) => 300,
-        _ if has_fixed_latency(instruction) => ARITHMETIC,
+        _ if has_fixed_latency(instruction) || is_matrix(instruction) => ARITHMETIC,
         (0x182, true) => 48,
         (0x184 | 0x03b, true) => 40,
         (0x119, true) => 32,

@@ -1,0 +1,53 @@
+//! Boards that a kernel reserves for some of its instructions.
+
+use super::event::{BOARDS, Event};
+use super::instruction::Instruction;
+use super::kernel::Kernel;
+use super::units::{has_last_board, is_matrix};
+use crate::dialect::BoardRules;
+
+/// The board of results of textures, and of others that take long and leave their block.
+pub const LAST: u8 = BOARDS - 1;
+
+/// The boards that other events do not get.
+pub struct Reserved {
+    /// Whether results of DMMA have the last board for themselves. (All 27,800 in loops of CUTLASS and no others: compilers do
+    /// so where they overlap many of them. The input tells.)
+    matrices: bool,
+    /// Whether their operands have the one before.
+    operands: bool,
+    /// The first of these boards.
+    first: u8,
+}
+
+impl Reserved {
+    /// Those of a kernel.
+    pub fn of(kernel: &Kernel<'_>, rules: BoardRules) -> Self {
+        let results = kernel.events.iter().filter(|e| e.writes && is_matrix(kernel.body[e.at]));
+        let matrices = results.clone().count() > 0 && results.clone().all(|e| e.board == LAST);
+        let operands = matrices && rules.reserves_matrix_operands;
+        let mut out = Self { matrices, operands, first: BOARDS };
+        if kernel.body.iter().any(|&instruction| out.is_for(instruction)) {
+            out.first = if operands { LAST - 1 } else { LAST };
+        }
+        out
+    }
+
+    /// The first reserved board; `BOARDS` if there is none.
+    pub fn first(&self) -> u8 {
+        self.first
+    }
+
+    /// Whether a board is reserved for an instruction's result.
+    pub fn is_for(&self, instruction: Instruction) -> bool {
+        has_last_board(instruction) || self.matrices && is_matrix(instruction)
+    }
+
+    /// The board that is reserved for an event of an instruction.
+    pub fn board(&self, event: &Event, instruction: Instruction) -> Option<u8> {
+        match event.writes {
+            true => self.is_for(instruction).then_some(LAST),
+            false => (self.operands && is_matrix(instruction)).then_some(LAST - 1),
+        }
+    }
+}
