@@ -24,6 +24,8 @@ use std::rc::Rc;
 /// How many events may be pending where boards are chosen, in all, per instruction. Compiled code has far
 /// fewer; other code is left alone, as its allocation would take too long.
 const PENDING: usize = 150;
+/// The first board of results that take long.
+const FIRST_SLOW: u8 = 2;
 const RETURN: u16 = 0x150;
 /// CCTL.IVALL.
 const INVALIDATE: u16 = 0x18f;
@@ -54,7 +56,7 @@ pub struct Allocator<'k> {
     any_slow: bool,
     /// The board of slow results that leave their block: textures have the last one for themselves.
     last_slow: u8,
-    /// The first board of slow results that their block needs: the upper half is for them.
+    /// The first board of slow results that their block needs. (Where groups of copies have 0 and DMMA has two boards: 1.)
     first_slow: u8,
     /// The first board that events leave to slow ones if they leave their block.
     first_leaving: u8,
@@ -158,7 +160,7 @@ impl<'k> Allocator<'k> {
             sets_last_slow: vec![false; blocks.count()],
             any_slow,
             last_slow,
-            first_slow: last_slow / 2,
+            first_slow: if counted & 1 == 1 { last_slow / 2 } else { FIRST_SLOW },
             first_leaving: match (any_slow, only_reserved) {
                 (false, _) => BOARDS,
                 (true, true) => reserved.first(),

@@ -23,9 +23,13 @@ pub struct Reserved {
 impl Reserved {
     /// Those of a kernel.
     pub fn of(kernel: &Kernel<'_>, rules: BoardRules) -> Self {
-        let results = kernel.events.iter().filter(|e| e.writes && is_matrix(kernel.body[e.at]));
-        let matrices = results.clone().count() > 0 && results.clone().all(|e| e.board == LAST);
-        let operands = matrices && rules.reserves_matrix_operands;
+        let on = |writes: bool, board: u8| {
+            let own = |e: &&Event| e.writes == writes && is_matrix(kernel.body[e.at]);
+            let mut own = kernel.events.iter().filter(own).peekable();
+            own.peek().is_some() && own.all(|e| e.board == board)
+        };
+        let matrices = on(true, LAST);
+        let operands = matrices && rules.reserves_matrix_operands && on(false, LAST - 1);
         let mut out = Self { matrices, operands, first: BOARDS };
         if kernel.body.iter().any(|&instruction| out.is_for(instruction)) {
             out.first = if operands { LAST - 1 } else { LAST };

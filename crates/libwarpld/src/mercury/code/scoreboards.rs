@@ -134,6 +134,7 @@ fn may_read_r1(instruction: Instruction) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::board_reserved::Reserved;
     use super::*;
 
     /// Those of 13.0.
@@ -432,6 +433,60 @@ mod tests {
             kernel.follow(rules);
             assert_eq!(kernel.needed(1, &kernel.pending[1]).has(0), waits);
             assert!(kernel.needed(2, &kernel.pending[2]).has(0), "EXIT waits");
+        }
+    }
+
+    /// The kernel of some instructions, and what is pending at one of them that it needs.
+    fn needed(body: &[Instruction], i: usize) -> Vec<usize> {
+        let (jumps, change) = (Jumps::default(), Change::default());
+        let kernel = Kernel::read(body, Registers::of_all(body), &jumps, &change).unwrap();
+        kernel.needed(i, &kernel.pending[i]).iter().collect()
+    }
+
+    /// `@!P0 LDC R2; @P0 LDC R2` and `@!UP0 LDCU UR4; @UP0 LDCU UR4`.
+    #[test]
+    fn only_uniform_guards_do_not_exclude_each_other() {
+        for (load, needs) in [(KERNEL[1], false), (KERNEL[2], true)] {
+            let guarded = |guard: u128| Instruction(load & !(0xf << 12) | guard << 12).stalling(2);
+            let body = [guarded(8), guarded(0), Instruction(EXIT)];
+            assert_eq!(needed(&body, 1), if needs { vec![0] } else { vec![] });
+        }
+    }
+
+    /// `SYNCS.EXCH.64 URZ, [UR6], UR4; UMOV UR4, 0x400; UMOV UR5, 0x400`.
+    #[test]
+    fn barriers_read_uniform_operands_late() {
+        const EXCHANGE: u128 = 0x0010_6400_0800_0100_0000_0004_06ff_75b2;
+        const MOVE: u128 = 0x000f_e200_0000_0000_0000_0400_0004_7882;
+        let body = [
+            Instruction(EXCHANGE),
+            Instruction(MOVE),
+            Instruction(MOVE ^ 1 << 16),
+            Instruction(EXIT),
+        ];
+        let events = [body[0].read_board(), body[0].write_board()].iter().flatten().count();
+        assert_eq!(events, 2, "operands and the result in URZ");
+        assert_eq!((needed(&body, 1), needed(&body, 2)), (vec![0], vec![0]));
+    }
+
+    /// `DMMA R4, R2, R4, R4` with the last board, and with another.
+    #[test]
+    fn matrices_have_boards_for_themselves_where_the_compiler_gave_them() {
+        const MATRIX: u128 = 0x000f_e200_0000_0004_0000_0002_0204_723f;
+        for (result, first) in [(5, [5, 4]), (3, [6, 6])] {
+            let multiply = Instruction(MATRIX).writing(Some(result)).reading(4);
+            let body = [multiply, Instruction(EXIT)];
+            let (jumps, change) = (Jumps::default(), Change::default());
+            let kernel = Kernel::read(&body, Registers::of_all(&body), &jumps, &change).unwrap();
+            for (reserves_matrix_operands, first) in [(false, first[0]), (true, first[1])] {
+                let rules = BoardRules { reserves_matrix_operands, ..BoardRules::CUDA_13_0 };
+                let reserved = Reserved::of(&kernel, rules);
+                let boards: Vec<_> =
+                    kernel.events.iter().map(|event| reserved.board(event, multiply)).collect();
+                let of_result = (result == 5).then_some(5);
+                let of_operands = of_result.filter(|_| reserves_matrix_operands).map(|_| 4);
+                assert_eq!((reserved.first(), boards), (first, vec![of_operands, of_result]));
+            }
         }
     }
 }
