@@ -331,6 +331,11 @@ impl Instruction {
         }
     }
 
+    /// The offset that CALL.REL at an offset calls.
+    pub fn called(self, at: i64) -> Option<u64> {
+        u64::try_from(at + Self::SIZE as i64 + self.distance()).ok().filter(|t| t % 16 == 0)
+    }
+
     /// The same instruction, moved to `at` and referring to `target`.
     #[must_use]
     pub fn towards(self, at: i64, target: i64) -> Self {

@@ -6,6 +6,8 @@ use super::moves::Moves;
 
 /// The branch that they end.
 const BSSY: u16 = 0x145;
+/// A call within the function: of itself, or of a part at its end (division in double precision). [program `ends`, linked with `-g`]
+const CALL_REL: u16 = 0x144;
 
 /// Updates every instruction that refers to a code offset. [`errors-and-addresses`]
 pub fn retarget(
@@ -14,10 +16,17 @@ pub fn retarget(
     moves: &Moves,
     out: &mut [Instruction],
 ) -> Option<()> {
+    let end = (code.len() * Instruction::SIZE) as u64;
     for (i, (instruction, edit)) in code.iter().zip(edits).enumerate() {
         let at = (i * Instruction::SIZE) as i64;
         match instruction.flow(at) {
             Flow::Next => {}
+            Flow::Call if instruction.operation() == CALL_REL => {
+                let target = instruction.called(at).filter(|&target| target < end)?;
+                let place = moves.place(at as u64);
+                let new = out.get_mut(usize::try_from(place).ok()? / Instruction::SIZE)?;
+                *new = new.towards(place as i64, moves.target(target) as i64);
+            }
             Flow::Call | Flow::Unknown if *edit == Edit::Keep => {
                 if moves.place(at as u64) != at as u64 && !is_absolute(*instruction) {
                     return None;
