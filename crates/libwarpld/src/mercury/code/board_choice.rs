@@ -138,8 +138,7 @@ impl<'k> Allocator<'k> {
     pub fn new(kernel: &'k Kernel<'k>, rules: [BoardRules; 2]) -> Self {
         let Kernel { body, blocks, events, .. } = kernel;
         let reserved = Reserved::of(kernel, rules[1]);
-        let is_slow =
-            |i: usize| (is_slow(body[i]) || reserved.is_for(body[i])) && kernel.has_result(i);
+        let is_slow = |i: usize| reserved.is_slow(body[i]) && kernel.has_result(i);
         let any_slow = (0..body.len()).any(is_slow);
         let only_reserved = !(0..body.len()).any(|i| is_slow(i) && !reserved.is_for(body[i]));
         let last_slow = reserved.first() - 1;

@@ -3,7 +3,7 @@
 use super::event::{BOARDS, Event};
 use super::instruction::Instruction;
 use super::kernel::Kernel;
-use super::units::{has_last_board, is_matrix};
+use super::units::{has_last_board, is_matrix, is_slow};
 use crate::dialect::BoardRules;
 
 /// The board of results of textures, and of others that take long and leave their block.
@@ -45,6 +45,11 @@ impl Reserved {
     /// Whether a board is reserved for an instruction's result.
     pub fn is_for(&self, instruction: Instruction) -> bool {
         has_last_board(instruction) || self.matrices && is_matrix(instruction)
+    }
+
+    /// Whether an instruction's result takes long here.
+    pub fn is_slow(&self, instruction: Instruction) -> bool {
+        is_slow(instruction) || self.matrices && is_matrix(instruction)
     }
 
     /// The board that is reserved for an event of an instruction.

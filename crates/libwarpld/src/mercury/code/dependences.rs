@@ -116,8 +116,8 @@ impl<'k> Dependences<'k> {
                 !in_order && registers.writes.meets(subject) || answers(subject, registers)
             }
         };
-        let excluded = self.are_opposite(event.at, i) && !self.has_uniform_guard(i);
-        found && !excluded || self.meets(event, i)
+        let excluded = || self.are_opposite(event.at, i) && !self.has_uniform_guard(i);
+        found && !excluded() || self.meets(event, i)
     }
 
     /// The same whatever guards the two have: a predicate may have changed in between. The end of code of split warps has
