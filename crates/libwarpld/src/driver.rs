@@ -39,7 +39,7 @@ pub use cubin::words::shown;
 
 use crate::dialect::target::has_mercury;
 use crate::mercury::{self, Trace};
-use cubin::Arch;
+use cubin::{Arch, Cubin};
 
 /// Why an image must go through a compiler to run on the target; nothing if it need not, or if
 /// it is no image for a related target at all.
@@ -51,7 +51,12 @@ pub fn needs_compiler(image: &[u8], target: Arch) -> Option<String> {
     Some(reason.to_string())
 }
 
-/// Whether nvlink gives the code of an image another schedule for the target, although it runs there as it is.
-pub fn is_scheduled_anew(image: &[u8], target: Arch) -> bool {
-    has_mercury(target) && mercury::is_scheduled_anew(image, target)
+/// Whether nvlink gives the code of an input another schedule for the target, although it runs there as it is.
+pub fn is_scheduled_anew(input: &LinkInput<'_>, target: Arch) -> bool {
+    let is_anew = |cubin: &Cubin<'_>| mercury::is_scheduled_anew(cubin, target);
+    has_mercury(target)
+        && match &input.parsed {
+            Some(cubin) => is_anew(cubin),
+            None => Cubin::parse(&input.image).is_ok_and(|cubin| is_anew(&cubin)),
+        }
 }

@@ -11,9 +11,10 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::dialect::{Half, Release, target};
 use crate::inputs::messages::limited_output;
 use crate::inputs::{Inputs, LinkInput};
+use cubin::consts::shf;
 use cubin::flags::{CodeState, Flags, v8};
 use cubin::names::{self, prefix};
-use cubin::{Arch, Cubin, FileType, Header, info};
+use cubin::{Arch, Cubin, FileType, Header, SectionRef, info};
 use rayon::prelude::*;
 
 /// The half that all inputs have. A single input with only machine code makes the whole output
@@ -152,22 +153,26 @@ pub fn needs_compiler(image: &[u8], target: Arch, trace: &mut Trace) -> Option<M
     }
 }
 
-/// Whether nvlink schedules the code of an image anew for the target, be it needed or not.
-pub fn is_scheduled_anew(image: &[u8], target: Arch) -> bool {
-    let Ok(header) = Header::parse(image) else { return false };
-    let flags = Flags::decode(&header);
+/// Whether nvlink schedules the code of a file anew for the target, be it needed or not.
+pub fn is_scheduled_anew(cubin: &Cubin<'_>, target: Arch) -> bool {
+    let flags = Flags::decode(&cubin.header());
     let (from, to) = (flags.sm(), target.number);
-    let is_anew = |cubin: Cubin<'_>| match from == to {
-        true => mixes_levels(&cubin),
-        false => compatibility::is_scheduled_anew(&cubin, from, to),
-    };
-    flags.state() == CodeState::CapsuleMercury && Cubin::parse(image).is_ok_and(is_anew)
+    flags.state() == CodeState::CapsuleMercury
+        && match from == to {
+            true => mixes_levels(cubin),
+            false => compatibility::is_scheduled_anew(cubin, from, to),
+        }
 }
 
 /// Whether a file that was linked before has functions of one name of which some are code of `-O0`: nvlink finds the
 /// attributes of the first for all, and schedules the others as that one was compiled.
 /// (`namesakes_of_another_level_are_scheduled_anew`)
 fn mixes_levels(cubin: &Cubin<'_>) -> bool {
+    // Names are the most expensive part to read.
+    let is_code = |s: &SectionRef<'_>| s.flags & shf::EXECINSTR != 0 && !s.data.is_empty();
+    if cubin.sections().iter_unnamed().filter(is_code).nth(1).is_none() {
+        return false;
+    }
     let mut first = Map::default();
     let code = cubin.sections().iter().filter(|s| s.name.starts_with(prefix::TEXT));
     code.filter(|s| !s.data.is_empty()).any(|section| {
@@ -228,10 +233,10 @@ mod tests {
         let table = u64::from_le_bytes(image[0x28..0x30].try_into().unwrap()) as usize;
         let [first, second] = headers.map(|header| table + header);
         image.copy_within(first..first + 4, second);
-        assert!(!is_scheduled_anew(&image, target));
+        assert!(!is_scheduled_anew(&Cubin::parse(&image).unwrap(), target));
         for control in [[0xde, 0x3f, 0], [0xc0, 0x0f, 0]] {
             image[at + CONTROL..at + CONTROL + 3].copy_from_slice(&control);
-            assert!(is_scheduled_anew(&image, target));
+            assert!(is_scheduled_anew(&Cubin::parse(&image).unwrap(), target));
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn inputs<'i, 'a>(
 /// anew. Without an nvlink warpld links it.
 fn for_nvlink(settings: &LinkSettings, inputs: &Inputs<'_>) -> Option<Diagnostic> {
     let arch = settings.target.arch();
-    let input = inputs.images.iter().find(|input| is_scheduled_anew(&input.image, arch))?;
+    let input = inputs.images.iter().find(|input| is_scheduled_anew(input, arch))?;
     let fallback = Fallback::unasked(settings).filter(|_| settings.finalizer.is_none())?;
     fallback.nvlink().ok()?;
     let (name, number) = (&input.name, arch.number);
