@@ -26,9 +26,12 @@ fn longest(instruction: &Instruction) -> u32 {
 /// no more than 5 between integer sums in general ones; the finalizer takes away what is over.
 pub fn enough(producer: &Instruction, consumer: &Instruction) -> u32 {
     let sums = ["UIADD3", "UIMAD", "ULEA", "ULOP3", "USEL", "USHF"];
-    let users = ["IADD3", "IMAD", "ISETP", "LOP3", "MOV"];
+    let users = ["IADD", "IADD3", "IMAD", "ISETP", "LOP3", "MOV"];
     let shared = producer.writes & (consumer.reads | consumer.writes);
-    let is_sum = |i: &Instruction| matches!(i.operation(), "IADD3" | "ISETP");
+    let is_sum = |i: &Instruction| match i.operation() {
+        "IADD" => !i.has("64"),
+        name => matches!(name, "IADD3" | "ISETP"),
+    };
     if is_sum(producer) && is_sum(consumer) && shared == shared.of(File::General) {
         return 6;
     }

@@ -518,6 +518,12 @@ fn the_finalizer_may_take_cycles_that_are_over() {
     assert_eq!(faults(5, "IMAD.U32").len(), 1);
     // An address takes longer.
     assert_eq!(faults(6, "LDS").len(), 1);
+    let sums = |name: &str, stall: u8| {
+        code(&format!("- - - {stall} {name} R0 | R0 | R0\n- - - 4 ISETP | P0 | R0"))
+    };
+    let faults = |name, stall| faults_of(&sums(name, stall), &sums(name, 8)).len();
+    assert_eq!(["IADD", "IADD3", "IADD.64"].map(|name| faults(name, 6)), [0, 0, 1]);
+    assert_eq!(["IADD", "IADD3"].map(|name| faults(name, 5)), [1, 1]);
 }
 
 #[test]
@@ -564,4 +570,8 @@ fn code_without_timing_is_counted_apart() {
     assert_eq!(checked(&waits_first), (0, 1));
     let (words, untimed) = checked(&timed);
     assert!(words > 0 && untimed == 0, "{words} faults");
+    // What is never executed before a MEMBAR has a cycle, and is taken out.
+    let filled =
+        code("- - - 0 LDG R2 | R2 | R4 R5\n- - - 1 @!PT LDS RZ | |\n- - - 0 IADD3 R3 | R3 | R2");
+    assert_eq!(checked(&filled), (0, 1));
 }
