@@ -404,6 +404,11 @@ impl Dialect {
         [own, self.release.boards].map(|rules| BoardRules { reserves_matrix_operands, ..rules })
     }
 
+    /// Whether fences take a fixed time and set no scoreboard (`fences-call-free`).
+    pub fn has_timed_fences(self) -> bool {
+        target::has_timed_fences(self.arch.number)
+    }
+
     /// Whether code of `-O0` loses its timing: stall counts, boards and waits
     /// (`unoptimised-code`).
     pub fn untimes_unoptimised(self) -> bool {

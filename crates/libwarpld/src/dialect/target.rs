@@ -103,6 +103,11 @@ pub(super) fn reserves_matrix_operands(number: u16) -> bool {
     matches!(number, 120 | 121)
 }
 
+/// Whether fences take a fixed time. [`fences-call-free`: nobody waits for a MEMBAR on sm_120 and sm_121]
+pub(super) fn has_timed_fences(number: u16) -> bool {
+    matches!(number, 120 | 121)
+}
+
 /// Whether executables have the attribute 0x67.
 pub(super) fn has_attribute_67(number: u16) -> bool {
     number == 107

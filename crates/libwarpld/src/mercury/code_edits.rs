@@ -26,6 +26,7 @@ pub fn edited(linked: Linked<'_, '_>, plan: &CapsulePlan<'_>) -> Map<SectionId, 
         report_errors: debug || reports_errors(linked, plan),
         undelayed: linked.cx.dialect.removes_delays(),
         older: false,
+        timed_fences: linked.cx.dialect.has_timed_fences(),
     };
     let texts: Vec<SectionId> =
         linked.merged.function_sections.iter().filter_map(|f| f.text.get()).collect();

@@ -34,6 +34,8 @@ pub struct Purpose {
     pub undelayed: bool,
     /// The code is of CUDA 12, which delays what follows a WARPSYNC.
     pub older: bool,
+    /// Fences take a fixed time, so that none sets a scoreboard.
+    pub timed_fences: bool,
 }
 
 /// A kernel's edited code.
@@ -161,7 +163,8 @@ pub fn edit(
             }
             Edit::Delay => out.extend([delay_of(instruction), instruction]),
             Edit::WaitForErrors { fence } => {
-                wait_for_errors(&code, i, fence, [guards.of(i), busy.free()], &mut out)?;
+                let free = (!purpose.timed_fences).then(|| busy.free());
+                wait_for_errors(&code, i, fence, (guards.of(i), free), &mut out)?;
             }
         }
         let gone = matches!(edit, Edit::Remove | Edit::RemoveForPlain | Edit::RemoveForShort);
@@ -337,12 +340,12 @@ fn insert_waits(
 /// The three instructions run under the EXIT's guard. Scoreboards that the guard depends on are
 /// waited for before them (nvlink: by the second), others where they were. Right after a fence of
 /// the same kind the first is not needed, and the second waits for that fence. Given are the boards that the guard depends
-/// on, and a free one.
+/// on, and a free one if fences set one.
 fn wait_for_errors(
     code: &[Instruction],
     at: usize,
     has_fence: bool,
-    [mut early, free]: [u8; 2],
+    (mut early, free): (u8, Option<u8>),
     out: &mut Vec<Instruction>,
 ) -> Option<()> {
     let (before, exit) = (code.get(..at)?, *code.get(at)?);
@@ -355,8 +358,9 @@ fn wait_for_errors(
             *last = last.stalling(1);
         }
         out.push(fence);
-    } else if let Some(last) = out.last_mut().filter(|_| follows_fence(before)) {
-        let board = last.read_board().unwrap_or(free);
+    } else if let Some(last) = out.last_mut().filter(|_| follows_fence(before))
+        && let Some(board) = last.read_board().or(free)
+    {
         *last = last.reading(board);
         early |= 1 << board;
     }
@@ -465,8 +469,13 @@ mod tests {
         (code.iter().flat_map(|i| i.to_le_bytes()).collect(), capsule.to_bytes())
     }
 
-    const DELAYED: Purpose =
-        Purpose { protected: false, report_errors: false, undelayed: false, older: false };
+    const DELAYED: Purpose = Purpose {
+        protected: false,
+        report_errors: false,
+        undelayed: false,
+        older: false,
+        timed_fences: false,
+    };
     const RUN: Purpose = Purpose { undelayed: true, ..DELAYED };
     const DEBUG: Purpose = Purpose { protected: true, report_errors: true, ..RUN };
 
@@ -580,6 +589,8 @@ mod tests {
         let out = words(&edited(&narrow, file).unwrap());
         assert_eq!(Instruction(out[0]).read_board(), Some(0), "a fence right before is waited for");
         assert_eq!(Instruction(out[1]).waits(), 1);
+        let out = words(&edited(&narrow, Purpose { timed_fences: true, ..file }).unwrap());
+        assert_eq!(out[..2], [WIDE, ERROR_WAIT[1].0], "sm_120 and sm_121");
         let calling = kernel(&[CALL], &[], &[END]);
         let out = words(&edited(&calling, file).unwrap());
         assert_eq!(out[1], ERROR_WAIT[0].0);
