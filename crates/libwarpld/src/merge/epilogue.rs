@@ -184,18 +184,29 @@ impl<'a, 'o> Merger<'a, 'o> {
             entries.reverse();
             self.out.bank2_users.push((function, entries));
         }
-        let mut filled = Set::default();
-        for (function, entries) in self.out.bank2_users.clone() {
-            if !self.gives_bank2(function, &entries, &filled) {
-                continue;
-            }
-            filled.extend(entries.iter().copied());
+        let users = self.out.bank2_users.clone();
+        let filled = self.filled_banks(&users);
+        // Every function gives banks to its kernels that are filled by any, so an earlier one may create the bank that a
+        // later one fills (`bank2-filled-later`).
+        for (function, entries) in users {
+            let entries = entries.into_iter().filter(|e| filled.contains(e));
             // All banks of a function's kernels come before their relocations.
-            let banks: Vec<SectionId> = entries.into_iter().map(|e| self.entry_bank(e)).collect();
+            let banks: Vec<SectionId> = entries.map(|e| self.entry_bank(e)).collect();
             for bank in banks {
                 self.copied_relocations(function, bank);
             }
         }
+    }
+
+    /// The kernels to which functions pass anything for their banks.
+    fn filled_banks(&self, users: &[(FunctionId, Vec<FunctionId>)]) -> Set<FunctionId> {
+        let mut filled = Set::default();
+        for (function, entries) in users {
+            if self.gives_bank2(*function, entries, &filled) {
+                filled.extend(entries.iter().copied());
+            }
+        }
+        filled
     }
 
     fn entry_bank(&mut self, entry: FunctionId) -> SectionId {
