@@ -32,8 +32,8 @@ pub struct BoardRules {
     /// RET, which waits for all, is the waiter of events that nothing else in its block needs, of operands and of
     /// events from other blocks, too. Otherwise only of results of its block.
     pub returns_need_all: bool,
-    /// Operands of generic loads are taken to be read as early as those of global ones.
-    pub reads_generic_loads_early: bool,
+    /// Conversions of doubles count as one cycle, as other arithmetic in double precision does. Otherwise as conversions.
+    pub converts_doubles_at_once: bool,
     /// Operands of tensor cores in double precision have a scoreboard for themselves, like their results.
     pub reserves_matrix_operands: bool,
 }
@@ -61,7 +61,7 @@ impl BoardRules {
         shares_with_other_blocks: true,
         clears_for_slow: false,
         returns_need_all: true,
-        reads_generic_loads_early: true,
+        converts_doubles_at_once: false,
         reserves_matrix_operands: false,
     };
 
@@ -77,7 +77,7 @@ impl BoardRules {
         shares_with_other_blocks: true,
         clears_for_slow: false,
         returns_need_all: true,
-        reads_generic_loads_early: false,
+        converts_doubles_at_once: false,
         reserves_matrix_operands: false,
     };
 }

@@ -401,7 +401,12 @@ impl Dialect {
             false => Release::of_toolkit(toolkit).boards,
         };
         let reserves_matrix_operands = target::reserves_matrix_operands(self.arch.number);
-        [own, self.release.boards].map(|rules| BoardRules { reserves_matrix_operands, ..rules })
+        let converts_doubles_at_once = target::converts_doubles_at_once(self.arch.number);
+        [own, self.release.boards].map(|rules| BoardRules {
+            reserves_matrix_operands,
+            converts_doubles_at_once,
+            ..rules
+        })
     }
 
     /// Whether fences take a fixed time and set no scoreboard (`fences-call-free`).

@@ -2,8 +2,7 @@
 
 use super::board_choice::Allocator;
 use super::board_times::{Clock, Times};
-use super::units::{has_fixed_latency, is_fixed_latency, latency};
-use crate::dialect::BoardRules;
+use super::units::{ARITHMETIC, has_fixed_latency, is_fixed_latency, latency};
 use std::rc::Rc;
 
 /// Cycles from the barriers before an EXIT (`-g`) to the EXIT, if waits before them made the block longer. (In
@@ -16,16 +15,13 @@ const BARRIERS: i64 = 2;
 const BAR: u16 = 0x11d;
 
 impl Allocator<'_> {
-    /// The clocks of a block in the input and in the new allocation. With the same stall counts they are the same if the
-    /// rules of both give its events the same time.
+    /// The clocks of a block in the input and in the new allocation. With the same stall counts they are the same.
     pub fn clocks(&self, block: usize, [old, new]: [&mut Times; 2]) -> [Rc<Clock>; 2] {
-        let [before, now] = self.rules;
         let (start, end) = self.blocks.range(block);
         let own = self.kernel.set_in((start, end));
-        let clock = Rc::new(self.clock(block, old, before));
-        let differs = |e: usize| self.latency_of(e, before) != self.latency_of(e, now);
-        if old.stalls[start..=end] != new.stalls[start..=end] || own.clone().any(differs) {
-            return [clock, Rc::new(self.clock(block, new, now))];
+        let clock = Rc::new(self.clock(block, old));
+        if old.stalls[start..=end] != new.stalls[start..=end] {
+            return [clock, Rc::new(self.clock(block, new))];
         }
         new.done[own.clone()].copy_from_slice(&old.done[own]);
         [Rc::clone(&clock), clock]
@@ -33,12 +29,7 @@ impl Allocator<'_> {
 
     /// When instructions issue, from stall counts and waits, and when events are over. A stall count that
     /// only keeps a distance to an earlier instruction of fixed latency does not add to a wait in between.
-    fn clock(
-        &self,
-        block: usize,
-        Times { stalls: each, done, writers }: &mut Times,
-        rules: BoardRules,
-    ) -> Clock {
+    fn clock(&self, block: usize, Times { stalls: each, done, writers }: &mut Times) -> Clock {
         let (start, end) = self.blocks.range(block);
         let stall = |i: usize| i64::from(each[i]);
         let mut issue: Vec<i64> = Vec::with_capacity(end - start + 1);
@@ -66,7 +57,7 @@ impl Allocator<'_> {
             issue.push(now);
             sum += stall(i);
             for e in self.kernel.set_by(i) {
-                done[e] = now + self.latency_of(e, rules);
+                done[e] = now + self.latency_of(e);
                 let waiter = self.waiter[e].checked_sub(start);
                 if let Some(until) = waiter.and_then(|k| ready.get_mut(k)) {
                     *until = done[e].max(*until);
@@ -84,13 +75,13 @@ impl Allocator<'_> {
     }
 
     /// Estimated cycles until an event is over.
-    fn latency_of(&self, e: usize, rules: BoardRules) -> i64 {
-        const LOAD: u16 = 0x180;
-        const EARLY: i64 = 10;
+    fn latency_of(&self, e: usize) -> i64 {
+        const CONVERSIONS: [u16; 2] = [0x110, 0x111];
         let event = &self.events[e];
         let instruction = self.body[event.at];
-        match rules.reads_generic_loads_early && !event.writes && instruction.operation() == LOAD {
-            true => EARLY,
+        let [rules, _] = self.rules;
+        match rules.converts_doubles_at_once && CONVERSIONS.contains(&instruction.operation()) {
+            true => ARITHMETIC,
             false => latency(instruction, event.writes),
         }
     }

@@ -123,7 +123,7 @@ pub fn is_fixed_latency(
 
 /// Arithmetic that takes a variable time on some targets: double precision and integer tensor cores. (Results and operands
 /// alike. In 8,600 functions of public sources one cycle leaves 1,000 choices of 13.4 unexplained, 5 leave 1,630, 11 2,690.)
-const ARITHMETIC: i64 = 1;
+pub const ARITHMETIC: i64 = 1;
 
 /// Estimated cycles until a result is there, or operands have been read.
 pub fn latency(instruction: Instruction, writes: bool) -> i64 {
@@ -142,7 +142,7 @@ pub fn latency(instruction: Instruction, writes: bool) -> i64 {
         (0x101, true) => 14,
         (0x155, true) => 13,
         (_, true) => 30,
-        (0x181, false) => 10,
+        (0x180 | 0x181, false) => 10,
         (0x185 | 0x186 | 0x1a8 | 0x1a9, false) => 8 + 2 * operands(instruction),
         (0x188 | 0x18c | 0x18d, false) => 6 + 2 * operands(instruction),
         (0x184 | 0x189 | 0x106 | 0x112, false) => 8,
