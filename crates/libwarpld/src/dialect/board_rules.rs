@@ -32,8 +32,9 @@ pub struct BoardRules {
     /// RET, which waits for all, is the waiter of events that nothing else in its block needs, of operands and of
     /// events from other blocks, too. Otherwise only of results of its block.
     pub returns_need_all: bool,
-    /// Conversions of doubles count as one cycle, as other arithmetic in double precision does. Otherwise as conversions.
-    pub converts_doubles_at_once: bool,
+    /// Conversions of doubles count as one cycle, as arithmetic in double precision does, and DMMA takes long. Otherwise
+    /// conversions are all alike, and DMMA is as fast.
+    pub has_few_double_units: bool,
     /// Operands of tensor cores in double precision have a scoreboard for themselves, like their results.
     pub reserves_matrix_operands: bool,
 }
@@ -61,7 +62,7 @@ impl BoardRules {
         shares_with_other_blocks: true,
         clears_for_slow: false,
         returns_need_all: true,
-        converts_doubles_at_once: false,
+        has_few_double_units: false,
         reserves_matrix_operands: false,
     };
 
@@ -77,7 +78,7 @@ impl BoardRules {
         shares_with_other_blocks: true,
         clears_for_slow: false,
         returns_need_all: true,
-        converts_doubles_at_once: false,
+        has_few_double_units: false,
         reserves_matrix_operands: false,
     };
 }

@@ -401,10 +401,10 @@ impl Dialect {
             false => Release::of_toolkit(toolkit).boards,
         };
         let reserves_matrix_operands = target::reserves_matrix_operands(self.arch.number);
-        let converts_doubles_at_once = target::converts_doubles_at_once(self.arch.number);
+        let has_few_double_units = target::has_few_double_units(self.arch.number);
         [own, self.release.boards].map(|rules| BoardRules {
             reserves_matrix_operands,
-            converts_doubles_at_once,
+            has_few_double_units,
             ..rules
         })
     }

@@ -103,9 +103,11 @@ pub(super) fn reserves_matrix_operands(number: u16) -> bool {
     matches!(number, 120 | 121)
 }
 
-/// Whether conversions of doubles (F2F, F2I) count as one cycle where scoreboards are chosen, and not as 17 or 18. [1,200 random
-/// kernels of 13.4 with jump tables for sm_120: 9 choices are unexplained, otherwise 45; for sm_100 30, otherwise 13]
-pub(super) fn converts_doubles_at_once(number: u16) -> bool {
+/// Whether double precision has few units: where scoreboards are chosen, its conversions (F2F, F2I) count as one cycle and not
+/// as 17 or 18, results of DMMA as 64 and not as 15. [1,200 random kernels of 13.4 with jump tables: for sm_120 this
+/// leaves 9 choices unexplained, otherwise 45; for sm_100 30, otherwise 13. With DMMA, 1,000 kernels: 64 cycles or 15 leave
+/// 17 and 22, for sm_100 37 and 29]
+pub(super) fn has_few_double_units(number: u16) -> bool {
     matches!(number, 120 | 121)
 }
 

@@ -2,7 +2,7 @@
 
 use super::board_choice::Allocator;
 use super::board_times::{Clock, Times};
-use super::units::{ARITHMETIC, has_fixed_latency, is_fixed_latency, latency};
+use super::units::{ARITHMETIC, has_fixed_latency, is_fixed_latency, is_matrix, latency};
 use std::rc::Rc;
 
 /// Cycles from the barriers before an EXIT (`-g`) to the EXIT, if waits before them made the block longer. (In
@@ -77,12 +77,14 @@ impl Allocator<'_> {
     /// Estimated cycles until an event is over.
     fn latency_of(&self, e: usize) -> i64 {
         const CONVERSIONS: [u16; 2] = [0x110, 0x111];
+        const LONG: i64 = 64;
         let event = &self.events[e];
         let instruction = self.body[event.at];
         let [rules, _] = self.rules;
-        match rules.converts_doubles_at_once && CONVERSIONS.contains(&instruction.operation()) {
-            true => ARITHMETIC,
-            false => latency(instruction, event.writes),
+        match rules.has_few_double_units {
+            true if CONVERSIONS.contains(&instruction.operation()) => ARITHMETIC,
+            true if event.writes && is_matrix(instruction) => LONG,
+            _ => latency(instruction, event.writes),
         }
     }
 

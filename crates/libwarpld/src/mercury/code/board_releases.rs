@@ -206,5 +206,5 @@ fn conversions_of_doubles_take_one_cycle_on_some_targets() {
         old.done[0]
     };
     assert_eq!(done(NEW), 17);
-    assert_eq!(done(BoardRules { converts_doubles_at_once: true, ..NEW }), 1);
+    assert_eq!(done(BoardRules { has_few_double_units: true, ..NEW }), 1);
 }

@@ -11,8 +11,8 @@ pub const LAST: u8 = BOARDS - 1;
 
 /// The boards that other events do not get.
 pub struct Reserved {
-    /// Whether results of DMMA have the last board for themselves. (All 27,800 in loops of CUTLASS and no others: compilers do
-    /// so where they overlap many of them. The input tells.)
+    /// Whether results of DMMA have the last board for themselves, but for textures. (All 27,800 in loops of CUTLASS and no
+    /// others: compilers do so where they overlap many of them. The input tells.)
     matrices: bool,
     /// Whether their operands have the one before.
     operands: bool,
@@ -24,9 +24,11 @@ impl Reserved {
     /// Those of a kernel.
     pub fn of(kernel: &Kernel<'_>, rules: BoardRules) -> Self {
         let on = |writes: bool, board: u8| {
-            let own = |e: &&Event| e.writes == writes && is_matrix(kernel.body[e.at]);
-            let mut own = kernel.events.iter().filter(own).peekable();
-            own.peek().is_some() && own.all(|e| e.board == board)
+            let own = |e: &Event| e.writes == writes && is_matrix(kernel.body[e.at]);
+            let may = |e: &Event| writes && e.writes && has_last_board(kernel.body[e.at]);
+            let mut events = kernel.events.iter();
+            kernel.events.iter().any(own)
+                && events.all(|e| own(e) == (e.board == board) || e.board == board && may(e))
         };
         let matrices = on(true, LAST);
         let operands = matrices && rules.reserves_matrix_operands && on(false, LAST - 1);

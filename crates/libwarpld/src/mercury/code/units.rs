@@ -129,6 +129,7 @@ pub const ARITHMETIC: i64 = 1;
 pub fn latency(instruction: Instruction, writes: bool) -> i64 {
     match (instruction.operation(), writes) {
         _ if writes && is_slow(instruction) => 300,
+        (DMMA, true) => 15,
         _ if has_fixed_latency(instruction) || is_matrix(instruction) => ARITHMETIC,
         (0x182, true) => 48,
         (0x184 | 0x03b, true) => 40,
