@@ -496,7 +496,7 @@ impl<'k> Allocator<'k> {
         // Events with one waiter share a board, and so do operands that leave the block.
         let shared = match waiter {
             NEVER if event.writes => None,
-            NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), view)),
+            NEVER => (0..BOARDS).find(|&b| self.has_leaving_operands(on(b), event.at, view)),
             _ => (0..top).find(|&b| first(b) == waiter && self.may_share(on(b), waiter, view)),
         };
         if let Some(board) = shared {
@@ -564,11 +564,14 @@ impl<'k> Allocator<'k> {
                 .is_some_and(|s| Dependences::is_needed_by(event, s, &self.used_next[view.block]))
     }
 
-    /// Whether events are all operands, and some of them leave this block.
-    fn has_leaving_operands(&self, events: &EventSet, view: &View<'_>) -> bool {
+    /// Whether events are all operands for which nothing waits, and some of them leave this block.
+    fn has_leaving_operands(&self, events: &EventSet, at: usize, view: &View<'_>) -> bool {
         let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
-        events.iter().all(|e| !self.events[e].writes && !self.is_needed_next(e, view))
-            && events.iter().any(|e| self.leaves(e) && own(e))
+        events.iter().all(|e| {
+            !self.events[e].writes
+                && !self.is_needed_next(e, view)
+                && self.waiter_after(e, at, view) == NEVER
+        }) && events.iter().any(|e| self.leaves(e) && own(e))
     }
 
     /// Whether an event was given the board of the stack pointer, which had no other event. Without the
