@@ -86,7 +86,8 @@ fn edits(data: &[u8], cut: usize) {
     let purposes = [(false, false), (false, true), (true, true)];
     for (i, (protected, report_errors)) in purposes.into_iter().cycle().take(12).enumerate() {
         let (undelayed, older) = (i % 2 == 0, i < 6);
-        let purpose = Purpose { protected, report_errors, undelayed, older };
+        let timed_fences = i % 3 == 0;
+        let purpose = Purpose { protected, report_errors, undelayed, older, timed_fences };
         if let Some(edited) = edit(code, &capsule, cut % 2 == 0, purpose) {
             assert_eq!(edited.moves.size(), edited.code.len() as u64);
             assert!(Capsule::parse(&edited.capsule).is_ok(), "a capsule that cannot be read");

@@ -567,11 +567,9 @@ impl<'k> Allocator<'k> {
     /// Whether events are all operands for which nothing waits, and some of them leave this block.
     fn has_leaving_operands(&self, events: &EventSet, at: usize, view: &View<'_>) -> bool {
         let own = |e: usize| self.blocks.of(self.events[e].at) == view.block;
-        events.iter().all(|e| {
-            !self.events[e].writes
-                && !self.is_needed_next(e, view)
-                && self.waiter_after(e, at, view) == NEVER
-        }) && events.iter().any(|e| self.leaves(e) && own(e))
+        let waits = |e: usize| self.or_next(self.waiter_after(e, at, view), e, view) != NEVER;
+        events.iter().all(|e| !self.events[e].writes && !waits(e))
+            && events.iter().any(|e| self.leaves(e) && own(e))
     }
 
     /// Whether an event was given the board of the stack pointer, which had no other event. Without the
